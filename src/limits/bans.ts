@@ -1,0 +1,100 @@
+/**
+ * Bans: a key that keeps sending after refusals is shut out for a while.
+ *
+ * The minute slides and is exact: a key's last N refusal times stand in a ring, and the Nth refusal bans when the
+ * oldest of them is no more than a minute old. A refusal during the ban is not recorded, so it neither prolongs the
+ * ban nor counts after it.
+ *
+ * Nothing here waits, throws or asks for the time. Bans live in memory: whoever wants one to survive a restart
+ * stores what `refused` returns and gives it back with `restore`. Keys that have nothing to remember are dropped
+ * without a timer: each newly tracked key pays for a look at two others, so at most about twice the keys that
+ * matter are held.
+ */
+
+/** When a key is banned, and for how long. */
+export interface BanPolicy {
+  /** This many refusals … */
+  readonly refusals: number;
+  /** … no further apart than this, first to last, … */
+  readonly windowMs: number;
+  /** … ban the key for this long, from the last of them. */
+  readonly durationMs: number;
+}
+
+interface Offender {
+  /** A ring of the last refusals' times, not longer than `BanPolicy.refusals`. */
+  readonly timesMs: number[];
+  /** Where in the ring the next refusal goes: once the ring is full, the place of the oldest. */
+  next: number;
+  lastRefusalMs: number;
+  bannedUntilMs: number;
+}
+
+/** How many tracked keys a newly tracked one looks at: with two, the sweep is faster than the growth. */
+const SWEEP_STEPS = 2;
+
+export class BanTracker {
+  readonly #policy: BanPolicy;
+  readonly #offenders = new Map<string, Offender>();
+  #sweep = this.#offenders.entries();
+
+  constructor(policy: BanPolicy) {
+    this.#policy = policy;
+  }
+
+  /** How many keys are remembered, for a ban or for refusals. */
+  get size(): number {
+    return this.#offenders.size;
+  }
+
+  /** Records a refusal. Returns the end of the ban when the key is banned, by this refusal or already. */
+  refused(keyId: string, nowMs: number): number | undefined {
+    const offender = this.#offenders.get(keyId) ?? this.#track(keyId, nowMs);
+    if (nowMs < offender.bannedUntilMs) return offender.bannedUntilMs;
+    const { refusals, windowMs, durationMs } = this.#policy;
+    offender.timesMs[offender.next] = nowMs;
+    offender.next = (offender.next + 1) % refusals;
+    offender.lastRefusalMs = nowMs;
+    const oldestMs = offender.timesMs[offender.next];
+    if (oldestMs === undefined || nowMs - oldestMs > windowMs) return undefined;
+    offender.bannedUntilMs = nowMs + durationMs;
+    offender.timesMs.length = 0;
+    offender.next = 0;
+    return offender.bannedUntilMs;
+  }
+
+  /** The end of the ban, if the key is banned at this moment. A ban is over at its very end. */
+  bannedUntil(keyId: string, nowMs: number): number | undefined {
+    const offender = this.#offenders.get(keyId);
+    return offender !== undefined && nowMs < offender.bannedUntilMs ? offender.bannedUntilMs : undefined;
+  }
+
+  /** Takes up a ban from before a restart. One that is over by now does no harm. */
+  restore(keyId: string, untilMs: number): void {
+    const offender = this.#offenders.get(keyId) ?? this.#track(keyId, Number.NEGATIVE_INFINITY);
+    offender.bannedUntilMs = untilMs;
+  }
+
+  #track(keyId: string, nowMs: number): Offender {
+    for (let step = 0; step < SWEEP_STEPS; step += 1) this.#dropNextIfIdle(nowMs);
+    const offender = {
+      timesMs: [],
+      next: 0,
+      lastRefusalMs: Number.NEGATIVE_INFINITY,
+      bannedUntilMs: Number.NEGATIVE_INFINITY,
+    };
+    this.#offenders.set(keyId, offender);
+    return offender;
+  }
+
+  #dropNextIfIdle(nowMs: number): void {
+    const { value, done } = this.#sweep.next();
+    if (done) {
+      this.#sweep = this.#offenders.entries();
+      return;
+    }
+    const [keyId, { lastRefusalMs, bannedUntilMs }] = value;
+    const isIdle = bannedUntilMs <= nowMs && nowMs - lastRefusalMs > this.#policy.windowMs;
+    if (isIdle) this.#offenders.delete(keyId);
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * Fixed windows, aligned to UTC: how many requests a subject has made in this minute and in this day.
+ *
+ * A window's index is the time divided by its length, so a subject's whole state is two indices and two counts. A
+ * request counts in both windows or, when either is full, in neither. Quotas are not kept here: each take states
+ * its own, so a change of quota holds from the next request on.
+ *
+ * Nothing here waits, throws or asks for the time. A clock that goes backwards grants nothing: a window earlier
+ * than the one a counter is in is taken for that one.
+ */
+
+const MINUTE_MS = 60_000;
+const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
+const MINUTE_SECONDS = 60;
+const DAY_SECONDS = 86_400;
+
+/** How many requests a subject may make in each window. */
+export interface Quota {
+  readonly perMinute: number;
+  /** `Infinity`: no limit by the day. */
+  readonly perDay: number;
+}
+
+/** The state of one subject. `take` changes it in place, so that the hot path allocates nothing but its verdict. */
+export interface Counter {
+  minuteIndex: number;
+  minuteCount: number;
+  dayIndex: number;
+  dayCount: number;
+}
+
+/** One window's numbers: the ones to show to the caller. */
+export interface Reading {
+  readonly window: 'minute' | 'day';
+  readonly limit: number;
+  /** Requests left in the window, never below zero. */
+  readonly remaining: number;
+  /** Unix time. */
+  readonly resetAtSeconds: number;
+}
+
+interface Admitted extends Reading {
+  readonly allowed: true;
+}
+
+interface Refused extends Reading {
+  readonly allowed: false;
+  /** Whole seconds until the window resets, rounded up: at least 1. */
+  readonly retryAfterSeconds: number;
+}
+
+/**
+ * What became of a request, with the numbers of the most binding window: the one with the fewest requests left and,
+ * on a tie, the one that resets later, which is the day. A full window has none left, so for a refusal that is the
+ * window that refused and, when both did, the day.
+ */
+export type Verdict = Admitted | Refused;
+
+export function minuteIndexAt(nowMs: number): number {
+  return Math.floor(nowMs / MINUTE_MS);
+}
+
+export function dayIndexAt(nowMs: number): number {
+  return Math.floor(minuteIndexAt(nowMs) / MINUTES_PER_DAY);
+}
+
+export function dayStartMs(dayIndex: number): number {
+  return dayIndex * DAY_SECONDS * 1_000;
+}
+
+/** A counter for a subject not seen before. */
+export function openCounter(nowMs: number): Counter {
+  return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0 };
+}
+
+/** Counts a request if both windows have room for it. `remaining` is what is left after it. */
+export function take(counter: Counter, quota: Quota, nowMs: number): Verdict {
+  roll(counter, nowMs);
+  const allowed = hasRoom(counter, quota);
+  if (allowed) {
+    counter.minuteCount += 1;
+    counter.dayCount += 1;
+  }
+  return verdict(allowed, counter, quota, nowMs);
+}
+
+/** The verdict that a request would meet now, with the numbers as they stand. Counts nothing. */
+export function peek(counter: Counter, quota: Quota, nowMs: number): Verdict {
+  roll(counter, nowMs);
+  return verdict(hasRoom(counter, quota), counter, quota, nowMs);
+}
+
+/** Whole seconds to wait, rounded up: at least 1, for a moment that is yet to come. */
+export function secondsUntil(momentMs: number, nowMs: number): number {
+  return Math.ceil((momentMs - nowMs) / 1_000);
+}
+
+/** Moves the counter to the windows of this moment. */
+function roll(counter: Counter, nowMs: number): void {
+  const minuteIndex = minuteIndexAt(nowMs);
+  if (minuteIndex <= counter.minuteIndex) return;
+  counter.minuteIndex = minuteIndex;
+  counter.minuteCount = 0;
+  const dayIndex = dayIndexAt(nowMs); // never goes back either: a day begins with a minute
+  if (dayIndex === counter.dayIndex) return;
+  counter.dayIndex = dayIndex;
+  counter.dayCount = 0;
+}
+
+function hasRoom(counter: Counter, quota: Quota): boolean {
+  return counter.minuteCount < quota.perMinute && counter.dayCount < quota.perDay;
+}
+
+function verdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
+  const minuteRemaining = Math.max(0, quota.perMinute - counter.minuteCount);
+  const dayRemaining = Math.max(0, quota.perDay - counter.dayCount);
+  const isDay = dayRemaining <= minuteRemaining;
+  const window = isDay ? 'day' : 'minute';
+  const limit = isDay ? quota.perDay : quota.perMinute;
+  const remaining = isDay ? dayRemaining : minuteRemaining;
+  const resetAtSeconds = isDay ? (counter.dayIndex + 1) * DAY_SECONDS : (counter.minuteIndex + 1) * MINUTE_SECONDS;
+  if (allowed) return { allowed, window, limit, remaining, resetAtSeconds };
+  const retryAfterSeconds = secondsUntil(resetAtSeconds * 1_000, nowMs);
+  return { allowed, window, limit, remaining, resetAtSeconds, retryAfterSeconds };
+}
