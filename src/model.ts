@@ -1,0 +1,46 @@
+/** The pet store's own terms, as services and storage exchange them. */
+
+export type PetStatus = 'available' | 'pending' | 'sold';
+
+export interface Pet {
+  readonly id: bigint;
+  readonly name: string;
+  readonly categoryId: bigint;
+  readonly status: PetStatus;
+  /** Units in stock: the pet's inventory entry. */
+  readonly quantity: number;
+}
+
+export interface Category {
+  readonly id: bigint;
+  readonly name: string;
+  readonly description: string | undefined;
+}
+
+/** An instant with the precision of protobuf's Timestamp. */
+export interface Instant {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
+
+export interface Order {
+  readonly id: bigint;
+  readonly petId: bigint | undefined;
+  readonly quantity: number;
+  readonly shipDate: Instant | undefined;
+  readonly complete: boolean;
+}
+
+/** One page of a list: at most `limit` rows with an id above `after`, and whether there are more. */
+export interface PageRequest {
+  readonly after: bigint;
+  readonly limit: number;
+}
+
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly hasMore: boolean;
+}
+
+/** Says whether anybody still waits for the answer: false once the deadline passed or the caller left. */
+export type IsWanted = () => boolean;

@@ -1,0 +1,11 @@
+/** What storage throws, by name. */
+
+/** Nobody waited for the work any more when its turn came: the deadline had passed or the caller had left. */
+export class WorkAbandoned extends Error {
+  override name = 'WorkAbandoned';
+}
+
+/** The store is closed or closing: no work is begun any more. */
+export class StoreClosed extends Error {
+  override name = 'StoreClosed';
+}

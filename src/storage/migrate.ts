@@ -1,0 +1,19 @@
+/** The schema's history, run with knex in one go at start. A released migration is never changed: add another. */
+import type { Knex } from 'knex';
+import * as catalogue from './migrations/001-catalogue.ts';
+import * as accounts from './migrations/002-accounts.ts';
+
+const MIGRATIONS: readonly [name: string, migration: Knex.Migration][] = [
+  ['001-catalogue', catalogue],
+  ['002-accounts', accounts],
+];
+
+const source: Knex.MigrationSource<(typeof MIGRATIONS)[number]> = {
+  getMigrations: async () => [...MIGRATIONS],
+  getMigrationName: ([name]) => name,
+  getMigration: async ([, migration]) => migration,
+};
+
+export async function migrate(knex: Knex): Promise<void> {
+  await knex.migrate.latest({ migrationSource: source, tableName: 'schema_migrations' });
+}

@@ -1,0 +1,24 @@
+/** Keyset pages: rows after the last id seen, one more than asked for to learn whether there are more. */
+import type { Knex } from 'knex';
+import type { Page, PageRequest } from '../model.ts';
+import type { Row } from './engine.ts';
+import { param } from './statement.ts';
+
+/** The values of a paged statement's `after` and `rows` parameters. */
+export function pageParams(page: PageRequest): { after: bigint; rows: number } {
+  return { after: page.after, rows: page.limit + 1 };
+}
+
+/** Makes a query one page in ascending order of id. knex's own `limit` takes no parameter, so it stands in the order. */
+export function keysetPage(query: Knex.QueryBuilder): Knex.QueryBuilder {
+  return query.where('id', '>', param('after')).orderByRaw('?? limit ?', ['id', param('rows')] as never);
+}
+
+export function toPage<T>(rows: readonly Row[], page: PageRequest, toRecord: (row: Row) => T): Page<T> {
+  return { rows: rows.slice(0, page.limit).map(toRecord), hasMore: rows.length > page.limit };
+}
+
+/** The names of the filters that are in use, in a fixed order. */
+export function filtersInUse(filters: object): string[] {
+  return Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [name]));
+}

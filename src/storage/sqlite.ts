@@ -1,0 +1,72 @@
+/**
+ * The SQLite engine: one connection that writes, one that reads, each with its statements prepared once.
+ *
+ * WAL lets the reader go on while the writer waits for the disk; `synchronous=FULL` makes every commit
+ * durable before it is answered. The writer's transactions go through GroupCommit.
+ */
+import makeKnex, { type Knex } from 'knex';
+import type { Engine } from './engine.ts';
+import { GroupCommit } from './group-commit.ts';
+import { migrate } from './migrate.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { compile, param } from './statement.ts';
+
+/** How long a statement waits for another process's lock on the file. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+const PRAGMAS = [
+  `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
+  'PRAGMA journal_mode = WAL',
+  'PRAGMA synchronous = FULL',
+  'PRAGMA foreign_keys = ON',
+];
+
+/** Opens `file`, creates it if need be, and brings its schema up to date. */
+export async function openSqlite(file: string): Promise<Engine> {
+  const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
+  try {
+    for (const pragma of PRAGMAS) await knex.raw(pragma);
+    await migrate(knex);
+  } finally {
+    await knex.destroy(); // from here on it composes SQL and runs none
+  }
+  const writer = await SqliteConnection.open(file, PRAGMAS);
+  const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
+  const commits = new GroupCommit(transactionCommands(knex, writer));
+  return {
+    knex,
+    reader,
+    whereIdIn: (query, column) =>
+      query.whereIn(column, (ids) => {
+        ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
+      }),
+    forUpdate: (query) => query, // there is one writer: nobody else can change them
+    transaction: (work, isWanted) => commits.submit(() => work(writer), isWanted),
+    async close() {
+      await commits.close();
+      await Promise.all([writer.close(), reader.close()]);
+    },
+  };
+}
+
+function transactionCommands(knex: Knex, writer: SqliteConnection) {
+  const command = (sql: string) => {
+    const statement = compile(sql, knex.raw(sql));
+    return async () => {
+      await writer.all(statement, {});
+    };
+  };
+  const undo = command('ROLLBACK TO work');
+  const release = command('RELEASE work');
+  return {
+    begin: command('BEGIN IMMEDIATE'),
+    commit: command('COMMIT'),
+    rollback: command('ROLLBACK'),
+    savepoint: command('SAVEPOINT work'),
+    release,
+    async rollbackToSavepoint() {
+      await undo();
+      await release();
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/** All tables as one store: readers on the newest committed state, writers within a transaction. */
+import type { IsWanted } from '../model.ts';
+import {
+  type AccountReader,
+  type AccountWriter,
+  type ApiKeyReader,
+  accountReader,
+  accountStatements,
+  accountWriter,
+  apiKeyReader,
+} from './api-keys.ts';
+import {
+  type CategoryReader,
+  type CategoryWriter,
+  categoryReader,
+  categoryStatements,
+  categoryWriter,
+} from './categories.ts';
+import type { Engine } from './engine.ts';
+import { type OrderReader, type OrderWriter, orderReader, orderStatements, orderWriter } from './orders.ts';
+import { type PetReader, type PetWriter, petReader, petStatements, petWriter } from './pets.ts';
+
+export interface Transaction {
+  readonly pets: PetWriter;
+  readonly categories: CategoryWriter;
+  readonly orders: OrderWriter;
+  readonly accounts: AccountWriter;
+}
+
+export interface Store {
+  readonly pets: PetReader;
+  readonly categories: CategoryReader;
+  readonly orders: OrderReader;
+  readonly apiKeys: ApiKeyReader;
+  readonly accounts: AccountReader;
+  /**
+   * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
+   *
+   * @throws WorkAbandoned when nobody waits for the work any more as its turn comes.
+   */
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted): Promise<T>;
+  /** Finishes what is under way, takes nothing new, closes the database. */
+  close(): Promise<void>;
+}
+
+export function createStore(engine: Engine): Store {
+  const pets = petStatements(engine);
+  const categories = categoryStatements(engine);
+  const orders = orderStatements(engine);
+  const accounts = accountStatements(engine);
+  return {
+    pets: petReader(pets, engine.reader),
+    categories: categoryReader(categories, engine.reader),
+    orders: orderReader(orders, engine.reader),
+    apiKeys: apiKeyReader(accounts, engine.reader),
+    accounts: accountReader(accounts, engine.reader),
+    transaction: (work, isWanted = () => true) =>
+      engine.transaction(
+        (tx) =>
+          work({
+            pets: petWriter(pets, tx),
+            categories: categoryWriter(categories, tx),
+            orders: orderWriter(orders, tx),
+            accounts: accountWriter(accounts, tx),
+          }),
+        isWanted,
+      ),
+    close: () => engine.close(),
+  };
+}
