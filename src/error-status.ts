@@ -1,0 +1,49 @@
+/**
+ * An ApiError as it leaves the server: the canonical gRPC status, its message, and standard details
+ * (`google.rpc.ErrorInfo`, `BadRequest`, `RequestInfo`); for Envoy's REST side also the body that the caller is to see.
+ */
+import { Metadata, type StatusObject } from '@grpc/grpc-js';
+import type { Any } from '../gen/google/protobuf/any.ts';
+import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts';
+import { Status } from '../gen/google/rpc/status.ts';
+import type { ApiError } from './errors.ts';
+
+const DOMAIN = 'petstore';
+/** The REST body of the error, as ASCII JSON. Envoy's Lua filter makes it the body and removes the header. */
+const REST_ERROR = 'x-petstore-error';
+
+/** The status that ends a call with `error`, with all headers that its answer must carry. */
+export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]>, isRest: boolean): StatusObject {
+  const metadata = new Metadata();
+  for (const [name, value] of headers) metadata.set(name, value);
+  for (const [name, value] of Object.entries(error.headers)) metadata.set(name, value);
+  if (isRest) metadata.set(REST_ERROR, restBody(error));
+  metadata.set('grpc-status-details-bin', Buffer.from(Status.encode(toDetails(error)).finish()));
+  return { code: error.grpcStatus, details: error.message, metadata };
+}
+
+/** `{code, message, status}`, escaped to ASCII so that it can travel in a header. */
+function restBody({ code, message, httpStatus }: ApiError): string {
+  const json = JSON.stringify({ code, message, status: httpStatus });
+  return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function toDetails(error: ApiError): Status {
+  const details = [
+    pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: DOMAIN, metadata: {} }).finish()),
+  ];
+  if (error.violations.length > 0) {
+    const fieldViolations = error.violations.map(({ path, description }) => ({
+      field: path,
+      description,
+      reason: '',
+      localizedMessage: undefined,
+    }));
+    details.push(pack('google.rpc.BadRequest', BadRequest.encode({ fieldViolations }).finish()));
+  }
+  return { code: error.grpcStatus, message: error.message, details };
+}
+
+function pack(typeName: string, value: Uint8Array): Any {
+  return { typeUrl: `type.googleapis.com/${typeName}`, value: Buffer.from(value) };
+}

@@ -1,0 +1,203 @@
+/**
+ * The one table of everything that can go wrong, and its documentation: each code's gRPC status, HTTP status and
+ * message. A message is public: it gives the numbers and a way out, and never a cause. The cause of an
+ * unexpected failure travels beside it (`cause`) and ends in the log only.
+ */
+import { status as Status } from '@grpc/grpc-js';
+
+interface Row {
+  readonly grpc: Status;
+  readonly http: number;
+  /** Headers that belong to every answer with this code. */
+  readonly headers?: Readonly<Record<string, string>>;
+  // biome-ignore lint/suspicious/noExplicitAny: each row names its own fields; `ErrorFields` recovers them.
+  readonly message: (fields: any) => string;
+}
+
+/** RFC 6750, section 3. */
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+/** A caller's own words in a message: cut, so that an error always fits into headers. */
+const MAX_QUOTED = 200;
+
+function short(text: string): string {
+  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+}
+
+const TABLE = {
+  MALFORMED_BODY: {
+    grpc: Status.INVALID_ARGUMENT,
+    http: 400,
+    message: ({ detail }: { detail: string }) => `the request body can't be read: ${short(detail)}`,
+  },
+  INVALID_ARGUMENT: {
+    grpc: Status.INVALID_ARGUMENT,
+    http: 400,
+    message: ({ violations }: { violations: readonly Violation[] }) =>
+      violations.map(({ name, description }) => `${short(name)}: ${short(description)}`).join('; '),
+  },
+  UNSUPPORTED_CONTENT_TYPE: {
+    grpc: Status.INVALID_ARGUMENT,
+    http: 400,
+    message: ({ contentType }: { contentType: string }) =>
+      `a request with a body must say "Content-Type: application/json"; this one says ${
+        contentType === '' ? 'nothing' : `"${short(contentType)}"`
+      }`,
+  },
+  UNKNOWN_CATEGORY: {
+    grpc: Status.INVALID_ARGUMENT,
+    http: 400,
+    message: ({ categoryId }: { categoryId: bigint }) => `categoryId: category ${categoryId} does not exist`,
+  },
+  UNKNOWN_PET: {
+    grpc: Status.INVALID_ARGUMENT,
+    http: 400,
+    message: ({ petId }: { petId: bigint }) => `petId: pet ${petId} does not exist`,
+  },
+  API_KEY_MISSING: {
+    grpc: Status.UNAUTHENTICATED,
+    http: 401,
+    headers: CHALLENGE,
+    message: () => 'an API key is needed: send "Authorization: Bearer <API_KEY>"',
+  },
+  API_KEY_INVALID: {
+    grpc: Status.UNAUTHENTICATED,
+    http: 401,
+    headers: CHALLENGE,
+    message: () => 'the API key is not valid: it is unknown, revoked or expired',
+  },
+  PET_NOT_FOUND: {
+    grpc: Status.NOT_FOUND,
+    http: 404,
+    message: ({ petId }: { petId: bigint }) => `pet ${petId} does not exist`,
+  },
+  CATEGORY_NOT_FOUND: {
+    grpc: Status.NOT_FOUND,
+    http: 404,
+    message: ({ categoryId }: { categoryId: bigint }) => `category ${categoryId} does not exist`,
+  },
+  ORDER_NOT_FOUND: {
+    grpc: Status.NOT_FOUND,
+    http: 404,
+    message: ({ orderId }: { orderId: bigint }) => `order ${orderId} does not exist`,
+  },
+  INVENTORY_NOT_FOUND: {
+    grpc: Status.NOT_FOUND,
+    http: 404,
+    message: ({ petId }: { petId: bigint }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
+  },
+  ROUTE_NOT_FOUND: {
+    grpc: Status.UNIMPLEMENTED,
+    http: 404,
+    message: ({ method, path }: { method: string; path: string }) =>
+      `nothing answers to ${short(method)} ${short(path)}`,
+  },
+  METHOD_NOT_ALLOWED: {
+    grpc: Status.UNIMPLEMENTED,
+    http: 405,
+    message: ({ method, path, allow }: { method: string; path: string; allow: string }) =>
+      `${short(path)} does not answer to ${short(method)}; it answers to ${allow}`,
+  },
+  CATEGORY_IN_USE: {
+    grpc: Status.FAILED_PRECONDITION,
+    http: 409,
+    message: ({ categoryId }: { categoryId: bigint }) =>
+      `category ${categoryId} still has pets: move or delete them first`,
+  },
+  PET_IN_USE: {
+    grpc: Status.FAILED_PRECONDITION,
+    http: 409,
+    message: ({ petId }: { petId: bigint }) =>
+      `an order that is not complete names pet ${petId}: complete or cancel it first`,
+  },
+  INSUFFICIENT_STOCK: {
+    grpc: Status.FAILED_PRECONDITION,
+    http: 409,
+    message: ({ petId, wanted, inStock }: { petId: bigint; wanted: number; inStock: number }) =>
+      `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
+  },
+  ORDER_COMPLETE: {
+    grpc: Status.FAILED_PRECONDITION,
+    http: 409,
+    message: ({ orderId }: { orderId: bigint }) =>
+      `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
+  },
+  BODY_TOO_LARGE: {
+    grpc: Status.RESOURCE_EXHAUSTED,
+    http: 413,
+    message: () => 'the request body is larger than 1 MiB',
+  },
+  INTERNAL: {
+    grpc: Status.INTERNAL,
+    http: 500,
+    message: ({ requestId }: { requestId: string }) => `something went wrong on our side; request id ${requestId}`,
+  },
+  UNAVAILABLE: {
+    grpc: Status.UNAVAILABLE,
+    http: 503,
+    headers: { 'retry-after': '1' },
+    message: () => 'the service is not available just now; try again shortly',
+  },
+  DEADLINE_EXCEEDED: {
+    grpc: Status.DEADLINE_EXCEEDED,
+    http: 504,
+    message: () => 'the request was not answered in time',
+  },
+} as const satisfies Record<string, Row>;
+
+export type ErrorCode = keyof typeof TABLE;
+type ErrorFields<C extends ErrorCode> = Parameters<(typeof TABLE)[C]['message']>[0];
+
+/** One broken rule of one field. */
+export interface Violation {
+  /** The path of the field in the gRPC request message, for `google.rpc.BadRequest`: `pet.category_id`. */
+  readonly path: string;
+  /** The name that a caller knows, for the message: `categoryId`. */
+  readonly name: string;
+  /** What is wrong: `must be 1 to 200 characters after trimming`. */
+  readonly description: string;
+}
+
+/** An error that the caller is to see. Anything else that is thrown becomes INTERNAL. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly grpcStatus: Status;
+  readonly httpStatus: number;
+  /** Response headers (metadata on gRPC) that belong to this error. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly violations: readonly Violation[];
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions) {
+    super(message, { cause: options.cause });
+    const row: Row = TABLE[code];
+    this.name = 'ApiError';
+    this.code = code;
+    this.grpcStatus = row.grpc;
+    this.httpStatus = row.http;
+    this.headers = { ...row.headers, ...options.headers };
+    this.violations = options.violations ?? [];
+  }
+}
+
+interface ApiErrorOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly violations?: readonly Violation[];
+  /** Why it happened. Logged, never sent. */
+  readonly cause?: unknown;
+}
+
+/** An error of the table, with the numbers that its message needs. */
+export function apiError<C extends ErrorCode>(
+  code: C,
+  ...[fields, options]: ErrorFields<C> extends undefined
+    ? [fields?: undefined, options?: ApiErrorOptions]
+    : [fields: ErrorFields<C>, options?: ApiErrorOptions]
+): ApiError {
+  const row: Row = TABLE[code];
+  return new ApiError(code, row.message(fields), options ?? {});
+}
+
+/** A 400 that names every field that broke a rule. */
+export function invalidArgument(violations: readonly Violation[]): ApiError {
+  return apiError('INVALID_ARGUMENT', { violations }, { violations });
+}

@@ -1,0 +1,62 @@
+/**
+ * The chain that every call passes: a list of interceptors, each `(call, next) => answer`, around one handler.
+ *
+ * They are functions over a call of our own, not grpc-js's ServerInterceptor: every method of ours is unary, so an
+ * interceptor is a plain async function that is tested without a server, and nothing of a request is decoded
+ * before the interceptors in front have judged it. Each says after which others it must come; a wrong
+ * order fails at start.
+ */
+import type { Metadata } from '@grpc/grpc-js';
+import type { Operation } from '../operations.ts';
+
+/** Who is calling, as authentication found out. */
+export interface Caller {
+  readonly keyId: bigint;
+  readonly accountId: bigint;
+}
+
+/** One call on its way in. Interceptors read it; `responseHeaders` is where they leave what the answer must carry. */
+export interface Call {
+  readonly operation: Operation;
+  /** The request's metadata: on REST the HTTP headers, as Envoy passes them on. */
+  readonly metadata: Metadata;
+  /** The request message as it came off the wire. */
+  readonly requestBytes: Buffer;
+  /** The address at the other end of the connection, `host:port`. */
+  readonly peer: () => string;
+  /** Names the request in logs: the caller's or Envoy's x-request-id. */
+  readonly requestId: string;
+  /** False once the deadline has passed or the caller has left. */
+  readonly isWanted: () => boolean;
+  /** Headers of the answer, of a refusal too. */
+  readonly responseHeaders: Map<string, string>;
+  /** Set by authentication. */
+  readonly caller?: Caller;
+}
+
+/** What comes after an interceptor. It resolves with the response message, or rejects with what went wrong. */
+export type Next = (call: Call) => Promise<unknown>;
+
+export interface Interceptor {
+  readonly name: string;
+  /** Interceptors that must stand before this one, each with the reason. */
+  readonly after: Readonly<Record<string, string>>;
+  intercept(call: Call, next: Next): Promise<unknown>;
+}
+
+/** Checks the order and makes one function of the interceptors and the handler behind them. */
+export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
+  checkOrder(interceptors);
+  return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
+}
+
+function checkOrder(interceptors: readonly Interceptor[]): void {
+  const names = interceptors.map(({ name }) => name);
+  for (const [position, { name, after }] of interceptors.entries()) {
+    for (const [other, reason] of Object.entries(after)) {
+      if (names.indexOf(other) >= position) {
+        throw new Error(`interceptor "${name}" must come after "${other}": ${reason}`);
+      }
+    }
+  }
+}

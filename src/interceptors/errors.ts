@@ -1,0 +1,23 @@
+/** Makes an ApiError of whatever is thrown behind it, so that no cause ever reaches a caller. */
+import { ApiError, apiError } from '../errors.ts';
+import { StoreClosed, WorkAbandoned } from '../storage/errors.ts';
+import type { Interceptor } from './chain.ts';
+
+export const errors: Interceptor = {
+  name: 'errors',
+  after: { logging: 'so that the cause of an unexpected failure is logged' },
+  async intercept(call, next) {
+    try {
+      return await next(call);
+    } catch (error) {
+      throw toApiError(error, call.requestId);
+    }
+  },
+};
+
+function toApiError(error: unknown, requestId: string): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof WorkAbandoned) return apiError('DEADLINE_EXCEEDED');
+  if (error instanceof StoreClosed) return apiError('UNAVAILABLE');
+  return apiError('INTERNAL', { requestId }, { cause: error });
+}

@@ -1,0 +1,69 @@
+/** A child process whose output goes to a log file, in a process group of its own: Ctrl-C reaches the launcher alone. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface ChildOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** With a channel for messages to the launcher. */
+  readonly ipc?: boolean;
+  readonly logFile: string;
+}
+
+export class Child {
+  /** For people: "the server". */
+  readonly name: string;
+  readonly process: ChildProcess;
+  /** Resolves when the process has ended, with how: "exit code 1", "signal SIGKILL". */
+  readonly ended: Promise<string>;
+  readonly logFile: string;
+
+  constructor(name: string, command: string, args: readonly string[], options: ChildOptions) {
+    this.name = name;
+    this.logFile = options.logFile;
+    const log = openSync(options.logFile, 'a');
+    this.process = spawn(command, args, {
+      detached: true,
+      env: { ...process.env, ...options.env },
+      stdio: options.ipc ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
+    });
+    closeSync(log);
+    this.ended = new Promise((resolve) => {
+      this.process.once('error', (error) => resolve(error.message));
+      this.process.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
+    });
+  }
+
+  /** Resolves with the first message over the channel; rejects if the process ends before. */
+  async message(): Promise<unknown> {
+    return Promise.race([
+      once(this.process, 'message').then(([message]) => message as unknown),
+      this.ended.then((how) => {
+        throw new ChildEnded(this, how);
+      }),
+    ]);
+  }
+
+  /** Asks the process to end, and makes it after `graceMs`. Resolves when it has ended. */
+  async stop(graceMs: number): Promise<void> {
+    this.process.kill('SIGTERM');
+    const timer = new AbortController();
+    const late = delay(graceMs, undefined, { signal: timer.signal }).then(
+      () => this.process.kill('SIGKILL'),
+      () => false,
+    );
+    await this.ended;
+    timer.abort();
+    await late;
+  }
+}
+
+/** A child process that ended when it should not have. */
+export class ChildEnded extends Error {
+  override name = 'ChildEnded';
+
+  constructor(child: Child, how: string) {
+    super(`${child.name} ended unexpectedly (${how}): see ${child.logFile}`);
+  }
+}

@@ -1,0 +1,52 @@
+/** `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C. */
+import { readFile } from 'node:fs/promises';
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import { demoKeyFile } from '../keys/demo-key.ts';
+import { ChildEnded } from './child.ts';
+import { logDir, type Stack, startStack } from './stack.ts';
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  say('Starting the server and Envoy …');
+  const stack = await startStack(config);
+  say(await greeting(config));
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(stack));
+  await stack.ended;
+  say('Stopped.');
+}
+
+let isStopping = false;
+
+/** The first signal stops cleanly; a second one does not wait. */
+function stop(stack: Stack): void {
+  if (isStopping) {
+    for (const child of [stack.envoy, stack.server]) child.process.kill('SIGKILL');
+    process.exit(1);
+  }
+  isStopping = true;
+  say('\nStopping: open requests have 10 seconds to finish. Ctrl-C again ends them now.');
+  void stack.stop();
+}
+
+async function greeting(config: Config): Promise<string> {
+  const url = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${config.port}`;
+  const key = (await readFile(demoKeyFile(config.dataDir), 'utf8')).trim();
+  return `
+The pet store is open: ${url}
+
+  curl -H 'Authorization: Bearer ${key}' ${url}/pets
+
+Logs are in ${logDir(config)}. Ctrl-C stops it.`;
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  const isExpected = error instanceof ConfigError || error instanceof ChildEnded;
+  process.stderr.write(`petstore: ${isExpected ? error.message : String((error as Error).stack)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,36 @@
+/** Whether the ports are free: a busy one is a clear line at start, not a stack trace out of a log. */
+import { createServer } from 'node:net';
+import { type Config, ConfigError } from '../config.ts';
+
+export async function checkPortsAreFree(config: Config): Promise<void> {
+  await checkFree('PORT', config.host, config.port);
+  await checkFree('GRPC_PORT', '127.0.0.1', config.grpcPort);
+  await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
+}
+
+async function checkFree(setting: string, host: string, port: number): Promise<void> {
+  const server = createServer();
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port, exclusive: true }, resolve);
+    });
+  } catch (error) {
+    throw new ConfigError(describe(setting, host, port, error as NodeJS.ErrnoException));
+  } finally {
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+function describe(setting: string, host: string, port: number, { code, message }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `port ${port} is busy: stop what listens there, or set ${setting} to another port`;
+    case 'EACCES':
+      return `port ${port} may not be opened by this user: set ${setting} to a port above 1023`;
+    case 'EADDRNOTAVAIL':
+      return `HOST ${host} is no address of this machine`;
+    default:
+      return `can't listen on ${host}:${port}: ${message}`;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The whole service on one machine: the gRPC server, and Envoy in front of it. Starts both, says when they are
+ * ready, stops both; if one dies the other is stopped.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { type Config, ConfigError } from '../config.ts';
+import { Child, ChildEnded } from './child.ts';
+import { checkPortsAreFree } from './ports.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
+
+/** How long the service may take until it answers. */
+const READY_MS = 30_000;
+const POLL_MS = 50;
+/** How long open requests may go on when the service stops; as long as the server's own drain. */
+const DRAIN_MS = 10_000;
+/** What a process may need beyond its drain to close its files. */
+const CLOSE_MS = 2_000;
+
+export interface Stack {
+  readonly server: Child;
+  readonly envoy: Child;
+  /** Rejects when a process ends by itself; the other is stopped by then. Resolves after `stop`. */
+  readonly ended: Promise<void>;
+  /** Lets open requests finish, then ends both. */
+  stop(): Promise<void>;
+}
+
+export function logDir(config: Config): string {
+  return join(config.dataDir, 'logs');
+}
+
+/** Starts server and Envoy and resolves when `GET /healthz` is 200. `env` goes to the server, beside the settings. */
+export async function startStack(config: Config, env: Readonly<Record<string, string>> = {}): Promise<Stack> {
+  const envoyBinary = findEnvoy(config);
+  await checkPortsAreFree(config);
+  await mkdir(logDir(config), { recursive: true });
+  const server = startServer(config, env);
+  try {
+    await server.message();
+  } catch (error) {
+    throw await lastLine(server, error);
+  }
+  const envoy = await startEnvoy(config, envoyBinary);
+  const children = [server, envoy];
+  try {
+    await Promise.race([untilHealthy(config), ...children.map(failure)]);
+  } catch (error) {
+    await Promise.all(children.map((child) => child.stop(CLOSE_MS)));
+    throw error;
+  }
+  return supervise(config, server, envoy);
+}
+
+function findEnvoy({ envoy }: Config): string {
+  const binary = envoy ?? PINNED_ENVOY;
+  if (!existsSync(binary)) throw new ConfigError(`there is no Envoy at ${binary}: run "npm start", or set ENVOY`);
+  return binary;
+}
+
+function startServer(config: Config, env: Readonly<Record<string, string>>): Child {
+  return new Child('the server', process.execPath, [join(ROOT, 'src/main.ts')], {
+    env: {
+      ...env,
+      GRPC_PORT: String(config.grpcPort),
+      DATA_DIR: config.dataDir,
+      LOG_LEVEL: config.logLevel,
+    },
+    ipc: true,
+    logFile: join(logDir(config), 'server.log'),
+  });
+}
+
+async function startEnvoy(config: Config, binary: string): Promise<Child> {
+  const file = join(config.dataDir, 'envoy.yaml');
+  await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
+  const args = ['--config-path', file, '--use-dynamic-base-id', '--log-level', 'warning', '--concurrency', '2'];
+  return new Child('Envoy', binary, args, { logFile: join(logDir(config), 'envoy.log') });
+}
+
+/** Fills the `${NAME}` places of envoy.yaml. */
+function fillIn(template: string, config: Config): string {
+  const values: Readonly<Record<string, string | number>> = {
+    HOST: config.host,
+    PORT: config.port,
+    GRPC_PORT: config.grpcPort,
+    ENVOY_ADMIN_PORT: config.envoyAdminPort,
+    ROOT,
+    LOG_DIR: logDir(config),
+  };
+  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => String(values[name] ?? place));
+}
+
+async function untilHealthy({ port }: Config): Promise<void> {
+  const giveUpAtMs = performance.now() + READY_MS;
+  while (!(await isHealthy(port))) {
+    if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
+    await delay(POLL_MS);
+  }
+}
+
+async function isHealthy(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/healthz`)).ok;
+  } catch {
+    return false; // not listening yet
+  }
+}
+
+async function failure(child: Child): Promise<never> {
+  throw new ChildEnded(child, await child.ended);
+}
+
+/** A server that can't start says why in the last line of its log. */
+async function lastLine(child: Child, error: unknown): Promise<Error> {
+  const lines = (await readFile(child.logFile, 'utf8')).trimEnd().split('\n');
+  const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
+  return reason === undefined ? (error as Error) : new ConfigError(reason);
+}
+
+function supervise(config: Config, server: Child, envoy: Child): Stack {
+  let isStopping = false;
+  const stopBoth = async () => {
+    isStopping = true;
+    await drain(config);
+    await envoy.stop(CLOSE_MS);
+    await server.stop(DRAIN_MS + CLOSE_MS);
+  };
+  const watch = async (child: Child, other: Child) => {
+    const how = await child.ended;
+    if (isStopping) return;
+    isStopping = true;
+    await other.stop(DRAIN_MS + CLOSE_MS);
+    throw new ChildEnded(child, how);
+  };
+  const ended = Promise.all([watch(server, envoy), watch(envoy, server)]).then(() => undefined);
+  return { server, envoy, ended, stop: stopBoth };
+}
+
+/** Closes the public port and waits until the requests that are open have been answered. */
+async function drain({ envoyAdminPort }: Config): Promise<void> {
+  const admin = `http://127.0.0.1:${envoyAdminPort}`;
+  const giveUpAtMs = performance.now() + DRAIN_MS;
+  try {
+    await fetch(`${admin}/drain_listeners`, { method: 'POST' });
+    while (performance.now() < giveUpAtMs) {
+      const stats = await (await fetch(`${admin}/stats?filter=^http.public.downstream_rq_active$`)).text();
+      if (stats.trim().endsWith(': 0')) return;
+      await delay(POLL_MS);
+    }
+  } catch {
+    // Envoy has gone: nothing is open any more.
+  }
+}

@@ -1,0 +1,50 @@
+/** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import pino from 'pino';
+import { ConfigError, readConfig } from './config.ts';
+import { ensureDemoKey } from './keys/demo-key.ts';
+import { createKeyRing } from './keys/key-ring.ts';
+import { createServer } from './server.ts';
+import { openSqlite } from './storage/sqlite.ts';
+import { createStore } from './storage/store.ts';
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+
+  await mkdir(config.dataDir, { recursive: true });
+  const store = createStore(await openSqlite(join(config.dataDir, 'petstore.sqlite')));
+  await ensureDemoKey(store, config.dataDir);
+
+  const server = createServer({ store, keys: createKeyRing(store.apiKeys), logger });
+  const port = await server.listen('127.0.0.1', config.grpcPort);
+  logger.info({ port }, 'serving');
+  if (process.connected) process.send?.({ port }); // the launcher waits for it
+
+  const signal = await nextSignal();
+  logger.info({ signal }, 'draining');
+  await server.drain();
+  await store.close();
+  logger.info('stopped');
+  if (process.connected) process.disconnect?.();
+}
+
+/** Resolves with the signal to stop; a launcher that is gone is one too. */
+function nextSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => resolve(signal));
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`petstore: ${describe(error)}\n`);
+  process.exitCode = 1;
+}
+
+function describe(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

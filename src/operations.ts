@@ -1,0 +1,158 @@
+/**
+ * What the proto files say of each operation, read from their descriptors at start: nothing of it is written a
+ * second time in TypeScript.
+ */
+import { readFileSync } from 'node:fs';
+import {
+  createFileRegistry,
+  type DescMessage,
+  type DescMethod,
+  type FileRegistry,
+  fromBinary,
+  getExtension,
+  hasExtension,
+  type Message,
+  toBinary,
+} from '@bufbuild/protobuf';
+import {
+  FileDescriptorProtoSchema,
+  type FileDescriptorSet,
+  FileDescriptorSetSchema,
+  type MethodOptions,
+} from '@bufbuild/protobuf/wkt';
+
+import { apiError } from './errors.ts';
+
+/** The descriptor set of all proto files, as `buf build` wrote it. Envoy's transcoder reads the same file. */
+const DESCRIPTOR_FILE = new URL('../gen/petstore.binpb', import.meta.url);
+
+export interface RestRoute {
+  /** The HTTP method, in upper case. */
+  readonly method: string;
+  /** The path with fields of the request message in braces: `/pets/{pet_id}`. */
+  readonly template: string;
+}
+
+export interface Deprecation {
+  readonly since: Date;
+  readonly sunset: Date;
+  /** The path of the successor, with fields of the request message in braces. */
+  readonly successor: string;
+}
+
+export interface Operation {
+  /** The gRPC path: `/petstore.v1.PetService/GetPet`. */
+  readonly path: string;
+  readonly input: DescMessage;
+  /** Where the operation is found on the REST side; empty when it is not. */
+  readonly routes: readonly RestRoute[];
+  /** The field of the request message that is the REST body. */
+  readonly bodyField: string | undefined;
+  /** The query parameters that the operation knows. */
+  readonly queryParameters: ReadonlySet<string>;
+  readonly deprecation: Deprecation | undefined;
+}
+
+/** google.api.HttpRule, as far as it is read here. */
+type HttpRule = Message & {
+  readonly pattern:
+    | { readonly case: 'get' | 'put' | 'post' | 'delete' | 'patch'; readonly value: string }
+    | { readonly case: 'custom'; readonly value: { readonly kind: string; readonly path: string } }
+    | { readonly case: undefined };
+  readonly body: string;
+  readonly additionalBindings: readonly HttpRule[];
+};
+
+/** petstore.rest.v1.OperationOptions, as far as it is read here. */
+type OperationOptions = Message & {
+  readonly deprecation?: { readonly since: string; readonly sunset: string; readonly successor: string };
+};
+
+export interface Operations {
+  readonly registry: FileRegistry;
+  /** Every operation of the given services, by gRPC path. */
+  readonly byPath: ReadonlyMap<string, Operation>;
+}
+
+function readDescriptorSet(): FileDescriptorSet {
+  return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_FILE));
+}
+
+/** Every proto file as a serialised FileDescriptorProto, for reflection. */
+export function fileDescriptors(): Uint8Array[] {
+  return readDescriptorSet().file.map((file) => toBinary(FileDescriptorProtoSchema, file));
+}
+
+export function loadOperations(): Operations {
+  const registry = createFileRegistry(readDescriptorSet());
+  const byPath = new Map<string, Operation>();
+  for (const file of registry.files) {
+    for (const service of file.services) {
+      for (const method of service.methods) {
+        const operation = toOperation(method, registry);
+        byPath.set(operation.path, operation);
+      }
+    }
+  }
+  return { registry, byPath };
+}
+
+/** Decodes a request message by its descriptor. Throws MALFORMED_BODY when the bytes are none. */
+export function decodeRequest(operation: Operation, bytes: Uint8Array): Message {
+  try {
+    return fromBinary(operation.input, bytes);
+  } catch (error) {
+    throw apiError('MALFORMED_BODY', { detail: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function toOperation(method: DescMethod, registry: FileRegistry): Operation {
+  const rule = readOption<HttpRule>(method, 'google.api.http', registry);
+  const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
+  return {
+    path: `/${method.parent.typeName}/${method.name}`,
+    input: method.input,
+    routes,
+    bodyField: rule?.body || undefined,
+    queryParameters: new Set(rule === undefined ? [] : queryParameters(method.input, rule, routes)),
+    deprecation: toDeprecation(readOption<OperationOptions>(method, 'petstore.rest.v1.operation', registry)),
+  };
+}
+
+function readOption<T extends Message>(method: DescMethod, name: string, registry: FileRegistry): T | undefined {
+  const extension = registry.getExtension(name);
+  if (extension === undefined) throw new Error(`${DESCRIPTOR_FILE.pathname} does not define the option ${name}`);
+  const options: MethodOptions | undefined = method.proto.options;
+  if (options === undefined || !hasExtension(options, extension)) return undefined;
+  return getExtension(options, extension) as T;
+}
+
+function toRoute({ pattern }: HttpRule): RestRoute {
+  switch (pattern.case) {
+    case undefined:
+      throw new Error('an HTTP rule has no path');
+    case 'custom':
+      return { method: pattern.value.kind, template: pattern.value.path };
+    default:
+      return { method: pattern.case.toUpperCase(), template: pattern.value };
+  }
+}
+
+/** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
+function queryParameters(input: DescMessage, rule: HttpRule, routes: readonly RestRoute[]): string[] {
+  if (rule.body !== '') return [];
+  const inPath = (name: string) => routes.some(({ template }) => template.includes(`{${name}}`));
+  return input.fields.filter(({ name }) => !inPath(name)).map(({ jsonName }) => jsonName);
+}
+
+function toDeprecation(options: OperationOptions | undefined): Deprecation | undefined {
+  if (options?.deprecation === undefined) return undefined;
+  const { since, sunset, successor } = options.deprecation;
+  return { since: toDate(since), sunset: toDate(sunset), successor };
+}
+
+function toDate(rfc3339: string): Date {
+  const date = new Date(rfc3339);
+  if (Number.isNaN(date.getTime())) throw new Error(`"${rfc3339}" in the proto files is no RFC 3339 instant`);
+  return date;
+}

@@ -1,0 +1,34 @@
+/** What a REST request must hold to that the transcoder does not check: its content type and its query. */
+import { apiError, invalidArgument } from './errors.ts';
+import type { Operation } from './operations.ts';
+
+/** Unknown query parameters that one answer names at the most. */
+const MAX_NAMED = 20;
+
+/** Refuses a body that does not call itself JSON. `contentType` is undefined when there is no body. */
+export function checkContentType(contentType: string | undefined): void {
+  if (contentType === undefined) return;
+  const [mediaType] = contentType.split(';', 1);
+  if (mediaType?.trim().toLowerCase() !== 'application/json') {
+    throw apiError('UNSUPPORTED_CONTENT_TYPE', { contentType });
+  }
+}
+
+/** Refuses query parameters that the operation doesn't know, or takes once and was given more often. */
+export function checkQuery(path: string, operation: Operation): void {
+  const start = path.indexOf('?');
+  if (start === -1) return;
+  const counts = new Map<string, number>();
+  for (const name of new URLSearchParams(path.slice(start + 1)).keys()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const violations = [...counts].flatMap(([name, count]) => {
+    const description = complaint(operation, name, count);
+    return description === undefined ? [] : [{ path: name, name, description }];
+  });
+  if (violations.length > 0) throw invalidArgument(violations.slice(0, MAX_NAMED));
+}
+
+function complaint({ queryParameters, input }: Operation, name: string, count: number): string | undefined {
+  if (!queryParameters.has(name)) return 'is not a query parameter here';
+  const isList = input.fields.some((field) => field.jsonName === name && field.fieldKind === 'list');
+  return count > 1 && !isList ? 'is given more than once' : undefined;
+}

@@ -1,0 +1,101 @@
+/** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
+import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { ReflectionService } from '@grpc/reflection';
+import { HealthImplementation } from 'grpc-health-check';
+import type { Logger } from 'pino';
+import { EdgeServiceService } from '../gen/petstore/edge/v1/edge.ts';
+import { CategoryServiceService } from '../gen/petstore/v1/categories.ts';
+import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
+import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
+import { PetServiceService } from '../gen/petstore/v1/pets.ts';
+import { addService } from './grpc-adapter.ts';
+import { authentication, type KeyRing } from './interceptors/authentication.ts';
+import { deprecation } from './interceptors/deprecation.ts';
+import { errors } from './interceptors/errors.ts';
+import { logging } from './interceptors/logging.ts';
+import { restRequest } from './interceptors/rest-request.ts';
+import { validation } from './interceptors/validation.ts';
+import { fileDescriptors, loadOperations } from './operations.ts';
+import { categoryService } from './services/categories.ts';
+import { edgeService } from './services/edge.ts';
+import { inventoryService } from './services/inventory.ts';
+import { orderService } from './services/orders.ts';
+import { petService } from './services/pets.ts';
+import type { Store } from './storage/store.ts';
+
+/** The largest request message, in bytes: as much as the REST side allows a body. */
+const MAX_REQUEST_BYTES = 1_048_576;
+
+/** How long open calls may go on when the server stops, in milliseconds. */
+const DRAIN_MS = 10_000;
+
+export interface PetstoreServer {
+  /** Listens on `host:port`; port 0 takes a free one. Resolves with the port. */
+  listen(host: string, port: number): Promise<number>;
+  /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
+  drain(): Promise<void>;
+}
+
+export interface Parts {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  readonly logger: Logger;
+}
+
+export function createServer({ store, keys, logger }: Parts): PetstoreServer {
+  const operations = loadOperations();
+  const server = new Server({ 'grpc.max_receive_message_length': MAX_REQUEST_BYTES });
+
+  // The order of judgement: 401, then what is wrong with the request, then what the method finds. Each
+  // interceptor says itself what it must come after; a wrong order fails here, at start.
+  const interceptors = [
+    logging(logger),
+    errors,
+    authentication(keys),
+    restRequest,
+    validation(operations.registry),
+    deprecation,
+  ];
+
+  const services = [
+    [PetServiceService, petService(store)],
+    [CategoryServiceService, categoryService(store)],
+    [OrderServiceService, orderService(store)],
+    [InventoryServiceService, inventoryService(store)],
+    [EdgeServiceService, edgeService(operations.byPath.values())],
+  ] as const;
+  for (const [definition, methods] of services)
+    addService(server, definition, methods, interceptors, operations.byPath);
+
+  // Without a key: health checks and reflection.
+  const health = new HealthImplementation({ '': 'NOT_SERVING' });
+  health.addToServer(server);
+  new ReflectionService(reflected()).addToServer(server);
+
+  return {
+    async listen(host, port) {
+      const bound = await new Promise<number>((resolve, reject) => {
+        server.bindAsync(`${host}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) =>
+          error === null ? resolve(boundPort) : reject(error),
+        );
+      });
+      health.setStatus('', 'SERVING');
+      return bound;
+    },
+
+    async drain() {
+      health.setStatus('', 'NOT_SERVING');
+      const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      const deadline = setTimeout(() => server.forceShutdown(), DRAIN_MS);
+      await closed;
+      clearTimeout(deadline);
+    },
+  };
+}
+
+/** What reflection shows: our proto files, unchanged. The library takes them as the files behind a message type. */
+function reflected(): ConstructorParameters<typeof ReflectionService>[0] {
+  const fileDescriptorProtos = fileDescriptors().map((file) => Buffer.from(file));
+  const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
+  return { petstore: type };
+}

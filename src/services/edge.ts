@@ -1,0 +1,98 @@
+/**
+ * EdgeService: what a request that Envoy refused is told. Authentication and limits have judged the caller already;
+ * what is left is to name what was wrong, from the routes in the proto files and Envoy's own words.
+ */
+import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
+import { type ApiError, apiError, invalidArgument } from '../errors.ts';
+import type { Operation } from '../operations.ts';
+import { checkContentType, checkQuery } from '../rest-rules.ts';
+import type { Service } from './service.ts';
+
+export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer> {
+  const routes = [...operations].flatMap(toMatchers);
+  return {
+    async refuse(request) {
+      throw refusal(request, routes);
+    },
+  };
+}
+
+interface RouteMatcher {
+  readonly method: string;
+  readonly pattern: RegExp;
+  readonly operation: Operation;
+}
+
+function toMatchers(operation: Operation): RouteMatcher[] {
+  return operation.routes.map(({ method, template }) => {
+    const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`);
+    return { method, pattern, operation };
+  });
+}
+
+function refusal(request: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
+  switch (request.status) {
+    case 400:
+    case 404:
+      return badRequest(request, routes);
+    case 413:
+      return apiError('BODY_TOO_LARGE');
+    case 504:
+      return apiError('DEADLINE_EXCEEDED');
+    default:
+      return apiError('UNAVAILABLE');
+  }
+}
+
+function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
+  const [pathname = ''] = path.split('?', 1);
+  const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
+  if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
+  const route = onPath.find((candidate) => candidate.method === method);
+  if (route === undefined) {
+    const allow = onPath
+      .map((candidate) => candidate.method)
+      .sort()
+      .join(', ');
+    return apiError('METHOD_NOT_ALLOWED', { method, path: pathname, allow }, { headers: { allow } });
+  }
+  checkContentType(contentType);
+  checkQuery(path, route.operation);
+  return unreadable(detailOf(reply), route.operation);
+}
+
+/** Envoy's own words: the detail of its reply. */
+function detailOf(reply: string): string {
+  try {
+    const { detail } = JSON.parse(reply) as { detail?: unknown };
+    return typeof detail === 'string' ? detail : '';
+  } catch {
+    return ''; // not JSON: nothing worth telling
+  }
+}
+
+/**
+ * What the transcoder could not read. It tells a wrong value (`pet.category_id: invalid value "x" for type
+ * TYPE_INT64`) from broken JSON (`Closing quote expected in string.`) by nothing but this form of its text.
+ */
+function unreadable(text: string, { bodyField }: Operation): ApiError {
+  const [, path, description] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
+  if (path === undefined || description === undefined) {
+    const [detail = ''] = text.split('\n', 1);
+    return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
+  }
+  return invalidArgument([
+    { path, name: path === '' || path === bodyField ? 'body' : jsonName(path), description: inOurTerms(description) },
+  ]);
+}
+
+/** `pet.category_id` is `categoryId` to a caller. */
+function jsonName(path: string): string {
+  return (path.split('.').at(-1) ?? path).replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function inOurTerms(description: string): string {
+  return description
+    .replace(/type\.googleapis\.com\/[\w.]*\.(\w+)/, '$1')
+    .replace(/TYPE_(\w+)/, (_, type: string) => type.toLowerCase());
+}

@@ -1,0 +1,97 @@
+/** OrderService: orders, and what they do to stock. Each change of an order and its pet is one transaction. */
+import type { Order as OrderMessage, OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
+import { apiError } from '../errors.ts';
+import type { Order, Pet } from '../model.ts';
+import type { Store, Transaction } from '../storage/store.ts';
+import { nextPageToken, toPageRequest } from './page-token.ts';
+import type { Service } from './service.ts';
+import { close, giveBack, type Stock, take } from './stock.ts';
+
+export function orderService(store: Store): Service<OrderServiceServer> {
+  return {
+    async listOrders(request) {
+      const filter = { petId: request.petId, complete: request.complete };
+      const page = await store.orders.page(filter, toPageRequest('orders', request));
+      return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
+    },
+
+    placeOrder: ({ order }, { isWanted }) =>
+      store.transaction(async (tx) => {
+        const placed = await tx.orders.insert({
+          petId: order?.petId,
+          quantity: order?.quantity ?? 1,
+          shipDate: order?.shipDate,
+          complete: order?.complete ?? false,
+        });
+        await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
+        return toMessage(placed);
+      }, isWanted),
+
+    async getOrder({ orderId }) {
+      const order = await store.orders.find(orderId);
+      if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
+      return toMessage(order);
+    },
+
+    updateOrder: ({ orderId, order: patch }, { isWanted }) =>
+      store.transaction(async (tx) => {
+        const order = await lockOpen(tx, orderId);
+        const changed: Order = {
+          ...order,
+          quantity: patch?.quantity ?? order.quantity,
+          shipDate: patch?.shipDate ?? order.shipDate,
+          complete: patch?.complete ?? false,
+        };
+        await tx.orders.update(changed);
+        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+        return toMessage(changed);
+      }, isWanted),
+
+    cancelOrder: ({ orderId }, { isWanted }) =>
+      store.transaction(async (tx) => {
+        const order = await lockOpen(tx, orderId);
+        await tx.orders.delete(orderId);
+        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+        return {};
+      }, isWanted),
+  };
+}
+
+async function lockOpen(tx: Transaction, orderId: bigint): Promise<Order> {
+  const order = await tx.orders.lock(orderId);
+  if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
+  if (order.complete) throw apiError('ORDER_COMPLETE', { orderId });
+  return order;
+}
+
+/**
+ * Moves `units` from the pet's stock to the order (back, when negative), and closes the order if it is complete.
+ * An order without a pet touches no stock.
+ */
+async function moveStock(
+  tx: Transaction,
+  { id, petId, complete }: Order,
+  units: number,
+  codeOfNoPet: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
+): Promise<void> {
+  if (petId === undefined) return;
+  const pet = await tx.pets.lock(petId);
+  if (pet === undefined) throw apiError(codeOfNoPet, { petId });
+  const moved = units > 0 ? takeUnits(pet, units) : giveBack(pet, -units);
+  const settled = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
+  if (settled.quantity !== pet.quantity || settled.status !== pet.status) {
+    await tx.pets.update({ ...pet, quantity: settled.quantity, status: settled.status });
+  }
+}
+
+function takeUnits(pet: Pet, units: number): Stock {
+  const taken = take(pet, units);
+  if (taken === undefined) {
+    throw apiError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
+  }
+  return taken;
+}
+
+function toMessage(order: Order): OrderMessage {
+  return order;
+}

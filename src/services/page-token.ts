@@ -1,0 +1,44 @@
+/**
+ * Page tokens: opaque to callers. One is the list's kind and the last id that was seen, as base64url, so that
+ * a token of another list, or no token at all, is refused and not misread.
+ */
+import { invalidArgument } from '../errors.ts';
+import type { Page, PageRequest } from '../model.ts';
+
+const DEFAULT_LIMIT = 20;
+
+const LISTS = ['pets', 'categories', 'orders', 'inventory'] as const;
+type List = (typeof LISTS)[number];
+
+const LENGTH = 9; // one byte of kind, eight of id
+
+/** The page that a list request asks for. */
+export function toPageRequest(
+  list: List,
+  request: { readonly limit?: number | undefined; readonly pageToken: string },
+): PageRequest {
+  return {
+    after: request.pageToken === '' ? 0n : decode(list, request.pageToken),
+    limit: request.limit ?? DEFAULT_LIMIT,
+  };
+}
+
+/** The token of the page after this one; empty on the last. */
+export function nextPageToken<T>(list: List, page: Page<T>, idOf: (row: T) => bigint): string {
+  const last = page.rows.at(-1);
+  if (last === undefined || !page.hasMore) return '';
+  const token = Buffer.alloc(LENGTH);
+  token.writeUInt8(LISTS.indexOf(list) + 1, 0);
+  token.writeBigInt64BE(idOf(last), 1);
+  return token.toString('base64url');
+}
+
+function decode(list: List, text: string): bigint {
+  const token = Buffer.from(text, 'base64url');
+  const isOurs = token.length === LENGTH && token.toString('base64url') === text;
+  if (!isOurs || token.readUInt8(0) !== LISTS.indexOf(list) + 1) {
+    const description = 'is not a page token of this list: use the one that the page before gave';
+    throw invalidArgument([{ path: 'page_token', name: 'pageToken', description }]);
+  }
+  return token.readBigInt64BE(1);
+}

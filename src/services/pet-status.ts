@@ -1,0 +1,19 @@
+/** The status of a pet, between protobuf's numbers and the model's names. */
+import { PetStatus as Proto } from '../../gen/petstore/v1/pets.ts';
+import type { PetStatus } from '../model.ts';
+
+const NAMES: Readonly<Record<Proto, PetStatus | undefined>> = {
+  [Proto.PET_STATUS_UNSPECIFIED]: undefined,
+  [Proto.available]: 'available',
+  [Proto.pending]: 'pending',
+  [Proto.sold]: 'sold',
+};
+
+/** Undefined for an absent status; validation lets no unspecified one pass. */
+export function fromProtoStatus(status: Proto | undefined): PetStatus | undefined {
+  return status === undefined ? undefined : NAMES[status];
+}
+
+export function toProtoStatus(status: PetStatus): Proto {
+  return Proto[status];
+}

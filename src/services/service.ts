@@ -1,0 +1,19 @@
+/**
+ * What a service is here: for each method a function, message in, message out. It throws ApiError for what the
+ * caller is to see, and knows nothing of metadata, HTTP or SQL.
+ */
+import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { IsWanted } from '../model.ts';
+
+/** What a method may know of its call beside the message. */
+export interface Context {
+  /** False once nobody waits for the answer any more: work that has not begun need not begin. */
+  readonly isWanted: IsWanted;
+}
+
+/** The methods of a generated service interface, as plain async functions. */
+export type Service<S> = {
+  readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
+    ? (request: Request, context: Context) => Promise<Response>
+    : never;
+};
