@@ -1,0 +1,101 @@
+/** A plain HTTP caller of the REST side: what curl would send and see. */
+
+export interface RestResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body. Fails on a body that is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly body: any;
+}
+
+export interface RestRequest {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is, with no content type but that of `headers`. */
+  readonly raw?: string | Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export class RestClient {
+  readonly url: string;
+  readonly #key: string | undefined;
+
+  constructor(url: string, key: string | undefined) {
+    this.url = url;
+    this.#key = key;
+  }
+
+  /** The same caller with another key, or with none. */
+  withKey(key: string | undefined): RestClient {
+    return new RestClient(this.url, key);
+  }
+
+  async send(method: string, path: string, { json, raw, headers }: RestRequest = {}): Promise<RestResponse> {
+    const body = json === undefined ? raw : JSON.stringify(json);
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(this.#key === undefined ? {} : { authorization: `Bearer ${this.#key}` }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : Buffer.from(body) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      get body() {
+        return JSON.parse(text);
+      },
+    };
+  }
+
+  get(path: string, request?: RestRequest): Promise<RestResponse> {
+    return this.send('GET', path, request);
+  }
+
+  post(path: string, json?: unknown): Promise<RestResponse> {
+    return this.send('POST', path, { json });
+  }
+
+  put(path: string, json?: unknown): Promise<RestResponse> {
+    return this.send('PUT', path, { json });
+  }
+
+  patch(path: string, json?: unknown): Promise<RestResponse> {
+    return this.send('PATCH', path, { json });
+  }
+
+  delete(path: string): Promise<RestResponse> {
+    return this.send('DELETE', path);
+  }
+
+  /** Creates a category and answers its id. */
+  async category(name = 'Cats'): Promise<number> {
+    return (await this.created('/categories', { name })).id;
+  }
+
+  /** Creates a pet with `stock` units and answers its id. */
+  async pet({ stock = 0, ...fields }: { stock?: number; name?: string; categoryId?: number; status?: string } = {}) {
+    const categoryId = fields.categoryId ?? (await this.category());
+    const { id } = await this.created('/pets', { name: 'Tom', ...fields, categoryId });
+    if (stock > 0) await this.put(`/store/inventory/${id}`, { quantity: stock });
+    return id;
+  }
+
+  /** Places an order and answers it. */
+  order(fields: object = {}): Promise<{ id: number; petId?: number; quantity: number; complete: boolean }> {
+    return this.created('/store/orders', fields);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was created
+  private async created(path: string, json: unknown): Promise<any> {
+    const response = await this.post(path, json);
+    if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
+    return response.body;
+  }
+}

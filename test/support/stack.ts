@@ -1,0 +1,65 @@
+/** The real service for a test file: a server, an Envoy and a database of its own, on free ports, in a temporary folder. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Config, readConfig } from '../../src/config.ts';
+import { demoKeyFile } from '../../src/keys/demo-key.ts';
+import { type Stack, startStack } from '../../src/launcher/stack.ts';
+import { RestClient } from './rest-client.ts';
+
+export interface TestStack {
+  readonly config: Config;
+  readonly stack: Stack;
+  /** A valid key, of the demo account. */
+  readonly key: string;
+  /** Calls the REST side through Envoy with the key. */
+  readonly rest: RestClient;
+  /** `host:port` of the gRPC server itself. */
+  readonly grpcAddress: string;
+  /** `host:port` of Envoy's public port. */
+  readonly publicAddress: string;
+  /** Stops everything and removes the folder. Call it in `test.after.always`. */
+  close(): Promise<void>;
+}
+
+export async function startTestStack(env: Readonly<Record<string, string>> = {}): Promise<TestStack> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
+  const [port, grpcPort, adminPort] = await freePorts(3);
+  const config = readConfig({
+    PORT: String(port),
+    GRPC_PORT: String(grpcPort),
+    ENVOY_ADMIN_PORT: String(adminPort),
+    DATA_DIR: dataDir,
+    LOG_LEVEL: 'debug',
+    ENVOY: process.env.ENVOY,
+    ...env,
+  });
+  const stack = await startStack(config, env);
+  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  return {
+    config,
+    stack,
+    key,
+    rest: new RestClient(`http://127.0.0.1:${port}`, key),
+    grpcAddress: `127.0.0.1:${grpcPort}`,
+    publicAddress: `127.0.0.1:${port}`,
+    async close() {
+      stack.ended.catch(() => undefined); // a test may have ended a process on purpose
+      await stack.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Ports that were free a moment ago, each another. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer());
+  const ports: number[] = [];
+  for (const server of servers) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    ports.push((server.address() as AddressInfo).port);
+  }
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}
