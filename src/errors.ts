@@ -17,11 +17,13 @@ interface Row {
 /** RFC 6750, section 3. */
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
-/** A caller's own words in a message: cut, so that an error always fits into headers. */
+/** Of a caller's own words, and of a whole message: so much that an error always fits into headers. */
 const MAX_QUOTED = 200;
+const MAX_MESSAGE = 1_500;
 
-function short(text: string): string {
-  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text;
+/** Half a surrogate pair, which the cut may leave, can't be sent in `grpc-message`. */
+function short(text: string, max = MAX_QUOTED): string {
+  return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed();
 }
 
 const TABLE = {
@@ -34,7 +36,7 @@ const TABLE = {
     grpc: Status.INVALID_ARGUMENT,
     http: 400,
     message: ({ violations }: { violations: readonly Violation[] }) =>
-      violations.map(({ name, description }) => `${short(name)}: ${short(description)}`).join('; '),
+      violations.map(({ name, description }) => `${name}: ${description}`).join('; '),
   },
   UNSUPPORTED_CONTENT_TYPE: {
     grpc: Status.INVALID_ARGUMENT,
@@ -130,7 +132,8 @@ const TABLE = {
   INTERNAL: {
     grpc: Status.INTERNAL,
     http: 500,
-    message: ({ requestId }: { requestId: string }) => `something went wrong on our side; request id ${requestId}`,
+    message: ({ requestId }: { requestId: string }) =>
+      `something went wrong on our side; request id ${short(requestId)}`,
   },
   UNAVAILABLE: {
     grpc: Status.UNAVAILABLE,
@@ -168,7 +171,7 @@ export class ApiError extends Error {
   readonly violations: readonly Violation[];
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions) {
-    super(message, { cause: options.cause });
+    super(short(message, MAX_MESSAGE), { cause: options.cause });
     const row: Row = TABLE[code];
     this.name = 'ApiError';
     this.code = code;
@@ -198,6 +201,11 @@ export function apiError<C extends ErrorCode>(
 }
 
 /** A 400 that names every field that broke a rule. */
-export function invalidArgument(violations: readonly Violation[]): ApiError {
+export function invalidArgument(broken: readonly Violation[]): ApiError {
+  const violations = broken.map(({ path, name, description }) => ({
+    path: short(path),
+    name: short(name),
+    description: short(description),
+  }));
   return apiError('INVALID_ARGUMENT', { violations }, { violations });
 }
