@@ -5,8 +5,8 @@
 
 local FILTER = "petstore.rest"
 local SERVER = "petstore"
-local REFUSE = "/petstore.edge.v1.EdgeService/Refuse"
-local REFUSE_TIMEOUT_MS = 2000
+local EDGE = "/petstore.edge.v1.EdgeService/"
+local EDGE_TIMEOUT_MS = 2000
 
 -- Carries the REST body of an error from the server; see src/error-status.ts.
 local ERROR_HEADER = "x-petstore-error"
@@ -14,7 +14,10 @@ local ERROR_HEADER = "x-petstore-error"
 local BODY_TYPE_HEADER = "x-petstore-body-type"
 
 -- Headers of gRPC, or of the call to the server, that mean nothing to a REST caller.
-local GRPC_HEADERS = { "grpc-status", "grpc-message", "grpc-status-details-bin", "grpc-accept-encoding", "grpc-encoding" }
+local GRPC_HEADERS = {
+  "grpc-status", "grpc-message", "grpc-status-details-bin", "grpc-accept-encoding", "grpc-encoding",
+  "grpc-retry-pushback-ms",
+}
 
 -- The request, kept for the way back --------------------------------------------------------------------------------
 
@@ -71,28 +74,32 @@ local function string_field(number, text)
   return string.char(number * 8 + 2) .. varint(#text) .. text
 end
 
--- petstore.edge.v1.RefuseRequest in a gRPC frame.
-local function refuse_request(request, status, reply)
-  local message = string_field(1, request.method) .. string_field(2, request.path)
-    .. string.char(3 * 8) .. varint(tonumber(status)) .. string_field(4, reply)
-  if request.body_type then message = message .. string_field(5, request.body_type) end
+local function grpc_frame(message)
   local n = #message
   return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
     .. message
 end
 
--- Asks the server what the caller of a request that Envoy refused is told. Nil when it doesn't answer.
+-- The method to ask, and its message: Refuse for what Envoy refused itself, Fail for what may have reached the server.
+local function edge_call(request, status, reply)
+  if tonumber(status) >= 500 then return "Fail", string.char(1 * 8) .. varint(tonumber(status)) end
+  local message = string_field(1, request.method) .. string_field(2, request.path)
+    .. string.char(3 * 8) .. varint(tonumber(status)) .. string_field(4, reply)
+  if request.body_type then message = message .. string_field(5, request.body_type) end
+  return "Refuse", message
+end
+
+-- Asks the server what the caller of a request that failed in Envoy is told. Nil when it doesn't answer.
 local function ask_server(handle, request, status, reply)
+  local method, message = edge_call(request, status, reply)
   local headers = {
-    [":method"] = "POST", [":path"] = REFUSE, [":authority"] = SERVER,
+    [":method"] = "POST", [":path"] = EDGE .. method, [":authority"] = SERVER,
     ["content-type"] = "application/grpc", ["te"] = "trailers",
   }
   if request.authorization ~= "" then headers["authorization"] = request.authorization end
   if request.forwarded_for ~= "" then headers["x-forwarded-for"] = request.forwarded_for end
   if request.request_id ~= "" then headers["x-request-id"] = request.request_id end
-  local answer = handle:httpCall(SERVER, headers, refuse_request(request, status, reply), {
-    timeout_ms = REFUSE_TIMEOUT_MS, send_xff = false,
-  })
+  local answer = handle:httpCall(SERVER, headers, grpc_frame(message), { timeout_ms = EDGE_TIMEOUT_MS, send_xff = false })
   return answer[ERROR_HEADER] and answer or nil
 end
 

@@ -2,10 +2,15 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BanPolicy } from './limits/bans.ts';
+import type { Quota } from './limits/windows.ts';
 
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
+
+/** Counts fit into the database's and protobuf's 32 bits. */
+const MAX_COUNT = 2_147_483_647;
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -25,6 +30,20 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Another Envoy binary than the pinned one. */
   readonly envoy: string | undefined;
+  /** The operator's key for the admin service; undefined: the one in `DATA_DIR/operator.key`. */
+  readonly operatorKey: string | undefined;
+  readonly limits: LimitsConfig;
+}
+
+/** The numbers of the contract's section 8. */
+export interface LimitsConfig {
+  /** What each plan allows. An enterprise account has its own agreed numbers. */
+  readonly plans: Readonly<Record<'free' | 'pro' | 'business', Quota>>;
+  /** Requests a minute without a valid key, per IP address. */
+  readonly addressPerMinute: number;
+  /** IP addresses told apart in one minute; those beyond share one count. */
+  readonly maxAddresses: number;
+  readonly ban: BanPolicy;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -39,9 +58,37 @@ export function readConfig(env: Environment = process.env): Config {
     dataDir: read(env, 'DATA_DIR', fileURLToPath(new URL('../data', import.meta.url)), (text) => resolve(text)),
     logLevel: read(env, 'LOG_LEVEL', 'info', toLogLevel),
     envoy: env.ENVOY || undefined,
+    operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),
+    limits: {
+      plans: {
+        free: { perMinute: count(env, 'FREE_PER_MINUTE', 60), perDay: count(env, 'FREE_PER_DAY', 1_000) },
+        pro: { perMinute: count(env, 'PRO_PER_MINUTE', 300), perDay: count(env, 'PRO_PER_DAY', 10_000) },
+        business: {
+          perMinute: count(env, 'BUSINESS_PER_MINUTE', 1_000),
+          perDay: count(env, 'BUSINESS_PER_DAY', 100_000),
+        },
+      },
+      addressPerMinute: count(env, 'ADDRESS_PER_MINUTE', 60),
+      maxAddresses: count(env, 'MAX_ADDRESSES', 100_000),
+      ban: {
+        refusals: count(env, 'BAN_REFUSALS', 20),
+        windowMs: count(env, 'BAN_WINDOW_SECONDS', 60) * 1_000,
+        durationMs: count(env, 'BAN_SECONDS', 300) * 1_000,
+      },
+    },
   };
   checkPortsDiffer(config);
   return config;
+}
+
+/** A setting that is a positive count. */
+function count(env: Environment, name: string, fallback: number): number {
+  return read(env, name, String(fallback), (text) => {
+    const value = Number(text);
+    return /^\d+$/.test(text) && value >= 1 && value <= MAX_COUNT
+      ? value
+      : new Expected(`a number from 1 to ${MAX_COUNT}`);
+  });
 }
 
 /** An unset or empty variable means the default. */
@@ -67,6 +114,12 @@ function toPort(text: string): number | Expected {
 
 function toAddress(text: string): string | Expected {
   return isIP(text) === 0 ? new Expected('an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
+}
+
+/** Undefined for an empty text. The complaint does not repeat the value: it is a secret. */
+function toOperatorKey(text: string): string | undefined {
+  if (text === '' || /^[\x21-\x7e]{16,}$/.test(text)) return text || undefined;
+  throw new ConfigError('OPERATOR_KEY must be at least 16 visible ASCII characters');
 }
 
 function toLogLevel(text: string): LogLevel | Expected {

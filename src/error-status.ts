@@ -1,14 +1,22 @@
 /**
  * An ApiError as it leaves the server: the canonical gRPC status, its message, and standard details
- * (`google.rpc.ErrorInfo`, `BadRequest`, `RequestInfo`); for Envoy's REST side also the body that the caller is to see.
+ * (`google.rpc.ErrorInfo`, `BadRequest`, `RetryInfo`, `QuotaFailure`); for Envoy's REST side also the body that the caller is to see.
  */
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
 import type { Any } from '../gen/google/protobuf/any.ts';
-import { BadRequest, ErrorInfo } from '../gen/google/rpc/error_details.ts';
+import {
+  BadRequest,
+  ErrorInfo,
+  QuotaFailure,
+  QuotaFailure_Violation,
+  RetryInfo,
+} from '../gen/google/rpc/error_details.ts';
 import { Status } from '../gen/google/rpc/status.ts';
 import type { ApiError } from './errors.ts';
 
 const DOMAIN = 'petstore';
+/** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */
+const PUSHBACK = 'grpc-retry-pushback-ms';
 /** The REST body of the error, as ASCII JSON. Envoy's Lua filter makes it the body and removes the header. */
 const REST_ERROR = 'x-petstore-error';
 
@@ -17,6 +25,10 @@ export function toStatus(error: ApiError, headers: Iterable<readonly [string, st
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.set(name, value);
   for (const [name, value] of Object.entries(error.headers)) metadata.set(name, value);
+  if (error.retryAfterSeconds !== undefined) {
+    metadata.set('retry-after', String(error.retryAfterSeconds));
+    metadata.set(PUSHBACK, String(error.retryAfterSeconds * 1_000));
+  }
   if (isRest) metadata.set(REST_ERROR, restBody(error));
   metadata.set('grpc-status-details-bin', Buffer.from(Status.encode(toDetails(error)).finish()));
   return { code: error.grpcStatus, details: error.message, metadata };
@@ -40,6 +52,14 @@ function toDetails(error: ApiError): Status {
       localizedMessage: undefined,
     }));
     details.push(pack('google.rpc.BadRequest', BadRequest.encode({ fieldViolations }).finish()));
+  }
+  if (error.retryAfterSeconds !== undefined) {
+    const retryDelay = { seconds: BigInt(error.retryAfterSeconds), nanos: 0 };
+    details.push(pack('google.rpc.RetryInfo', RetryInfo.encode({ retryDelay }).finish()));
+  }
+  if (error.quotaSubject !== undefined) {
+    const violation = QuotaFailure_Violation.fromPartial({ subject: error.quotaSubject, description: error.message });
+    details.push(pack('google.rpc.QuotaFailure', QuotaFailure.encode({ violations: [violation] }).finish()));
   }
   return { code: error.grpcStatus, message: error.message, details };
 }

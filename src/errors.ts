@@ -10,6 +10,8 @@ interface Row {
   readonly http: number;
   /** Headers that belong to every answer with this code. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** When to try again, where it is always the same. */
+  readonly retryAfterSeconds?: number;
   // biome-ignore lint/suspicious/noExplicitAny: each row names its own fields; `ErrorFields` recovers them.
   readonly message: (fields: any) => string;
 }
@@ -129,6 +131,34 @@ const TABLE = {
     http: 413,
     message: () => 'the request body is larger than 1 MiB',
   },
+  RATE_LIMITED: {
+    grpc: Status.RESOURCE_EXHAUSTED,
+    http: 429,
+    message: ({ limit, window, retryAfterSeconds }: { limit: number; window: string; retryAfterSeconds: number }) =>
+      `the limit of ${limit} requests a ${window} is used up: try again in ${retryAfterSeconds} s`,
+  },
+  API_KEY_BANNED: {
+    grpc: Status.RESOURCE_EXHAUSTED,
+    http: 429,
+    message: ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
+      `the API key is banned for sending on after refusals: try again in ${retryAfterSeconds} s, and back off after a 429`,
+  },
+  OPERATOR_KEY_INVALID: {
+    grpc: Status.UNAUTHENTICATED,
+    http: 401,
+    headers: CHALLENGE,
+    message: () => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"',
+  },
+  ACCOUNT_NOT_FOUND: {
+    grpc: Status.NOT_FOUND,
+    http: 404,
+    message: ({ accountId }: { accountId: bigint }) => `account ${accountId} does not exist`,
+  },
+  API_KEY_NOT_FOUND: {
+    grpc: Status.NOT_FOUND,
+    http: 404,
+    message: ({ keyId }: { keyId: bigint }) => `API key ${keyId} does not exist`,
+  },
   INTERNAL: {
     grpc: Status.INTERNAL,
     http: 500,
@@ -138,7 +168,7 @@ const TABLE = {
   UNAVAILABLE: {
     grpc: Status.UNAVAILABLE,
     http: 503,
-    headers: { 'retry-after': '1' },
+    retryAfterSeconds: 1,
     message: () => 'the service is not available just now; try again shortly',
   },
   DEADLINE_EXCEEDED: {
@@ -169,6 +199,10 @@ export class ApiError extends Error {
   /** Response headers (metadata on gRPC) that belong to this error. */
   readonly headers: Readonly<Record<string, string>>;
   readonly violations: readonly Violation[];
+  /** When it makes sense to try again, in whole seconds; undefined where trying again is no help. */
+  readonly retryAfterSeconds: number | undefined;
+  /** Whose quota is used up: `account:7`. */
+  readonly quotaSubject: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions) {
     super(short(message, MAX_MESSAGE), { cause: options.cause });
@@ -179,12 +213,16 @@ export class ApiError extends Error {
     this.httpStatus = row.http;
     this.headers = { ...row.headers, ...options.headers };
     this.violations = options.violations ?? [];
+    this.retryAfterSeconds = options.retryAfterSeconds ?? row.retryAfterSeconds;
+    this.quotaSubject = options.quotaSubject;
   }
 }
 
 interface ApiErrorOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly violations?: readonly Violation[];
+  readonly retryAfterSeconds?: number;
+  readonly quotaSubject?: string;
   /** Why it happened. Logged, never sent. */
   readonly cause?: unknown;
 }

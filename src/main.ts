@@ -3,11 +3,13 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { ConfigError, readConfig } from './config.ts';
-import { ensureDemoKey } from './keys/demo-key.ts';
+import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyRing } from './keys/key-ring.ts';
+import { createMemoryLimiter } from './limits/memory.ts';
 import { createServer } from './server.ts';
 import { openSqlite } from './storage/sqlite.ts';
 import { createStore } from './storage/store.ts';
+import { createUsageRecorder, restoreLimits } from './usage-recorder.ts';
 
 async function main(): Promise<void> {
   const config = readConfig();
@@ -16,8 +18,19 @@ async function main(): Promise<void> {
   await mkdir(config.dataDir, { recursive: true });
   const store = createStore(await openSqlite(join(config.dataDir, 'petstore.sqlite')));
   await ensureDemoKey(store, config.dataDir);
+  const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
-  const server = createServer({ store, keys: createKeyRing(store.apiKeys), logger });
+  const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
+  const limiter = createMemoryLimiter({
+    ban,
+    addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
+    onBan: (begun) => usage.recordBan(begun),
+  });
+  const usage = createUsageRecorder(store, limiter, logger);
+  await restoreLimits(store, limiter, Date.now());
+
+  const keys = createKeyRing(store.accounts, plans);
+  const server = createServer({ store, keys, limiter, plans, operatorKey, flushUsage: usage.flush, logger });
   const port = await server.listen('127.0.0.1', config.grpcPort);
   logger.info({ port }, 'serving');
   if (process.connected) process.send?.({ port }); // the launcher waits for it
@@ -25,6 +38,7 @@ async function main(): Promise<void> {
   const signal = await nextSignal();
   logger.info({ signal }, 'draining');
   await server.drain();
+  await usage.close();
   await store.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();

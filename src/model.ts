@@ -44,3 +44,35 @@ export interface Page<T> {
 
 /** Says whether anybody still waits for the answer: false once the deadline passed or the caller left. */
 export type IsWanted = () => boolean;
+
+export type Plan = 'free' | 'pro' | 'business' | 'enterprise';
+
+export interface Account {
+  readonly id: bigint;
+  readonly name: string;
+  readonly plan: Plan;
+  /** What was agreed with an enterprise account: requests in each window. */
+  readonly agreed: { readonly perMinute: number; readonly perDay: number } | undefined;
+  readonly isSuspended: boolean;
+  readonly createdAtMs: number;
+}
+
+export interface ApiKey {
+  readonly id: bigint;
+  readonly accountId: bigint;
+  /** The first characters of the key, for display. */
+  readonly prefix: string;
+  readonly label: string | undefined;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number | undefined;
+  readonly revokedAtMs: number | undefined;
+}
+
+/** What an account used on one day. */
+export interface DayUsage {
+  readonly accountId: bigint;
+  /** Days since 1970-01-01, UTC. */
+  readonly dayIndex: number;
+  readonly requests: number;
+  readonly refused: number;
+}

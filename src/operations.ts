@@ -51,6 +51,8 @@ export interface Operation {
   /** The query parameters that the operation knows. */
   readonly queryParameters: ReadonlySet<string>;
   readonly deprecation: Deprecation | undefined;
+  /** Whether a call counts against the limits. */
+  readonly isCounted: boolean;
 }
 
 /** google.api.HttpRule, as far as it is read here. */
@@ -66,6 +68,7 @@ type HttpRule = Message & {
 /** petstore.rest.v1.OperationOptions, as far as it is read here. */
 type OperationOptions = Message & {
   readonly deprecation?: { readonly since: string; readonly sunset: string; readonly successor: string };
+  readonly uncounted: boolean;
 };
 
 export interface Operations {
@@ -108,6 +111,7 @@ export function decodeRequest(operation: Operation, bytes: Uint8Array): Message 
 
 function toOperation(method: DescMethod, registry: FileRegistry): Operation {
   const rule = readOption<HttpRule>(method, 'google.api.http', registry);
+  const options = readOption<OperationOptions>(method, 'petstore.rest.v1.operation', registry);
   const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
   return {
     path: `/${method.parent.typeName}/${method.name}`,
@@ -115,7 +119,8 @@ function toOperation(method: DescMethod, registry: FileRegistry): Operation {
     routes,
     bodyField: rule?.body || undefined,
     queryParameters: new Set(rule === undefined ? [] : queryParameters(method.input, rule, routes)),
-    deprecation: toDeprecation(readOption<OperationOptions>(method, 'petstore.rest.v1.operation', registry)),
+    deprecation: toDeprecation(options),
+    isCounted: options?.uncounted !== true,
   };
 }
 

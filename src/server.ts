@@ -3,19 +3,26 @@ import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
+import { AdminServiceService } from '../gen/petstore/admin/v1/admin.ts';
 import { EdgeServiceService } from '../gen/petstore/edge/v1/edge.ts';
 import { CategoryServiceService } from '../gen/petstore/v1/categories.ts';
 import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { addService } from './grpc-adapter.ts';
-import { authentication, type KeyRing } from './interceptors/authentication.ts';
+import { authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
+import { limits } from './interceptors/limits.ts';
 import { logging } from './interceptors/logging.ts';
+import { operatorOnly } from './interceptors/operator.ts';
 import { restRequest } from './interceptors/rest-request.ts';
 import { validation } from './interceptors/validation.ts';
+import type { CachingKeyRing } from './keys/key-ring.ts';
+import type { PlanQuotas } from './keys/plans.ts';
+import type { Limiter } from './limits/limiter.ts';
 import { fileDescriptors, loadOperations } from './operations.ts';
+import { adminService } from './services/admin.ts';
 import { categoryService } from './services/categories.ts';
 import { edgeService } from './services/edge.ts';
 import { inventoryService } from './services/inventory.ts';
@@ -38,34 +45,45 @@ export interface PetstoreServer {
 
 export interface Parts {
   readonly store: Store;
-  readonly keys: KeyRing;
+  readonly keys: CachingKeyRing;
+  readonly limiter: Limiter;
+  readonly plans: PlanQuotas;
+  readonly operatorKey: string;
+  /** Stores what the limits have counted so far. */
+  readonly flushUsage: () => Promise<void>;
   readonly logger: Logger;
 }
 
-export function createServer({ store, keys, logger }: Parts): PetstoreServer {
-  const operations = loadOperations();
+export function createServer({ store, keys, limiter, plans, operatorKey, flushUsage, logger }: Parts): PetstoreServer {
+  const { registry, byPath } = loadOperations();
   const server = new Server({ 'grpc.max_receive_message_length': MAX_REQUEST_BYTES });
+  const { interceptor: countRequest, chargeStranger } = limits(limiter);
 
-  // The order of judgement: 401, then what is wrong with the request, then what the method finds. Each
+  // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
   // interceptor says itself what it must come after; a wrong order fails here, at start.
-  const interceptors = [
+  const forCallers = [
     logging(logger),
     errors,
-    authentication(keys),
+    authentication(keys, chargeStranger),
+    countRequest,
     restRequest,
-    validation(operations.registry),
+    validation(registry),
     deprecation,
   ];
+  const forOperator = [logging(logger), errors, operatorOnly(operatorKey, chargeStranger), validation(registry)];
 
+  const admin = adminService({ store, plans, onChange: () => keys.forget(), flushUsage });
   const services = [
-    [PetServiceService, petService(store)],
-    [CategoryServiceService, categoryService(store)],
-    [OrderServiceService, orderService(store)],
-    [InventoryServiceService, inventoryService(store)],
-    [EdgeServiceService, edgeService(operations.byPath.values())],
+    [PetServiceService, petService(store), forCallers],
+    [CategoryServiceService, categoryService(store), forCallers],
+    [OrderServiceService, orderService(store), forCallers],
+    [InventoryServiceService, inventoryService(store), forCallers],
+    [EdgeServiceService, edgeService(byPath.values()), forCallers],
+    [AdminServiceService, admin, forOperator],
   ] as const;
-  for (const [definition, methods] of services)
-    addService(server, definition, methods, interceptors, operations.byPath);
+  for (const [definition, methods, interceptors] of services) {
+    addService(server, definition, methods, interceptors, byPath);
+  }
 
   // Without a key: health checks and reflection.
   const health = new HealthImplementation({ '': 'NOT_SERVING' });

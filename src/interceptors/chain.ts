@@ -7,12 +7,15 @@
  * order fails at start.
  */
 import type { Metadata } from '@grpc/grpc-js';
+import type { Quota } from '../limits/windows.ts';
 import type { Operation } from '../operations.ts';
 
 /** Who is calling, as authentication found out. */
 export interface Caller {
   readonly keyId: bigint;
   readonly accountId: bigint;
+  /** What the account may use. */
+  readonly quota: Quota;
 }
 
 /** One call on its way in. Interceptors read it; `responseHeaders` is where they leave what the answer must carry. */

@@ -12,7 +12,10 @@ const BODY_TYPE = 'x-petstore-body-type';
 
 export const restRequest: Interceptor = {
   name: 'rest-request',
-  after: { authentication: 'a caller without a valid key learns nothing else' },
+  after: {
+    authentication: 'a caller without a valid key learns nothing else',
+    limits: 'what is past the limit is refused whatever it says',
+  },
   intercept(call, next) {
     const path = headerOf(call, ORIGINAL_PATH);
     if (path === undefined) return next(call);

@@ -26,7 +26,7 @@ export function validation(registry: FileRegistry): Interceptor {
 
   return {
     name: 'validation',
-    after: { authentication: 'a caller without a valid key learns nothing else' },
+    after: { errors: 'so that a rule that can not be evaluated is answered as an error' },
     async intercept(call, next) {
       const { operation } = call;
       if (isValidated(operation.input)) {

@@ -1,39 +1,54 @@
 /**
  * Knows whose a key is. A mistyped key fails its checksum without a look-up; a known one is found in a bounded
- * cache, by its SHA-256, without touching the database. No key is kept: only hashes are.
+ * cache, by its SHA-256, without touching the database. No key is kept, only hashes are; and as it is hashes
+ * that are looked up, how long a look-up takes says nothing of any key.
  *
- * An entry is looked up anew after `FRESH_MS`, so that a key revoked by another process stops working here too.
+ * An entry is looked up anew after `FRESH_MS`, so that a key revoked, an account suspended or a plan changed by
+ * another process is noticed here too; `forget` makes this process notice at once.
  */
-
 import type { KeyRing } from '../interceptors/authentication.ts';
 import type { Caller } from '../interceptors/chain.ts';
-import type { ApiKey, ApiKeyReader } from '../storage/api-keys.ts';
+import type { Account, ApiKey } from '../model.ts';
+import type { AccountReader } from '../storage/accounts.ts';
 import { hashKey, isWellFormed } from './format.ts';
+import { type PlanQuotas, quotaOf } from './plans.ts';
 
-/** How long a cached key is believed. The contract allows 5 seconds until a revocation is known everywhere. */
+/** How long a cached key is believed. The contract allows 5 seconds until a change is known everywhere. */
 const FRESH_MS = 4_000;
 /** Keys in the cache at the most; the ones that came in first make room. */
 const MAX_CACHED = 10_000;
 
 interface Cached {
-  readonly key: ApiKey;
+  readonly caller: Caller;
+  readonly expiresAtMs: number | undefined;
   readonly staleAtMs: number;
 }
 
-export function createKeyRing(keys: ApiKeyReader, nowMs: () => number = Date.now): KeyRing {
-  const cache = new Map<string, Cached>();
+export interface CachingKeyRing extends KeyRing {
+  /** Drops what is cached: a key or an account has changed. */
+  forget(): void;
+}
+
+export function createKeyRing(
+  accounts: AccountReader,
+  plans: PlanQuotas,
+  nowMs: () => number = Date.now,
+): CachingKeyRing {
+  let cache = new Map<string, Cached>();
 
   const lookUp = async (hash: Buffer, id: string): Promise<Caller | undefined> => {
-    const key = await keys.findByHash(hash);
-    cache.delete(id);
-    if (key === undefined) return undefined;
-    cache.set(id, { key, staleAtMs: nowMs() + FRESH_MS });
-    for (const oldest of cache.keys()) {
-      if (cache.size <= MAX_CACHED) break;
-      cache.delete(oldest);
-    }
-    return toCaller(key, nowMs());
+    const target = cache; // what is found must not outlive a `forget` that comes while it is looked for
+    const found = await accounts.findKey(hash);
+    target.delete(id);
+    if (found === undefined || !isUsable(found)) return undefined;
+    const { key, account } = found;
+    const caller = { keyId: key.id, accountId: account.id, quota: quotaOf(account.plan, account.agreed, plans) };
+    target.set(id, { caller, expiresAtMs: key.expiresAtMs, staleAtMs: nowMs() + FRESH_MS });
+    shrink(target);
+    return isExpired(key.expiresAtMs) ? undefined : caller;
   };
+
+  const isExpired = (expiresAtMs: number | undefined) => expiresAtMs !== undefined && expiresAtMs <= nowMs();
 
   return {
     identify(key) {
@@ -41,13 +56,22 @@ export function createKeyRing(keys: ApiKeyReader, nowMs: () => number = Date.now
       const hash = hashKey(key);
       const id = hash.toString('latin1');
       const cached = cache.get(id);
-      const now = nowMs();
-      return cached !== undefined && now < cached.staleAtMs ? toCaller(cached.key, now) : lookUp(hash, id);
+      if (cached === undefined || cached.staleAtMs <= nowMs()) return lookUp(hash, id);
+      return isExpired(cached.expiresAtMs) ? undefined : cached.caller;
+    },
+    forget() {
+      cache = new Map();
     },
   };
 }
 
-function toCaller(key: ApiKey, nowMs: number): Caller | undefined {
-  const isExpired = key.expiresAtMs !== undefined && key.expiresAtMs <= nowMs;
-  return key.isRevoked || key.isSuspended || isExpired ? undefined : { keyId: key.id, accountId: key.accountId };
+function isUsable({ key, account }: { readonly key: ApiKey; readonly account: Account }): boolean {
+  return key.revokedAtMs === undefined && !account.isSuspended;
+}
+
+function shrink(cache: Map<string, Cached>): void {
+  for (const oldest of cache.keys()) {
+    if (cache.size <= MAX_CACHED) return;
+    cache.delete(oldest);
+  }
 }

@@ -1,7 +1,7 @@
 /** `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C. */
 import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { demoKeyFile } from '../keys/demo-key.ts';
+import { demoKeyFile } from '../keys/key-files.ts';
 import { ChildEnded } from './child.ts';
 import { logDir, type Stack, startStack } from './stack.ts';
 

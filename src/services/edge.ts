@@ -12,7 +12,10 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
   const routes = [...operations].flatMap(toMatchers);
   return {
     async refuse(request) {
-      throw refusal(request, routes);
+      throw request.status === 413 ? apiError('BODY_TOO_LARGE') : badRequest(request, routes);
+    },
+    async fail({ status }) {
+      throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
     },
   };
 }
@@ -28,20 +31,6 @@ function toMatchers(operation: Operation): RouteMatcher[] {
     const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`);
     return { method, pattern, operation };
   });
-}
-
-function refusal(request: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
-  switch (request.status) {
-    case 400:
-    case 404:
-      return badRequest(request, routes);
-    case 413:
-      return apiError('BODY_TOO_LARGE');
-    case 504:
-      return apiError('DEADLINE_EXCEEDED');
-    default:
-      return apiError('UNAVAILABLE');
-  }
 }
 
 function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {

@@ -2,10 +2,12 @@
 import type { Knex } from 'knex';
 import * as catalogue from './migrations/001-catalogue.ts';
 import * as accounts from './migrations/002-accounts.ts';
+import * as usage from './migrations/003-usage.ts';
 
 const MIGRATIONS: readonly [name: string, migration: Knex.Migration][] = [
   ['001-catalogue', catalogue],
   ['002-accounts', accounts],
+  ['003-usage', usage],
 ];
 
 const source: Knex.MigrationSource<(typeof MIGRATIONS)[number]> = {

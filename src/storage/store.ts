@@ -1,14 +1,6 @@
 /** All tables as one store: readers on the newest committed state, writers within a transaction. */
 import type { IsWanted } from '../model.ts';
-import {
-  type AccountReader,
-  type AccountWriter,
-  type ApiKeyReader,
-  accountReader,
-  accountStatements,
-  accountWriter,
-  apiKeyReader,
-} from './api-keys.ts';
+import { type AccountReader, type AccountWriter, accountReader, accountStatements, accountWriter } from './accounts.ts';
 import {
   type CategoryReader,
   type CategoryWriter,
@@ -16,23 +8,25 @@ import {
   categoryStatements,
   categoryWriter,
 } from './categories.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Runner } from './engine.ts';
 import { type OrderReader, type OrderWriter, orderReader, orderStatements, orderWriter } from './orders.ts';
 import { type PetReader, type PetWriter, petReader, petStatements, petWriter } from './pets.ts';
+import { type UsageReader, type UsageWriter, usageReader, usageStatements, usageWriter } from './usage.ts';
 
 export interface Transaction {
   readonly pets: PetWriter;
   readonly categories: CategoryWriter;
   readonly orders: OrderWriter;
   readonly accounts: AccountWriter;
+  readonly usage: UsageWriter;
 }
 
 export interface Store {
   readonly pets: PetReader;
   readonly categories: CategoryReader;
   readonly orders: OrderReader;
-  readonly apiKeys: ApiKeyReader;
   readonly accounts: AccountReader;
+  readonly usage: UsageReader;
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
    *
@@ -48,23 +42,21 @@ export function createStore(engine: Engine): Store {
   const categories = categoryStatements(engine);
   const orders = orderStatements(engine);
   const accounts = accountStatements(engine);
+  const usage = usageStatements(engine);
+  const writers = (tx: Runner): Transaction => ({
+    pets: petWriter(pets, tx),
+    categories: categoryWriter(categories, tx),
+    orders: orderWriter(orders, tx),
+    accounts: accountWriter(accounts, tx),
+    usage: usageWriter(usage, tx),
+  });
   return {
     pets: petReader(pets, engine.reader),
     categories: categoryReader(categories, engine.reader),
     orders: orderReader(orders, engine.reader),
-    apiKeys: apiKeyReader(accounts, engine.reader),
     accounts: accountReader(accounts, engine.reader),
-    transaction: (work, isWanted = () => true) =>
-      engine.transaction(
-        (tx) =>
-          work({
-            pets: petWriter(pets, tx),
-            categories: categoryWriter(categories, tx),
-            orders: orderWriter(orders, tx),
-            accounts: accountWriter(accounts, tx),
-          }),
-        isWanted,
-      ),
+    usage: usageReader(usage, engine.reader),
+    transaction: (work, isWanted = () => true) => engine.transaction((tx) => work(writers(tx)), isWanted),
     close: () => engine.close(),
   };
 }

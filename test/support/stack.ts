@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../../src/config.ts';
-import { demoKeyFile } from '../../src/keys/demo-key.ts';
+import { demoKeyFile } from '../../src/keys/key-files.ts';
 import { type Stack, startStack } from '../../src/launcher/stack.ts';
 import { RestClient } from './rest-client.ts';
 
@@ -23,7 +23,11 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
-export async function startTestStack(env: Readonly<Record<string, string>> = {}): Promise<TestStack> {
+/** Tests that are not about limits must not run into one. */
+const UNLIMITED = { BUSINESS_PER_MINUTE: '1000000', BUSINESS_PER_DAY: '1000000', ADDRESS_PER_MINUTE: '1000000' };
+
+export async function startTestStack(settings: Readonly<Record<string, string>> = {}): Promise<TestStack> {
+  const env = { ...UNLIMITED, ...settings };
   const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
   const [port, grpcPort, adminPort] = await freePorts(3);
   const config = readConfig({

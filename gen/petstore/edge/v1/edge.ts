@@ -37,6 +37,16 @@ export interface RefuseRequest {
   contentType?: string | undefined;
 }
 
+/** A request that failed behind Envoy: the server did not answer, or not in time. */
+export interface FailRequest {
+  /** The HTTP status that Envoy chose. */
+  status: number;
+}
+
+/** Never sent: the answer to Fail is always an error. */
+export interface FailResponse {
+}
+
 /** Never sent: the answer to Refuse is always an error. */
 export interface RefuseResponse {
 }
@@ -144,6 +154,104 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
   },
 };
 
+function createBaseFailRequest(): FailRequest {
+  return { status: 0 };
+}
+
+export const FailRequest: MessageFns<FailRequest> = {
+  encode(message: FailRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.status !== 0) {
+      writer.uint32(8).int32(message.status);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FailRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFailRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.status = reader.int32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<FailRequest>, I>>(base?: I): FailRequest {
+    return FailRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<FailRequest>, I>>(object: I): FailRequest {
+    const message = createBaseFailRequest();
+    message.status = object.status ?? 0;
+    return message;
+  },
+};
+
+function createBaseFailResponse(): FailResponse {
+  return {};
+}
+
+export const FailResponse: MessageFns<FailResponse> = {
+  encode(_: FailResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FailResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFailResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<FailResponse>, I>>(base?: I): FailResponse {
+    return FailResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<FailResponse>, I>>(_: I): FailResponse {
+    const message = createBaseFailResponse();
+    return message;
+  },
+};
+
 function createBaseRefuseResponse(): RefuseResponse {
   return {};
 }
@@ -203,6 +311,19 @@ export const EdgeServiceService = {
     responseSerialize: (value: RefuseResponse): Buffer => Buffer.from(RefuseResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): RefuseResponse => RefuseResponse.decode(value),
   },
+  /**
+   * Words a failure of a request that may have reached a service, so that it is counted already: the same as
+   * Refuse, but it counts nothing. Always answers with an error.
+   */
+  fail: {
+    path: "/petstore.edge.v1.EdgeService/Fail" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: FailRequest): Buffer => Buffer.from(FailRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): FailRequest => FailRequest.decode(value),
+    responseSerialize: (value: FailResponse): Buffer => Buffer.from(FailResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): FailResponse => FailResponse.decode(value),
+  },
 } as const;
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
@@ -211,6 +332,11 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
    * with the request. Always answers with an error, the one that the caller is to see.
    */
   refuse: handleUnaryCall<RefuseRequest, RefuseResponse>;
+  /**
+   * Words a failure of a request that may have reached a service, so that it is counted already: the same as
+   * Refuse, but it counts nothing. Always answers with an error.
+   */
+  fail: handleUnaryCall<FailRequest, FailResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
@@ -232,6 +358,22 @@ export interface EdgeServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: RefuseResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * Words a failure of a request that may have reached a service, so that it is counted already: the same as
+   * Refuse, but it counts nothing. Always answers with an error.
+   */
+  fail(request: FailRequest, callback: (error: ServiceError | null, response: FailResponse) => void): ClientUnaryCall;
+  fail(
+    request: FailRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: FailResponse) => void,
+  ): ClientUnaryCall;
+  fail(
+    request: FailRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: FailResponse) => void,
   ): ClientUnaryCall;
 }
 

@@ -1,0 +1,53 @@
+/** The keys that the service makes for itself, in files that only their owner can read: the demo key, the operator's. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Store } from '../storage/store.ts';
+import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
+
+export function demoKeyFile(dataDir: string): string {
+  return join(dataDir, 'demo.key');
+}
+
+export function operatorKeyFile(dataDir: string): string {
+  return join(dataDir, 'operator.key');
+}
+
+/** Makes the demo account, on the Business plan, and its key, if there is no account yet: once, in a new database. */
+export async function ensureDemoKey(store: Store, dataDir: string): Promise<void> {
+  if (await store.accounts.exist()) return;
+  const key = generateKey();
+  // The file first: a start that is cut off between the two makes a new key the next time.
+  await writeSecret(demoKeyFile(dataDir), key);
+  const createdAtMs = Date.now();
+  await store.transaction(async (tx) => {
+    const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
+    const described = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
+    await tx.accounts.insertKey({ accountId: account.id, ...described }, hashKey(key));
+  });
+}
+
+/** The operator's key: the one in its file, made at the first start. */
+export async function ensureOperatorKey(dataDir: string): Promise<string> {
+  const file = operatorKeyFile(dataDir);
+  const existing = await readSecret(file);
+  if (existing !== undefined) {
+    if (!isWellFormed(existing, 'pso')) throw new Error(`${file} holds no operator key: remove it to get a new one`);
+    return existing;
+  }
+  const key = generateKey('pso');
+  await writeSecret(file, key);
+  return key;
+}
+
+async function readSecret(file: string): Promise<string | undefined> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function writeSecret(file: string, secret: string): Promise<void> {
+  return writeFile(file, `${secret}\n`, { mode: 0o600 });
+}
