@@ -30,7 +30,7 @@ export interface CachingKeyRing extends KeyRing {
 }
 
 export function createKeyRing(
-  accounts: AccountReader,
+  accounts: Pick<AccountReader, 'findKey'>,
   plans: PlanQuotas,
   nowMs: () => number = Date.now,
 ): CachingKeyRing {

@@ -1,0 +1,161 @@
+import { Metadata } from '@grpc/grpc-js';
+import test from 'ava';
+import { ApiError } from '../../src/errors.ts';
+import type { Call } from '../../src/interceptors/chain.ts';
+import { limits } from '../../src/interceptors/limits.ts';
+import { createMemoryLimiter } from '../../src/limits/memory.ts';
+import { loadOperations } from '../../src/operations.ts';
+
+const { byPath } = loadOperations();
+const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
+const BAN = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
+
+/** An interceptor on a clock of its own. */
+function setUp(startMs = MIDNIGHT_MS - 90_000) {
+  const clock = { nowMs: startMs };
+  const limiter = createMemoryLimiter({ ban: BAN, addresses: { perMinute: 3, maxTracked: 100 } });
+  const { interceptor, chargeStranger } = limits(limiter, () => clock.nowMs);
+  return {
+    clock,
+    interceptor,
+    async call(quota = { perMinute: 2, perDay: 5 }) {
+      const call = makeCall({ caller: { keyId: 1n, accountId: 7n, quota } });
+      const outcome = await interceptor.intercept(call, async () => 'answer').catch((error: unknown) => error);
+      return { outcome, headers: Object.fromEntries(call.responseHeaders) };
+    },
+    async stranger(headers: Record<string, string> = {}, peer = '10.0.0.1:1234') {
+      const call = makeCall({ peer: () => peer, metadata: Metadata.fromHttp2Headers(headers) });
+      return chargeStranger(call).then(
+        () => Object.fromEntries(call.responseHeaders),
+        (error: unknown) => error,
+      );
+    },
+  };
+}
+
+function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet'): Call {
+  const operation = byPath.get(path);
+  if (operation === undefined) throw new Error(`no operation ${path}`);
+  return {
+    operation,
+    metadata: new Metadata(),
+    requestBytes: Buffer.alloc(0),
+    peer: () => '127.0.0.1:1',
+    requestId: 'test',
+    isWanted: () => true,
+    responseHeaders: new Map(),
+    ...parts,
+  };
+}
+
+test('limits - a request that passes shows the window with the fewest requests left', async (t) => {
+  const { call, clock } = setUp();
+  t.deepEqual(await call(), {
+    outcome: 'answer',
+    headers: {
+      'x-ratelimit-limit': '2',
+      'x-ratelimit-remaining': '1',
+      'x-ratelimit-reset': String(Math.ceil(clock.nowMs / 60_000) * 60),
+    },
+  });
+  await call();
+  clock.nowMs += 60_000;
+  await call();
+  clock.nowMs += 60_000; // past midnight: both windows are new
+  const { headers } = await call({ perMinute: 100, perDay: 5 });
+  t.is(headers['x-ratelimit-limit'], '5');
+  t.is(headers['x-ratelimit-reset'], String(MIDNIGHT_MS / 1000 + 86_400));
+});
+
+test('limits - one request more than the minute allows is 429 until the minute ends', async (t) => {
+  const { call, clock } = setUp(MIDNIGHT_MS - 60_000 - 1_500);
+  await call();
+  await call();
+  const { outcome, headers } = await call();
+  t.true(outcome instanceof ApiError);
+  const error = outcome as ApiError;
+  t.is(error.code, 'RATE_LIMITED');
+  t.is(error.httpStatus, 429);
+  t.is(error.retryAfterSeconds, 2); // 1.5 s, rounded up
+  t.is(error.quotaSubject, 'account:7');
+  t.is(error.message, 'the limit of 2 requests a minute is used up: try again in 2 s');
+  t.is(headers['x-ratelimit-remaining'], '0');
+  clock.nowMs += 1_499;
+  t.true((await call()).outcome instanceof ApiError);
+  clock.nowMs += 1;
+  t.is((await call()).outcome, 'answer');
+});
+
+test('limits - the day ends at midnight UTC, with the minute', async (t) => {
+  const { call, clock } = setUp(MIDNIGHT_MS - 1);
+  for (let i = 0; i < 2; i += 1) t.is((await call({ perMinute: 10, perDay: 2 })).outcome, 'answer');
+  const { outcome } = await call({ perMinute: 10, perDay: 2 });
+  t.is((outcome as ApiError).message, 'the limit of 2 requests a day is used up: try again in 1 s');
+  clock.nowMs += 1;
+  t.is((await call({ perMinute: 10, perDay: 2 })).outcome, 'answer');
+});
+
+test('limits - the 20th refusal within a minute bans the key for 5 minutes', async (t) => {
+  const { call, clock } = setUp();
+  const none = { perMinute: 1, perDay: 1 };
+  await call(none);
+  for (let i = 0; i < 20; i += 1) t.is(((await call(none)).outcome as ApiError).code, 'RATE_LIMITED');
+  const banned = (await call(none)).outcome as ApiError;
+  t.is(banned.code, 'API_KEY_BANNED');
+  t.is(banned.httpStatus, 429);
+  t.is(banned.retryAfterSeconds, 300);
+  clock.nowMs += 299_999;
+  t.is(((await call()).outcome as ApiError).code, 'API_KEY_BANNED');
+  clock.nowMs += 1;
+  t.is((await call()).outcome, 'answer');
+});
+
+test('limits - a request without a valid key counts against its address', async (t) => {
+  const { stranger, clock } = setUp(MIDNIGHT_MS);
+  const reset = String(MIDNIGHT_MS / 1000 + 60);
+  t.deepEqual(await stranger(), {
+    'x-ratelimit-limit': '3',
+    'x-ratelimit-remaining': '2',
+    'x-ratelimit-reset': reset,
+  });
+  await stranger();
+  await stranger();
+  const refused = (await stranger()) as ApiError;
+  t.is(refused.code, 'RATE_LIMITED');
+  t.is(refused.quotaSubject, 'address:10.0.0.1');
+  t.deepEqual(Object.keys((await stranger({}, '10.0.0.2:1')) as object).length, 3); // another address is free
+  clock.nowMs += 60_000;
+  t.false((await stranger()) instanceof ApiError);
+});
+
+test('limits - behind Envoy the address is the one that Envoy added, whatever the caller wrote before it', async (t) => {
+  const { stranger } = setUp();
+  for (let i = 0; i < 3; i += 1) await stranger({ 'x-forwarded-for': `1.2.3.${i},9.9.9.9` });
+  t.true((await stranger({ 'x-forwarded-for': '5.5.5.5, 9.9.9.9' })) instanceof ApiError);
+  t.false((await stranger({ 'x-forwarded-for': '9.9.9.9,5.5.5.5' })) instanceof ApiError);
+});
+
+test('limits - all addresses of an IPv6 /64 count as one', async (t) => {
+  const { stranger } = setUp();
+  for (const host of ['1', '2', 'ffff:1']) await stranger({ 'x-forwarded-for': `2001:db8:1:2::${host}` });
+  t.true((await stranger({ 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' })) instanceof ApiError);
+  t.false((await stranger({ 'x-forwarded-for': '2001:db8:1:3::1' })) instanceof ApiError);
+});
+
+test('limits - an operation that counts nothing shows the numbers all the same', async (t) => {
+  const { interceptor } = setUp();
+  const caller = { keyId: 1n, accountId: 7n, quota: { perMinute: 2, perDay: 5 } };
+  for (let i = 0; i < 5; i += 1) {
+    const call = makeCall({ caller }, '/petstore.edge.v1.EdgeService/Fail');
+    t.is(await interceptor.intercept(call, async () => 'answer'), 'answer');
+    t.is(call.responseHeaders.get('x-ratelimit-remaining'), '2');
+  }
+});
+
+test('limits - a call without a caller is a fault of ours, never let through', async (t) => {
+  const { interceptor } = setUp();
+  await t.throwsAsync(
+    interceptor.intercept(makeCall({}), async () => 'answer'),
+    { message: /without a caller/ },
+  );
+});

@@ -1,0 +1,102 @@
+import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { bearer, detailsOf, insecure, unary } from '../../support/grpc.ts';
+import { connectOperator, type Operator } from '../../support/operator.ts';
+import type { RestResponse } from '../../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack & { operator: Operator; grpc: Client }>;
+
+test.before(async (t) => {
+  const stack = await startTestStack({ ADDRESS_PER_MINUTE: '60' });
+  const grpc = new Client(stack.publicAddress, insecure);
+  t.context = { ...stack, operator: await connectOperator(stack), grpc };
+});
+test.after.always(async ({ context }) => {
+  context.grpc.close();
+  context.operator.close();
+  await context.close();
+});
+
+const NAMES = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
+
+function numbers({ headers }: RestResponse): (number | undefined)[] {
+  return NAMES.map((name) => (headers.has(name) ? Number(headers.get(name)) : undefined));
+}
+
+test('limits - every response shows limit, remaining and reset, whoever made it', async (t) => {
+  const rest = t.context.rest.withKey(await t.context.operator.keyOf({ perMinute: 1_000, perDay: 60 }));
+  const { rest: demo } = t.context;
+  const categoryId = await demo.category();
+  const gone = await demo.pet({ categoryId });
+  const json = { 'content-type': 'application/json' };
+  const responses: [status: number, response: RestResponse][] = [
+    [200, await rest.get('/pets')],
+    [200, await rest.send('HEAD', '/pets')],
+    [201, await rest.post('/pets', { name: 'Tom', categoryId })],
+    [204, await rest.delete(`/pets/${gone}`)],
+    [400, await rest.post('/pets', {})],
+    [400, await rest.send('POST', '/pets', { raw: '{', headers: json })], // Envoy's own refusals from here …
+    [400, await rest.get('/pets/abc')],
+    [404, await rest.get('/nope')],
+    [405, await rest.put('/pets', {})],
+    [413, await rest.send('POST', '/pets', { raw: ' '.repeat(1_048_577), headers: json })], // … to here
+    [404, await rest.get('/pets/999999')],
+    [409, await rest.delete(`/categories/${categoryId}`)],
+  ];
+  const midnight = Math.ceil(Date.now() / 86_400_000) * 86_400;
+  for (const [i, [status, response]] of responses.entries()) {
+    t.is(response.status, status);
+    t.deepEqual(numbers(response), [60, 59 - i, midnight], response.text); // each counts once
+  }
+});
+
+test("limits - a request without a valid key is 401 with its address's numbers, and 429 past them", async (t) => {
+  const statuses: number[] = [];
+  for (const key of [undefined, 'nonsense']) {
+    const response = await t.context.rest.withKey(key).get('/pets');
+    t.is(response.status, 401);
+    t.is(numbers(response)[0], 60);
+  }
+  const stranger = t.context.rest.withKey(undefined);
+  for (let i = 0; i < 150; i += 1) statuses.push((await stranger.get('/nope')).status);
+  t.true(statuses.filter((status) => status === 401).length <= 120); // two minutes at the most
+  t.true(statuses.includes(429));
+  const refused = await stranger.get('/nope');
+  t.is(refused.status, 429);
+  t.is(refused.body.code, 'RATE_LIMITED');
+  t.regex(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/);
+  t.is((await t.context.rest.get('/pets')).status, 200); // a valid key from the same address is not concerned
+});
+
+test('limits - on gRPC the numbers are metadata, on success and on error', async (t) => {
+  const key = await t.context.operator.keyOf({ perMinute: 100, perDay: 2 });
+  const { headers } = await unary(t.context.grpc, Pets.listPets, { ids: [], pageToken: '' }, bearer(key));
+  t.deepEqual(headers.get('x-ratelimit-limit'), ['2']);
+  t.deepEqual(headers.get('x-ratelimit-remaining'), ['1']);
+  const missing = await t.throwsAsync<ServiceError>(
+    unary(t.context.grpc, Pets.getPet, { petId: 999_999n }, bearer(key)),
+  );
+  t.is(missing.code, Status.NOT_FOUND);
+  t.deepEqual(missing.metadata.get('x-ratelimit-remaining'), ['0']);
+  const refused = await t.throwsAsync<ServiceError>(unary(t.context.grpc, Pets.getPet, { petId: 1n }, bearer(key)));
+  t.is(refused.code, Status.RESOURCE_EXHAUSTED);
+  const [retryAfter] = refused.metadata.get('retry-after');
+  t.deepEqual(refused.metadata.get('grpc-retry-pushback-ms'), [`${retryAfter}000`]);
+  const { errorInfo, retryInfo, quotaFailure } = detailsOf(refused);
+  t.is(errorInfo?.reason, 'RATE_LIMITED');
+  t.is(retryInfo?.retryDelay?.seconds, BigInt(String(retryAfter)));
+  t.regex(quotaFailure?.violations[0]?.subject ?? '', /^account:\d+$/);
+});
+
+test('limits - health checks, reflection and /healthz need no key and count nothing', async (t) => {
+  const stranger = t.context.rest.withKey(undefined);
+  for (let i = 0; i < 70; i += 1) t.is((await stranger.get('/healthz')).status, 200);
+  const check = {
+    path: '/grpc.health.v1.Health/Check',
+    requestSerialize: () => Buffer.alloc(0),
+    responseDeserialize: (bytes: Buffer) => bytes.toString('hex'),
+  };
+  t.is((await unary(t.context.grpc, check, {}, new Metadata())).message, '0801'); // SERVING
+});

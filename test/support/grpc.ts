@@ -1,0 +1,57 @@
+/** gRPC calls as promises, with everything that came back: message, headers, or error with its details. */
+import { type Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { BadRequest, ErrorInfo, QuotaFailure, RetryInfo } from '../../gen/google/rpc/error_details.ts';
+import { Status } from '../../gen/google/rpc/status.ts';
+
+export const insecure = credentials.createInsecure();
+
+export function bearer(key: string | undefined): Metadata {
+  const metadata = new Metadata();
+  if (key !== undefined) metadata.set('authorization', `Bearer ${key}`);
+  return metadata;
+}
+
+/** The standard details of an error, decoded. */
+export function detailsOf(error: ServiceError) {
+  const [bytes] = error.metadata.get('grpc-status-details-bin');
+  const { details } = Status.decode(bytes as Buffer);
+  const find = (type: string) => details.find(({ typeUrl }) => typeUrl === `type.googleapis.com/google.rpc.${type}`);
+  const decode = <T>(type: string, codec: { decode(bytes: Uint8Array): T }): T | undefined => {
+    const any = find(type);
+    return any && codec.decode(any.value);
+  };
+  return {
+    errorInfo: decode('ErrorInfo', ErrorInfo),
+    badRequest: decode('BadRequest', BadRequest),
+    retryInfo: decode('RetryInfo', RetryInfo),
+    quotaFailure: decode('QuotaFailure', QuotaFailure),
+  };
+}
+
+/** A generated description of one unary method. */
+export interface UnaryMethod<Q, A> {
+  readonly path: string;
+  readonly requestSerialize: (request: Q) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => A;
+}
+
+/** Calls one method. Resolves with the message and the headers; rejects with the ServiceError. */
+export function unary<Q, A>(
+  client: Client,
+  method: UnaryMethod<Q, A>,
+  request: Q,
+  metadata = new Metadata(),
+): Promise<{ message: A; headers: Metadata }> {
+  return new Promise((resolve, reject) => {
+    let headers = new Metadata();
+    client
+      .makeUnaryRequest(
+        ...([method.path, method.requestSerialize, method.responseDeserialize] as const),
+        ...([request, metadata] as const),
+        (error, message) => (message === undefined ? reject(error) : resolve({ message, headers })),
+      )
+      .on('metadata', (received) => {
+        headers = received;
+      });
+  });
+}

@@ -1,0 +1,49 @@
+/** The operator, over the admin service: makes accounts and keys for tests. */
+import { readFile } from 'node:fs/promises';
+import { Client } from '@grpc/grpc-js';
+import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { operatorKeyFile } from '../../src/keys/key-files.ts';
+import { bearer, insecure, type UnaryMethod, unary } from './grpc.ts';
+import type { TestStack } from './stack.ts';
+
+type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };
+
+export interface Operator {
+  call<Q, A>(method: UnaryMethod<Q, A>, request: Q): Promise<A>;
+  /** Makes an account: on a plan, or an enterprise one with limits of its own. */
+  account(plan: PlanOrLimits): Promise<Account>;
+  /** Generates a key from an account. */
+  key(accountId: bigint, expiresAtMs?: number): Promise<{ id: bigint; key: string }>;
+  /** A key of a new account with such limits. */
+  keyOf(plan: PlanOrLimits): Promise<string>;
+  usage(accountId: bigint): Promise<DayUsage[]>;
+  close(): void;
+}
+
+export async function connectOperator(stack: Pick<TestStack, 'grpcAddress' | 'config'>): Promise<Operator> {
+  const operatorKey = (await readFile(operatorKeyFile(stack.config.dataDir), 'utf8')).trim();
+  const client = new Client(stack.grpcAddress, insecure);
+  const call: Operator['call'] = async (method, request) =>
+    (await unary(client, method, request, bearer(operatorKey))).message;
+  const account: Operator['account'] = (plan) => {
+    const limits = typeof plan === 'object' ? { plan: Plan.PLAN_ENTERPRISE, ...plan } : { plan };
+    return call(Admin.createAccount, { name: 'Test', ...limits });
+  };
+  const key: Operator['key'] = async (accountId, expiresAtMs) => {
+    const expireTime = expiresAtMs === undefined ? undefined : toTimestamp(expiresAtMs);
+    const made = await call(Admin.createKey, { accountId, expireTime });
+    return { id: made.apiKey?.id ?? 0n, key: made.key };
+  };
+  return {
+    call,
+    account,
+    key,
+    keyOf: async (plan) => (await key((await account(plan)).id)).key,
+    usage: async (accountId) => (await call(Admin.getUsage, { accountId })).days,
+    close: () => client.close(),
+  };
+}
+
+function toTimestamp(ms: number) {
+  return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
+}
