@@ -1,7 +1,7 @@
 /** OrderService: orders, and what they do to stock. Each change of an order and its pet is one transaction. */
 import type { Order as OrderMessage, OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
-import { apiError } from '../errors.ts';
-import type { Order, Pet } from '../model.ts';
+import { apiError, invalidArgument } from '../errors.ts';
+import type { Instant, Order, Pet } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Service } from './service.ts';
@@ -15,17 +15,19 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 
-    placeOrder: ({ order }, { isWanted }) =>
-      store.transaction(async (tx) => {
+    async placeOrder({ order }, { isWanted }) {
+      const shipDate = checked(order?.shipDate);
+      return store.transaction(async (tx) => {
         const placed = await tx.orders.insert({
           petId: order?.petId,
           quantity: order?.quantity ?? 1,
-          shipDate: order?.shipDate,
+          shipDate,
           complete: order?.complete ?? false,
         });
         await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
         return toMessage(placed);
-      }, isWanted),
+      }, isWanted);
+    },
 
     async getOrder({ orderId }) {
       const order = await store.orders.find(orderId);
@@ -33,19 +35,21 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return toMessage(order);
     },
 
-    updateOrder: ({ orderId, order: patch }, { isWanted }) =>
-      store.transaction(async (tx) => {
+    async updateOrder({ orderId, order: patch }, { isWanted }) {
+      const shipDate = checked(patch?.shipDate);
+      return store.transaction(async (tx) => {
         const order = await lockOpen(tx, orderId);
         const changed: Order = {
           ...order,
           quantity: patch?.quantity ?? order.quantity,
-          shipDate: patch?.shipDate ?? order.shipDate,
+          shipDate: shipDate ?? order.shipDate,
           complete: patch?.complete ?? false,
         };
         await tx.orders.update(changed);
         await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
         return toMessage(changed);
-      }, isWanted),
+      }, isWanted);
+    },
 
     cancelOrder: ({ orderId }, { isWanted }) =>
       store.transaction(async (tx) => {
@@ -55,6 +59,16 @@ export function orderService(store: Store): Service<OrderServiceServer> {
         return {};
       }, isWanted),
   };
+}
+
+/**
+ * Refuses a ship date that RFC 3339 can't write: stored, it would break every REST answer that it is in. The rules in
+ * the proto file hold its seconds; to them a Timestamp is an instant, so they can't see its nanos.
+ */
+function checked(shipDate: Instant | undefined): Instant | undefined {
+  if (shipDate === undefined || (shipDate.nanos >= 0 && shipDate.nanos <= 999_999_999)) return shipDate;
+  const description = 'must have 0 to 999,999,999 nanoseconds';
+  throw invalidArgument([{ path: 'order.ship_date', name: 'shipDate', description }]);
 }
 
 async function lockOpen(tx: Transaction, orderId: bigint): Promise<Order> {
