@@ -78,7 +78,7 @@ test('limits - one request more than the minute allows is 429 until the minute e
   t.is(error.httpStatus, 429);
   t.is(error.retryAfterSeconds, 2); // 1.5 s, rounded up
   t.is(error.quotaSubject, 'account:7');
-  t.is(error.message, 'the limit of 2 requests a minute is used up: try again in 2 s');
+  t.is(error.message, 'the limit of 2 per minute is used up: try again in 2 s');
   t.is(headers['x-ratelimit-remaining'], '0');
   clock.nowMs += 1_499;
   t.true((await call()).outcome instanceof ApiError);
@@ -90,7 +90,7 @@ test('limits - the day ends at midnight UTC, with the minute', async (t) => {
   const { call, clock } = setUp(MIDNIGHT_MS - 1);
   for (let i = 0; i < 2; i += 1) t.is((await call({ perMinute: 10, perDay: 2 })).outcome, 'answer');
   const { outcome } = await call({ perMinute: 10, perDay: 2 });
-  t.is((outcome as ApiError).message, 'the limit of 2 requests a day is used up: try again in 1 s');
+  t.is((outcome as ApiError).message, 'the limit of 2 per day is used up: try again in 1 s');
   clock.nowMs += 1;
   t.is((await call({ perMinute: 10, perDay: 2 })).outcome, 'answer');
 });

@@ -1,0 +1,72 @@
+import test from 'ava';
+import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
+import { handler, newCall } from '../support/call.ts';
+
+/** Writes its name down on the way in and on the way out. */
+function tracer(name: string, trace: string[], after: Interceptor['after'] = {}): Interceptor {
+  return {
+    name,
+    after,
+    async intercept(call, next) {
+      trace.push(`${name} in`);
+      try {
+        return await next(call);
+      } finally {
+        trace.push(`${name} out`);
+      }
+    },
+  };
+}
+
+test('Chain - the first interceptor is the outermost', async (t) => {
+  const trace: string[] = [];
+  const enter = chain([tracer('a', trace), tracer('b', trace)], async () => trace.push('handler'));
+  await enter(newCall('PetService/GetPet'));
+  t.deepEqual(trace, ['a in', 'b in', 'handler', 'b out', 'a out']);
+});
+
+test('Chain - without interceptors the handler is called', async (t) => {
+  const { next, calls } = handler('pet');
+  const call = newCall('PetService/GetPet');
+  t.is(await chain([], next)(call), 'pet');
+  t.deepEqual(calls, [call]);
+});
+
+test('Chain - an interceptor that does not go on keeps the call from all behind it', async (t) => {
+  const trace: string[] = [];
+  const { next, calls } = handler();
+  const wall: Interceptor = { name: 'wall', after: {}, intercept: () => Promise.reject(new Error('no entry')) };
+  const enter = chain([tracer('a', trace), wall, tracer('b', trace)], next);
+  await t.throwsAsync(enter(newCall('PetService/GetPet')), { message: 'no entry' });
+  t.deepEqual(trace, ['a in', 'a out']);
+  t.deepEqual(calls, []);
+});
+
+test('Chain - what an interceptor adds to the call reaches those behind it', async (t) => {
+  const { next, calls } = handler();
+  const caller = { keyId: 1n, accountId: 2n, quota: { perMinute: 1, perDay: 1 } };
+  const adds: Interceptor = { name: 'adds', after: {}, intercept: (call, go) => go({ ...call, caller }) };
+  await chain([adds], next)(newCall('PetService/GetPet'));
+  t.deepEqual(calls[0]?.caller, caller);
+});
+
+test('Chain - two calls at a time do not meet', async (t) => {
+  const { next, calls } = handler();
+  const enter = chain([tracer('a', [])], next);
+  const requests: Call[] = [newCall('PetService/GetPet'), newCall('PetService/ListPets')];
+  await Promise.all(requests.map(enter));
+  t.deepEqual(calls, requests);
+});
+
+test('Chain - a wrong order fails at start and says why', (t) => {
+  const first = tracer('first', []);
+  const second = tracer('second', [], { first: 'so that the first is first' });
+  t.notThrows(() => chain([first, second], handler().next));
+  t.throws(() => chain([second, first], handler().next), {
+    message: 'interceptor "second" must come after "first": so that the first is first',
+  });
+});
+
+test('Chain - an interceptor may come after one that is not there', (t) => {
+  t.notThrows(() => chain([tracer('second', [], { first: 'whatever' })], handler().next));
+});

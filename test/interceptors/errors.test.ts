@@ -1,0 +1,52 @@
+import test from 'ava';
+import { ApiError, apiError } from '../../src/errors.ts';
+import { errors } from '../../src/interceptors/errors.ts';
+import { StoreClosed, WorkAbandoned } from '../../src/storage/errors.ts';
+import { handler, newCall } from '../support/call.ts';
+
+async function caught(thrown: unknown): Promise<unknown> {
+  const call = newCall('PetService/GetPet', { requestId: 'request-7' });
+  try {
+    return await errors.intercept(call, () => Promise.reject(thrown));
+  } catch (error) {
+    return error;
+  }
+}
+
+test('Errors - an answer passes as it is', async (t) => {
+  const { next } = handler('pet');
+  t.is(await errors.intercept(newCall('PetService/GetPet'), next), 'pet');
+});
+
+test('Errors - an error that the caller is to see passes as it is', async (t) => {
+  const error = apiError('PET_NOT_FOUND', { petId: 7n });
+  t.is(await caught(error), error);
+});
+
+test('Errors - a cause becomes INTERNAL with the request id, and nothing of it is in what is sent', async (t) => {
+  for (const cause of [new Error('SQLITE_FULL: /secret/path'), new TypeError('secret'), 'secret', undefined, null, 7]) {
+    const error = await caught(cause);
+    t.true(error instanceof ApiError);
+    const { code, message, headers, violations } = error as ApiError;
+    t.is(code, 'INTERNAL');
+    t.is(message, 'something went wrong on our side; request id request-7');
+    t.notRegex(JSON.stringify({ message, headers, violations }), /secret|SQLITE/);
+  }
+});
+
+test('Errors - the cause travels beside the error, for the log', async (t) => {
+  const cause = new Error('disk full');
+  t.is(((await caught(cause)) as ApiError).cause, cause);
+});
+
+test('Errors - work that nobody waited for any more is DEADLINE_EXCEEDED', async (t) => {
+  t.is(((await caught(new WorkAbandoned())) as ApiError).code, 'DEADLINE_EXCEEDED');
+});
+
+test('Errors - a store that is closing is UNAVAILABLE', async (t) => {
+  t.is(((await caught(new StoreClosed())) as ApiError).code, 'UNAVAILABLE');
+});
+
+test('Errors - stands behind logging', (t) => {
+  t.deepEqual(Object.keys(errors.after), ['logging']);
+});

@@ -1,0 +1,79 @@
+import test from 'ava';
+import pino from 'pino';
+import { apiError, invalidArgument } from '../../src/errors.ts';
+import { chain, type Next } from '../../src/interceptors/chain.ts';
+import { errors } from '../../src/interceptors/errors.ts';
+import { logging } from '../../src/interceptors/logging.ts';
+import { newCall } from '../support/call.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
+type Line = any;
+
+const { debug: DEBUG, error: ERROR } = pino.levels.values;
+
+/** Runs one call that ends as `next` does, and gives the lines that were logged at `level` and above. */
+async function logged(next: Next, level = 'debug', call = newCall('PetService/GetPet')): Promise<Line[]> {
+  const lines: Line[] = [];
+  const logger = pino({ level, base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  await chain([logging(logger), errors], next)(call).catch(() => undefined);
+  return lines;
+}
+
+test('Logging - a call that was answered is one line at debug', async (t) => {
+  const lines = await logged(async () => 'pet');
+  t.is(lines.length, 1);
+  const { level, requestId, method, outcome, durationMs } = lines[0];
+  t.is(level, DEBUG);
+  t.is(requestId, 'request-1');
+  t.is(method, '/petstore.v1.PetService/GetPet');
+  t.is(outcome, 'OK');
+  t.is(typeof durationMs, 'number');
+});
+
+test('Logging - a refusal is one line at debug with its code', async (t) => {
+  const lines = await logged(() => Promise.reject(apiError('PET_NOT_FOUND', { petId: 7n })));
+  t.is(lines.length, 1);
+  t.is(lines[0].level, DEBUG);
+  t.is(lines[0].outcome, 'PET_NOT_FOUND');
+});
+
+test('Logging - the cause of INTERNAL is logged at error, with the request id and a stack', async (t) => {
+  const lines = await logged(() => Promise.reject(new Error('disk full')), 'error');
+  t.is(lines.length, 1);
+  const { level, requestId, outcome, err } = lines[0];
+  t.is(level, ERROR);
+  t.is(requestId, 'request-1');
+  t.is(outcome, 'INTERNAL');
+  t.is(err.message, 'disk full');
+  t.regex(err.stack, /logging\.test\.ts/);
+});
+
+test('Logging - at info neither answers nor refusals are logged', async (t) => {
+  t.deepEqual(await logged(async () => 'pet', 'info'), []);
+  t.deepEqual(await logged(() => Promise.reject(apiError('API_KEY_MISSING')), 'info'), []);
+});
+
+test('Logging - nothing of headers, body, answer or refusal is logged', async (t) => {
+  const metadata = { authorization: 'Bearer SECRET-KEY', cookie: 'SECRET-COOKIE', 'x-forwarded-for': 'SECRET-ADDRESS' };
+  const call = newCall('PetService/CreatePet', { metadata, bytes: Buffer.from('SECRET-BODY') });
+  const violations = [{ path: 'pet.SECRET', name: 'SECRET', description: 'SECRET' }];
+  const ends: Next[] = [
+    async () => ({ name: 'SECRET-ANSWER' }),
+    () => Promise.reject(invalidArgument(violations)),
+    () => Promise.reject(new Error('disk full')),
+  ];
+  for (const next of ends) {
+    const lines = await logged(next, 'trace', call);
+    t.is(lines.length, 1);
+    t.notRegex(JSON.stringify(lines), /SECRET|authorization|bearer|cookie/i);
+  }
+});
+
+test('Logging - the error goes on to the caller', async (t) => {
+  const error = apiError('PET_NOT_FOUND', { petId: 7n });
+  const interceptor = logging(pino({ level: 'silent' }));
+  await t.throwsAsync(
+    interceptor.intercept(newCall('PetService/GetPet'), () => Promise.reject(error)),
+    { is: error },
+  );
+});

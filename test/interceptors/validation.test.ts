@@ -1,0 +1,184 @@
+import test from 'ava';
+import {
+  CreateCategoryRequest,
+  ReplaceCategoryRequest,
+  UpdateCategoryRequest,
+} from '../../gen/petstore/v1/categories.ts';
+import { ListInventoryRequest, SetInventoryRequest } from '../../gen/petstore/v1/inventory.ts';
+import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../gen/petstore/v1/orders.ts';
+import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
+import { ApiError } from '../../src/errors.ts';
+import { validation } from '../../src/interceptors/validation.ts';
+import { handler, newCall, protoRegistry } from '../support/call.ts';
+
+const interceptor = validation(protoRegistry);
+
+interface Encoder<T> {
+  fromPartial(message: object): T;
+  encode(message: T): { finish(): Uint8Array };
+}
+
+/** What validation says of a message: the names of the fields that broke a rule; none when it passes. */
+async function broken<T>(path: string, { fromPartial, encode }: Encoder<T>, message: object): Promise<string[]> {
+  const error = await refusal(path, encode(fromPartial(message)).finish());
+  return error === undefined ? [] : error.violations.map(({ name }) => name);
+}
+
+async function refusal(path: string, bytes: Uint8Array): Promise<ApiError | undefined> {
+  const { next, calls } = handler();
+  try {
+    await interceptor.intercept(newCall(path, { bytes }), next);
+  } catch (error) {
+    if (error instanceof ApiError && calls.length === 0) return error;
+    throw error;
+  }
+  return undefined;
+}
+
+const createPet = (pet: object) => broken('PetService/CreatePet', CreatePetRequest, { pet });
+const updatePet = (pet: object) => broken('PetService/UpdatePet', UpdatePetRequest, { petId: 1n, pet });
+const createCategory = (category: object) =>
+  broken('CategoryService/CreateCategory', CreateCategoryRequest, { category });
+const placeOrder = (order: object) => broken('OrderService/PlaceOrder', PlaceOrderRequest, { order });
+
+test('Validation - a message without rules passes as bytes, readable or not', async (t) => {
+  t.deepEqual(await broken('PetService/GetPet', GetPetRequest, { petId: 7n }), []);
+  t.is(await refusal('PetService/GetPet', Buffer.from([0xff])), undefined);
+});
+
+test('Validation - the call goes on with the bytes that came', async (t) => {
+  const bytes = CreatePetRequest.encode({ pet: { name: ' Tom ', categoryId: 1n, status: undefined } }).finish();
+  const { next, calls } = handler('pet');
+  const call = newCall('PetService/CreatePet', { bytes });
+  t.is(await interceptor.intercept(call, next), 'pet');
+  t.deepEqual(calls, [call]);
+});
+
+test('Validation - bytes that are no message are MALFORMED_BODY', async (t) => {
+  for (const bytes of [[0xff], [0x0a, 0x05, 0x01], [0x0a, 0x02, 0x0a, 0x09]]) {
+    t.is((await refusal('PetService/CreatePet', Buffer.from(bytes)))?.code, 'MALFORMED_BODY');
+  }
+});
+
+test('Validation - an absent body is told which fields it lacks', async (t) => {
+  t.deepEqual(await broken('PetService/CreatePet', CreatePetRequest, {}), ['name', 'categoryId']);
+  t.deepEqual(await broken('CategoryService/ReplaceCategory', ReplaceCategoryRequest, { categoryId: 1n }), ['name']);
+  t.deepEqual(await broken('InventoryService/SetInventory', SetInventoryRequest, { petId: 1n }), ['quantity']);
+});
+
+test('Validation - an absent body whose fields are all optional passes', async (t) => {
+  t.deepEqual(await broken('OrderService/PlaceOrder', PlaceOrderRequest, {}), []);
+  t.deepEqual(await broken('PetService/UpdatePet', UpdatePetRequest, { petId: 1n }), []);
+});
+
+test('Validation - every field that broke a rule is named, with its path in the message', async (t) => {
+  const bytes = CreatePetRequest.encode(CreatePetRequest.fromPartial({ pet: { name: ' ', status: 0 } })).finish();
+  const error = await refusal('PetService/CreatePet', bytes);
+  t.is(error?.code, 'INVALID_ARGUMENT');
+  t.deepEqual(
+    error?.violations.map(({ path, name }) => [path, name]),
+    [
+      ['pet.name', 'name'],
+      ['pet.category_id', 'categoryId'],
+      ['pet.status', 'status'],
+    ],
+  );
+  for (const { name, description } of error?.violations ?? []) {
+    t.true(description.length > 0);
+    t.true(error?.message.includes(`${name}: ${description}`));
+  }
+});
+
+test('Validation - a name has 1 to 200 characters after trimming', async (t) => {
+  for (const name of ['a', 'x'.repeat(200), `  ${'x'.repeat(200)}  `, '🐈'.repeat(200), 'Grüße, 猫']) {
+    t.deepEqual(await createPet({ name, categoryId: 1n }), [], name);
+    t.deepEqual(await createCategory({ name }), [], name);
+    t.deepEqual(await updatePet({ name }), [], name);
+  }
+  for (const name of ['', ' ', '   ', '\u00a0', '\u2003', 'x'.repeat(201), '🐈'.repeat(201)]) {
+    t.deepEqual(await createPet({ name, categoryId: 1n }), ['name'], JSON.stringify(name));
+    t.deepEqual(await createCategory({ name }), ['name'], JSON.stringify(name));
+    t.deepEqual(await updatePet({ name }), ['name'], JSON.stringify(name));
+  }
+});
+
+test('Validation - a name has no control characters', async (t) => {
+  for (const control of ['\0', '\t', '\n', '\r', '\x1b', '\x1f', '\x7f', '\x80', '\x9f']) {
+    t.deepEqual(await createPet({ name: `a${control}b`, categoryId: 1n }), ['name'], JSON.stringify(control));
+    t.deepEqual(await createCategory({ name: `a${control}b` }), ['name'], JSON.stringify(control));
+    t.deepEqual(await updatePet({ name: `a${control}b` }), ['name'], JSON.stringify(control));
+  }
+});
+
+test('Validation - a description has 0 to 2,000 characters', async (t) => {
+  for (const description of ['', 'x'.repeat(2_000), '🐈'.repeat(2_000), 'two\nlines']) {
+    t.deepEqual(await createCategory({ name: 'Cats', description }), []);
+  }
+  const description = 'x'.repeat(2_001);
+  t.deepEqual(await createCategory({ name: 'Cats', description }), ['description']);
+  const patch = { categoryId: 1n, category: { description } };
+  t.deepEqual(await broken('CategoryService/UpdateCategory', UpdateCategoryRequest, patch), ['description']);
+});
+
+test('Validation - a status is one of the three: neither zero nor a number beyond', async (t) => {
+  for (const status of [1, 2, 3]) t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n, status }), []);
+  for (const status of [0, 4, -1]) {
+    t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n, status }), ['status']);
+    t.deepEqual(await updatePet({ status }), ['status']);
+    t.deepEqual(await broken('PetService/ListPets', ListPetsRequest, { status }), ['status']);
+    t.deepEqual(await broken('InventoryService/ListInventory', ListInventoryRequest, { status }), ['status']);
+  }
+});
+
+test('Validation - a category id is required, and any int64 is one', async (t) => {
+  t.deepEqual(await createPet({ name: 'Tom' }), ['categoryId']);
+  for (const categoryId of [0n, -1n, 2n ** 63n - 1n, -(2n ** 63n)]) {
+    t.deepEqual(await createPet({ name: 'Tom', categoryId }), []);
+  }
+});
+
+test('Validation - an order has 1 to 1,000,000 units', async (t) => {
+  for (const quantity of [1, 1_000_000, undefined]) t.deepEqual(await placeOrder({ quantity }), []);
+  for (const quantity of [0, -1, 1_000_001, 2 ** 31 - 1, -(2 ** 31)]) {
+    t.deepEqual(await placeOrder({ quantity }), ['quantity']);
+    const patch = { orderId: 1n, order: { quantity } };
+    t.deepEqual(await broken('OrderService/UpdateOrder', UpdateOrderRequest, patch), ['quantity']);
+  }
+});
+
+test('Validation - a ship date is any instant that RFC 3339 can write', async (t) => {
+  const [first, last] = [-62_135_596_800n, 253_402_300_799n]; // the years 1 and 9999
+  for (const seconds of [first, 0n, last]) t.deepEqual(await placeOrder({ shipDate: { seconds, nanos: 0 } }), []);
+  t.deepEqual(await placeOrder({ shipDate: { seconds: last, nanos: 999_999_999 } }), []);
+  for (const seconds of [first - 1n, last + 1n, 2n ** 63n - 1n]) {
+    t.deepEqual(await placeOrder({ shipDate: { seconds, nanos: 0 } }), ['shipDate']);
+  }
+});
+
+test('Validation - a stock count is required, 0 to 1,000,000,000', async (t) => {
+  const set = (inventory: object) =>
+    broken('InventoryService/SetInventory', SetInventoryRequest, { petId: 1n, inventory });
+  for (const quantity of [0, 1, 1_000_000_000]) t.deepEqual(await set({ quantity }), []);
+  for (const quantity of [-1, 1_000_000_001]) t.deepEqual(await set({ quantity }), ['quantity']);
+  t.deepEqual(await set({}), ['quantity']);
+});
+
+test('Validation - a page has 1 to 100 rows', async (t) => {
+  const list = (limit: number) => broken('OrderService/ListOrders', ListOrdersRequest, { limit });
+  for (const limit of [1, 100]) t.deepEqual(await list(limit), []);
+  for (const limit of [0, -1, 101, 2 ** 31 - 1]) t.deepEqual(await list(limit), ['limit']);
+});
+
+test('Validation - at most 100 ids are asked for at a time', async (t) => {
+  const list = (count: number) =>
+    broken('PetService/ListPets', ListPetsRequest, { ids: Array.from({ length: count }, (_, id) => BigInt(id)) });
+  t.deepEqual(await list(100), []);
+  t.deepEqual(await list(101), ['ids']);
+});
+
+test('Validation - a second call is judged as the first', async (t) => {
+  for (let round = 0; round < 3; round += 1) {
+    t.deepEqual(await createPet({ name: '', categoryId: 1n }), ['name']);
+    t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n }), []);
+  }
+});

@@ -1,0 +1,174 @@
+import test, { type ExecutionContext } from 'ava';
+import type { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
+import { ApiError } from '../../src/errors.ts';
+import { loadOperations } from '../../src/operations.ts';
+import { edgeService } from '../../src/services/edge.ts';
+
+const edge = edgeService(loadOperations().byPath.values());
+const CONTEXT = { isWanted: () => true };
+const JSON_TYPE = 'application/json';
+
+/** Envoy's reply to a request that it refused, as envoy.yaml forms it. */
+function replyWith(detail: string): string {
+  const message = 'the service is not available just now; try again shortly';
+  return `${JSON.stringify({ code: 'UNAVAILABLE', detail, message, status: 503 })}\n`;
+}
+
+async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {
+  const whole = { method: 'GET', path: '/pets', status: 400, reply: '', contentType: undefined, ...request };
+  return (await t.throwsAsync(edge.refuse(whole, CONTEXT), { instanceOf: ApiError })) as ApiError;
+}
+
+function post(detail: string): Partial<RefuseRequest> {
+  return { method: 'POST', path: '/pets', contentType: JSON_TYPE, reply: replyWith(detail) };
+}
+
+test('Refusal - a path that no operation has is ROUTE_NOT_FOUND, without its query', async (t) => {
+  for (const path of ['/nothing', '//pets', '/', '', '/pets/1/2', '/store', '/store/pets', '/petstore.v1.PetService']) {
+    const error = await refuse(t, { path: `${path}?secret=1`, status: 404 });
+    t.is(error.code, 'ROUTE_NOT_FOUND');
+    t.is(error.message, `nothing answers to GET ${path}`);
+  }
+});
+
+test('Refusal - a method that the path does not have is METHOD_NOT_ALLOWED with Allow', async (t) => {
+  const allowed = {
+    '/pets': 'GET, HEAD, POST',
+    '/pets/': 'GET, HEAD, POST',
+    '/pets/7': 'DELETE, GET, HEAD, PATCH, PUT',
+    '/categories': 'GET, HEAD, POST',
+    '/categories/7': 'DELETE, GET, HEAD, PATCH, PUT',
+    '/store/orders': 'GET, HEAD, POST',
+    '/store/orders/7': 'DELETE, GET, HEAD, PATCH',
+    '/store/inventory': 'GET, HEAD',
+    '/store/inventory/7': 'GET, HEAD, PUT',
+  };
+  for (const [path, allow] of Object.entries(allowed)) {
+    const error = await refuse(t, { method: 'OPTIONS', path: `${path}?limit=1`, status: 404 });
+    t.is(error.code, 'METHOD_NOT_ALLOWED');
+    t.is(error.headers.allow, allow);
+    t.true(error.message.includes(allow));
+  }
+});
+
+test('Refusal - a method is judged before the body', async (t) => {
+  const error = await refuse(t, { method: 'PUT', path: '/pets', status: 404, contentType: 'text/plain' });
+  t.is(error.code, 'METHOD_NOT_ALLOWED');
+});
+
+test('Refusal - what the transcoder says of broken JSON is MALFORMED_BODY with its first line', async (t) => {
+  const details = [
+    'Closing quote expected in string.\n\n^',
+    'Unexpected token.\nnonsense\n^',
+    'Parsing terminated before end of input.\n{"name":"x"} trailing\n             ^',
+    "Message too deep. Max recursion depth reached for key 'a'",
+    'Encountered non UTF-8 code points.\n\u00ff":1}\n^',
+  ];
+  for (const detail of details) {
+    const error = await refuse(t, post(detail));
+    t.is(error.code, 'MALFORMED_BODY');
+    t.is(error.message, `the request body can't be read: ${detail.split('\n')[0]}`);
+  }
+});
+
+test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's JSON name", async (t) => {
+  const details = {
+    'pet.category_id: invalid value "abc" for type TYPE_INT64': 'categoryId: invalid value "abc" for type int64',
+    'pet.category_id: invalid value 1.5 for type TYPE_INT64': 'categoryId: invalid value 1.5 for type int64',
+    'pet.name: invalid value 5 for type TYPE_STRING': 'name: invalid value 5 for type string',
+    'pet.status: invalid value "gone" for type type.googleapis.com/petstore.v1.PetStatus':
+      'status: invalid value "gone" for type PetStatus',
+  };
+  for (const [detail, message] of Object.entries(details)) {
+    const error = await refuse(t, post(detail));
+    t.is(error.code, 'INVALID_ARGUMENT');
+    t.is(error.message, message);
+    t.is(error.violations[0]?.path, detail.split(':')[0]);
+  }
+});
+
+test('Refusal - a wrong type of the whole body is said of the body', async (t) => {
+  for (const detail of [
+    ': Proto field is not repeating, cannot start list.',
+    'pet: invalid value "a" for type type.googleapis.com/petstore.v1.NewPet',
+  ]) {
+    const error = await refuse(t, post(detail));
+    t.is(error.code, 'INVALID_ARGUMENT');
+    t.regex(error.message, /^body: /);
+  }
+});
+
+test('Refusal - a wrong value in path or query is INVALID_ARGUMENT', async (t) => {
+  const cases = [
+    ['/pets/abc', 'pet_id: invalid value "abc" for type TYPE_INT64', 'petId: invalid value "abc" for type int64'],
+    ['/pets?limit=x', 'limit: invalid value "x" for type TYPE_INT32', 'limit: invalid value "x" for type int32'],
+  ] as const;
+  for (const [path, detail, message] of cases) {
+    const error = await refuse(t, { path, reply: replyWith(detail) });
+    t.is(error.code, 'INVALID_ARGUMENT');
+    t.is(error.message, message);
+  }
+});
+
+test('Refusal - a body of another content type, or of none, is UNSUPPORTED_CONTENT_TYPE whatever it holds', async (t) => {
+  for (const contentType of ['application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp']) {
+    const error = await refuse(t, { ...post('Unexpected token.\na=b\n^'), contentType });
+    t.is(error.code, 'UNSUPPORTED_CONTENT_TYPE');
+  }
+});
+
+test('Refusal - JSON may carry parameters and be written in any case', async (t) => {
+  for (const contentType of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;x=y']) {
+    const error = await refuse(t, { ...post('Unexpected token.'), contentType });
+    t.is(error.code, 'MALFORMED_BODY');
+  }
+});
+
+test('Refusal - an unknown query parameter is named before what the transcoder says', async (t) => {
+  const reply = replyWith('limit: invalid value "x" for type TYPE_INT32');
+  const error = await refuse(t, { path: '/pets?limit=x&colour=red', reply });
+  t.is(error.code, 'INVALID_ARGUMENT');
+  t.regex(error.message, /^colour: /);
+});
+
+test('Refusal - a body that is too large is BODY_TOO_LARGE', async (t) => {
+  const detail = "Request rejected because the transcoder's internal buffer size exceeds the configured limit.";
+  t.is((await refuse(t, { ...post(detail), status: 413 })).code, 'BODY_TOO_LARGE');
+});
+
+test('Refusal - a reply of Envoy that is no JSON, or says nothing, still makes an answer', async (t) => {
+  for (const reply of ['', 'upstream connect error', '{}', '{"detail":7}', 'null', '[]']) {
+    const error = await refuse(t, { method: 'POST', contentType: JSON_TYPE, reply });
+    t.is(error.code, 'MALFORMED_BODY', reply);
+  }
+});
+
+test('Refusal - however much a caller wrote, the answer is short', async (t) => {
+  const long = 'x'.repeat(100_000);
+  const errors = [
+    await refuse(t, { path: `/${long}`, status: 404 }),
+    await refuse(t, { method: long, status: 404 }),
+    await refuse(t, post(`pet.category_id: invalid value "${long}" for type TYPE_INT64`)),
+    await refuse(t, post(`${long}: ${long}`)),
+    await refuse(t, post(long)),
+    await refuse(t, { ...post(''), contentType: long }),
+    await refuse(t, { path: `/pets?${long}=1` }),
+  ];
+  for (const { message, violations } of errors) {
+    t.true(message.length < 2_000);
+    t.true(JSON.stringify(violations).length < 2_000);
+  }
+});
+
+test('Failure - what came too late is DEADLINE_EXCEEDED, anything else UNAVAILABLE', async (t) => {
+  const codes = [
+    [504, 'DEADLINE_EXCEEDED'],
+    [503, 'UNAVAILABLE'],
+    [502, 'UNAVAILABLE'],
+    [500, 'UNAVAILABLE'],
+  ] as const;
+  for (const [status, code] of codes) {
+    const error = await t.throwsAsync(edge.fail({ status }, CONTEXT), { instanceOf: ApiError });
+    t.is((error as ApiError).code, code);
+  }
+});

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import test from 'ava';
+import fc from 'fast-check';
+import { ApiError } from '../../src/errors.ts';
+import { nextPageToken, toPageRequest } from '../../src/services/page-token.ts';
+
+const LISTS = ['pets', 'categories', 'orders', 'inventory'] as const;
+const MAX_ID = 2n ** 63n - 1n;
+const idOf = (id: bigint) => id;
+
+function pageAfter(...ids: bigint[]) {
+  return { rows: ids, hasMore: true };
+}
+
+test('Page request - no token and no limit is the first 20', (t) => {
+  t.deepEqual(toPageRequest('pets', { pageToken: '' }), { after: 0n, limit: 20 });
+});
+
+test('Page request - a limit is kept', (t) => {
+  t.deepEqual(toPageRequest('orders', { pageToken: '', limit: 100 }), { after: 0n, limit: 100 });
+});
+
+test('Page token - names the last row of its page, for any id and list', (t) => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 1n, max: MAX_ID }), fc.constantFrom(...LISTS), (id, list) => {
+      const pageToken = nextPageToken(list, pageAfter(1n, id), idOf);
+      assert.deepEqual(toPageRequest(list, { pageToken }), { after: id, limit: 20 });
+    }),
+  );
+  t.pass();
+});
+
+test('Page token - is safe in a query as it is', (t) => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 1n, max: MAX_ID }), (id) => {
+      assert.match(nextPageToken('pets', pageAfter(id), idOf), /^[\w-]+$/);
+    }),
+  );
+  t.pass();
+});
+
+test('Page token - the last page has none', (t) => {
+  t.is(nextPageToken('pets', { rows: [1n, 2n], hasMore: false }, idOf), '');
+  t.is(nextPageToken('pets', { rows: [], hasMore: false }, idOf), '');
+});
+
+test('Page token - one of another list is refused', (t) => {
+  for (const list of LISTS) {
+    const pageToken = nextPageToken(list, pageAfter(7n), idOf);
+    for (const other of LISTS.filter((name) => name !== list)) {
+      const error = t.throws(() => toPageRequest(other, { pageToken }), { instanceOf: ApiError });
+      t.is(error.code, 'INVALID_ARGUMENT');
+    }
+  }
+});
+
+test('Page token - a made-up, cut, padded or changed one is refused, naming pageToken', (t) => {
+  const good = nextPageToken('pets', pageAfter(7n), idOf);
+  const bad = [
+    '7',
+    'x',
+    good.slice(1),
+    good.slice(0, -1),
+    `${good}A`,
+    `${good}=`,
+    ` ${good}`,
+    good.repeat(2),
+    '\0',
+    '💥',
+  ];
+  for (const pageToken of bad) {
+    const error = t.throws(() => toPageRequest('pets', { pageToken }), { instanceOf: ApiError }, pageToken);
+    t.is(error.code, 'INVALID_ARGUMENT');
+    t.deepEqual(
+      error.violations.map(({ path, name }) => [path, name]),
+      [['page_token', 'pageToken']],
+    );
+  }
+});
+
+test('Page token - no text makes anything but a page or a refusal', (t) => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 1, unit: 'binary' }), (pageToken) => {
+      try {
+        assert.equal(nextPageToken('pets', pageAfter(toPageRequest('pets', { pageToken }).after), idOf), pageToken);
+      } catch (error) {
+        assert(error instanceof ApiError);
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+  t.pass();
+});

@@ -1,0 +1,46 @@
+/** A call as interceptors see it, without a server. */
+import { Metadata } from '@grpc/grpc-js';
+import type { Call } from '../../src/interceptors/chain.ts';
+import { loadOperations, type Operation } from '../../src/operations.ts';
+
+const { byPath, registry } = loadOperations();
+
+/** Every message and rule of the proto files. */
+export const protoRegistry = registry;
+
+/** The operation at a gRPC path without its package: `PetService/GetPet`. */
+function operation(path: string): Operation {
+  const found = byPath.get(`/petstore.v1.${path}`);
+  if (found === undefined) throw new Error(`there is no operation ${path}`);
+  return found;
+}
+
+interface CallOptions {
+  readonly bytes?: Uint8Array;
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly requestId?: string;
+}
+
+export function newCall(path: string, { bytes = new Uint8Array(), metadata = {}, requestId }: CallOptions = {}): Call {
+  const received = new Metadata();
+  for (const [name, value] of Object.entries(metadata)) received.set(name, value);
+  return {
+    operation: operation(path),
+    metadata: received,
+    requestBytes: Buffer.from(bytes),
+    peer: () => '127.0.0.1:40000',
+    requestId: requestId ?? 'request-1',
+    isWanted: () => true,
+    responseHeaders: new Map(),
+  };
+}
+
+/** What stands behind an interceptor: answers with `answer`, and keeps the calls that came through. */
+export function handler(answer: unknown = 'answer') {
+  const calls: Call[] = [];
+  const next = async (call: Call) => {
+    calls.push(call);
+    return answer;
+  };
+  return { calls, next };
+}

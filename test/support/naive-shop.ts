@@ -1,0 +1,100 @@
+/** The contract's section 4 at its plainest: one pet, a list of its orders, every rule in the words of the text. */
+import type { PetStatus } from '../../src/model.ts';
+
+export type Step =
+  | { readonly do: 'place'; readonly quantity: number; readonly complete: boolean }
+  | { readonly do: 'change'; readonly order: number; readonly quantity?: number; readonly complete?: boolean }
+  | { readonly do: 'cancel'; readonly order: number }
+  | { readonly do: 'setInventory'; readonly quantity: number }
+  | { readonly do: 'setStatus'; readonly status: PetStatus };
+
+interface NaiveOrder {
+  readonly id: number;
+  quantity: number;
+  complete: boolean;
+}
+
+export class NaiveShop {
+  stock = 0;
+  status: PetStatus = 'available';
+  readonly orders: NaiveOrder[] = [];
+  /** What setting the inventory has added and taken away: all units that there ever were. */
+  adjustments = 0;
+  #nextId = 0;
+
+  /** Carries a step out and says how it ended: "ok" or the code of the refusal. */
+  run(step: Step): string {
+    switch (step.do) {
+      case 'place':
+        return this.#place(step.quantity, step.complete);
+      case 'change':
+        return this.#change(step.order, step.quantity, step.complete);
+      case 'cancel':
+        return this.#cancel(step.order);
+      case 'setInventory':
+        this.adjustments += step.quantity - this.stock;
+        this.stock = step.quantity;
+        if (this.stock > 0) this.#stockCameBack();
+        return 'ok';
+      case 'setStatus':
+        this.status = step.status;
+        return 'ok';
+    }
+  }
+
+  unitsInOrders(): number {
+    return this.orders.reduce((sum, { quantity }) => sum + quantity, 0);
+  }
+
+  #place(quantity: number, complete: boolean): string {
+    if (quantity > this.stock) return 'INSUFFICIENT_STOCK';
+    this.#take(quantity);
+    this.orders.push({ id: this.#nextId++, quantity, complete });
+    if (complete) this.#orderClosed();
+    return 'ok';
+  }
+
+  #change(id: number, quantity: number | undefined, complete: boolean | undefined): string {
+    const order = this.orders.find((one) => one.id === id);
+    if (order === undefined) return 'ORDER_NOT_FOUND';
+    if (order.complete) return 'ORDER_COMPLETE';
+    const difference = (quantity ?? order.quantity) - order.quantity;
+    if (difference > this.stock) return 'INSUFFICIENT_STOCK';
+    if (difference > 0) this.#take(difference);
+    if (difference < 0) this.#giveBack(-difference);
+    order.quantity += difference;
+    if (complete === true) {
+      order.complete = true;
+      this.#orderClosed();
+    }
+    return 'ok';
+  }
+
+  #cancel(id: number): string {
+    const order = this.orders.find((one) => one.id === id);
+    if (order === undefined) return 'ORDER_NOT_FOUND';
+    if (order.complete) return 'ORDER_COMPLETE';
+    this.orders.splice(this.orders.indexOf(order), 1);
+    this.#giveBack(order.quantity);
+    return 'ok';
+  }
+
+  #take(units: number): void {
+    this.stock -= units;
+    if (this.stock === 0 && this.status === 'available') this.status = 'pending';
+  }
+
+  #giveBack(units: number): void {
+    this.stock += units;
+    this.#stockCameBack();
+  }
+
+  #stockCameBack(): void {
+    if (this.status === 'pending' || this.status === 'sold') this.status = 'available';
+  }
+
+  #orderClosed(): void {
+    const anyOpen = this.orders.some(({ complete }) => !complete);
+    if (!anyOpen && this.stock === 0 && this.status === 'pending') this.status = 'sold';
+  }
+}
