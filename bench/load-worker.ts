@@ -1,0 +1,98 @@
+/**
+ * The load generator's process: autocannon, on jobs that come over the channel. It stays for the whole benchmark, so
+ * that its own warm-up is in no round.
+ *
+ * A round is cut out of a running load: at both of its ends the processes' CPU times are read in the same instant as
+ * the count of answers, so that neither the first connections nor the last, cut off, are in it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import autocannon from 'autocannon';
+import { cpuTimeUs, systemBusyUs } from './cpu.ts';
+import type { Job, Outcome } from './load.ts';
+import { quantile } from './numbers.ts';
+
+/** How often autocannon looks whether it is to stop. */
+const STOP_POLL_MS = 50;
+const TIMEOUT_S = 10;
+
+process.on('message', (job: Job) => {
+  run(job).then(
+    (outcome) => process.send?.(outcome),
+    (error: Error) => process.send?.({ failure: error.message } satisfies Outcome),
+  );
+});
+process.on('disconnect', () => process.exit()); // nobody is left to load for
+
+async function run({ url, headers, connections, requests, leadInMs, measureMs, pids }: Job): Promise<Outcome> {
+  let nextClient = 0;
+  const perClient = Math.floor(requests.length / connections);
+  const settings: autocannon.Options = {
+    url,
+    headers,
+    connections,
+    duration: (leadInMs + measureMs) / 1000 + TIMEOUT_S,
+    timeout: TIMEOUT_S,
+    sampleInt: STOP_POLL_MS,
+    // Each connection has requests of its own: the same ones at the same time would share their look-up.
+    setupClient: (client) => {
+      const first = perClient * nextClient++;
+      client.setRequests(requests.slice(first, first + perClient));
+    },
+  };
+  const { promise: stopped, resolve, reject: failToStart } = Promise.withResolvers<void>();
+  const load = autocannon(settings, (error: Error | null) => (error === null ? resolve() : failToStart(error)));
+
+  let latenciesMs: number[] = [];
+  const failed = new Promise<never>((_, reject) => {
+    load.on('reqError', (error: Error) => reject(new Error(`a request failed: ${error.message}`)));
+    load.on('response', (_client, status, _bytes, ms) => {
+      if (status >= 200 && status <= 299) latenciesMs.push(ms);
+      else reject(new Error(`a request was answered ${status}, not 2xx`));
+    });
+  });
+  const cutOut = async (): Promise<Outcome> => {
+    await delay(leadInMs);
+    latenciesMs = [];
+    const start = look(pids);
+    await delay(measureMs);
+    const end = look(pids);
+    const used = (of: (at: Look) => number | undefined) => minus(of(end), of(start));
+    const ascendingMs = Float64Array.from(latenciesMs).sort();
+    if (ascendingMs.length === 0) throw new Error('no request was answered: measure for longer (--seconds)');
+    return {
+      requests: ascendingMs.length,
+      seconds: (end.atMs - start.atMs) / 1000,
+      p50Ms: quantile(ascendingMs, 0.5),
+      p99Ms: quantile(ascendingMs, 0.99),
+      cpuUs: { server: used(({ server }) => server), envoy: used(({ envoy }) => envoy) },
+      othersUs: used(({ others }) => others),
+    };
+  };
+  try {
+    return await Promise.race([cutOut(), failed]);
+  } finally {
+    load.stop();
+    await stopped;
+  }
+}
+
+interface Look {
+  readonly atMs: number;
+  readonly server: number | undefined;
+  readonly envoy: number | undefined;
+  readonly others: number | undefined;
+}
+
+function look(pids: Job['pids']): Look {
+  const [server, envoy, own] = [pids.server, pids.envoy, process.pid].map(cpuTimeUs);
+  const ours = sum(server, sum(envoy, own));
+  return { atMs: performance.now(), server, envoy, others: minus(systemBusyUs(), ours) };
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a + b;
+}
+
+function minus(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a - b;
+}

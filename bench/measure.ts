@@ -1,0 +1,141 @@
+/**
+ * Measures a row: short rounds, in turn over the ways that are compared, and the median of the rounds. A machine that is
+ * busy for a while then disturbs all ways alike, and a single bad round decides nothing.
+ */
+import { availableParallelism } from 'node:os';
+import { LoadFailed, type LoadGenerator, type Round } from './load.ts';
+import { median } from './numbers.ts';
+import type { Progress } from './progress.ts';
+import type { Request, Row, Way } from './rows.ts';
+import type { BenchStack } from './stacks.ts';
+
+export const ROUNDS = 5;
+/** How long each way runs before its first round, so that the server's code is compiled and its caches are filled. */
+const WARM_UP_MS = 1_500;
+/** How long each round runs before it is measured. */
+const LEAD_IN_MS = 300;
+/** Prepared requests of a round: many more than would stay hot anywhere. */
+const REQUESTS = 16_384;
+const MIN_REQUESTS_PER_CONNECTION = 64;
+
+export interface Figures {
+  readonly requestsPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** Per request, in microseconds; undefined where the system doesn't say. */
+  readonly serverUs: number | undefined;
+  readonly envoyUs: number | undefined;
+  /** Server and Envoy together. */
+  readonly cpuUs: number | undefined;
+  /** How much of the machine other programs had: from 0 to 1. */
+  readonly othersShare: number | undefined;
+}
+
+export interface Measured extends Figures {
+  readonly row: Row;
+  readonly way: Way;
+  /** This way's CPU time divided by the first way's; undefined for the first itself. */
+  readonly ratio: number | undefined;
+  readonly rounds: readonly Figures[];
+}
+
+export interface Setup {
+  readonly load: LoadGenerator;
+  readonly stackOf: (way: Way) => BenchStack;
+  readonly connections: number;
+  readonly seconds: number;
+  readonly progress: Progress;
+}
+
+/** The figures of a row's ways, in the row's order. */
+export async function measureRow(row: Row, setup: Setup): Promise<Measured[]> {
+  const { progress, seconds } = setup;
+  const rounds = new Map<Way, Figures[]>(row.ways.map((way) => [way, []]));
+  for (const way of row.ways) {
+    progress.update(`${row.name}, ${way.name}: warming up`);
+    await probe(row, way, setup.stackOf(way));
+    await runRound(row, way, setup, 0, WARM_UP_MS);
+  }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    for (const way of rotated(row.ways, round)) {
+      progress.update(`${row.name}, ${way.name}: round ${round + 1} of ${ROUNDS}`);
+      rounds.get(way)?.push(toFigures(await runRound(row, way, setup, LEAD_IN_MS, (seconds * 1000) / ROUNDS)));
+    }
+  }
+  const [first] = rounds.values();
+  return [...rounds].map(([way, own]) => ({
+    row,
+    way,
+    ...medians(own),
+    ratio: first === undefined || first === own ? undefined : ratioOf(first, own),
+    rounds: own,
+  }));
+}
+
+/** Asks once, and looks at the answer: a fast wrong one must not pass for a good one. */
+async function probe(row: Row, way: Way, { url, key }: BenchStack): Promise<void> {
+  const { method, path, body } = row.request(way.pets);
+  const response = await fetch(`${url}${path}`, { method, headers: headers(key, body), ...(body && { body }) });
+  const text = await response.text();
+  if (!response.ok) throw new LoadFailed(`${method} ${path} on ${way.name} was answered ${response.status}: ${text}`);
+  if (!row.isRight(JSON.parse(text))) {
+    throw new LoadFailed(`${method} ${path} on ${way.name} was answered, but not with what was asked for: ${text}`);
+  }
+}
+
+async function runRound(row: Row, way: Way, setup: Setup, leadInMs: number, measureMs: number): Promise<Round> {
+  const { load, connections, stackOf } = setup;
+  const { url, key, pids } = stackOf(way);
+  const count = connections * Math.max(MIN_REQUESTS_PER_CONNECTION, Math.ceil(REQUESTS / connections));
+  const requests = Array.from({ length: count }, () => row.request(way.pets));
+  const job = { url, headers: headers(key, requests[0]?.body), connections, requests, leadInMs, measureMs, pids };
+  try {
+    return await load.run(job);
+  } catch (error) {
+    throw error instanceof LoadFailed ? new LoadFailed(`${row.name}, ${way.name}: ${error.message}`) : error;
+  }
+}
+
+function headers(key: string, body: Request['body']): Record<string, string> {
+  return { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+}
+
+/** The ways from another one on each time: none is always the first or the last of a round. */
+function rotated(ways: readonly Way[], by: number): Way[] {
+  const start = by % ways.length;
+  return [...ways.slice(start), ...ways.slice(0, start)];
+}
+
+function toFigures({ requests, seconds, p50Ms, p99Ms, cpuUs, othersUs }: Round): Figures {
+  const serverUs = cpuUs.server === undefined ? undefined : cpuUs.server / requests;
+  const envoyUs = cpuUs.envoy === undefined ? undefined : cpuUs.envoy / requests;
+  const both = serverUs === undefined || envoyUs === undefined ? undefined : serverUs + envoyUs;
+  const wholeUs = seconds * 1_000_000 * availableParallelism();
+  const othersShare = othersUs === undefined ? undefined : Math.max(0, othersUs / wholeUs);
+  return { requestsPerSecond: requests / seconds, p50Ms, p99Ms, serverUs, envoyUs, cpuUs: both, othersShare };
+}
+
+function medians(rounds: readonly Figures[]): Figures {
+  const ofAll = (values: readonly (number | undefined)[]) => {
+    const known = values.filter((value) => value !== undefined);
+    return known.length === values.length ? median(known) : undefined;
+  };
+  return {
+    requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)),
+    p50Ms: median(rounds.map((round) => round.p50Ms)),
+    p99Ms: median(rounds.map((round) => round.p99Ms)),
+    serverUs: ofAll(rounds.map((round) => round.serverUs)),
+    envoyUs: ofAll(rounds.map((round) => round.envoyUs)),
+    cpuUs: ofAll(rounds.map((round) => round.cpuUs)),
+    othersShare: ofAll(rounds.map((round) => round.othersShare)),
+  };
+}
+
+/** Compared round by round, each with its neighbour in time. */
+function ratioOf(first: readonly Figures[], own: readonly Figures[]): number | undefined {
+  const ratios = own.flatMap(({ cpuUs }, round) => {
+    const reference = first[round]?.cpuUs;
+    return cpuUs === undefined || reference === undefined ? [] : [cpuUs / reference];
+  });
+  return ratios.length === 0 ? undefined : median(ratios);
+}

@@ -1,0 +1,132 @@
+/**
+ * What is measured: rows, and the ways that each row is compared in.
+ *
+ * A way is a stack of its own: so many pets, and settings of the server. To compare with and without something, give a
+ * row two ways that differ in `env`.
+ */
+import { nextPageToken } from '../src/services/page-token.ts';
+import { CATEGORIES } from './fill.ts';
+
+/** A whole service with a database of its own. */
+export interface Way {
+  /** Unique: two ways with the same name are the same stack. */
+  readonly name: string;
+  readonly pets: number;
+  /** Settings of the server, beside the usual ones. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: string;
+}
+
+export interface Row {
+  readonly name: string;
+  readonly title: string;
+  /** The first is the one that the others are compared with. */
+  readonly ways: readonly Way[];
+  /** A random request: each is another, so that no row of the database is hot. */
+  readonly request: (pets: number) => Request;
+  /** Whether a 2xx answer is the one that was asked for. */
+  readonly isRight: (answer: unknown) => boolean;
+  readonly target?: Target;
+  /** The most that a request may cost in another way, in CPU time: this many times what it does in the first. */
+  readonly maxRatio?: number;
+}
+
+/** How much CPU time a request may cost, server and Envoy together. */
+export interface Target {
+  readonly maxCpuUs: number;
+  readonly way: Way;
+  /** It holds for this many connections; any number when absent. */
+  readonly connections?: number;
+}
+
+/** What a page has when nothing else is asked for. */
+const PAGE = 20;
+
+const THOUSAND: Way = { name: '1,000 pets', pets: 1_000 };
+const HUNDRED_THOUSAND: Way = { name: '100,000 pets', pets: 100_000 };
+const MILLION: Way = { name: '1,000,000 pets', pets: 1_000_000 };
+const SIZES = [THOUSAND, HUNDRED_THOUSAND, MILLION];
+
+/** Room for noise, one more level of the B-tree, and pages that SQLite must ask the system for; none for a scan. */
+const MAX_RATIO = 1.25;
+
+export const ROWS: readonly Row[] = [
+  {
+    name: 'get',
+    title: 'GET /pets/{id}, random ids',
+    ways: SIZES,
+    request: (pets) => get(`/pets/${randomId(1, pets)}`),
+    isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
+    target: { maxCpuUs: 200, way: HUNDRED_THOUSAND },
+    maxRatio: MAX_RATIO,
+  },
+  {
+    name: 'first-page',
+    title: 'GET /pets',
+    ways: SIZES,
+    request: () => get('/pets'),
+    isRight: isFullPage,
+    maxRatio: MAX_RATIO,
+  },
+  {
+    name: 'deep-page',
+    title: 'GET /pets?pageToken=…, random places in the second half',
+    ways: SIZES,
+    request: (pets) => get(`/pets?pageToken=${tokenAfter(randomId(pets / 2, pets - PAGE))}`),
+    isRight: isFullPage,
+    maxRatio: MAX_RATIO,
+  },
+  {
+    name: 'filtered-page',
+    title: 'GET /pets?status=…&categoryId=…, one of them or both',
+    ways: SIZES,
+    request: () => get(`/pets?${pick(filters())}`),
+    isRight: isFullPage,
+    maxRatio: MAX_RATIO,
+  },
+  {
+    name: 'post',
+    title: 'POST /pets, each durable when it is answered',
+    ways: [HUNDRED_THOUSAND],
+    request: () => ({
+      method: 'POST',
+      path: '/pets',
+      body: JSON.stringify({ name: `Pet ${randomId(1, 1_000_000)}`, categoryId: randomId(1, CATEGORIES) }),
+    }),
+    isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
+    target: { maxCpuUs: 300, way: HUNDRED_THOUSAND, connections: 64 },
+  },
+];
+
+function get(path: string): Request {
+  return { method: 'GET', path };
+}
+
+function filters(): string[] {
+  const status = `status=${pick(['available', 'pending', 'sold'])}`;
+  const category = `categoryId=${randomId(1, CATEGORIES)}`;
+  return [status, category, `${status}&${category}`];
+}
+
+function isFullPage(answer: unknown): boolean {
+  return Array.isArray(answer) && answer.length === PAGE;
+}
+
+function tokenAfter(id: number): string {
+  return nextPageToken('pets', { rows: [id], hasMore: true }, BigInt);
+}
+
+function randomId(first: number, last: number): number {
+  return first + Math.floor(Math.random() * (last - first + 1));
+}
+
+function pick<T>(choices: readonly T[]): T {
+  const choice = choices[Math.floor(Math.random() * choices.length)];
+  if (choice === undefined) throw new RangeError('there is nothing to pick from');
+  return choice;
+}
