@@ -19,8 +19,9 @@ interface Row {
 /** RFC 6750, section 3. */
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
-/** Of a caller's own words, and of a whole message: so much that an error always fits into headers. */
+/** Of a caller's own words, of a field's name, and of a whole message: so much that an error always fits into headers. */
 const MAX_QUOTED = 200;
+const MAX_NAME = 100;
 const MAX_MESSAGE = 1_500;
 
 /** Half a surrogate pair, which the cut may leave, can't be sent in `grpc-message`. */
@@ -241,8 +242,8 @@ export function apiError<C extends ErrorCode>(
 /** A 400 that names every field that broke a rule. */
 export function invalidArgument(broken: readonly Violation[]): ApiError {
   const violations = broken.map(({ path, name, description }) => ({
-    path: short(path),
-    name: short(name),
+    path: short(path, MAX_NAME),
+    name: short(name, MAX_NAME),
     description: short(description),
   }));
   return apiError('INVALID_ARGUMENT', { violations }, { violations });

@@ -1,0 +1,164 @@
+import { status as Grpc } from '@grpc/grpc-js';
+import test from 'ava';
+import { toStatus } from '../src/error-status.ts';
+import { type ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
+
+const LONG = 'x'.repeat(100_000);
+/** Cut at any even place, half a surrogate pair is left. */
+const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
+
+/** Each error with the longest texts that a caller may bring. */
+function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
+  const violation = { path: text, name: text, description: text };
+  const id = -(2n ** 63n);
+  const most = 2 ** 31 - 1;
+  return {
+    MALFORMED_BODY: apiError('MALFORMED_BODY', { detail: text }),
+    INVALID_ARGUMENT: invalidArgument(Array.from({ length: 20 }, () => violation)),
+    UNSUPPORTED_CONTENT_TYPE: apiError('UNSUPPORTED_CONTENT_TYPE', { contentType: text }),
+    UNKNOWN_CATEGORY: apiError('UNKNOWN_CATEGORY', { categoryId: id }),
+    UNKNOWN_PET: apiError('UNKNOWN_PET', { petId: id }),
+    API_KEY_MISSING: apiError('API_KEY_MISSING'),
+    API_KEY_INVALID: apiError('API_KEY_INVALID'),
+    PET_NOT_FOUND: apiError('PET_NOT_FOUND', { petId: id }),
+    CATEGORY_NOT_FOUND: apiError('CATEGORY_NOT_FOUND', { categoryId: id }),
+    ORDER_NOT_FOUND: apiError('ORDER_NOT_FOUND', { orderId: id }),
+    INVENTORY_NOT_FOUND: apiError('INVENTORY_NOT_FOUND', { petId: id }),
+    ROUTE_NOT_FOUND: apiError('ROUTE_NOT_FOUND', { method: text, path: text }),
+    METHOD_NOT_ALLOWED: apiError('METHOD_NOT_ALLOWED', { method: text, path: text, allow: 'GET, HEAD' }),
+    CATEGORY_IN_USE: apiError('CATEGORY_IN_USE', { categoryId: id }),
+    PET_IN_USE: apiError('PET_IN_USE', { petId: id }),
+    INSUFFICIENT_STOCK: apiError('INSUFFICIENT_STOCK', { petId: id, wanted: most, inStock: most }),
+    ORDER_COMPLETE: apiError('ORDER_COMPLETE', { orderId: id }),
+    BODY_TOO_LARGE: apiError('BODY_TOO_LARGE'),
+    RATE_LIMITED: apiError('RATE_LIMITED', { limit: most, window: 'minute', retryAfterSeconds: most }),
+    API_KEY_BANNED: apiError('API_KEY_BANNED', { retryAfterSeconds: most }),
+    INTERNAL: apiError('INTERNAL', { requestId: text }, { cause: new Error(text) }),
+    UNAVAILABLE: apiError('UNAVAILABLE'),
+    DEADLINE_EXCEEDED: apiError('DEADLINE_EXCEEDED'),
+    // The operator's own.
+    OPERATOR_KEY_INVALID: apiError('OPERATOR_KEY_INVALID'),
+    ACCOUNT_NOT_FOUND: apiError('ACCOUNT_NOT_FOUND', { accountId: id }),
+    API_KEY_NOT_FOUND: apiError('API_KEY_NOT_FOUND', { keyId: id }),
+  };
+}
+
+/** The contract's section 5, and the canonical gRPC status that fits each code. */
+const CONTRACT = {
+  MALFORMED_BODY: [400, Grpc.INVALID_ARGUMENT],
+  INVALID_ARGUMENT: [400, Grpc.INVALID_ARGUMENT],
+  UNSUPPORTED_CONTENT_TYPE: [400, Grpc.INVALID_ARGUMENT],
+  UNKNOWN_CATEGORY: [400, Grpc.INVALID_ARGUMENT],
+  UNKNOWN_PET: [400, Grpc.INVALID_ARGUMENT],
+  API_KEY_MISSING: [401, Grpc.UNAUTHENTICATED],
+  API_KEY_INVALID: [401, Grpc.UNAUTHENTICATED],
+  PET_NOT_FOUND: [404, Grpc.NOT_FOUND],
+  CATEGORY_NOT_FOUND: [404, Grpc.NOT_FOUND],
+  ORDER_NOT_FOUND: [404, Grpc.NOT_FOUND],
+  INVENTORY_NOT_FOUND: [404, Grpc.NOT_FOUND],
+  ROUTE_NOT_FOUND: [404, Grpc.UNIMPLEMENTED],
+  METHOD_NOT_ALLOWED: [405, Grpc.UNIMPLEMENTED],
+  CATEGORY_IN_USE: [409, Grpc.FAILED_PRECONDITION],
+  PET_IN_USE: [409, Grpc.FAILED_PRECONDITION],
+  INSUFFICIENT_STOCK: [409, Grpc.FAILED_PRECONDITION],
+  ORDER_COMPLETE: [409, Grpc.FAILED_PRECONDITION],
+  BODY_TOO_LARGE: [413, Grpc.RESOURCE_EXHAUSTED],
+  RATE_LIMITED: [429, Grpc.RESOURCE_EXHAUSTED],
+  API_KEY_BANNED: [429, Grpc.RESOURCE_EXHAUSTED],
+  INTERNAL: [500, Grpc.INTERNAL],
+  UNAVAILABLE: [503, Grpc.UNAVAILABLE],
+  DEADLINE_EXCEEDED: [504, Grpc.DEADLINE_EXCEEDED],
+  OPERATOR_KEY_INVALID: [401, Grpc.UNAUTHENTICATED],
+  ACCOUNT_NOT_FOUND: [404, Grpc.NOT_FOUND],
+  API_KEY_NOT_FOUND: [404, Grpc.NOT_FOUND],
+} as const satisfies Record<ErrorCode, readonly [number, Grpc]>;
+
+test('Error table - each code has the HTTP status of the contract and the gRPC status that fits', (t) => {
+  for (const [code, error] of Object.entries(everyError('x'))) {
+    t.is<string, string>(error.code, code);
+    t.deepEqual([error.httpStatus, error.grpcStatus], [...CONTRACT[error.code]], code);
+  }
+});
+
+test('Error table - every message says something and is one line', (t) => {
+  for (const error of Object.values(everyError('x'))) t.regex(error.message, /^[^\n\r]{10,}$/);
+});
+
+test('Error table - a message gives the numbers and a way out', (t) => {
+  const messages = [
+    [apiError('INSUFFICIENT_STOCK', { petId: 7n, wanted: 12, inStock: 3 }), /\b7\b.*\b12\b.*\b3\b/],
+    [apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 9 }), /\b60\b.*minute.*\b9 s\b/],
+    [apiError('CATEGORY_IN_USE', { categoryId: 7n }), /\b7\b.*move or delete/],
+    [apiError('API_KEY_MISSING'), /Authorization: Bearer/],
+  ] as const;
+  for (const [{ message }, pattern] of messages) t.regex(message, pattern);
+});
+
+test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
+  for (const error of Object.values(everyError('x'))) {
+    t.is(error.headers['www-authenticate'], error.httpStatus === 401 ? 'Bearer' : undefined, error.code);
+  }
+});
+
+test('Error table - UNAVAILABLE says when to try again', (t) => {
+  t.is(apiError('UNAVAILABLE').retryAfterSeconds, 1);
+});
+
+test('Error messages - are short however much is quoted, and well-formed wherever they are cut', (t) => {
+  for (const text of [LONG, LONG_EMOJI, LONG_EMOJI.slice(1)]) {
+    for (const { code, message, violations } of Object.values(everyError(text))) {
+      t.true(message.length < 2_000, `${code}: ${message.length}`);
+      t.true(message.isWellFormed(), code);
+      for (const { path, name, description } of violations) {
+        for (const part of [path, name, description]) t.true(part.length <= 201 && part.isWellFormed(), code);
+      }
+    }
+  }
+});
+
+test('Error messages - the words of a caller are quoted whole when they are short', (t) => {
+  t.is(apiError('ROUTE_NOT_FOUND', { method: 'GET', path: '/猫' }).message, 'nothing answers to GET /猫');
+  const violation = { path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' };
+  t.is(invalidArgument([violation, violation]).message, Array(2).fill(`name: ${violation.description}`).join('; '));
+});
+
+test('Error messages - no cause is in the message or in what is sent', (t) => {
+  const error = apiError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
+  t.notRegex(error.message, /secret/);
+  t.notRegex(JSON.stringify(toStatus(error, [], true)), /secret/);
+});
+
+/** Envoy takes response headers of 60 KiB. A gRPC message is percent-encoded, a binary value base64. */
+test('Error status - fits into headers, for REST too, whatever a caller wrote', (t) => {
+  for (const text of [LONG, LONG_EMOJI, '猫'.repeat(50_000), '\n'.repeat(100_000), '\0'.repeat(100_000)]) {
+    for (const error of Object.values(everyError(text))) {
+      const { details = '', metadata } = toStatus(error, [], true);
+      const headers = Object.entries(metadata?.toHttp2Headers() ?? {}).flatMap(([name, value]) => [
+        name,
+        String(value),
+      ]);
+      const bytes = [...headers, encodeURI(details)].join('').length;
+      t.true(bytes < 58_000, `${error.code}: ${bytes}`);
+    }
+  }
+});
+
+test('Error status - the REST body is the error shape, in ASCII', (t) => {
+  for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
+    const [body] = toStatus(error, [], true).metadata?.get('x-petstore-error') ?? [];
+    t.regex(String(body), /^[\x20-\x7e]+$/);
+    t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
+  }
+});
+
+test('Error status - a gRPC caller gets no REST body', (t) => {
+  for (const error of Object.values(everyError('x'))) {
+    t.deepEqual(toStatus(error, [], false).metadata?.get('x-petstore-error'), []);
+  }
+});
+
+test('Error status - headers of the answer and of the error are both in it', (t) => {
+  const { metadata } = toStatus(apiError('API_KEY_INVALID'), [['x-ratelimit-limit', '60']], false);
+  t.deepEqual(metadata?.get('x-ratelimit-limit'), ['60']);
+  t.deepEqual(metadata?.get('www-authenticate'), ['Bearer']);
+});
