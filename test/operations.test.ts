@@ -1,0 +1,215 @@
+import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
+import { getExtension, hasExtension, ScalarType } from '@bufbuild/protobuf';
+import test from 'ava';
+import { ApiError } from '../src/errors.ts';
+import { decodeRequest, fileDescriptors, loadOperations, type Operation } from '../src/operations.ts';
+
+const { registry, byPath } = loadOperations();
+const PUBLIC = ['Pet', 'Category', 'Order', 'Inventory'].map((name) => `petstore.v1.${name}Service`);
+
+const methods: DescMethod[] = PUBLIC.flatMap((name) => registry.getService(name)?.methods ?? []);
+const operations: Operation[] = methods.map(operationOf);
+
+function operationOf(method: DescMethod): Operation {
+  const operation = byPath.get(`/${method.parent.typeName}/${method.name}`);
+  if (operation === undefined) throw new Error(`${method.name} was not read`);
+  return operation;
+}
+
+/** Every field that an answer can hold, however deep. Google's own types are printed as one value. */
+function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescField[] {
+  if (seen.has(message) || message.typeName.startsWith('google.protobuf.')) return [];
+  seen.add(message);
+  return message.fields.flatMap((field) => [field, ...(field.message ? fieldsOf(field.message, seen) : [])]);
+}
+
+const answerFields = methods.flatMap(({ output }) => fieldsOf(output));
+const scalarsOf = (...types: ScalarType[]) => answerFields.filter(({ scalar }) => types.includes(scalar as ScalarType));
+
+function routesWith(method: string): string[] {
+  return operations.flatMap(({ routes }) =>
+    routes.flatMap((route) => (route.method === method ? [route.template] : [])),
+  );
+}
+
+function namesWhere(holds: (operation: Operation) => boolean): string[] {
+  return operations.filter(holds).map(({ path }) => path.split('/')[2] ?? '');
+}
+
+/** The value of one of petstore.rest.v1's options. */
+function optionOf(method: DescMethod, name: string): unknown {
+  const extension = registry.getExtension('petstore.rest.v1.operation');
+  const { options } = method.proto;
+  if (extension === undefined || options === undefined || !hasExtension(options, extension)) return undefined;
+  return (getExtension(options, extension) as unknown as Record<string, unknown>)[name];
+}
+
+test('Operations - the routes are exactly the table of the contract', (t) => {
+  const table = {
+    GET: [
+      '/pets',
+      '/pets/{pet_id}',
+      '/categories',
+      '/categories/{category_id}',
+      '/store/orders',
+      '/store/orders/{order_id}',
+      '/store/inventory',
+      '/store/inventory/{pet_id}',
+    ],
+    POST: ['/pets', '/categories', '/store/orders'],
+    PUT: ['/pets/{pet_id}', '/categories/{category_id}', '/store/inventory/{pet_id}'],
+    PATCH: ['/pets/{pet_id}', '/categories/{category_id}', '/store/orders/{order_id}'],
+    DELETE: ['/pets/{pet_id}', '/categories/{category_id}', '/store/orders/{order_id}'],
+  };
+  for (const [method, paths] of Object.entries(table)) t.deepEqual(routesWith(method).sort(), paths.sort(), method);
+  const inTable = Object.keys(table);
+  const others = operations.flatMap(({ routes }) => routes).filter(({ method }) => !inTable.includes(method));
+  t.deepEqual([...new Set(others.map(({ method }) => method))], ['HEAD']);
+});
+
+test('Operations - HEAD is wherever GET is', (t) => {
+  t.deepEqual(routesWith('HEAD').sort(), routesWith('GET').sort());
+});
+
+test('Operations - each has a route, and no two share one', (t) => {
+  const all = operations.flatMap(({ routes }) => routes.map(({ method, template }) => `${method} ${template}`));
+  t.is(new Set(all).size, all.length);
+  t.deepEqual(
+    namesWhere(({ routes }) => routes.length === 0),
+    [],
+  );
+});
+
+test('Operations - the body of POST, PUT and PATCH is one field, other methods have none', (t) => {
+  for (const { routes, bodyField, input } of operations) {
+    const hasBody = routes.some(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method));
+    t.is(bodyField !== undefined, hasBody);
+    if (hasBody) t.is(input.fields.find(({ name }) => name === bodyField)?.fieldKind, 'message');
+  }
+});
+
+test('Operations - the query parameters are those of the contract', (t) => {
+  const table: Record<string, string[]> = {
+    '/petstore.v1.PetService/ListPets': ['status', 'categoryId', 'ids', 'limit', 'pageToken'],
+    '/petstore.v1.CategoryService/ListCategories': ['limit', 'pageToken'],
+    '/petstore.v1.OrderService/ListOrders': ['petId', 'complete', 'limit', 'pageToken'],
+    '/petstore.v1.InventoryService/ListInventory': ['status', 'limit', 'pageToken'],
+  };
+  for (const { path, queryParameters } of operations) t.deepEqual([...queryParameters], table[path] ?? [], path);
+});
+
+// rest.lua finds the int64 fields of an answer by their names.
+test('Answers - every int64 field is named id or ends in _id', (t) => {
+  const int64 = scalarsOf(ScalarType.INT64);
+  t.true(int64.length > 0);
+  for (const { name, jsonName } of int64) {
+    t.regex(name, /^(?:.+_)?id$/);
+    t.regex(jsonName, /[iI]d$/);
+  }
+});
+
+test('Answers - no string field has a name that rest.lua could take for an id', (t) => {
+  for (const { jsonName } of scalarsOf(ScalarType.STRING, ScalarType.BYTES)) t.notRegex(jsonName, /[iI]d$/);
+});
+
+test('Answers - there is no other 64-bit number: it would be printed as a string', (t) => {
+  t.deepEqual(scalarsOf(ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64), []);
+});
+
+test('Answers - what is created has its id first', (t) => {
+  const created = methods.filter((method) => operationOf(method).routes.some((route) => route.method === 'POST'));
+  t.is(created.length, 3);
+  for (const { output } of created) t.is(output.fields[0]?.name, 'id');
+});
+
+test('Answers - a list is one repeated message, then the next page token', (t) => {
+  const lists = methods.filter(({ name }) => name.startsWith('List'));
+  t.is(lists.length, 4);
+  for (const { output } of lists) {
+    const [items, token, ...others] = output.fields;
+    t.is(items?.fieldKind, 'list');
+    t.truthy(items?.message);
+    t.is(token?.jsonName, 'nextPageToken');
+    t.is(token?.scalar, ScalarType.STRING);
+    t.deepEqual(others, []);
+  }
+});
+
+test('Answers - a field that may be absent says so', (t) => {
+  const absent = answerFields
+    .filter(({ proto }) => proto.proto3Optional)
+    .map(({ parent, name }) => `${parent.name}.${name}`);
+  t.deepEqual([...new Set(absent)].sort(), [
+    'Category.description',
+    'Order.complete',
+    'Order.id',
+    'Order.pet_id',
+    'Order.quantity',
+    'Order.ship_date',
+  ]);
+});
+
+test('Deprecation - GetPet alone, with the dates and the successor of the contract', (t) => {
+  t.deepEqual(
+    namesWhere(({ deprecation }) => deprecation !== undefined),
+    ['GetPet'],
+  );
+  t.deepEqual(
+    methods.filter(({ deprecated }) => deprecated).map(({ name }) => name),
+    ['GetPet'],
+  );
+  t.deepEqual(byPath.get('/petstore.v1.PetService/GetPet')?.deprecation, {
+    since: new Date('2026-07-01T00:00:00Z'),
+    sunset: new Date('2027-12-31T23:59:59Z'),
+    successor: '/pets?ids={pet_id}',
+  });
+});
+
+test('Stability - inventory is beta, PATCH is experimental, everything else carries no marker', (t) => {
+  const [EXPERIMENTAL, BETA] = [1, 2];
+  for (const method of methods) {
+    const isPatch = operationOf(method).routes.some((route) => route.method === 'PATCH');
+    const isInventory = method.parent.name === 'InventoryService';
+    const expected = isInventory ? BETA : isPatch ? EXPERIMENTAL : undefined;
+    t.is(optionOf(method, 'stability') || undefined, expected, method.name);
+  }
+});
+
+test('Docs page - interactive testing is disabled for the list of orders alone', (t) => {
+  const disabled = methods.filter((method) => optionOf(method, 'interactiveTestingDisabled') === true);
+  t.deepEqual(
+    disabled.map(({ name }) => name),
+    ['ListOrders'],
+  );
+});
+
+test('Limits - every public operation counts', (t) => {
+  t.deepEqual(
+    namesWhere(({ isCounted }) => !isCounted),
+    [],
+  );
+});
+
+test('Methods - are unary, and those without effect say so', (t) => {
+  for (const method of methods) {
+    t.is(method.methodKind, 'unary');
+    const NO_SIDE_EFFECTS = 1;
+    t.is(method.idempotency === NO_SIDE_EFFECTS, /^(?:Get|List)/.test(method.name), method.name);
+  }
+});
+
+test('Request - is read by its descriptor, and bytes that are none are MALFORMED_BODY', (t) => {
+  const operation = byPath.get('/petstore.v1.PetService/GetPet');
+  if (operation === undefined) return t.fail();
+  t.like(decodeRequest(operation, Buffer.from([0x08, 0x07])), { petId: 7n });
+  const error = t.throws(() => decodeRequest(operation, Buffer.from([0x08])), { instanceOf: ApiError });
+  t.is(error.code, 'MALFORMED_BODY');
+  return undefined;
+});
+
+test('File descriptors - every file that another imports is there, for reflection', (t) => {
+  const files = [...registry.files];
+  t.is(fileDescriptors().length, files.length);
+  const names = new Set(files.map(({ proto }) => proto.name));
+  for (const { proto } of files) for (const name of proto.dependency) t.true(names.has(name), name);
+});
