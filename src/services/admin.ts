@@ -11,6 +11,7 @@ import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import { dayIndexAt, dayStartMs, type Quota } from '../limits/windows.ts';
 import type { Account, ApiKey, Instant, Plan } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
+import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Service } from './service.ts';
 
@@ -50,7 +51,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async createAccount({ name, ...request }) {
       const plan = toPlan(request.plan);
       const agreed = agreedLimits(plan, request, undefined);
-      const account = { name: name.trim(), plan, agreed, createdAtMs: nowMs() };
+      const account = { name: trimmed(name), plan, agreed, createdAtMs: nowMs() };
       return toMessage(await store.transaction((tx) => tx.accounts.insert(account)));
     },
 

@@ -3,6 +3,7 @@ import type { CategoryServiceServer, NewCategory } from '../../gen/petstore/v1/c
 import { apiError } from '../errors.ts';
 import type { Category } from '../model.ts';
 import type { Store } from '../storage/store.ts';
+import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Service } from './service.ts';
 
@@ -29,7 +30,7 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
       change(
         categoryId,
         (current) => ({
-          name: category?.name?.trim() ?? current.name,
+          name: category?.name === undefined ? current.name : trimmed(category.name),
           description: category?.description ?? current.description,
         }),
         isWanted,
@@ -61,5 +62,5 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
 
 /** All fields of a category as a caller gives them. Validation has seen to it that there is a name. */
 function replacement(category: NewCategory | undefined): Omit<Category, 'id'> {
-  return { name: category?.name.trim() ?? '', description: category?.description };
+  return { name: trimmed(category?.name ?? ''), description: category?.description };
 }

@@ -3,6 +3,7 @@ import type { NewPet, Pet as PetMessage, PetServiceServer } from '../../gen/pets
 import { apiError } from '../errors.ts';
 import type { Pet } from '../model.ts';
 import type { Store } from '../storage/store.ts';
+import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import type { Service } from './service.ts';
@@ -37,7 +38,7 @@ export function petService(store: Store): Service<PetServiceServer> {
       change(
         petId,
         (current) => ({
-          name: pet?.name?.trim() ?? current.name,
+          name: pet?.name === undefined ? current.name : trimmed(pet.name),
           categoryId: pet?.categoryId ?? current.categoryId,
           status: fromProtoStatus(pet?.status) ?? current.status,
         }),
@@ -71,7 +72,7 @@ export function petService(store: Store): Service<PetServiceServer> {
 /** All fields of a pet as a caller gives them. Validation has seen to it that there is a name and a category. */
 function replacement(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
   return {
-    name: pet?.name.trim() ?? '',
+    name: trimmed(pet?.name ?? ''),
     categoryId: pet?.categoryId ?? 0n,
     status: fromProtoStatus(pet?.status) ?? 'available',
   };
