@@ -21,40 +21,72 @@ local GRPC_HEADERS = {
 
 -- The request, kept for the way back --------------------------------------------------------------------------------
 
--- The content type of the body ("" when it gives none), or nil when there is no body.
-local function body_type(handle, headers)
-  local content_type = headers:get("content-type") or ""
+-- The content types of gRPC-Web, as Envoy's filter knows them.
+local GRPC_WEB = {
+  ["application/grpc-web"] = true, ["application/grpc-web+proto"] = true,
+  ["application/grpc-web-text"] = true, ["application/grpc-web-text+proto"] = true,
+}
+
+local function is_grpc(content_type)
+  return content_type == "application/grpc" or content_type:find("^application/grpc%+") or GRPC_WEB[content_type]
+end
+
+-- The text of the body, or nil when there is none.
+local function read_body(handle, headers)
   local length = headers:get("content-length")
-  if length then return length ~= "0" and content_type or nil end
-  if headers:get("transfer-encoding") then return content_type end
-  -- HTTP/2 may send a body without announcing it. JSON needs no look: it is right with a body and without.
-  if content_type:lower():find("^application/json") or handle:streamInfo():protocol() ~= "HTTP/2" then return nil end
-  return handle:body() and content_type or nil
+  if length == "0" then return nil end
+  -- HTTP/2 may send a body without announcing it: only a look tells.
+  local may_have_body = length or headers:get("transfer-encoding") or handle:streamInfo():protocol() == "HTTP/2"
+  local body = may_have_body and handle:body()
+  return body and body:length() > 0 and body:getBytes(0, body:length()) or nil
+end
+
+-- Whether text that the transcoder takes for JSON is JSON (RFC 8259). It forgives control characters and unknown
+-- escapes in strings, single quotes, keys without quotes, commas before a closing bracket, and "1.".
+local function is_json(text)
+  if text:find("[%z\1-\8\11\12\14-\31]") then return false end
+  local plain = text
+  if text:find("\\", 1, true) then
+    plain = text:gsub('\\["\\/bfnrtu]', "")
+    if plain:find("\\", 1, true) then return false end
+  end
+  if plain:find("[\t\n\r]") then
+    for content in plain:gmatch('"([^"]*)"') do
+      if content:find("[\t\n\r]") then return false end
+    end
+  end
+  local skeleton = plain:gsub('"[^"]*"', '""')
+  return not (skeleton:find("'", 1, true) or skeleton:find('[^"%s]%s*:') or skeleton:find(",%s*[%]}]")
+    or skeleton:find("%.%D"))
 end
 
 function envoy_on_request(handle)
   local headers = handle:headers()
-  local content_type = headers:get("content-type")
-  if content_type and content_type:find("^application/grpc") then return end
-  local type = body_type(handle, headers)
-  headers = handle:headers()
-  if type then headers:add(BODY_TYPE_HEADER, type) end
+  local content_type = headers:get("content-type") or ""
+  if is_grpc(content_type) then return end
+  headers:remove("grpc-timeout") -- how long a REST request may take is not the caller's to say
   -- Header values have no line breaks, so one string holds them all, in one call.
   local saved = table.concat({
-    headers:get(":method"), headers:get(":path"), headers:get("authorization") or "",
-    headers:get("x-forwarded-for") or "", headers:get("x-request-id") or "", type and "+" .. type or "",
+    headers:get(":method"), headers:get(":path") or "", headers:get("authorization") or "",
+    headers:get("x-forwarded-for") or "", headers:get("x-request-id") or "",
   }, "\n")
   handle:streamInfo():dynamicMetadata():set(FILTER, "request", saved)
+  if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
+  local body = read_body(handle, headers)
+  if not body then return end
+  handle:headers():add(BODY_TYPE_HEADER, content_type)
+  handle:streamInfo():dynamicMetadata():set(FILTER, "body_type", content_type)
+  if not is_json(body) then handle:respond({ [":status"] = "400" }, "") end
 end
 
 local function saved_request(handle)
   local metadata = handle:streamInfo():dynamicMetadata():get(FILTER)
   if not metadata then return nil end
-  local method, path, authorization, forwarded_for, request_id, type =
-    metadata.request:match("^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)$")
+  local method, path, authorization, forwarded_for, request_id =
+    metadata.request:match("^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)$")
   return {
     method = method, path = path, authorization = authorization, forwarded_for = forwarded_for,
-    request_id = request_id, body_type = type ~= "" and type:sub(2) or nil,
+    request_id = request_id, body_type = metadata.body_type,
   }
 end
 
@@ -167,7 +199,7 @@ local function on_success(handle, request)
   text = text:gsub('([iI]d)":"(%-?%d+)"', '%1":%2')
   if request.method == "POST" then
     headers:replace(":status", "201")
-    headers:add("location", request.path:gsub("/$", "") .. "/" .. text:match('^{"id":(%d+)'))
+    headers:add("location", request.path:match("^[^?]*"):gsub("/+$", "") .. "/" .. text:match('^{"id":(%d+)'))
   end
   -- A list is a bare array; its page token becomes a link.
   local array, token = text:match('^{"%a+":(%[.*%]),"nextPageToken":"([%w_-]*)"}$')
