@@ -44,7 +44,9 @@ export async function openSqlite(file: string): Promise<Engine> {
     transaction: (work, isWanted) => commits.submit(() => work(writer), isWanted),
     async close() {
       await commits.close();
-      await Promise.all([writer.close(), reader.close()]);
+      // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.
+      await reader.close();
+      await writer.close();
     },
   };
 }

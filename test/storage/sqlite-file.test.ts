@@ -1,0 +1,159 @@
+/** What SQLite's own settings and files guarantee. */
+import { existsSync } from 'node:fs';
+import anyTest, { type TestFn } from 'ava';
+import type { Engine, Runner } from '../../src/storage/engine.ts';
+import { compile } from '../../src/storage/statement.ts';
+import { createStore } from '../../src/storage/store.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+
+interface Context {
+  readonly database: TestDatabase;
+  readonly engine: Engine;
+}
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const database = await createTestDatabase();
+  t.context = { database, engine: await database.open() };
+});
+test.afterEach.always(async (t) => {
+  await t.context.engine.close().catch(() => undefined); // a test may have closed it
+  await t.context.database.remove();
+});
+
+const WANTED = () => true;
+const CATS = { name: 'Cats', description: undefined };
+
+/** Runs SQL on the connection that writes. */
+function write<T>(
+  { engine }: Context,
+  work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,
+): Promise<T> {
+  return engine.transaction((tx) => work((sql) => tx.all(compile(sql, engine.knex.raw(sql)), {})), WANTED);
+}
+
+function read({ engine }: Context, sql: string): ReturnType<Runner['all']> {
+  return engine.reader.all(compile(sql, engine.knex.raw(sql)), {});
+}
+
+test('SQLite - a commit is on the disk before it is answered: WAL, synchronous=FULL', async (t) => {
+  const FULL = 2;
+  t.deepEqual(await read(t.context, 'PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
+  await write(t.context, async (run) => {
+    t.deepEqual(await run('PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
+    t.deepEqual(await run('PRAGMA synchronous'), [{ synchronous: FULL }]);
+  });
+});
+
+test('SQLite - foreign keys are enforced', async (t) => {
+  await write(t.context, async (run) => t.deepEqual(await run('PRAGMA foreign_keys'), [{ foreign_keys: 1 }]));
+  const orphan = write(t.context, (run) =>
+    run("INSERT INTO pets (name, category_id, status) VALUES ('Tom', 7, 'sold')"),
+  );
+  await t.throwsAsync(orphan, { message: /FOREIGN KEY/ });
+});
+
+test('SQLite - the connection that reads can not write', async (t) => {
+  await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
+});
+
+test('SQLite - a closed database is one file: no WAL is left behind', async (t) => {
+  const { database, engine } = t.context;
+  await engine.close();
+  for (let round = 0; round < 40; round += 1) {
+    const store = createStore(await database.open());
+    await store.transaction((tx) => tx.categories.insert(CATS));
+    await store.close();
+    t.false(existsSync(`${database.file}-wal`));
+    t.false(existsSync(`${database.file}-shm`));
+  }
+});
+
+test('SQLite - a writer waits for another process to let go of the file', async (t) => {
+  const { database, engine } = t.context;
+  const other = await database.open();
+  const { promise: end, resolve: release } = Promise.withResolvers<void>();
+  const { promise: holds, resolve: begun } = Promise.withResolvers<void>();
+  const holding = other.transaction(async () => {
+    begun();
+    await end;
+  }, WANTED);
+  await holds;
+  let isAnswered = false;
+  const waiting = createStore(engine)
+    .transaction((tx) => tx.categories.insert(CATS))
+    .finally(() => {
+      isAnswered = true;
+    });
+  await createStore(engine).categories.find(1n); // a whole trip to the database and back
+  t.false(isAnswered);
+  release();
+  await holding;
+  t.deepEqual(await waiting, { id: 1n, ...CATS });
+  await other.close();
+});
+
+test('Migrations - bring an empty file up to date, and leave one that is as it is', async (t) => {
+  const { database, engine } = t.context;
+  const schema = () => read(t.context, 'SELECT name, sql FROM sqlite_master ORDER BY name');
+  const names = () => read(t.context, 'SELECT name FROM schema_migrations ORDER BY id');
+  const [before, applied] = [await schema(), await names()];
+  t.true(applied.length >= 3);
+  const category = await createStore(engine).transaction((tx) => tx.categories.insert(CATS));
+
+  const again = await database.open();
+  t.deepEqual(await createStore(again).categories.find(category.id), category);
+  t.deepEqual([await schema(), await names()], [before, applied]);
+  await again.close();
+});
+
+test('Migrations - a file that a newer release has changed is not touched', async (t) => {
+  const { database, engine } = t.context;
+  await write(t.context, (run) =>
+    run("INSERT INTO schema_migrations (name, batch, migration_time) VALUES ('999-future', 2, 0)"),
+  );
+  await engine.close();
+  await t.throwsAsync(database.open(), { message: /999-future/ });
+});
+
+test('Commit - when it fails, all of its group fail with its error and nothing of it stays', async (t) => {
+  const { engine } = t.context;
+  const store = createStore(engine);
+  const kept = await store.transaction((tx) => tx.categories.insert(CATS));
+  const works = Array.from({ length: 10 }, (_, index) =>
+    write(t.context, async (run) => {
+      await run("INSERT INTO categories (name) VALUES ('Lost')");
+      if (index !== 4) return;
+      await run('PRAGMA defer_foreign_keys = ON'); // this one fails no sooner than the commit
+      await run("INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')");
+    }),
+  );
+  for (const result of await Promise.allSettled(works)) {
+    t.regex(result.status === 'rejected' ? result.reason.message : '', /FOREIGN KEY/);
+  }
+  t.deepEqual((await store.categories.page({ after: 0n, limit: 100 })).rows, [kept]);
+
+  const next = await store.transaction((tx) => tx.categories.insert(CATS));
+  t.deepEqual(await store.categories.find(next.id), next);
+});
+
+test('Commit - a refusal in a group whose commit fails is answered with the failure, not with the refusal', async (t) => {
+  const { engine } = t.context;
+  const refused = engine.transaction(() => Promise.reject(new Error('refused')), WANTED);
+  const failing = write(t.context, async (run) => {
+    await run('PRAGMA defer_foreign_keys = ON');
+    await run("INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')");
+  });
+  for (const work of [refused, failing]) await t.throwsAsync(work, { message: /FOREIGN KEY/ });
+});
+
+test('Look-ups - an error of the database reaches everyone who waits, and later ones work again', async (t) => {
+  const { engine } = t.context;
+  const store = createStore(engine);
+  const { id } = await store.transaction((tx) => tx.categories.insert(CATS));
+  await write(t.context, (run) => run('ALTER TABLE categories RENAME TO hidden'));
+  const lookups = Array.from({ length: 1_200 }, (_, index) => store.categories.find(BigInt(index % 600)));
+  for (const result of await Promise.allSettled(lookups)) t.is(result.status, 'rejected');
+  await write(t.context, (run) => run('ALTER TABLE hidden RENAME TO categories'));
+  t.is((await store.categories.find(id))?.id, id);
+});
