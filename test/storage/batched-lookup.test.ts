@@ -1,0 +1,110 @@
+import test from 'ava';
+import { BatchedLookup } from '../../src/storage/batched-lookup.ts';
+
+interface Load {
+  readonly ids: readonly bigint[];
+  /** Ends this load with rows of the given ids. */
+  readonly answer: (...ids: bigint[]) => void;
+  readonly fail: (error: unknown) => void;
+}
+
+/** A look-up whose loads end when the test says so. */
+function heldLookup() {
+  const loads: Load[] = [];
+  const lookup = new BatchedLookup((ids) => {
+    const { promise, resolve, reject } = Promise.withResolvers<{ id: bigint }[]>();
+    loads.push({ ids, answer: (...found) => resolve(found.map((id) => ({ id }))), fail: reject });
+    return promise;
+  });
+  return { lookup, loads };
+}
+
+/** Lets what has been resolved take its course. */
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+test('Batched look-up - one alone is loaded at once', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const found = lookup.find(7n);
+  t.deepEqual(loads[0]?.ids, [7n]);
+  loads[0]?.answer(7n);
+  t.deepEqual(await found, { id: 7n });
+});
+
+test('Batched look-up - those that come while one is under way go together, each id once', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const first = lookup.find(1n);
+  const others = [2n, 3n, 2n, 1n].map((id) => lookup.find(id));
+  t.is(loads.length, 1);
+  loads[0]?.answer(1n);
+  await first;
+  await settle();
+  t.deepEqual(
+    loads.map(({ ids }) => ids),
+    [[1n], [2n, 3n, 1n]],
+  );
+  loads[1]?.answer(1n, 2n, 3n);
+  t.deepEqual(
+    await Promise.all(others),
+    [2n, 3n, 2n, 1n].map((id) => ({ id })),
+  );
+});
+
+test('Batched look-up - a load that began before is never the answer', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const before = lookup.find(1n);
+  const after = lookup.find(1n); // asked for after the first load has begun
+  loads[0]?.answer();
+  t.is(await before, undefined);
+  await settle();
+  loads[1]?.answer(1n);
+  t.deepEqual(await after, { id: 1n });
+});
+
+test('Batched look-up - a row that is not there is undefined', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const found = lookup.find(1n);
+  loads[0]?.answer();
+  t.is(await found, undefined);
+});
+
+test('Batched look-up - an error reaches everyone who waits for the load, and nobody else', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const first = lookup.find(1n);
+  const failing = [2n, 2n, 3n].map((id) => lookup.find(id));
+  loads[0]?.answer(1n);
+  t.deepEqual(await first, { id: 1n });
+  await settle();
+  const later = lookup.find(4n);
+  const error = new Error('disk on fire');
+  loads[1]?.fail(error);
+  for (const result of await Promise.allSettled(failing)) {
+    t.deepEqual(result, { status: 'rejected', reason: error });
+  }
+  await settle();
+  loads[2]?.answer(4n);
+  t.deepEqual(await later, { id: 4n });
+});
+
+test('Batched look-up - a load that can not even begin is an error too', async (t) => {
+  const error = new Error('no connection');
+  const lookup = new BatchedLookup(() => {
+    throw error;
+  });
+  await t.throwsAsync(lookup.find(1n), { is: error });
+  await t.throwsAsync(lookup.find(2n), { is: error });
+});
+
+test('Batched look-up - no load has more than 500 ids, and none is left out', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const found = Promise.all(Array.from({ length: 1_234 }, (_, index) => lookup.find(BigInt(index))));
+  for (let next = 0; next < loads.length; next += 1) {
+    const load = loads[next];
+    t.true((load?.ids.length ?? 0) <= 500);
+    load?.answer(...load.ids);
+    await settle();
+  }
+  t.deepEqual(
+    (await found).map((row) => row?.id),
+    Array.from({ length: 1_234 }, (_, index) => BigInt(index)),
+  );
+});

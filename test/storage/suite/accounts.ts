@@ -1,0 +1,152 @@
+/** Accounts, keys, usage and bans: what is written is what is read. */
+import { randomBytes } from 'node:crypto';
+import type { Account, ApiKey } from '../../../src/model.ts';
+import type { Store } from '../../../src/storage/store.ts';
+import { test } from './database.ts';
+
+const NOW_MS = Date.UTC(2026, 6, 1);
+
+function newAccount(store: Store, fields: Partial<Account> = {}): Promise<Account> {
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: NOW_MS, ...fields } as const;
+  return store.transaction((tx) => tx.accounts.insert(account));
+}
+
+function newKey(store: Store, accountId: bigint, hash: Buffer, fields: Partial<ApiKey> = {}): Promise<ApiKey> {
+  const described = { prefix: 'pst_12345678', label: undefined, createdAtMs: NOW_MS, expiresAtMs: undefined };
+  return store.transaction((tx) => tx.accounts.insertKey({ ...described, ...fields, accountId }, hash));
+}
+
+export function accountTests(): void {
+  test('Accounts - there is none in a new database', async (t) => {
+    const { store } = t.context;
+    t.false(await store.accounts.exist());
+    await newAccount(store);
+    t.true(await store.accounts.exist());
+  });
+
+  test('Accounts - are found as they were inserted', async (t) => {
+    const { store } = t.context;
+    for (const plan of ['free', 'pro', 'business', 'enterprise'] as const) {
+      const agreed = plan === 'enterprise' ? { perMinute: 5_000, perDay: 2_000_000_000 } : undefined;
+      const account = await newAccount(store, { name: `Shop ${plan}`, plan, agreed });
+      const expected = { name: `Shop ${plan}`, plan, agreed, createdAtMs: NOW_MS, isSuspended: false };
+      t.deepEqual(account, { id: account.id, ...expected });
+      t.deepEqual(await store.accounts.find(account.id), account);
+    }
+  });
+
+  test('Accounts - an update stores name, plan, agreed limits and suspension', async (t) => {
+    const { store } = t.context;
+    const account = await newAccount(store);
+    const agreed = { perMinute: 1, perDay: 2 };
+    for (const changed of [
+      { ...account, name: 'Bigger', plan: 'enterprise', agreed, isSuspended: true },
+      { ...account, plan: 'pro', agreed: undefined, isSuspended: false },
+    ] as const) {
+      await store.transaction((tx) => tx.accounts.update(changed));
+      t.deepEqual(await store.accounts.find(account.id), changed);
+      t.deepEqual(await store.transaction((tx) => tx.accounts.lock(account.id)), changed);
+    }
+  });
+
+  test('Keys - are found by their hash, with their account', async (t) => {
+    const { store } = t.context;
+    const account = await newAccount(store);
+    const hashes = [randomBytes(32), randomBytes(32), Buffer.alloc(32)];
+    for (const [index, hash] of hashes.entries()) {
+      const label = index === 0 ? undefined : `key ${index}`;
+      const expiresAtMs = index === 0 ? undefined : NOW_MS + index;
+      const key = await newKey(store, account.id, hash, { label, expiresAtMs });
+      t.like(key, { accountId: account.id, label, expiresAtMs, revokedAtMs: undefined });
+      t.deepEqual(await store.accounts.findKey(hash), { key, account });
+    }
+    t.is(await store.accounts.findKey(randomBytes(32)), undefined);
+    t.is(await store.accounts.findKey(Buffer.alloc(0)), undefined);
+  });
+
+  test('Keys - no two have one hash', async (t) => {
+    const { store } = t.context;
+    const { id } = await newAccount(store);
+    const hash = randomBytes(32);
+    const key = await newKey(store, id, hash);
+    await t.throwsAsync(newKey(store, id, hash));
+    t.is((await store.accounts.findKey(hash))?.key.id, key.id);
+  });
+
+  test('Keys - belong to an account that exists', async (t) => {
+    await t.throwsAsync(newKey(t.context.store, 999n, randomBytes(32)));
+  });
+
+  test('Keys - a revoked one keeps everything else', async (t) => {
+    const { store } = t.context;
+    const { id } = await newAccount(store);
+    const hash = randomBytes(32);
+    const key = await newKey(store, id, hash, { label: 'till' });
+    await store.transaction((tx) => tx.accounts.revokeKey(key.id, NOW_MS + 7));
+    const revoked = { ...key, revokedAtMs: NOW_MS + 7 };
+    t.deepEqual((await store.accounts.findKey(hash))?.key, revoked);
+    t.deepEqual(await store.transaction((tx) => tx.accounts.lockKey(key.id)), revoked);
+  });
+
+  test("Keys - an account's pages hold its own keys alone", async (t) => {
+    const { store } = t.context;
+    const [one, other] = [await newAccount(store), await newAccount(store)];
+    const keys: bigint[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      keys.push((await newKey(store, one.id, randomBytes(32))).id);
+      await newKey(store, other.id, randomBytes(32));
+    }
+    const first = await store.accounts.pageOfKeys(one.id, { after: 0n, limit: 3 });
+    const second = await store.accounts.pageOfKeys(one.id, { after: first.rows.at(-1)?.id ?? 0n, limit: 3 });
+    t.deepEqual([first.hasMore, second.hasMore], [true, false]);
+    t.deepEqual(
+      [...first.rows, ...second.rows].map(({ id }) => id),
+      keys,
+    );
+  });
+
+  test('Usage - the later total of a day wins', async (t) => {
+    const { store } = t.context;
+    const { id: accountId } = await newAccount(store);
+    const [before, after] = [
+      { accountId, dayIndex: 20_635, requests: 1, refused: 0 },
+      { accountId, dayIndex: 20_635, requests: 90_000, refused: 3 },
+    ];
+    await store.transaction((tx) => tx.usage.put(before));
+    await store.transaction((tx) => tx.usage.put(after));
+    t.deepEqual(await store.usage.ofDay(20_635), [after]);
+  });
+
+  test('Usage - of a day is that of all accounts, of an account that of its days', async (t) => {
+    const { store } = t.context;
+    const [one, other] = [(await newAccount(store)).id, (await newAccount(store)).id];
+    await store.transaction(async ({ usage }) => {
+      for (const dayIndex of [3, 1, 2]) await usage.put({ accountId: one, dayIndex, requests: dayIndex, refused: 0 });
+      await usage.put({ accountId: other, dayIndex: 2, requests: 20, refused: 0 });
+    });
+    const ofDay = await store.usage.ofDay(2);
+    t.deepEqual(
+      new Map(ofDay.map(({ accountId, requests }) => [accountId, requests])),
+      new Map([
+        [one, 2],
+        [other, 20],
+      ]),
+    );
+    t.deepEqual(
+      (await store.usage.ofAccount(one, 2)).map(({ dayIndex }) => dayIndex),
+      [2, 3],
+    );
+  });
+
+  test('Bans - are in force until they end, and the later one wins', async (t) => {
+    const { store } = t.context;
+    const { id } = await newAccount(store);
+    const { id: keyId } = await newKey(store, id, randomBytes(32));
+    for (const untilMs of [NOW_MS + 10, NOW_MS + 20]) {
+      await store.transaction((tx) => tx.usage.putBan({ keyId, untilMs }));
+      t.deepEqual(await store.usage.bans(NOW_MS), [{ keyId, untilMs }]);
+    }
+    t.is((await store.usage.bans(NOW_MS + 19)).length, 1);
+    t.deepEqual(await store.usage.bans(NOW_MS + 20), []);
+  });
+}

@@ -1,0 +1,212 @@
+/** Categories, pets and orders: what is written is what is read. */
+import type { Order } from '../../../src/model.ts';
+import { newCategory, newPet, test } from './database.ts';
+
+/** Ids that name nothing. */
+const NOBODY = [0n, -1n, 999_999n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+const TEXTS = [
+  'a',
+  '',
+  ' ',
+  "Robert'); DROP TABLE pets;--",
+  'nul \0 inside',
+  'Grüße 猫 😀',
+  '"quoted"',
+  'x'.repeat(2_000),
+];
+const UNTOUCHED = { petId: undefined, quantity: 1, shipDate: undefined, complete: false };
+
+export function catalogueTests(): void {
+  test('Categories - are found as they were inserted, any text and none', async (t) => {
+    const { store } = t.context;
+    for (const text of TEXTS) {
+      for (const description of [text, undefined]) {
+        const category = await store.transaction((tx) => tx.categories.insert({ name: text, description }));
+        t.deepEqual(category, { id: category.id, name: text, description });
+        t.deepEqual(await store.categories.find(category.id), category);
+      }
+    }
+  });
+
+  test('Categories - an update stores every field, an absent description too', async (t) => {
+    const { store } = t.context;
+    const id = await newCategory(store);
+    for (const changed of [
+      { id, name: 'Dogs', description: 'They bark.' },
+      { id, name: 'Birds', description: undefined },
+    ]) {
+      await store.transaction((tx) => tx.categories.update(changed));
+      t.deepEqual(await store.categories.find(id), changed);
+      t.deepEqual(await store.transaction((tx) => tx.categories.lock(id)), changed);
+    }
+  });
+
+  test('Categories - a deleted one is gone, others stay', async (t) => {
+    const { store } = t.context;
+    const [gone, stays] = [await newCategory(store), await newCategory(store)];
+    await store.transaction((tx) => tx.categories.delete(gone));
+    t.is(await store.categories.find(gone), undefined);
+    t.is((await store.categories.find(stays))?.id, stays);
+  });
+
+  test('Pets - begin without stock and are found as they were inserted', async (t) => {
+    const { store } = t.context;
+    const categoryId = await newCategory(store);
+    for (const status of ['available', 'pending', 'sold'] as const) {
+      const pet = await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status }));
+      t.like(pet, { name: 'Tom', categoryId, status, quantity: 0 });
+      t.deepEqual(await store.pets.find(pet?.id ?? 0n), pet);
+    }
+  });
+
+  test('Pets - of a category that does not exist are not inserted', async (t) => {
+    const { store } = t.context;
+    for (const categoryId of NOBODY) {
+      t.is(await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'sold' })), undefined);
+    }
+    t.deepEqual((await store.pets.page({}, { after: 0n, limit: 1 })).rows, []);
+  });
+
+  test('Pets - an update stores every field', async (t) => {
+    const { store } = t.context;
+    const pet = await newPet(store);
+    const categoryId = await newCategory(store, 'Dogs');
+    const changed = { id: pet.id, name: 'Rex', categoryId, status: 'sold', quantity: 1_000_000_000 } as const;
+    t.true(await store.transaction((tx) => tx.pets.update(changed)));
+    t.deepEqual(await store.pets.find(pet.id), changed);
+    t.deepEqual(await store.transaction((tx) => tx.pets.lock(pet.id)), changed);
+  });
+
+  test('Pets - an update to a category that does not exist changes nothing and says so', async (t) => {
+    const { store } = t.context;
+    const pet = await newPet(store);
+    for (const categoryId of NOBODY) {
+      t.false(await store.transaction((tx) => tx.pets.update({ ...pet, name: 'Rex', categoryId })));
+    }
+    t.deepEqual(await store.pets.find(pet.id), pet);
+  });
+
+  test('Pets - a deleted one is gone, and its category is free again', async (t) => {
+    const { store } = t.context;
+    const { id, categoryId } = await newPet(store);
+    t.true(await store.transaction((tx) => tx.pets.existsInCategory(categoryId)));
+    await store.transaction((tx) => tx.pets.delete(id));
+    t.is(await store.pets.find(id), undefined);
+    t.false(await store.transaction((tx) => tx.pets.existsInCategory(categoryId)));
+    await store.transaction((tx) => tx.categories.delete(categoryId));
+    t.is(await store.categories.find(categoryId), undefined);
+  });
+
+  test('Pets - a category that has one is not deleted, whoever asks', async (t) => {
+    const { store } = t.context;
+    const { id, categoryId } = await newPet(store);
+    await t.throwsAsync(store.transaction((tx) => tx.categories.delete(categoryId)));
+    t.is((await store.categories.find(categoryId))?.id, categoryId);
+    t.is((await store.pets.find(id))?.id, id);
+  });
+
+  test('Pets - stock is never negative, whoever asks', async (t) => {
+    const { store } = t.context;
+    const pet = await newPet(store, { quantity: 1 });
+    await t.throwsAsync(store.transaction((tx) => tx.pets.update({ ...pet, quantity: -1 })));
+    t.is((await store.pets.find(pet.id))?.quantity, 1);
+  });
+
+  test('Orders - are found as they were inserted, with every field and with none', async (t) => {
+    const { store } = t.context;
+    const { id: petId } = await newPet(store);
+    const instants = [
+      { seconds: -62_135_596_800n, nanos: 0 },
+      { seconds: -1n, nanos: 999_999_999 },
+      { seconds: 0n, nanos: 0 },
+      { seconds: 253_402_300_799n, nanos: 999_999_999 },
+    ];
+    const orders: Omit<Order, 'id'>[] = [
+      UNTOUCHED,
+      ...instants.map((shipDate) => ({ petId, quantity: 1_000_000, shipDate, complete: true })),
+    ];
+    for (const fields of orders) {
+      const order = await store.transaction((tx) => tx.orders.insert(fields));
+      t.deepEqual(order, { id: order.id, ...fields });
+      t.deepEqual(await store.orders.find(order.id), order);
+    }
+  });
+
+  test('Orders - an update stores every field but the pet', async (t) => {
+    const { store } = t.context;
+    const { id: petId } = await newPet(store);
+    const order = await store.transaction((tx) => tx.orders.insert({ ...UNTOUCHED, petId }));
+    const changed = { ...order, quantity: 7, shipDate: { seconds: 1n, nanos: 2 }, complete: true };
+    await store.transaction((tx) => tx.orders.update({ ...changed, petId: 999n }));
+    t.deepEqual(await store.orders.find(order.id), changed);
+    t.deepEqual(await store.transaction((tx) => tx.orders.lock(order.id)), changed);
+  });
+
+  test('Orders - a deleted one is gone', async (t) => {
+    const { store } = t.context;
+    const { id } = await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
+    await store.transaction((tx) => tx.orders.delete(id));
+    t.is(await store.orders.find(id), undefined);
+  });
+
+  test('Orders - complete ones stay when their pet goes', async (t) => {
+    const { store } = t.context;
+    const { id: petId } = await newPet(store);
+    const order = await store.transaction((tx) => tx.orders.insert({ ...UNTOUCHED, petId, complete: true }));
+    await store.transaction((tx) => tx.pets.delete(petId));
+    t.deepEqual(await store.orders.find(order.id), order);
+  });
+
+  test('Orders - a pet has open ones while any but the one left aside is not complete', async (t) => {
+    const { store } = t.context;
+    const { id: petId } = await newPet(store);
+    await store.transaction(async (tx) => {
+      t.false(await tx.orders.hasOpen(petId));
+      await tx.orders.insert({ ...UNTOUCHED, petId, complete: true });
+      await tx.orders.insert(UNTOUCHED);
+      t.false(await tx.orders.hasOpen(petId));
+      const first = await tx.orders.insert({ ...UNTOUCHED, petId });
+      t.true(await tx.orders.hasOpen(petId));
+      t.false(await tx.orders.hasOpen(petId, first.id));
+      const second = await tx.orders.insert({ ...UNTOUCHED, petId });
+      t.true(await tx.orders.hasOpen(petId, first.id));
+      await tx.orders.update({ ...second, complete: true });
+      t.false(await tx.orders.hasOpen(petId, first.id));
+    });
+  });
+
+  test('Ids - one that names nothing finds nothing, however large, negative or zero', async (t) => {
+    const { store } = t.context;
+    await newPet(store);
+    await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
+    for (const id of NOBODY) {
+      t.is(await store.pets.find(id), undefined);
+      t.is(await store.categories.find(id), undefined);
+      t.is(await store.orders.find(id), undefined);
+      await store.transaction(async (tx) => {
+        t.is(await tx.pets.lock(id), undefined);
+        t.is(await tx.categories.lock(id), undefined);
+        t.is(await tx.orders.lock(id), undefined);
+        t.false(await tx.pets.existsInCategory(id));
+        t.false(await tx.orders.hasOpen(id));
+      });
+    }
+  });
+
+  test('Ids - are never given again, after a delete and a restart either', async (t) => {
+    const { store, openAgain } = t.context;
+    const pet = await newPet(store);
+    const order = await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
+    await store.transaction(async (tx) => {
+      await tx.orders.delete(order.id);
+      await tx.pets.delete(pet.id);
+      await tx.categories.delete(pet.categoryId);
+    });
+    await store.close();
+    const again = await openAgain();
+    const next = await newPet(again);
+    t.true(next.id > pet.id);
+    t.true(next.categoryId > pet.categoryId);
+    t.true((await again.transaction((tx) => tx.orders.insert(UNTOUCHED))).id > order.id);
+  });
+}

@@ -1,0 +1,42 @@
+/** Look-ups by id, many at a time. */
+import { newCategory, newPet, test } from './database.ts';
+
+export function lookupTests(): void {
+  test('Look-ups - thousands at a time each get their own row, or none', async (t) => {
+    const { store } = t.context;
+    const ids = await Promise.all(Array.from({ length: 700 }, (_, index) => newCategory(store, `Kind ${index}`)));
+    const wanted = Array.from({ length: 3_000 }, (_, index) => ids[(index * 7) % 900] ?? BigInt(-index));
+    const found = await Promise.all(wanted.map((id) => store.categories.find(id)));
+    for (const [index, id] of wanted.entries()) {
+      const expected = id > 0n ? `Kind ${ids.indexOf(id)}` : undefined;
+      if (found[index]?.name !== expected) t.fail(`look-up of ${id} got ${found[index]?.name}`);
+    }
+    t.pass();
+  });
+
+  test('Look-ups - one always sees what was written before it was asked for', async (t) => {
+    const { store } = t.context;
+    const pet = await newPet(store);
+    let isOver = false;
+    // Others keep the look-up busy all the time.
+    const others = Array.from({ length: 20 }, async () => {
+      while (!isOver) await store.pets.find(pet.id);
+    });
+    for (let quantity = 1; quantity <= 100; quantity += 1) {
+      await store.transaction((tx) => tx.pets.update({ ...pet, quantity }));
+      t.is((await store.pets.find(pet.id))?.quantity, quantity);
+    }
+    isOver = true;
+    await Promise.all(others);
+  });
+
+  test('Look-ups - one that was deleted before is not found any more', async (t) => {
+    const { store } = t.context;
+    for (let round = 0; round < 30; round += 1) {
+      const id = await newCategory(store);
+      void store.categories.find(id);
+      await store.transaction((tx) => tx.categories.delete(id));
+      t.is(await store.categories.find(id), undefined);
+    }
+  });
+}

@@ -1,0 +1,16 @@
+/** What every storage engine guarantees. An engine's own test file runs it with a way to make an empty database. */
+import { accountTests } from './accounts.ts';
+import { catalogueTests } from './catalogue.ts';
+import { type CreateDatabase, useDatabase } from './database.ts';
+import { lookupTests } from './lookups.ts';
+import { pageTests } from './pages.ts';
+import { transactionTests } from './transactions.ts';
+
+export function runStorageSuite(createDatabase: CreateDatabase): void {
+  useDatabase(createDatabase);
+  catalogueTests();
+  accountTests();
+  pageTests();
+  lookupTests();
+  transactionTests();
+}

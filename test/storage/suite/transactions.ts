@@ -1,0 +1,209 @@
+/** Transactions: durable before they are answered, undone alone, in turn, and only while somebody waits. */
+import { StoreClosed, WorkAbandoned } from '../../../src/storage/errors.ts';
+import { newCategory, newPet, type Test, test } from './database.ts';
+
+const CATS = { name: 'Cats', description: undefined };
+
+/** A promise to be resolved from outside. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** Occupies the writer until `release` is called: what is submitted meanwhile waits in the queue. */
+async function occupyWriter({ context: { store } }: Test): Promise<{ release: () => Promise<void> }> {
+  const [begun, end] = [gate(), gate()];
+  const work = store.transaction(async () => {
+    begun.open();
+    await end.opened;
+  });
+  await begun.opened;
+  return {
+    async release() {
+      end.open();
+      await work;
+    },
+  };
+}
+
+export function transactionTests(): void {
+  test('Transaction - once it is answered, another process sees it', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    for (let round = 0; round < 20; round += 1) {
+      const ids = await Promise.all(Array.from({ length: 10 }, () => newCategory(store)));
+      const found = await Promise.all(ids.map((id) => other.categories.find(id)));
+      t.deepEqual(
+        found.map((category) => category?.id),
+        ids,
+      );
+    }
+  });
+
+  test('Transaction - before it is answered, nobody sees it but itself', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const id = await store.transaction(async (tx) => {
+      const inserted = await tx.categories.insert(CATS);
+      t.deepEqual(await tx.categories.lock(inserted.id), inserted);
+      t.is(await store.categories.find(inserted.id), undefined);
+      t.is(await other.categories.find(inserted.id), undefined);
+      return inserted.id;
+    });
+    t.is((await store.categories.find(id))?.id, id);
+  });
+
+  test('Transaction - what its work throws undoes it and comes back as it is', async (t) => {
+    const { store } = t.context;
+    const thrown = new Error('changed my mind');
+    let id = 0n;
+    const work = store.transaction(async (tx) => {
+      ({ id } = await tx.categories.insert(CATS));
+      throw thrown;
+    });
+    await t.throwsAsync(work, { is: thrown });
+    t.is(await store.categories.find(id), undefined);
+  });
+
+  test('Transaction - a failing one undoes only itself among those that wait together', async (t) => {
+    const { store } = t.context;
+    const writer = await occupyWriter(t);
+    const works = Array.from({ length: 30 }, (_, index) =>
+      store.transaction(async (tx) => {
+        const { id } = await tx.categories.insert(CATS);
+        if (index % 3 === 0) throw new Error(`no ${index}`);
+        if (index % 3 === 1) await tx.pets.insert({ name: 'Tom', categoryId: id, status: 'sold' });
+        return id;
+      }),
+    );
+    const settled = Promise.allSettled(works);
+    await writer.release();
+    for (const [index, result] of (await settled).entries()) {
+      if (index % 3 === 0) t.is(result.status === 'rejected' && result.reason.message, `no ${index}`);
+      else t.truthy(result.status === 'fulfilled' && (await store.categories.find(result.value)));
+    }
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 20);
+    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 10);
+  });
+
+  test('Transaction - a statement that the database refuses undoes only its own transaction', async (t) => {
+    const { store } = t.context;
+    const { categoryId } = await newPet(store);
+    const writer = await occupyWriter(t);
+    const [good, bad, later] = [
+      newCategory(store),
+      store.transaction(async (tx) => {
+        await tx.categories.insert(CATS);
+        await tx.categories.delete(categoryId);
+      }),
+      newCategory(store),
+    ];
+    const failed = t.throwsAsync(bad);
+    await writer.release();
+    await failed;
+    const ids = [categoryId, await good, await later];
+    t.deepEqual(
+      (await store.categories.page({ after: 0n, limit: 100 })).rows.map(({ id }) => id),
+      ids,
+    );
+  });
+
+  test('Transaction - each sees what those before it did', async (t) => {
+    const { store } = t.context;
+    const { id } = await newPet(store);
+    const counts = await Promise.all(
+      Array.from({ length: 300 }, () =>
+        store.transaction(async (tx) => {
+          const pet = await tx.pets.lock(id);
+          if (pet === undefined) throw new Error('the pet is gone');
+          await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
+          return pet.quantity;
+        }),
+      ),
+    );
+    t.deepEqual(
+      counts,
+      Array.from({ length: 300 }, (_, index) => index),
+    );
+    t.is((await store.pets.find(id))?.quantity, 300);
+  });
+
+  test('Transaction - more than one commit takes are all carried out', async (t) => {
+    const { store } = t.context;
+    const writer = await occupyWriter(t);
+    const waiting = Promise.all(Array.from({ length: 1_000 }, () => newCategory(store)));
+    await writer.release();
+    t.is(new Set(await waiting).size, 1_000);
+  });
+
+  test('Transaction - work that nobody waits for any more when its turn comes is not begun', async (t) => {
+    const { store } = t.context;
+    const writer = await occupyWriter(t);
+    let isWanted = true;
+    let hasBegun = false;
+    const abandoned = store.transaction(
+      async (tx) => {
+        hasBegun = true;
+        await tx.categories.insert(CATS);
+      },
+      () => isWanted,
+    );
+    const refused = t.throwsAsync(abandoned, { instanceOf: WorkAbandoned });
+    const kept = newCategory(store);
+    isWanted = false;
+    await writer.release();
+    await refused;
+    t.false(hasBegun);
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 1);
+    t.truthy(await store.categories.find(await kept));
+  });
+
+  test('Transaction - work that has begun is carried out, wanted or not', async (t) => {
+    const { store } = t.context;
+    let isWanted = true;
+    const { id } = await store.transaction(
+      (tx) => {
+        isWanted = false;
+        return tx.categories.insert(CATS);
+      },
+      () => isWanted,
+    );
+    t.truthy(await store.categories.find(id));
+  });
+
+  test('Close - waits for what is queued, and it is there when the database is opened again', async (t) => {
+    const { store, openAgain } = t.context;
+    const writer = await occupyWriter(t);
+    const queued = Promise.all(Array.from({ length: 50 }, () => newCategory(store)));
+    const closed = store.close();
+    await writer.release();
+    const ids = await queued;
+    await closed;
+    const again = await openAgain();
+    for (const id of ids) t.truthy(await again.categories.find(id));
+  });
+
+  test('Close - new work is refused from then on', async (t) => {
+    const { store } = t.context;
+    const writer = await occupyWriter(t);
+    const closed = store.close();
+    await t.throwsAsync(newCategory(store), { instanceOf: StoreClosed });
+    await writer.release();
+    await closed;
+    await t.throwsAsync(newCategory(store), { instanceOf: StoreClosed });
+  });
+
+  test('Transactions - of two processes do not lose a change', async (t) => {
+    const { store, openAgain } = t.context;
+    const stores = [store, await openAgain()];
+    const { id } = await newPet(store);
+    const increments = Array.from({ length: 60 }, (_, index) =>
+      stores[index % 2]?.transaction(async (tx) => {
+        const pet = await tx.pets.lock(id);
+        if (pet !== undefined) await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
+      }),
+    );
+    await Promise.all(increments);
+    t.is((await store.pets.find(id))?.quantity, 60);
+  });
+}
