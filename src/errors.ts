@@ -136,7 +136,7 @@ const TABLE = {
     grpc: Status.RESOURCE_EXHAUSTED,
     http: 429,
     message: ({ limit, window, retryAfterSeconds }: { limit: number; window: string; retryAfterSeconds: number }) =>
-      `the limit of ${limit} requests a ${window} is used up: try again in ${retryAfterSeconds} s`,
+      `the limit of ${limit} per ${window} is used up: try again in ${retryAfterSeconds} s`,
   },
   API_KEY_BANNED: {
     grpc: Status.RESOURCE_EXHAUSTED,

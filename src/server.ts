@@ -36,6 +36,15 @@ const MAX_REQUEST_BYTES = 1_048_576;
 /** How long open calls may go on when the server stops, in milliseconds. */
 const DRAIN_MS = 10_000;
 
+/** What reflection lists. The operator's and Envoy's services are nobody else's business. */
+const LISTED = [
+  'grpc.health.v1.Health',
+  'petstore.v1.CategoryService',
+  'petstore.v1.InventoryService',
+  'petstore.v1.OrderService',
+  'petstore.v1.PetService',
+];
+
 export interface PetstoreServer {
   /** Listens on `host:port`; port 0 takes a free one. Resolves with the port. */
   listen(host: string, port: number): Promise<number>;
@@ -88,7 +97,7 @@ export function createServer({ store, keys, limiter, plans, operatorKey, flushUs
   // Without a key: health checks and reflection.
   const health = new HealthImplementation({ '': 'NOT_SERVING' });
   health.addToServer(server);
-  new ReflectionService(reflected()).addToServer(server);
+  new ReflectionService(reflected(), { services: LISTED }).addToServer(server);
 
   return {
     async listen(host, port) {

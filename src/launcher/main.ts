@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { demoKeyFile } from '../keys/key-files.ts';
 import { ChildEnded } from './child.ts';
-import { logDir, type Stack, startStack } from './stack.ts';
+import { logDir, publicUrl, type Stack, startStack } from './stack.ts';
 
 async function main(): Promise<void> {
   const config = readConfig();
@@ -29,7 +29,7 @@ function stop(stack: Stack): void {
 }
 
 async function greeting(config: Config): Promise<string> {
-  const url = `http://${config.host === '0.0.0.0' ? '127.0.0.1' : config.host}:${config.port}`;
+  const url = publicUrl(config);
   const key = (await readFile(demoKeyFile(config.dataDir), 'utf8')).trim();
   return `
 The pet store is open: ${url}
@@ -46,7 +46,8 @@ function say(text: string): void {
 try {
   await main();
 } catch (error) {
-  const isExpected = error instanceof ConfigError || error instanceof ChildEnded;
+  const isSystem = error instanceof Error && 'syscall' in error; // EACCES and the like say enough
+  const isExpected = error instanceof ConfigError || error instanceof ChildEnded || isSystem;
   process.stderr.write(`petstore: ${isExpected ? error.message : String((error as Error).stack)}\n`);
   process.exitCode = 1;
 }

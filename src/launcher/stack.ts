@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -33,6 +34,12 @@ export interface Stack {
 
 export function logDir(config: Config): string {
   return join(config.dataDir, 'logs');
+}
+
+/** The public address, as somebody on this machine reaches it. */
+export function publicUrl({ host, port }: Config): string {
+  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /** Starts server and Envoy and resolves when `GET /healthz` is 200. `env` goes to the server, beside the settings. */
@@ -79,7 +86,7 @@ function startServer(config: Config, env: Readonly<Record<string, string>>): Chi
 async function startEnvoy(config: Config, binary: string): Promise<Child> {
   const file = join(config.dataDir, 'envoy.yaml');
   await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
-  const args = ['--config-path', file, '--use-dynamic-base-id', '--log-level', 'warning', '--concurrency', '2'];
+  const args = ['--config-path', file, '--use-dynamic-base-id', '--log-level', 'warning'];
   return new Child('Envoy', binary, args, { logFile: join(logDir(config), 'envoy.log') });
 }
 
@@ -96,17 +103,17 @@ function fillIn(template: string, config: Config): string {
   return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => String(values[name] ?? place));
 }
 
-async function untilHealthy({ port }: Config): Promise<void> {
+async function untilHealthy(config: Config): Promise<void> {
   const giveUpAtMs = performance.now() + READY_MS;
-  while (!(await isHealthy(port))) {
+  while (!(await isHealthy(publicUrl(config)))) {
     if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
     await delay(POLL_MS);
   }
 }
 
-async function isHealthy(port: number): Promise<boolean> {
+async function isHealthy(url: string): Promise<boolean> {
   try {
-    return (await fetch(`http://127.0.0.1:${port}/healthz`)).ok;
+    return (await fetch(`${url}/healthz`)).ok;
   } catch {
     return false; // not listening yet
   }

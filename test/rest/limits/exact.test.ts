@@ -72,7 +72,7 @@ test("limits - the day's refusal says when the day ends, in whole seconds", asyn
   t.is(headers.get('x-ratelimit-remaining'), '0');
   const retryAfter = Number(headers.get('retry-after'));
   t.true(Math.abs(retryAfter - (midnight - Date.now() / 1000)) < 5);
-  t.is(body.message, `the limit of 1 requests a day is used up: try again in ${retryAfter} s`);
+  t.is(body.message, `the limit of 1 per day is used up: try again in ${retryAfter} s`);
 });
 
 test('limits - 20 refusals within a minute ban the key, and only that key', async (t) => {
