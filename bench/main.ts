@@ -27,6 +27,8 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  // A reader that has gone (a closed terminal, "| head") must not end this before it has cleaned up.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const progress = createProgress();
   if (!hasCpuTimes()) progress.note('This system has no /proc: CPU time and what is compared by it are not measured.');
   const results = await bench(options, interruption(), progress);
