@@ -13,5 +13,6 @@ function buf(...args: string[]): void {
 rmSync(gen, { recursive: true, force: true });
 mkdirSync(gen, { recursive: true });
 buf('generate', '--output', target);
+buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
 // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
 buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', join(gen, 'petstore.binpb'));

@@ -180,6 +180,11 @@ const TABLE = {
 } as const satisfies Record<string, Row>;
 
 export type ErrorCode = keyof typeof TABLE;
+
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(TABLE, text);
+}
+
 type ErrorFields<C extends ErrorCode> = Parameters<(typeof TABLE)[C]['message']>[0];
 
 /** One broken rule of one field. */

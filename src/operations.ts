@@ -9,19 +9,13 @@ import {
   type DescMethod,
   type FileRegistry,
   fromBinary,
-  getExtension,
-  hasExtension,
   type Message,
+  type Registry,
   toBinary,
 } from '@bufbuild/protobuf';
-import {
-  FileDescriptorProtoSchema,
-  type FileDescriptorSet,
-  FileDescriptorSetSchema,
-  type MethodOptions,
-} from '@bufbuild/protobuf/wkt';
-
+import { FileDescriptorProtoSchema, type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import { apiError } from './errors.ts';
+import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './proto-options.ts';
 
 /** The descriptor set of all proto files, as `buf build` wrote it. Envoy's transcoder reads the same file. */
 const DESCRIPTOR_FILE = new URL('../gen/petstore.binpb', import.meta.url);
@@ -54,22 +48,6 @@ export interface Operation {
   /** Whether a call counts against the limits. */
   readonly isCounted: boolean;
 }
-
-/** google.api.HttpRule, as far as it is read here. */
-type HttpRule = Message & {
-  readonly pattern:
-    | { readonly case: 'get' | 'put' | 'post' | 'delete' | 'patch'; readonly value: string }
-    | { readonly case: 'custom'; readonly value: { readonly kind: string; readonly path: string } }
-    | { readonly case: undefined };
-  readonly body: string;
-  readonly additionalBindings: readonly HttpRule[];
-};
-
-/** petstore.rest.v1.OperationOptions, as far as it is read here. */
-type OperationOptions = Message & {
-  readonly deprecation?: { readonly since: string; readonly sunset: string; readonly successor: string };
-  readonly uncounted: boolean;
-};
 
 export interface Operations {
   readonly registry: FileRegistry;
@@ -109,9 +87,10 @@ export function decodeRequest(operation: Operation, bytes: Uint8Array): Message 
   }
 }
 
-function toOperation(method: DescMethod, registry: FileRegistry): Operation {
-  const rule = readOption<HttpRule>(method, 'google.api.http', registry);
-  const options = readOption<OperationOptions>(method, 'petstore.rest.v1.operation', registry);
+/** What the proto files say of one method. */
+export function toOperation(method: DescMethod, registry: Registry): Operation {
+  const rule = httpRule(method, registry);
+  const options = operationOptions(method, registry);
   const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
   return {
     path: `/${method.parent.typeName}/${method.name}`,
@@ -122,14 +101,6 @@ function toOperation(method: DescMethod, registry: FileRegistry): Operation {
     deprecation: toDeprecation(options),
     isCounted: options?.uncounted !== true,
   };
-}
-
-function readOption<T extends Message>(method: DescMethod, name: string, registry: FileRegistry): T | undefined {
-  const extension = registry.getExtension(name);
-  if (extension === undefined) throw new Error(`${DESCRIPTOR_FILE.pathname} does not define the option ${name}`);
-  const options: MethodOptions | undefined = method.proto.options;
-  if (options === undefined || !hasExtension(options, extension)) return undefined;
-  return getExtension(options, extension) as T;
 }
 
 function toRoute({ pattern }: HttpRule): RestRoute {

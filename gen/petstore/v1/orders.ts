@@ -75,7 +75,7 @@ export interface ListOrdersRequest {
   limit?:
     | number
     | undefined;
-  /** Where to go on: the next_page_token of the page before. */
+  /** Where to go on: the page token that came with the page before. */
   pageToken: string;
 }
 

@@ -1,0 +1,39 @@
+/** Examples, put together from those of single fields (`buf.validate`'s `example`), so that they can't contradict each other. */
+import { type DescEnum, type DescField, type DescMessage, ScalarType, toJson } from '@bufbuild/protobuf';
+import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import type { Json, JsonObject } from './json.ts';
+import { rulesOf } from './rules.ts';
+
+/** Every int64 of the interface is an id, and this is the first one that a new store gives. */
+const FIRST_ID = 1;
+
+/** The example of one field; undefined when it has none. */
+export function exampleOf(field: DescField): Json | undefined {
+  if (field.fieldKind === 'enum') return enumExample(field.enum, rulesOf(field));
+  if (field.fieldKind === 'scalar' && field.scalar === ScalarType.INT64) return FIRST_ID;
+  const { type } = rulesOf(field);
+  switch (type.case) {
+    case 'bool':
+    case 'int32':
+    case 'string':
+      return type.value.example[0];
+    case 'timestamp':
+      return type.value.example[0] && toJson(TimestampSchema, type.value.example[0]);
+    default:
+      return undefined;
+  }
+}
+
+/** An object with the example of every field that has one. */
+export function exampleOfMessage(
+  message: DescMessage,
+  isWanted: (field: DescField) => boolean = () => true,
+): JsonObject {
+  const fields = message.fields.filter(isWanted);
+  return Object.fromEntries(fields.map((field) => [field.jsonName, exampleOf(field)]));
+}
+
+function enumExample(desc: DescEnum, { type }: ReturnType<typeof rulesOf>): string | undefined {
+  const number = type.case === 'enum' ? type.value.example[0] : undefined;
+  return desc.values.find((value) => value.number === (number ?? 1))?.name;
+}

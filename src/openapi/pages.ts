@@ -1,0 +1,61 @@
+/**
+ * The pages of the document that are prose: tags without operations, which a docs page shows as chapters. Each is a
+ * Markdown file; what another place already says, such as the table of errors, is filled in at `{{name}}`.
+ */
+import { readFileSync } from 'node:fs';
+import { readConfig } from '../config.ts';
+import type { JsonObject } from './json.ts';
+
+const BEFORE = ['getting-started'] as const;
+const AFTER = ['requests', 'paging', 'errors', 'limits', 'versions'] as const;
+
+interface Pages {
+  /** The pages that a reader needs before the operations. */
+  readonly before: JsonObject[];
+  readonly after: JsonObject[];
+}
+
+export function readPages(values: Readonly<Record<string, string>>): Pages {
+  const filled = { ...values, ...limits() };
+  return {
+    before: BEFORE.map((name) => readPage(name, filled)),
+    after: AFTER.map((name) => readPage(name, filled)),
+  };
+}
+
+/** `x-traitTag` is what Redoc and others know such a tag by. */
+function readPage(file: string, values: Readonly<Record<string, string>>): JsonObject {
+  const text = readFileSync(new URL(`pages/${file}.md`, import.meta.url), 'utf8');
+  const [, title, body] = /^# (.+?)\n\n(.+)\n$/s.exec(text) ?? [];
+  if (title === undefined || body === undefined) throw new Error(`the page ${file}.md has no title or no text`);
+  const description = body.replace(/\{\{(\w+)\}\}/g, (place, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`there is nothing to fill in for ${place} of ${file}.md`);
+    return value;
+  });
+  return { name: title, description, 'x-traitTag': true };
+}
+
+/** The numbers of the limits, as they are unless an operator sets others. */
+function limits(): Record<string, string> {
+  const { plans, addressPerMinute, ban } = readConfig({}).limits;
+  const rows = Object.entries(plans).map(
+    ([plan, { perMinute, perDay }]) => `| ${plan} | ${count(perMinute)} | ${count(perDay)} |`,
+  );
+  return {
+    plans: [
+      '| Plan | Requests a minute | Requests a day |',
+      '|---|---|---|',
+      ...rows,
+      '| enterprise | as agreed | as agreed |',
+    ].join('\n'),
+    addressPerMinute: count(addressPerMinute),
+    banRefusals: count(ban.refusals),
+    banWindowSeconds: count(ban.windowMs / 1_000),
+    banMinutes: count(ban.durationMs / 60_000),
+  };
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
+}

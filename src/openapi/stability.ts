@@ -1,0 +1,49 @@
+/** What the document says of an operation's stability and deprecation: for programs as extensions, for people in words. */
+import type { DescMessage, Registry } from '@bufbuild/protobuf';
+import type { Deprecation } from '../operations.ts';
+import { commentOf, spoken } from './comments.ts';
+import type { JsonObject } from './json.ts';
+
+interface Notice {
+  /** Members of the operation object. */
+  readonly members: JsonObject;
+  /** A paragraph of its description. */
+  readonly text: string;
+}
+
+/** The marker of an operation that may still change; undefined for a stable one. */
+export function stabilityNotice(stability: number, registry: Registry): Notice | undefined {
+  const value = registry.getEnum('petstore.rest.v1.Stability')?.value[stability];
+  if (value === undefined || value.number === 0) return undefined;
+  const name = value.localName.toLowerCase();
+  return { members: { 'x-stability': name }, text: `**${spoken(name)}**: ${uncapitalised(commentOf(value))}` };
+}
+
+export function deprecationNotice({ since, sunset, successor }: Deprecation, input: DescMessage): Notice {
+  const instead = inCallersTerms(successor, input);
+  return {
+    members: { deprecated: true, 'x-sunset': instant(sunset) },
+    text: `**Deprecated** since ${date(since)}; the sunset is ${instant(sunset)}. Call \`GET ${instead}\` instead.`,
+  };
+}
+
+/** A path with fields of the request message in braces, under the names that callers know: `/pets/{petId}`. */
+export function inCallersTerms(template: string, input: DescMessage): string {
+  return template.replace(/\{(\w+)\}/g, (place, name: string) => {
+    const field = input.fields.find((candidate) => candidate.name === name);
+    if (field === undefined) throw new Error(`${input.typeName} has no field for ${place} of ${template}`);
+    return `{${field.jsonName}}`;
+  });
+}
+
+function instant(at: Date): string {
+  return at.toISOString().replace('.000', '');
+}
+
+function date(at: Date): string {
+  return at.toISOString().slice(0, 'yyyy-mm-dd'.length);
+}
+
+function uncapitalised(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import test from 'ava';
+import { parse } from 'yaml';
+import { loadOperations } from '../../src/operations.ts';
+
+interface OpenApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly deprecated?: boolean;
+  readonly 'x-sunset'?: string;
+  readonly 'x-stability'?: string;
+  readonly 'x-try-it'?: boolean;
+  readonly tags: readonly string[];
+  readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
+}
+
+const text = readFileSync('gen/openapi/openapi.json', 'utf8');
+const document = JSON.parse(text);
+const operations = new Map<string, OpenApiOperation>(
+  Object.entries(document.paths as Record<string, Record<string, OpenApiOperation>>).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => [`${method.toUpperCase()} ${path}`, operation] as const),
+  ),
+);
+
+/** The operations with a member, and what it says. */
+function marked(member: 'deprecated' | 'x-sunset' | 'x-stability' | 'x-try-it'): Record<string, unknown> {
+  const having = [...operations].filter(([, operation]) => operation[member] !== undefined);
+  return Object.fromEntries(having.map(([name, operation]) => [name, operation[member]]));
+}
+
+test('Document - it describes exactly the operations of the contract, each under its tag', (t) => {
+  const byTag = Map.groupBy(operations, ([, { tags }]) => tags.join());
+  const named = [...byTag].map(([tag, members]) => [tag, members.map(([name]) => name)]);
+  t.deepEqual(Object.fromEntries(named), {
+    Pets: [
+      'GET /pets',
+      'POST /pets',
+      'GET /pets/{petId}',
+      'PUT /pets/{petId}',
+      'PATCH /pets/{petId}',
+      'DELETE /pets/{petId}',
+      'GET /categories',
+      'POST /categories',
+      'GET /categories/{categoryId}',
+      'PUT /categories/{categoryId}',
+      'PATCH /categories/{categoryId}',
+      'DELETE /categories/{categoryId}',
+    ],
+    Store: [
+      'GET /store/orders',
+      'POST /store/orders',
+      'GET /store/orders/{orderId}',
+      'PATCH /store/orders/{orderId}',
+      'DELETE /store/orders/{orderId}',
+      'GET /store/inventory',
+      'GET /store/inventory/{petId}',
+      'PUT /store/inventory/{petId}',
+    ],
+  });
+});
+
+test('Document - it has every REST route of the proto files but HEAD, which comes with GET', (t) => {
+  const routes = [...loadOperations().byPath.values()].flatMap((operation) => operation.routes);
+  const described = new Set([...operations.keys()].map((name) => name.replace(/\{\w+\}/g, '{}')));
+  const names = routes.map(({ method, template }) => `${method} ${template.replace(/\{\w+\}/g, '{}')}`);
+  t.deepEqual(
+    names.filter((name) => !described.has(name.replace(/^HEAD/, 'GET'))),
+    [],
+  );
+});
+
+test('Document - only GET /pets/{petId} is deprecated, with its sunset', (t) => {
+  t.deepEqual(marked('deprecated'), { 'GET /pets/{petId}': true });
+  t.deepEqual(marked('x-sunset'), { 'GET /pets/{petId}': '2027-12-31T23:59:59Z' });
+});
+
+test('Document - inventory is beta and PATCH experimental; nothing else carries a marker', (t) => {
+  t.deepEqual(marked('x-stability'), {
+    'PATCH /pets/{petId}': 'experimental',
+    'PATCH /categories/{categoryId}': 'experimental',
+    'PATCH /store/orders/{orderId}': 'experimental',
+    'GET /store/inventory': 'beta',
+    'GET /store/inventory/{petId}': 'beta',
+    'PUT /store/inventory/{petId}': 'beta',
+  });
+});
+
+test('Document - interactive testing is off for GET /store/orders alone', (t) => {
+  t.deepEqual(marked('x-try-it'), { 'GET /store/orders': false });
+});
+
+test('Document - every operation says what it is for, under an id of its own', (t) => {
+  const ids = [...operations.values()].map(({ operationId }) => operationId);
+  t.is(new Set(ids).size, operations.size);
+  for (const { summary, description } of operations.values()) {
+    t.regex(summary, /^[A-Z][a-z ]+$/);
+    t.true(description.length > summary.length);
+  }
+});
+
+test('Document - the pages are tags without operations', (t) => {
+  const used = new Set([...operations.values()].flatMap(({ tags }) => tags));
+  const pages = document.tags.filter(({ name }: { name: string }) => !used.has(name));
+  t.deepEqual(
+    pages.map(({ name }: { name: string }) => name),
+    ['Getting started', 'Requests and responses', 'Paging', 'Errors', 'Limits', 'Versions'],
+  );
+  for (const page of pages) {
+    t.true(page['x-traitTag']);
+    t.notRegex(page.description, /\{\{|undefined/);
+  }
+});
+
+test('Document - accounts and what Envoy asks are not public', (t) => {
+  t.notRegex(text, /petstore\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
+});
+
+test('Document - YAML and JSON say the same', (t) => {
+  const yaml = readFileSync('gen/openapi/openapi.yaml', 'utf8');
+  t.deepEqual(parse(yaml), document);
+  t.deepEqual(parse(yaml, { version: '1.1' }), document); // as many tools still read it
+});
