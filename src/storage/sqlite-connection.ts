@@ -12,7 +12,7 @@ function promised(run: (callback: Callback) => void): Promise<void> {
 
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
-  readonly #prepared = new Map<Statement, sqlite3.Statement>();
+  readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -29,10 +29,11 @@ export class SqliteConnection implements Runner {
     return new SqliteConnection(opened);
   }
 
-  all(statement: Statement, params: Params): Promise<readonly Row[]> {
+  async all(statement: Statement, params: Params): Promise<readonly Row[]> {
+    const values = statement.bind(params).map(toSqlite);
+    const prepared = await this.#prepare(statement);
     return new Promise((resolve, reject) => {
-      const values = statement.bind(params).map(toSqlite);
-      this.#prepare(statement).all(values, (error: Error | null, rows: Row[]) => {
+      prepared.all(values, (error: Error | null, rows: Row[]) => {
         if (error === null) resolve(rows);
         else reject(error);
       });
@@ -40,18 +41,30 @@ export class SqliteConnection implements Runner {
   }
 
   async close(): Promise<void> {
-    const statements = [...this.#prepared.values()];
-    await Promise.all(statements.map((prepared) => promised((callback) => prepared.finalize(() => callback(null)))));
+    for (const preparing of this.#prepared.values()) {
+      const prepared = await preparing.catch(() => undefined);
+      if (prepared !== undefined) await promised((callback) => prepared.finalize(() => callback(null)));
+    }
     await promised((callback) => this.#database.close(callback));
   }
 
-  #prepare(statement: Statement): sqlite3.Statement {
-    let prepared = this.#prepared.get(statement);
-    if (prepared === undefined) {
-      prepared = this.#database.prepare(statement.sql);
-      this.#prepared.set(statement, prepared);
+  #prepare(statement: Statement): Promise<sqlite3.Statement> {
+    let preparing = this.#prepared.get(statement);
+    if (preparing === undefined) {
+      preparing = this.#prepareNew(statement.sql);
+      this.#prepared.set(statement, preparing);
+      preparing.catch(() => this.#prepared.delete(statement)); // the next one tries again
     }
-    return prepared;
+    return preparing;
+  }
+
+  /** With a callback of its own: without one, `sqlite3` ends the process when a statement can't be prepared. */
+  #prepareNew(sql: string): Promise<sqlite3.Statement> {
+    return new Promise((resolve, reject) => {
+      const prepared = this.#database.prepare(sql, (error: Error | null) =>
+        error === null ? resolve(prepared) : reject(error),
+      );
+    });
   }
 }
 

@@ -147,6 +147,21 @@ test('Commit - a refusal in a group whose commit fails is answered with the fail
   for (const work of [refused, failing]) await t.throwsAsync(work, { message: /FOREIGN KEY/ });
 });
 
+test("Statements - one that can not be prepared is its caller's error, and is tried again the next time", async (t) => {
+  const { engine, database } = t.context;
+  const statement = compile('later', engine.knex.raw('SELECT * FROM later'));
+  for (const result of await Promise.allSettled([1, 2, 3].map(() => engine.reader.all(statement, {})))) {
+    t.regex(result.status === 'rejected' ? result.reason.message : '', /no such table: later/);
+  }
+  const inWork = engine.transaction((tx) => tx.all(statement, {}), WANTED);
+  await t.throwsAsync(inWork, { message: /no such table: later/ });
+  await write(t.context, (run) => run('CREATE TABLE later (id integer)'));
+  t.deepEqual(await engine.reader.all(statement, {}), []);
+  t.deepEqual(await engine.transaction((tx) => tx.all(statement, {}), WANTED), []);
+  await engine.close();
+  t.false(existsSync(`${database.file}-wal`));
+});
+
 test('Look-ups - an error of the database reaches everyone who waits, and later ones work again', async (t) => {
   const { engine } = t.context;
   const store = createStore(engine);
