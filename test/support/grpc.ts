@@ -1,5 +1,5 @@
 /** gRPC calls as promises, with everything that came back: message, headers, or error with its details. */
-import { type Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { type CallOptions, type Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo, QuotaFailure, RetryInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
 
@@ -41,13 +41,14 @@ export function unary<Q, A>(
   method: UnaryMethod<Q, A>,
   request: Q,
   metadata = new Metadata(),
+  options: Partial<CallOptions> = {},
 ): Promise<{ message: A; headers: Metadata }> {
   return new Promise((resolve, reject) => {
     let headers = new Metadata();
     client
       .makeUnaryRequest(
         ...([method.path, method.requestSerialize, method.responseDeserialize] as const),
-        ...([request, metadata] as const),
+        ...([request, metadata, options] as const),
         (error, message) => (message === undefined ? reject(error) : resolve({ message, headers })),
       )
       .on('metadata', (received) => {

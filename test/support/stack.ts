@@ -1,11 +1,11 @@
 /** The real service for a test file: a server, an Envoy and a database of its own, on free ports, in a temporary folder. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, readConfig } from '../../src/config.ts';
 import { demoKeyFile } from '../../src/keys/key-files.ts';
 import { type Stack, startStack } from '../../src/launcher/stack.ts';
+import { freePorts } from './ports.ts';
 import { RestClient } from './rest-client.ts';
 
 export interface TestStack {
@@ -54,16 +54,4 @@ export async function startTestStack(settings: Readonly<Record<string, string>> 
       await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-/** Ports that were free a moment ago, each another. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports: number[] = [];
-  for (const server of servers) {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    ports.push((server.address() as AddressInfo).port);
-  }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

@@ -1,0 +1,97 @@
+/** What comes over the wire besides well-formed messages. */
+import { status as Code } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { CreatePetRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const test = anyTest as TestFn<TestServer>;
+
+test.before(async (t) => {
+  t.context = await startTestServer();
+});
+test.after.always((t) => t.context.close());
+
+const MIB = 1_048_576;
+
+test('Bytes - that are no message are INVALID_ARGUMENT on every method, with rules and without', async (t) => {
+  const definitions = [Pets, Categories, Orders].flatMap((service) => Object.values(service));
+  t.true(definitions.length > 15);
+  for (const { path } of definitions) {
+    for (const bytes of [[0xff], [0x08], [0x08, 0x80], [0x9a, 0x06, 0x7f]]) {
+      const failure = await t.context.grpc.failureOfBytes(path, Buffer.from(bytes));
+      t.is(failure.code, Code.INVALID_ARGUMENT, `${path} ${bytes}`);
+      t.is(failure.reason, 'MALFORMED_BODY', `${path} ${bytes}`);
+    }
+  }
+});
+
+test('Bytes - nested without end are refused, and the server lives on', async (t) => {
+  // Groups of an unknown field, each opened in the one before.
+  const failure = await t.context.grpc.failureOfBytes(Pets.createPet.path, Buffer.alloc(500_000, 0x7b));
+  t.is(failure.code, Code.INVALID_ARGUMENT);
+  t.truthy(await t.context.grpc.category());
+});
+
+test('Fields - that are unknown are ignored', async (t) => {
+  const { grpc } = t.context;
+  const categoryId = await grpc.category();
+  const known = CreatePetRequest.encode({ pet: { name: 'Tom', categoryId } }).finish();
+  const unknown = Buffer.from([0x98, 0x06, 0x2a]); // field 99, varint 42
+  const created = await grpc.call(
+    { ...Pets.createPet, requestSerialize: () => Buffer.concat([known, unknown]) },
+    { pet: undefined },
+  );
+  t.is(created.name, 'Tom');
+});
+
+test('Text - that is no UTF-8 is refused', async (t) => {
+  const bytes = Buffer.from([0x0a, 0x04, 0x0a, 0x02, 0xff, 0x41]); // a category named "\xffA"
+  const { code, reason } = await t.context.grpc.failureOfBytes(Categories.createCategory.path, bytes);
+  t.is(code, Code.INVALID_ARGUMENT);
+  t.is(reason, 'MALFORMED_BODY');
+});
+
+test('Messages - up to 1 MiB are judged by what they say, above it they are RESOURCE_EXHAUSTED', async (t) => {
+  const { grpc } = t.context;
+  const request = (bytes: number) => ({ category: { name: 'Cats', description: 'x'.repeat(bytes) } });
+  const below = await grpc.failure(Categories.createCategory, request(MIB - 100));
+  t.is(below.reason, 'INVALID_ARGUMENT');
+  t.true(below.message.length < 2_000);
+  t.is((await grpc.failure(Categories.createCategory, request(MIB + 1))).code, Code.RESOURCE_EXHAUSTED);
+  t.is((await grpc.failure(Categories.createCategory, request(3 * MIB))).code, Code.RESOURCE_EXHAUSTED);
+});
+
+test('Metadata - every answer shows what is left of the quota', async (t) => {
+  const { grpc } = t.context;
+  const { headers } = await grpc.exchange(Categories.listCategories, { pageToken: '' });
+  const { metadata } = await grpc.failure(Pets.getPet, { petId: 999_999n });
+  for (const received of [headers, metadata]) {
+    t.deepEqual(received.get('x-ratelimit-limit'), ['1000000']);
+    for (const name of ['x-ratelimit-remaining', 'x-ratelimit-reset']) t.regex(String(received.get(name)), /^\d+$/);
+  }
+});
+
+test('Deprecation - GetPet announces it, when it answers and when it refuses, and no other method does', async (t) => {
+  const { grpc } = t.context;
+  const petId = await grpc.pet();
+  const { headers } = await grpc.exchange(Pets.getPet, { petId });
+  const { metadata } = await grpc.failure(Pets.getPet, { petId: 999_999n });
+  for (const [received, id] of [
+    [headers, petId],
+    [metadata, 999_999n],
+  ] as const) {
+    t.deepEqual(received.get('deprecation'), ['@1782864000']);
+    t.deepEqual(received.get('sunset'), ['Fri, 31 Dec 2027 23:59:59 GMT']);
+    t.deepEqual(received.get('link'), [`</pets?ids=${id}>; rel="successor-version"`]);
+  }
+  const other = await grpc.exchange(Pets.listPets, { ids: [petId], pageToken: '' });
+  for (const name of ['deprecation', 'sunset', 'link']) t.deepEqual(other.headers.get(name), []);
+});
+
+test("Messages - a caller's long request id is not sent back whole", async (t) => {
+  const metadata = { 'x-request-id': 'x'.repeat(4_000) };
+  const { message } = await t.context.grpc.failure(Pets.getPet, { petId: 999_999n }, { metadata });
+  t.true(message.length < 2_000);
+});

@@ -1,0 +1,40 @@
+import anyTest, { type TestFn } from 'ava';
+import { filesOf, listServices } from '../support/reflection.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const test = anyTest as TestFn<TestServer>;
+
+test.before(async (t) => {
+  t.context = await startTestServer();
+});
+test.after.always((t) => t.context.close());
+
+const VERSIONS = ['v1', 'v1alpha'] as const;
+
+for (const version of VERSIONS) {
+  test(`Reflection ${version} - lists the public services and health, without a key`, async (t) => {
+    const services = await listServices(t.context.address, version);
+    for (const name of ['Pet', 'Category', 'Order', 'Inventory'])
+      t.true(services.includes(`petstore.v1.${name}Service`));
+    t.true(services.includes('grpc.health.v1.Health'));
+  });
+
+  test(`Reflection ${version} - does not list the services that are not for callers`, async (t) => {
+    const services = await listServices(t.context.address, version);
+    for (const name of services) t.notRegex(name, /\.admin\.|\.edge\./);
+  });
+
+  test(`Reflection ${version} - gives every file that a client needs to call a method`, async (t) => {
+    const files = await filesOf(t.context.address, version, 'petstore.v1.OrderService');
+    const names = new Set(files.map(({ name }) => name));
+    t.true(names.has('petstore/v1/orders.proto'));
+    for (const { dependency } of files) for (const name of dependency) t.true(names.has(name), name);
+  });
+
+  test(`Reflection ${version} - finds messages and methods too, and nothing for a name that is none`, async (t) => {
+    for (const symbol of ['petstore.v1.Pet', 'petstore.v1.PetService.GetPet', 'petstore.v1.PetStatus']) {
+      t.true((await filesOf(t.context.address, version, symbol)).length > 0, symbol);
+    }
+    t.deepEqual(await filesOf(t.context.address, version, 'petstore.v1.Dragon'), []);
+  });
+}

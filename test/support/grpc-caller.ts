@@ -1,0 +1,115 @@
+/** A caller of the gRPC services over a real channel: what a generated client would send and see. */
+import { Client, type Metadata, type ServiceError, type status } from '@grpc/grpc-js';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { bearer, detailsOf, insecure, type UnaryMethod, unary } from './grpc.ts';
+
+interface CallSettings {
+  /** How long the call may take. */
+  readonly timeoutMs?: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** A call that ended with an error. */
+export interface Failure {
+  readonly code: status;
+  readonly message: string;
+  readonly metadata: Metadata;
+  /** The reason of google.rpc.ErrorInfo; undefined when there are no details. */
+  readonly reason: string | undefined;
+  readonly domain: string | undefined;
+  /** The fields of google.rpc.BadRequest. */
+  readonly fields: readonly string[];
+}
+
+export class GrpcCaller {
+  readonly #address: string;
+  readonly #key: string | undefined;
+  readonly #client: Client;
+
+  constructor(address: string, key: string | undefined) {
+    this.#address = address;
+    this.#key = key;
+    this.#client = new Client(address, insecure);
+  }
+
+  /** The same caller with another key, or with none, on a channel of its own. */
+  withKey(key: string | undefined): GrpcCaller {
+    return new GrpcCaller(this.#address, key);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  /** Calls one method. Rejects with the ServiceError. */
+  async call<Q, A>(method: UnaryMethod<Q, A>, request: Q, settings?: CallSettings): Promise<A> {
+    return (await this.exchange(method, request, settings)).message;
+  }
+
+  /** Calls one method and gives the headers of the answer too. */
+  exchange<Q, A>(
+    method: UnaryMethod<Q, A>,
+    request: Q,
+    { timeoutMs, metadata = {} }: CallSettings = {},
+  ): Promise<{ message: A; headers: Metadata }> {
+    const sent = bearer(this.#key);
+    for (const [name, value] of Object.entries(metadata)) sent.set(name, value);
+    const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+    return unary(this.#client, method, request, sent, options);
+  }
+
+  /** The error that a call ends with. Rejects when there is none. */
+  async failure<Q, A>(method: UnaryMethod<Q, A>, request: Q, settings?: CallSettings): Promise<Failure> {
+    try {
+      await this.call(method, request, settings);
+    } catch (error) {
+      return toFailure(error as ServiceError);
+    }
+    throw new Error(`${method.path} was answered`);
+  }
+
+  /** Calls a method with bytes for a message. */
+  failureOfBytes(path: string, bytes: Uint8Array): Promise<Failure> {
+    const method = {
+      path,
+      requestSerialize: () => Buffer.from(bytes),
+      responseDeserialize: (answer: Buffer) => answer,
+    };
+    return this.failure(method, undefined);
+  }
+
+  /** Creates a category and answers its id. */
+  async category(name = 'Cats'): Promise<bigint> {
+    return (await this.call(Categories.createCategory, { category: { name } })).id;
+  }
+
+  /** Creates a pet with `stock` units and answers its id. */
+  async pet({ stock = 0 }: { readonly stock?: number } = {}): Promise<bigint> {
+    const categoryId = await this.category();
+    const { id } = await this.call(Pets.createPet, { pet: { name: 'Tom', categoryId } });
+    if (stock > 0) await this.call(Inventory.setInventory, { petId: id, inventory: { quantity: stock } });
+    return id;
+  }
+
+  /** Places an order and answers its id. */
+  async order(order: Order = {}): Promise<bigint> {
+    return (await this.call(Orders.placeOrder, { order })).id ?? -1n;
+  }
+}
+
+function toFailure(error: ServiceError): Failure {
+  const { code, details: message, metadata } = error;
+  const hasDetails = metadata.get('grpc-status-details-bin').length > 0;
+  const { errorInfo, badRequest } = hasDetails ? detailsOf(error) : {};
+  return {
+    code,
+    message,
+    metadata,
+    reason: errorInfo?.reason,
+    domain: errorInfo?.domain,
+    fields: badRequest?.fieldViolations.map(({ field }) => field) ?? [],
+  };
+}

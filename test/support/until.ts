@@ -1,0 +1,15 @@
+/** Waits for something to become true, by looking again and again. */
+import { setTimeout as delay } from 'node:timers/promises';
+
+const POLL_MS = 10;
+
+/** Resolves with the first value of `look` that is truthy; rejects after `giveUpMs`, saying `what` did not come. */
+export async function until<T>(look: () => T | Promise<T>, what: string, giveUpMs = 30_000): Promise<NonNullable<T>> {
+  const giveUpAtMs = performance.now() + giveUpMs;
+  for (;;) {
+    const value = await look();
+    if (value) return value;
+    if (performance.now() > giveUpAtMs) throw new Error(`${what} did not come in ${giveUpMs / 1_000} s`);
+    await delay(POLL_MS);
+  }
+}
