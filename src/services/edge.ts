@@ -8,6 +8,10 @@ import type { Operation } from '../operations.ts';
 import { checkContentType, checkQuery } from '../rest-rules.ts';
 import type { Service } from './service.ts';
 
+/** What Envoy serves from files to whoever reads it: no operation, so the proto files don't know of it. */
+const FILES: ReadonlySet<string> = new Set(['/openapi.json', '/openapi.yaml']);
+const METHODS_OF_FILES = ['GET', 'HEAD'];
+
 export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer> {
   const routes = [...operations].flatMap(toMatchers);
   return {
@@ -36,18 +40,24 @@ function toMatchers(operation: Operation): RouteMatcher[] {
 function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
+  if (FILES.has(pathname)) return methodNotAllowed(method, pathname, METHODS_OF_FILES);
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
   const route = onPath.find((candidate) => candidate.method === method);
   if (route === undefined) {
-    const allow = onPath
-      .map((candidate) => candidate.method)
-      .sort()
-      .join(', ');
-    return apiError('METHOD_NOT_ALLOWED', { method, path: pathname, allow }, { headers: { allow } });
+    return methodNotAllowed(
+      method,
+      pathname,
+      onPath.map((candidate) => candidate.method),
+    );
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);
   return unreadable(detailOf(reply), route.operation);
+}
+
+function methodNotAllowed(method: string, path: string, allowed: readonly string[]): ApiError {
+  const allow = allowed.toSorted().join(', ');
+  return apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { headers: { allow } });
 }
 
 /** Envoy's own words: the detail of its reply. */

@@ -51,6 +51,14 @@ test('Refusal - a method that the path does not have is METHOD_NOT_ALLOWED with 
   }
 });
 
+test('Refusal - the interface description can be read and nothing else', async (t) => {
+  for (const path of ['/openapi.json', '/openapi.yaml']) {
+    const error = await refuse(t, { method: 'DELETE', path: `${path}?x=1`, status: 404 });
+    t.is(error.code, 'METHOD_NOT_ALLOWED');
+    t.is(error.headers.allow, 'GET, HEAD');
+  }
+});
+
 test('Refusal - a method is judged before the body', async (t) => {
   const error = await refuse(t, { method: 'PUT', path: '/pets', status: 404, contentType: 'text/plain' });
   t.is(error.code, 'METHOD_NOT_ALLOWED');
