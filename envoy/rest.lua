@@ -31,13 +31,10 @@ local function is_grpc(content_type)
   return content_type == "application/grpc" or content_type:find("^application/grpc%+") or GRPC_WEB[content_type]
 end
 
--- The text of the body, or nil when there is none.
+-- The text of the body, or nil when there is none. Without a length only a look tells.
 local function read_body(handle, headers)
-  local length = headers:get("content-length")
-  if length == "0" then return nil end
-  -- HTTP/2 may send a body without announcing it: only a look tells.
-  local may_have_body = length or headers:get("transfer-encoding") or handle:streamInfo():protocol() == "HTTP/2"
-  local body = may_have_body and handle:body()
+  if headers:get("content-length") == "0" then return nil end
+  local body = handle:body()
   return body and body:length() > 0 and body:getBytes(0, body:length()) or nil
 end
 
