@@ -36,6 +36,8 @@ export interface Measured extends Figures {
   readonly way: Way;
   /** This way's CPU time divided by the first way's; undefined for the first itself. */
   readonly ratio: number | undefined;
+  /** This way's CPU time less the first way's, in microseconds; undefined for the first itself. */
+  readonly extraUs: number | undefined;
   readonly rounds: readonly Figures[];
 }
 
@@ -67,7 +69,8 @@ export async function measureRow(row: Row, setup: Setup): Promise<Measured[]> {
     row,
     way,
     ...medians(own),
-    ratio: first === undefined || first === own ? undefined : ratioOf(first, own),
+    ratio: compared(first, own, (cpuUs, firstUs) => cpuUs / firstUs),
+    extraUs: compared(first, own, (cpuUs, firstUs) => cpuUs - firstUs),
     rounds: own,
   }));
 }
@@ -131,11 +134,16 @@ function medians(rounds: readonly Figures[]): Figures {
   };
 }
 
-/** Compared round by round, each with its neighbour in time. */
-function ratioOf(first: readonly Figures[], own: readonly Figures[]): number | undefined {
-  const ratios = own.flatMap(({ cpuUs }, round) => {
-    const reference = first[round]?.cpuUs;
-    return cpuUs === undefined || reference === undefined ? [] : [cpuUs / reference];
+/** The median of the rounds, each compared with its neighbour in time. Undefined for the first way itself. */
+function compared(
+  first: readonly Figures[] | undefined,
+  own: readonly Figures[],
+  compare: (cpuUs: number, firstUs: number) => number,
+): number | undefined {
+  if (first === undefined || first === own) return undefined;
+  const found = own.flatMap(({ cpuUs }, round) => {
+    const firstUs = first[round]?.cpuUs;
+    return cpuUs === undefined || firstUs === undefined ? [] : [compare(cpuUs, firstUs)];
   });
-  return ratios.length === 0 ? undefined : median(ratios);
+  return found.length === 0 ? undefined : median(found);
 }

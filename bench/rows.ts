@@ -4,6 +4,7 @@
  * A way is a stack of its own: so many pets, and settings of the server. To compare with and without something, give a
  * row two ways that differ in `env`.
  */
+import { fileURLToPath } from 'node:url';
 import { nextPageToken } from '../src/services/page-token.ts';
 import { CATEGORIES } from './fill.ts';
 
@@ -14,6 +15,8 @@ export interface Way {
   readonly pets: number;
   /** Settings of the server, beside the usual ones. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Another program than the service's own. */
+  readonly program?: string;
 }
 
 export interface Request {
@@ -34,6 +37,8 @@ export interface Row {
   readonly target?: Target;
   /** The most that a request may cost in another way, in CPU time: this many times what it does in the first. */
   readonly maxRatio?: number;
+  /** The most that a request may cost in another way beyond what it does in the first, in microseconds of CPU time. */
+  readonly maxExtraUs?: number;
 }
 
 /** How much CPU time a request may cost, server and Envoy together. */
@@ -50,6 +55,11 @@ const PAGE = 20;
 const THOUSAND: Way = { name: '1,000 pets', pets: 1_000 };
 const HUNDRED_THOUSAND: Way = { name: '100,000 pets', pets: 100_000 };
 const MILLION: Way = { name: '1,000,000 pets', pets: 1_000_000 };
+const OPEN: Way = {
+  name: 'no keys, no limits',
+  pets: 100_000,
+  program: fileURLToPath(new URL('open-server.ts', import.meta.url)),
+};
 const SIZES = [THOUSAND, HUNDRED_THOUSAND, MILLION];
 
 /** Room for noise, one more level of the B-tree, and pages that SQLite must ask the system for; none for a scan. */
@@ -64,6 +74,14 @@ export const ROWS: readonly Row[] = [
     isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
     target: { maxCpuUs: 200, way: HUNDRED_THOUSAND },
     maxRatio: MAX_RATIO,
+  },
+  {
+    name: 'key-and-limits',
+    title: 'GET /pets/{id} without and with the key check and both windows',
+    ways: [OPEN, HUNDRED_THOUSAND],
+    request: (pets) => get(`/pets/${randomId(1, pets)}`),
+    isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
+    maxExtraUs: 15,
   },
   {
     name: 'first-page',

@@ -54,7 +54,7 @@ export async function startBenchStack(
   const explain = async (error: unknown): Promise<never> => {
     throw await withLogs(error, logs);
   };
-  const stack = await startStack(config, env).catch(explain);
+  const stack = await startStack(config, env, way.program).catch(explain);
   const ended = stack.ended.catch(explain);
   ended.catch(() => undefined); // whoever measures looks at it
   const stop = async () => {

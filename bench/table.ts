@@ -53,21 +53,21 @@ export function formatTable(results: readonly Measured[], options: Options): str
 }
 
 export function formatJson(results: readonly Measured[], options: Options): string {
-  const rows = results.map(({ row, way, ratio, rounds, ...figures }) => ({
+  const rows = results.map(({ row, way, ratio, extraUs, rounds, ...figures }) => ({
     row: row.name,
     with: way.name,
     pets: way.pets,
     ...figures,
-    ...(ratio !== undefined && { ratio }),
-    targets: verdicts({ row, way, ratio, rounds, ...figures }, options),
+    ...(ratio !== undefined && { ratio, extraUs }),
+    targets: verdicts({ row, way, ratio, extraUs, rounds, ...figures }, options),
     rounds,
   }));
   const { seconds, connections } = options;
   return `${JSON.stringify({ node: process.version, cpu: cpuName(), cpus: availableParallelism(), seconds, connections, rows }, undefined, 2)}\n`;
 }
 
-function verdicts({ row, way, cpuUs, ratio }: Measured, { connections }: Options): Verdict[] {
-  const { target, maxRatio } = row;
+function verdicts({ row, way, cpuUs, ratio, extraUs }: Measured, { connections }: Options): Verdict[] {
+  const { target, maxRatio, maxExtraUs } = row;
   const found: Verdict[] = [];
   if (target?.way === way && (target.connections ?? connections) === connections) {
     const isMet = cpuUs === undefined ? undefined : cpuUs <= target.maxCpuUs;
@@ -75,6 +75,9 @@ function verdicts({ row, way, cpuUs, ratio }: Measured, { connections }: Options
   }
   if (maxRatio !== undefined && ratio !== undefined) {
     found.push({ target: `ratio ≤ ${maxRatio}`, isMet: ratio <= maxRatio });
+  }
+  if (maxExtraUs !== undefined && extraUs !== undefined) {
+    found.push({ target: `adds ${extraUs.toFixed(1)} of ≤ ${maxExtraUs} µs`, isMet: extraUs <= maxExtraUs });
   }
   return found;
 }

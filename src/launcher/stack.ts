@@ -42,12 +42,21 @@ export function publicUrl({ host, port }: Config): string {
   return `http://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** Starts server and Envoy and resolves when `GET /healthz` is 200. `env` goes to the server, beside the settings. */
-export async function startStack(config: Config, env: Readonly<Record<string, string>> = {}): Promise<Stack> {
+const SERVER = join(ROOT, 'src/main.ts');
+
+/**
+ * Starts server and Envoy and resolves when `GET /healthz` is 200. `env` goes to the server, beside the settings.
+ * `program` is the server's; a benchmark measures another.
+ */
+export async function startStack(
+  config: Config,
+  env: Readonly<Record<string, string>> = {},
+  program = SERVER,
+): Promise<Stack> {
   const envoyBinary = findEnvoy(config);
   await checkPortsAreFree(config);
   await mkdir(logDir(config), { recursive: true });
-  const server = startServer(config, env);
+  const server = startServer(config, env, program);
   try {
     await server.message();
   } catch (error) {
@@ -70,8 +79,8 @@ function findEnvoy({ envoy }: Config): string {
   return binary;
 }
 
-function startServer(config: Config, env: Readonly<Record<string, string>>): Child {
-  return new Child('the server', process.execPath, [join(ROOT, 'src/main.ts')], {
+function startServer(config: Config, env: Readonly<Record<string, string>>, program: string): Child {
+  return new Child('the server', process.execPath, [program], {
     env: {
       ...env,
       GRPC_PORT: String(config.grpcPort),
