@@ -1,0 +1,99 @@
+/** Processes of the service as a person or a supervisor starts them: what they say, and how they end. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { GrpcCaller } from './grpc-caller.ts';
+import { freePorts } from './ports.ts';
+import { UNLIMITED } from './server.ts';
+import { until } from './until.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+export class TestProcess {
+  readonly process: ChildProcess;
+  readonly ended: Promise<Ended>;
+  #output = '';
+  #errors = '';
+  #hasEnded = false;
+
+  /** Runs one of the repository's TypeScript files. */
+  constructor(file: string, settings: Readonly<Record<string, string>>) {
+    const env = { ...process.env, ...settings };
+    this.process = spawn(process.execPath, [join(ROOT, file)], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.process.stdout?.on('data', (chunk: Buffer) => {
+      this.#output += chunk.toString();
+    });
+    this.process.stderr?.on('data', (chunk: Buffer) => {
+      this.#errors += chunk.toString();
+    });
+    // "close" and not "exit": by then all that it said has been read.
+    this.ended = new Promise((resolve) => this.process.once('close', (code, signal) => resolve({ code, signal })));
+    void this.ended.then(() => {
+      this.#hasEnded = true;
+    });
+  }
+
+  /** What it has written to stdout so far. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** What it has written to stderr so far. */
+  get errors(): string {
+    return this.#errors;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Waits until stdout matches. Rejects when the process ends without. */
+  async says(pattern: RegExp): Promise<RegExpExecArray> {
+    return until(() => {
+      const match = pattern.exec(this.#output);
+      if (match === null && this.#hasEnded) throw new Error(`it ended: ${this.#output}${this.#errors}`);
+      return match;
+    }, String(pattern));
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal: NodeJS.Signals): Promise<Ended> {
+    this.process.kill(signal);
+    return this.ended;
+  }
+}
+
+export interface ServerProcess extends TestProcess {
+  readonly dataDir: string;
+  readonly address: string;
+  readonly key: string;
+  readonly grpc: GrpcCaller;
+}
+
+/** The gRPC server in a process of its own, serving. */
+export async function startServerProcess(
+  dataDir: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<ServerProcess> {
+  const [port] = await freePorts(1);
+  const env = { ...UNLIMITED, GRPC_PORT: String(port), DATA_DIR: dataDir, ...settings };
+  const server = new TestProcess('src/main.ts', env);
+  await server.says(/"serving"/);
+  const address = `127.0.0.1:${port}`;
+  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  return Object.assign(server, { dataDir, address, key, grpc: new GrpcCaller(address, key) });
+}
+
+/** An empty folder for a test's data; `remove` it in the end. */
+export async function createDataDir(): Promise<{ readonly path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(tmpdir(), 'petstore-data-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}

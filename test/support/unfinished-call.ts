@@ -1,0 +1,64 @@
+/** A gRPC call that is open for as long as a test wants: only half of its request has been sent. */
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import type { UnaryMethod } from './grpc.ts';
+
+export interface UnfinishedCall<A> {
+  /** Sends the other half and resolves with the answer. Rejects when the server ends the call otherwise. */
+  finish(): Promise<A>;
+  close(): void;
+}
+
+/** Resolves when the server has the first half. */
+export async function beginCall<Q, A>(
+  address: string,
+  key: string,
+  method: UnaryMethod<Q, A>,
+  request: Q,
+): Promise<UnfinishedCall<A>> {
+  const session = connect(`http://${address}`);
+  const body = method.requestSerialize(request);
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]); // a short message: its length is one byte
+  const half = Math.ceil(frame.length / 2);
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': method.path,
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    authorization: `Bearer ${key}`,
+  });
+  const answered = new Promise<A>((resolve, reject) => {
+    session.on('error', reject);
+    const chunks: Buffer[] = [];
+    let grpcStatus: unknown;
+    stream.on('response', (headers) => {
+      grpcStatus = headers['grpc-status'] ?? grpcStatus;
+    });
+    stream.on('trailers', (trailers) => {
+      grpcStatus = trailers['grpc-status'];
+    });
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.on('error', reject);
+    stream.on('close', () => {
+      if (grpcStatus === '0') resolve(method.responseDeserialize(Buffer.concat(chunks).subarray(5)));
+      else reject(new Error(`the call ended with grpc-status ${grpcStatus}`));
+    });
+  });
+  answered.catch(() => undefined); // a test may not want to know
+  stream.write(frame.subarray(0, half));
+  await ping(session); // frames arrive in order: the server has the half when it answers
+  return {
+    async finish() {
+      stream.end(frame.subarray(half));
+      return answered.finally(() => session.close());
+    },
+    close: () => session.destroy(),
+  };
+}
+
+async function ping(session: ClientHttp2Session): Promise<void> {
+  if (session.connecting) await once(session, 'connect');
+  await new Promise<void>((resolve, reject) => {
+    session.ping((error) => (error === null ? resolve() : reject(error)));
+  });
+}
