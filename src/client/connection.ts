@@ -1,0 +1,115 @@
+/** One channel to a server, and the calls over it: key, deadline, admission, errors. Knows no service by name. */
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { Admission, type Patience } from './admission.ts';
+import { toPetstoreError } from './errors.ts';
+import type { CallOptions, Definition, MethodOf, Methods } from './methods.ts';
+import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** Fewer than half of the refusals that ban a key, so that those of two windows together don't. */
+const DEFAULT_MAX_IN_FLIGHT = 8;
+/** How soon, and how seldom at the most, a lost connection is tried again. */
+const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 5_000 };
+
+/** Where and how to call. */
+export interface ConnectionOptions {
+  /** `host:port`. */
+  readonly address: string;
+  /** Sent with every call as `authorization: Bearer <apiKey>`. */
+  readonly apiKey: string;
+  /** Whether to speak TLS, with the well-known root certificates. Default false: plaintext, for your own machine. */
+  readonly tls?: boolean;
+  /** How long a call may take, waiting and retries included, in milliseconds. Default 10,000. */
+  readonly timeoutMs?: number;
+  /** Attempts at an idempotent call while the server is not available, 1 to 5. Default 5. */
+  readonly maxAttempts?: number;
+  /** Calls on their way at once; the others wait. Default 8: with more, a key can be banned when its limit is reached. */
+  readonly maxInFlight?: number;
+}
+
+export interface Connection {
+  /** The methods of a generated service definition. */
+  service<D extends Definition>(definition: D): Methods<D>;
+  /** Ends the connection when the calls on their way are over; those that wait to be sent are rejected as CANCELLED. */
+  close(): Promise<void>;
+}
+
+/** Opens a connection. It connects with the first call. Throws RangeError or TypeError for options that can't be. */
+export function connect(options: ConnectionOptions): Connection {
+  const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT } = options;
+  checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
+  checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
+  // grpc-js would complain too, and show the key.
+  if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be visible ASCII, without white space');
+  const client = new Client(options.address, options.tls ? credentials.createSsl() : credentials.createInsecure(), {
+    ...RECONNECT,
+    'grpc.service_config': retryConfig(maxAttempts),
+    'grpc.service_config_disable_resolution': 1,
+  });
+  const admission = new Admission(maxInFlight);
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${options.apiKey}`);
+
+  async function call(method: AnyMethod, request: object, callOptions: CallOptions = {}): Promise<unknown> {
+    const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
+    const patience = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
+    const message = { ...method.requestDeserialize(NO_BYTES), ...request };
+    try {
+      signal?.throwIfAborted();
+      return await admission.run(() => send(client, method, message, metadata, patience), patience);
+    } catch (error) {
+      signal?.throwIfAborted(); // whatever an abort has caused, its reason is what the caller knows
+      throw error;
+    }
+  }
+
+  return {
+    service<D extends Definition>(definition: D) {
+      const methods = Object.entries(definition).map(([name, method]) => [
+        name,
+        (request: object, callOptions?: CallOptions) => call(method as AnyMethod, request, callOptions),
+      ]);
+      return Object.fromEntries(methods) as Methods<D>;
+    },
+
+    async close() {
+      await admission.close();
+      client.close();
+    },
+  };
+}
+
+function checkRange(name: string, value: number, max: number): void {
+  if (Number.isInteger(value) && value >= 1 && value <= max) return;
+  throw new RangeError(`${name} must be a whole number from 1 to ${max}, not ${value}`);
+}
+
+/** A method whose types the caller has checked. */
+type AnyMethod = MethodOf<object, unknown>;
+
+/** As a message: every field's default. */
+const NO_BYTES = Buffer.alloc(0);
+
+/** One call of grpc-js, its own retries included. */
+async function send(
+  client: Client,
+  { path, requestSerialize, responseDeserialize }: AnyMethod,
+  message: object,
+  metadata: Metadata,
+  { deadlineMs, signal }: Patience,
+): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const options = { deadline: deadlineMs };
+  const onEnd = (error: ServiceError | null, response?: unknown) =>
+    error === null ? resolve(response) : reject(error);
+  const unary = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, metadata, options, onEnd);
+  const cancel = () => unary.cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+  try {
+    return await promise;
+  } catch (error) {
+    throw toPetstoreError(error as ServiceError); // made here, its stack leads to who called
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+}

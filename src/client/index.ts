@@ -1,0 +1,48 @@
+/**
+ * The pet store's typed gRPC client: `import { createClient } from 'petstore'`. See docs/client.md.
+ *
+ * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase.
+ */
+import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import { type ConnectionOptions, connect } from './connection.ts';
+import type { Methods } from './methods.ts';
+
+export type { Category } from '../../gen/petstore/v1/categories.ts';
+export type { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
+export type { Order } from '../../gen/petstore/v1/orders.ts';
+export { type NewPet, type Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
+export type { ConnectionOptions as ClientOptions } from './connection.ts';
+export { type FieldViolation, PetstoreError } from './errors.ts';
+export type { CallOptions } from './methods.ts';
+export { pages } from './pages.ts';
+
+/**
+ * The four services. Every method takes a request message and options, and resolves with the response message or
+ * rejects with a PetstoreError.
+ */
+export interface PetstoreClient {
+  readonly pets: Methods<PetServiceService>;
+  readonly categories: Methods<CategoryServiceService>;
+  readonly orders: Methods<OrderServiceService>;
+  readonly inventory: Methods<InventoryServiceService>;
+  /** Ends the connection when the calls on their way are over; those that wait to be sent are rejected as CANCELLED. */
+  close(): Promise<void>;
+}
+
+/**
+ * A client of the server at `address`, with an account's API key. It connects with the first call. One process
+ * needs one: its calls share a connection, and keep the account's limits together.
+ */
+export function createClient(options: ConnectionOptions): PetstoreClient {
+  const connection = connect(options);
+  return {
+    pets: connection.service(PetServiceService),
+    categories: connection.service(CategoryServiceService),
+    orders: connection.service(OrderServiceService),
+    inventory: connection.service(InventoryServiceService),
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,160 @@
+import anyTest, { type TestFn } from 'ava';
+import { createClient, type Pet, PetStatus, type PetstoreClient, PetstoreError, pages } from 'petstore';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  t.context = { ...stack, client: createClient({ address: stack.grpcAddress, apiKey: stack.key }) };
+});
+test.after.always(async ({ context }) => {
+  await context.client.close();
+  await context.close();
+});
+
+/** What a call rejects with, as a plain object. */
+async function errorOf(call: Promise<unknown>): Promise<Partial<PetstoreError>> {
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof PetstoreError)) throw new Error(`not a PetstoreError: ${String(error)}`);
+  const { code, grpcStatus, message, violations, retryAfterMs } = error;
+  return { code, grpcStatus, message, violations, retryAfterMs };
+}
+
+async function category({ client }: { client: PetstoreClient }): Promise<bigint> {
+  return (await client.categories.createCategory({ category: { name: 'Cats' } })).id;
+}
+
+test('client - calls the four services, with messages in and out', async (t) => {
+  const { client } = t.context;
+  const categoryId = await category(t.context);
+  const pet = await client.pets.createPet({ pet: { name: 'Tom', categoryId } });
+  t.deepEqual(pet, { id: pet.id, name: 'Tom', categoryId, status: PetStatus.available });
+  t.deepEqual(await client.pets.getPet({ petId: pet.id }), pet);
+  const stock = await client.inventory.setInventory({ petId: pet.id, inventory: { quantity: 3 } });
+  t.is(stock.quantity, 3);
+  const order = await client.orders.placeOrder({ order: { petId: pet.id, quantity: 2 } });
+  t.is((await client.orders.getOrder({ orderId: order.id ?? 0n })).quantity, 2);
+  t.deepEqual(await client.orders.cancelOrder({ orderId: order.id ?? 0n }), {});
+});
+
+test('client - what may be left out of a request is not needed, what may not is checked by its type', async (t) => {
+  const { client } = t.context;
+  t.true(Array.isArray((await client.pets.listPets({})).pets));
+  // @ts-expect-error petId is missing
+  const missing = () => client.pets.getPet({});
+  // @ts-expect-error an id is a bigint
+  const mistyped = () => client.pets.getPet({ petId: 7 });
+  // @ts-expect-error there is no such field
+  const unknown = () => client.pets.listPets({ colour: 'red' });
+  t.deepEqual([typeof missing, typeof mistyped, typeof unknown], ['function', 'function', 'function']);
+  const typed: (request: { petId: bigint }) => Promise<Pet> = client.pets.getPet;
+  t.is(typeof typed, 'function');
+});
+
+test('client - pages() reads a list to its end and sees each row once', async (t) => {
+  const { client } = t.context;
+  const categoryId = await category(t.context);
+  const created: bigint[] = [];
+  for (const name of ['A', 'B', 'C', 'D', 'E']) {
+    created.push((await client.pets.createPet({ pet: { name, categoryId } })).id);
+  }
+  const sizes: number[] = [];
+  const seen: bigint[] = [];
+  for await (const { pets } of pages(client.pets.listPets, { categoryId, limit: 2 })) {
+    sizes.push(pets.length);
+    seen.push(...pets.map(({ id }) => id));
+  }
+  t.deepEqual(sizes, [2, 2, 1]);
+  t.deepEqual(seen, created);
+});
+
+test('client - works through the public port too', async (t) => {
+  const client = createClient({ address: t.context.publicAddress, apiKey: t.context.key });
+  t.true(Array.isArray((await client.pets.listPets({ limit: 1 })).pets));
+  t.like(await errorOf(client.pets.getPet({ petId: -1n })), {
+    code: 'PET_NOT_FOUND',
+    message: 'pet -1 does not exist',
+  });
+  await client.close();
+});
+
+test('client - an error has the reason as its code, the gRPC status and the message', async (t) => {
+  t.deepEqual(await errorOf(t.context.client.pets.getPet({ petId: 999_999n })), {
+    code: 'PET_NOT_FOUND',
+    grpcStatus: 5,
+    message: 'pet 999999 does not exist',
+    violations: [],
+    retryAfterMs: undefined,
+  });
+});
+
+test('client - an error names every field that broke a rule', async (t) => {
+  const { code, violations } = await errorOf(t.context.client.pets.createPet({ pet: { name: ' ' } }));
+  t.is(code, 'INVALID_ARGUMENT');
+  t.deepEqual(violations, [
+    { field: 'pet.name', description: 'must be 1 to 200 characters after trimming' },
+    { field: 'pet.category_id', description: 'value is required' },
+  ]);
+});
+
+test('client - a key that is not valid is API_KEY_INVALID', async (t) => {
+  const client = createClient({ address: t.context.grpcAddress, apiKey: 'nonsense' });
+  t.like(await errorOf(client.pets.listPets({})), { code: 'API_KEY_INVALID', grpcStatus: 16 });
+  await client.close();
+});
+
+test('client - a message that is too large is refused, with nothing to wait for', async (t) => {
+  const pet = { name: 'x'.repeat(2_000_000), categoryId: 1n };
+  const { grpcStatus, retryAfterMs } = await errorOf(t.context.client.pets.createPet({ pet }));
+  t.deepEqual([grpcStatus, retryAfterMs], [8, undefined]);
+});
+
+test('client - a deadline that has passed is DEADLINE_EXCEEDED', async (t) => {
+  const { client } = t.context;
+  t.is((await errorOf(client.pets.listPets({}, { timeoutMs: 0 }))).code, 'DEADLINE_EXCEEDED');
+  t.is((await errorOf(client.pets.listPets({}, { deadline: new Date(0) }))).code, 'DEADLINE_EXCEEDED');
+});
+
+test('client - the default deadline is that of the client', async (t) => {
+  const hasty = createClient({ address: t.context.grpcAddress, apiKey: t.context.key, timeoutMs: 0 });
+  t.is((await errorOf(hasty.pets.listPets({}))).code, 'DEADLINE_EXCEEDED');
+  t.true(Array.isArray((await hasty.pets.listPets({}, { timeoutMs: 5_000 })).pets));
+  await hasty.close();
+});
+
+test("client - a signal ends a call before, while and after it is on its way; the error is the signal's reason", async (t) => {
+  const { client } = t.context;
+  const reason = new Error('changed my mind');
+  t.is(await client.pets.listPets({}, { signal: AbortSignal.abort(reason) }).catch((error) => error), reason);
+  const controller = new AbortController();
+  const call = client.pets.listPets({}, { signal: controller.signal });
+  controller.abort(reason);
+  t.is(await call.catch((error) => error), reason);
+  const late = new AbortController();
+  await client.pets.listPets({}, { signal: late.signal });
+  t.notThrows(() => late.abort());
+});
+
+test('client - options that cannot be are refused, without showing the key', (t) => {
+  const { key, grpcAddress: address } = t.context;
+  const error = t.throws(() => createClient({ address, apiKey: `${key}\n` }), { instanceOf: TypeError });
+  t.false(error?.message.includes(key));
+  for (const wrong of [{ maxInFlight: 0 }, { maxInFlight: 1.5 }, { maxAttempts: 0 }, { maxAttempts: 6 }]) {
+    t.throws(() => createClient({ address, apiKey: key, ...wrong }), { instanceOf: RangeError });
+  }
+});
+
+test('client - close lets calls on their way finish and rejects later ones', async (t) => {
+  const client = createClient({ address: t.context.grpcAddress, apiKey: t.context.key, maxInFlight: 1 });
+  const first = client.pets.listPets({});
+  const waiting = errorOf(client.pets.listPets({}));
+  const closed = client.close();
+  t.true(Array.isArray((await first).pets));
+  t.like(await waiting, { code: 'CANCELLED', message: 'the client is closed' });
+  t.is((await errorOf(client.pets.listPets({}))).code, 'CANCELLED');
+  await closed;
+});

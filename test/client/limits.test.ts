@@ -1,0 +1,119 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import anyTest, { type TestFn } from 'ava';
+import { createClient, type PetstoreClient, PetstoreError } from 'petstore';
+import { connectOperator, type Operator } from '../support/operator.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack & { operator: Operator }>;
+
+const MINUTE_MS = 60_000;
+const LIMITS = { perMinute: 5, perDay: 1_000 };
+/** Refusals within a minute that ban a key: the contract's number. */
+const BAN = 20;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  t.context = { ...stack, operator: await connectOperator(stack) };
+});
+test.after.always(async ({ context }) => {
+  context.operator.close();
+  await context.close();
+});
+
+/** So that a test does not begin in one minute and end in the next. */
+async function inOneMinute(neededMs: number): Promise<void> {
+  const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
+  if (leftMs < neededMs) await delay(leftMs + 50);
+}
+
+/** How many of many calls at once ended how. */
+async function outcomes(client: PetstoreClient, calls: number, timeoutMs: number): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  const ends = Array.from({ length: calls }, () =>
+    client.pets.listPets({}, { timeoutMs }).then(
+      () => 'OK',
+      (error: unknown) => (error instanceof PetstoreError ? error.code : String(error)),
+    ),
+  );
+  for (const end of await Promise.all(ends)) counts[end] = (counts[end] ?? 0) + 1;
+  return counts;
+}
+
+async function used({ operator }: { operator: Operator }, accountId: bigint) {
+  const days = await operator.usage(accountId); // two of them around midnight
+  const sum = (field: 'requests' | 'refused') => days.reduce((total, day) => total + Number(day[field]), 0);
+  return { requests: sum('requests'), refused: sum('refused') };
+}
+
+test('limits - a client that runs into the minute limit waits as told and finishes its work without a ban', async (t) => {
+  t.timeout(3 * MINUTE_MS);
+  const { operator, grpcAddress } = t.context;
+  const { id } = await operator.account(LIMITS);
+  const client = createClient({ address: grpcAddress, apiKey: (await operator.key(id)).key });
+  await inOneMinute(2_000);
+  const startMs = Date.now();
+  t.deepEqual(await outcomes(client, 2 * LIMITS.perMinute, 2.5 * MINUTE_MS), { OK: 10 });
+  const nextMinuteMs = (Math.floor(startMs / MINUTE_MS) + 1) * MINUTE_MS;
+  t.true(Date.now() >= nextMinuteMs, 'the second five can only have passed in the next minute');
+  t.true(Date.now() < nextMinuteMs + 10_000, 'they were sent when the minute began');
+  const { requests, refused } = await used(t.context, id);
+  t.is(requests, 10);
+  t.true(refused >= 1 && refused < BAN / 2, `${refused} refusals`);
+  await client.close();
+});
+
+test("limits - calls whose deadline can't be met give up at once, and nearly all without troubling the server", async (t) => {
+  const { operator, grpcAddress } = t.context;
+  const { id } = await operator.account(LIMITS);
+  const { key } = await operator.key(id);
+  const client = createClient({ address: grpcAddress, apiKey: key });
+  await inOneMinute(5_000);
+  const startMs = performance.now();
+  t.deepEqual(await outcomes(client, 100, 2_000), { OK: 5, RATE_LIMITED: 95 });
+  t.true(performance.now() - startMs < 1_500);
+  const { requests, refused } = await used(t.context, id);
+  t.is(requests, 5);
+  t.true(refused >= 1 && refused < BAN / 2, `${refused} refusals`);
+
+  t.deepEqual(await outcomes(client, 100, 2_000), { RATE_LIMITED: 100 });
+  t.deepEqual(await used(t.context, id), { requests, refused }, 'none of them was sent');
+  await client.close();
+});
+
+test('limits - a refusal says when to come back, through the public port too', async (t) => {
+  const { operator, grpcAddress, publicAddress } = t.context;
+  for (const address of [grpcAddress, publicAddress]) {
+    const client = createClient({ address, apiKey: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) });
+    await inOneMinute(2_000);
+    await client.pets.listPets({});
+    const error = await t.throwsAsync(client.pets.listPets({}, { timeoutMs: 1_000 }), { instanceOf: PetstoreError });
+    t.like(error, { code: 'RATE_LIMITED', grpcStatus: 8 });
+    const { retryAfterMs = 0 } = error ?? {};
+    t.true(retryAfterMs > 0 && retryAfterMs <= MINUTE_MS, String(retryAfterMs));
+    t.regex(error?.message ?? '', /: try again in \d+ s$/);
+    await client.close();
+  }
+});
+
+test('limits - a call that waits for the next minute ends when its signal does', async (t) => {
+  const { operator, grpcAddress } = t.context;
+  const client = createClient({ address: grpcAddress, apiKey: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) });
+  await inOneMinute(3_000);
+  await client.pets.listPets({});
+  const signal = AbortSignal.timeout(300);
+  const error = await client.pets.listPets({}, { timeoutMs: 10 * MINUTE_MS, signal }).catch((reason) => reason);
+  t.is(error, signal.reason);
+  await client.close();
+});
+
+test('limits - a banned key is told so, and until when', async (t) => {
+  const { operator, grpcAddress } = t.context;
+  const client = createClient({ address: grpcAddress, apiKey: await operator.keyOf(LIMITS), maxInFlight: 40 });
+  await inOneMinute(2_000);
+  const counts = await outcomes(client, 40, 1_000); // forty at once: what the default of maxInFlight is there against
+  t.is(counts.OK, 5);
+  t.true((counts.API_KEY_BANNED ?? 0) > 0, JSON.stringify(counts));
+  const error = await t.throwsAsync(client.pets.listPets({}), { instanceOf: PetstoreError, code: 'API_KEY_BANNED' });
+  t.true((error?.retryAfterMs ?? 0) > 4 * MINUTE_MS);
+  await client.close();
+});
