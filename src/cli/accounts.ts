@@ -1,0 +1,153 @@
+/** `petstore account …` */
+import { type Command, Option } from 'commander';
+import type { Account } from '../../gen/petstore/admin/v1/admin.ts';
+import { pages } from '../client/pages.ts';
+import { type Answer, asking } from './admin.ts';
+import { PLAN_NAMES, planName, toCount, toId, toPlan, UsageError } from './arguments.ts';
+import { card, count, moment, rfc3339, table } from './output.ts';
+
+interface LimitOptions {
+  readonly perMinute?: number;
+  readonly perDay?: number;
+}
+
+export function accountCommand(account: Command): void {
+  account.description('Creates, lists and changes accounts.').helpCommand(false).addHelpText('after', ACCOUNT_EXAMPLES);
+
+  const create = account.command('create').description('Creates an account.');
+  create.requiredOption('--name <name>', 'what people call it').addOption(planOption().makeOptionMandatory());
+  withLimits(create)
+    .addHelpText('after', CREATE_EXAMPLES)
+    .action(
+      asking(async (admin, { name, plan, ...limits }: { name: string; plan: string } & LimitOptions) =>
+        one(await admin.createAccount({ name, plan: toPlan(plan), ...limits })),
+      ),
+    );
+
+  account
+    .command('list')
+    .description('Lists all accounts.')
+    .addHelpText('after', LIST_EXAMPLES)
+    .action(
+      asking(async (admin, _options: object) => {
+        const accounts: Account[] = [];
+        for await (const page of pages(admin.listAccounts, { limit: 100 })) accounts.push(...page.accounts);
+        return { json: accounts.map(toJson), text: accounts.length === 0 ? 'There is no account.' : toTable(accounts) };
+      }),
+    );
+
+  withId(account.command('show').description('Shows an account.'))
+    .addHelpText('after', SHOW_EXAMPLES)
+    .action(asking(async (admin, accountId: bigint, _options: object) => one(await admin.getAccount({ accountId }))));
+
+  const set = account.command('set').description('Changes the plan or the agreed limits of an account.');
+  withLimits(withId(set).addOption(planOption()))
+    .addHelpText('after', SET_EXAMPLES)
+    .action(
+      asking(async (admin, accountId: bigint, { plan, ...limits }: { plan?: string } & LimitOptions) => {
+        const change = plan === undefined ? limits : { ...limits, plan: toPlan(plan) };
+        if (Object.keys(change).length === 0)
+          throw new UsageError('say what to set: --plan, --per-minute or --per-day');
+        return one(await admin.updateAccount({ accountId, ...change }));
+      }),
+    );
+
+  withId(account.command('suspend').description('Suspends an account: its keys are refused until it is resumed.'))
+    .addHelpText('after', SUSPEND_EXAMPLES)
+    .action(
+      asking(async (admin, accountId: bigint, _options: object) => one(await admin.suspendAccount({ accountId }))),
+    );
+
+  withId(account.command('resume').description('Resumes a suspended account.'))
+    .addHelpText('after', RESUME_EXAMPLES)
+    .action(
+      asking(async (admin, accountId: bigint, _options: object) => one(await admin.resumeAccount({ accountId }))),
+    );
+}
+
+function withId(command: Command): Command {
+  return command.argument('<id>', 'the number of the account', toId('ID'));
+}
+
+function planOption(): Option {
+  return new Option('--plan <plan>', 'its plan').choices(PLAN_NAMES);
+}
+
+function withLimits(command: Command): Command {
+  return command
+    .option('--per-minute <count>', 'requests a minute, as agreed: for enterprise accounts', toCount('--per-minute'))
+    .option('--per-day <count>', 'requests a day, as agreed: for enterprise accounts', toCount('--per-day'));
+}
+
+function one(account: Account): Answer {
+  const text = card({
+    id: String(account.id),
+    name: account.name,
+    plan: planName(account.plan),
+    'per minute': count(account.perMinute),
+    'per day': count(account.perDay),
+    state: state(account),
+    created: moment(account.createTime),
+  });
+  return { json: toJson(account), text };
+}
+
+function toJson({ id, name, plan, perMinute, perDay, suspended, createTime }: Account) {
+  const created = { createTime: rfc3339(createTime) };
+  return { id: Number(id), name, plan: planName(plan), perMinute, perDay, suspended, ...created };
+}
+
+function toTable(accounts: readonly Account[]): string {
+  return table(
+    [
+      { title: 'ID', value: ({ id }) => String(id), align: 'right' },
+      { title: 'NAME', value: ({ name }) => name },
+      { title: 'PLAN', value: ({ plan }) => planName(plan) },
+      { title: 'PER MINUTE', value: ({ perMinute }) => count(perMinute), align: 'right' },
+      { title: 'PER DAY', value: ({ perDay }) => count(perDay), align: 'right' },
+      { title: 'STATE', value: state },
+      { title: 'CREATED', value: ({ createTime }) => moment(createTime) ?? '' },
+    ],
+    accounts,
+  );
+}
+
+function state({ suspended }: Account): string {
+  return suspended ? 'suspended' : 'active';
+}
+
+const ACCOUNT_EXAMPLES = `
+Examples:
+  petstore account create --name "Acme Ltd" --plan pro
+  petstore account list
+  petstore account set 2 --plan business
+  petstore account suspend 2`;
+
+const CREATE_EXAMPLES = `
+Examples:
+  petstore account create --name "Acme Ltd" --plan pro
+  petstore account create --name "Big Corp" --plan enterprise \\
+    --per-minute 5000 --per-day 1000000`;
+
+const LIST_EXAMPLES = `
+Examples:
+  petstore account list
+  petstore account list --json`;
+
+const SHOW_EXAMPLES = `
+Example:
+  petstore account show 2`;
+
+const SET_EXAMPLES = `
+Examples:
+  petstore account set 2 --plan business
+  petstore account set 3 --per-minute 8000
+What is not named stays as it is. The change is in force within 5 seconds.`;
+
+const SUSPEND_EXAMPLES = `
+Example:
+  petstore account suspend 2`;
+
+const RESUME_EXAMPLES = `
+Example:
+  petstore account resume 2`;

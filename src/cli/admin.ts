@@ -1,0 +1,79 @@
+/** A command's way to the admin service: address, operator key, connection, and what a failure means to a person. */
+import { readFile } from 'node:fs/promises';
+import { status } from '@grpc/grpc-js';
+import type { Command } from 'commander';
+import { AdminServiceService } from '../../gen/petstore/admin/v1/admin.ts';
+import { connect } from '../client/connection.ts';
+import { PetstoreError } from '../client/errors.ts';
+import type { Methods } from '../client/methods.ts';
+import { type Config, readConfig } from '../config.ts';
+import { isWellFormed } from '../keys/format.ts';
+import { operatorKeyFile } from '../keys/key-files.ts';
+import { toAddress, UsageError } from './arguments.ts';
+
+export type Admin = Methods<AdminServiceService>;
+
+/** What a command answers: the same for machines and for people. */
+export interface Answer {
+  readonly json: unknown;
+  readonly text: string;
+}
+
+/** Makes a Commander action of a function that asks the admin service: the command's arguments and options come in. */
+export function asking<Inputs extends unknown[]>(ask: (admin: Admin, ...inputs: Inputs) => Promise<Answer>) {
+  return async (...args: [...Inputs, Command]): Promise<void> => {
+    const command = args.at(-1) as Command;
+    const inputs = args.slice(0, -1) as Inputs;
+    const options = command.optsWithGlobals<{ address?: string; json?: true }>();
+    const config = readConfig();
+    const address = toAddress(options.address ?? `127.0.0.1:${config.grpcPort}`);
+    const { key, source } = await findOperatorKey(config);
+    const connection = connect({ address, apiKey: key, maxAttempts: 1 });
+    try {
+      const { json, text } = await ask(connection.service(AdminServiceService), ...inputs);
+      process.stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${text}\n`);
+    } catch (error) {
+      throw error instanceof PetstoreError ? new UsageError(explain(error, address, source)) : error;
+    } finally {
+      await connection.close();
+    }
+  };
+}
+
+/** The operator key, and where it was found. */
+async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key: string; source: string }> {
+  if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
+  const source = operatorKeyFile(dataDir);
+  const key = await readKeyFile(source);
+  if (!isWellFormed(key, 'pso')) throw new UsageError(`there is no operator key in ${source}, or it is damaged`);
+  return { key, source };
+}
+
+async function readKeyFile(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw new UsageError(`the operator key can't be read: ${message}`);
+    throw new UsageError(
+      `there is no operator key: ${file} is made when the service first starts; or set OPERATOR_KEY`,
+    );
+  }
+}
+
+/** What went wrong and what to do about it, in one line. What the server itself says stands as it is. */
+function explain(error: PetstoreError, address: string, keySource: string): string {
+  if (error.code === 'OPERATOR_KEY_INVALID') return `the server at ${address} does not accept the key in ${keySource}`;
+  switch (error.grpcStatus) {
+    case status.UNAVAILABLE:
+      if (error.retryAfterMs !== undefined) return error.message;
+      return `nothing answers at ${address}: start the service with "npm start", or name another --address`;
+    case status.DEADLINE_EXCEEDED:
+      return `${address} did not answer in time`;
+    case status.UNAUTHENTICATED:
+    case status.UNIMPLEMENTED:
+      return `there is no admin service at ${address}: it is on the private gRPC port (GRPC_PORT), not on the public one`;
+    default:
+      return error.message;
+  }
+}
