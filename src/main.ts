@@ -55,7 +55,7 @@ try {
   await main();
 } catch (error) {
   process.stderr.write(`petstore: ${describe(error)}\n`);
-  process.exitCode = 1;
+  process.exit(1); // whatever a start that failed half-way has left open
 }
 
 function describe(error: unknown): string {
