@@ -12,14 +12,20 @@ import { StoreClosed, WorkAbandoned } from './errors.ts';
 /** The most work in one commit: bounds how long the first of a group waits for the last. */
 const MAX_GROUP = 256;
 
-/** The transaction commands of one connection, each resolved when the database has carried it out. */
+/**
+ * The commands of one connection's transactions, each a single trip to the database. A savepoint is always open in a
+ * transaction: the one that the next piece of work runs in, or the last one ran in.
+ */
 export interface Commands {
+  /** Begins a transaction and opens a savepoint. */
   begin(): Promise<void>;
+  /** Keeps what was done in the savepoint, and opens a new one. */
+  next(): Promise<void>;
+  /** Undoes what was done in the savepoint, which stays open. */
+  undo(): Promise<void>;
+  /** Keeps what was done in the savepoint, and commits. */
   commit(): Promise<void>;
   rollback(): Promise<void>;
-  savepoint(): Promise<void>;
-  release(): Promise<void>;
-  rollbackToSavepoint(): Promise<void>;
 }
 
 interface Work {
@@ -61,12 +67,22 @@ export class GroupCommit {
   async #commitGroup(): Promise<void> {
     const group: Work[] = [];
     const answers: (() => void)[] = [];
+    let isFresh = true; // nothing has been done in the savepoint that is open
     try {
       await this.#commands.begin();
-      for (let work = this.#queue.shift(); work !== undefined; work = this.#queue.shift()) {
+      while (group.length < MAX_GROUP) {
+        const work = this.#queue.shift();
+        if (work === undefined) break;
         group.push(work);
-        answers.push(await this.#runInSavepoint(work));
-        if (group.length === MAX_GROUP) break;
+        if (!work.isWanted()) {
+          answers.push(() => work.reject(new WorkAbandoned()));
+          continue;
+        }
+        if (!isFresh) await this.#commands.next();
+        const outcome = await settle(work.run());
+        isFresh = outcome.status === 'rejected';
+        if (isFresh) await this.#commands.undo();
+        answers.push(() => answer(work, outcome));
       }
       await this.#commands.commit();
     } catch (error) {
@@ -75,20 +91,16 @@ export class GroupCommit {
       for (const work of group) work.reject(error);
       return;
     }
-    for (const answer of answers) answer();
+    for (const give of answers) give();
   }
+}
 
-  /** Runs one piece of work and says how to answer it once the group is committed. Throws if the connection fails. */
-  async #runInSavepoint(work: Work): Promise<() => void> {
-    if (!work.isWanted()) return () => work.reject(new WorkAbandoned());
-    await this.#commands.savepoint();
-    try {
-      const value = await work.run();
-      await this.#commands.release();
-      return () => work.resolve(value);
-    } catch (error) {
-      await this.#commands.rollbackToSavepoint();
-      return () => work.reject(error);
-    }
-  }
+async function settle(work: Promise<unknown>): Promise<PromiseSettledResult<unknown>> {
+  const [outcome] = await Promise.allSettled([work]);
+  return outcome;
+}
+
+function answer({ resolve, reject }: Work, outcome: PromiseSettledResult<unknown>): void {
+  if (outcome.status === 'fulfilled') resolve(outcome.value);
+  else reject(outcome.reason);
 }

@@ -40,6 +40,11 @@ export class SqliteConnection implements Runner {
     });
   }
 
+  /** Runs SQL without values or rows: several commands in one trip. */
+  exec(sql: string): Promise<void> {
+    return promised((callback) => this.#database.exec(sql, callback));
+  }
+
   async close(): Promise<void> {
     for (const preparing of this.#prepared.values()) {
       const prepared = await preparing.catch(() => undefined);

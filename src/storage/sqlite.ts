@@ -4,12 +4,12 @@
  * WAL lets the reader go on while the writer waits for the disk; `synchronous=FULL` makes every commit
  * durable before it is answered. The writer's transactions go through GroupCommit.
  */
-import makeKnex, { type Knex } from 'knex';
+import makeKnex from 'knex';
 import type { Engine } from './engine.ts';
-import { GroupCommit } from './group-commit.ts';
+import { type Commands, GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { compile, param } from './statement.ts';
+import { param } from './statement.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
@@ -32,7 +32,7 @@ export async function openSqlite(file: string): Promise<Engine> {
   }
   const writer = await SqliteConnection.open(file, PRAGMAS);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
-  const commits = new GroupCommit(transactionCommands(knex, writer));
+  const commits = new GroupCommit(transactionCommands(writer));
   return {
     knex,
     reader,
@@ -51,24 +51,12 @@ export async function openSqlite(file: string): Promise<Engine> {
   };
 }
 
-function transactionCommands(knex: Knex, writer: SqliteConnection) {
-  const command = (sql: string) => {
-    const statement = compile(sql, knex.raw(sql));
-    return async () => {
-      await writer.all(statement, {});
-    };
-  };
-  const undo = command('ROLLBACK TO work');
-  const release = command('RELEASE work');
+function transactionCommands(writer: SqliteConnection): Commands {
   return {
-    begin: command('BEGIN IMMEDIATE'),
-    commit: command('COMMIT'),
-    rollback: command('ROLLBACK'),
-    savepoint: command('SAVEPOINT work'),
-    release,
-    async rollbackToSavepoint() {
-      await undo();
-      await release();
-    },
+    begin: () => writer.exec('BEGIN IMMEDIATE; SAVEPOINT work'),
+    next: () => writer.exec('RELEASE work; SAVEPOINT work'),
+    undo: () => writer.exec('ROLLBACK TO work'),
+    commit: () => writer.exec('RELEASE work; COMMIT'),
+    rollback: () => writer.exec('ROLLBACK'),
   };
 }
