@@ -1,9 +1,9 @@
 /** The services that are measured: each with a database, ports and a folder of its own. */
 import { mkdir, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
 import { logDir, startStack } from '../src/launcher/stack.ts';
+import { freePorts } from '../test/support/ports.ts';
 import { fillDatabase } from './fill.ts';
 import { LOAD_ENV, loadKey } from './key.ts';
 import { withLogs } from './logs.ts';
@@ -73,16 +73,4 @@ export async function startBenchStack(
 function pidOf(child: { readonly name: string; readonly process: { readonly pid?: number | undefined } }): number {
   if (child.process.pid === undefined) throw new Error(`${child.name} has no process`);
   return child.process.pid;
-}
-
-/** Ports that were free a moment ago, each another. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports: number[] = [];
-  for (const server of servers) {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    ports.push((server.address() as AddressInfo).port);
-  }
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
