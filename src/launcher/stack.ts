@@ -2,6 +2,7 @@
  * The whole service on one machine: the gRPC server, and Envoy in front of it. Starts both, says when they are
  * ready, stops both; if one dies the other is stopped.
  */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
@@ -18,6 +19,7 @@ const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 /** How long the service may take until it answers. */
 const READY_MS = 30_000;
 const POLL_MS = 50;
+const HEALTHZ_MS = 1_000;
 /** How long open requests may go on when the service stops; as long as the server's own drain. */
 const DRAIN_MS = 10_000;
 /** What a process may need beyond its drain to close its files. */
@@ -42,35 +44,48 @@ export function publicUrl({ host, port }: Config): string {
   return `http://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
 }
 
+/** The start was interrupted. What had been started by then has been stopped. */
+export class Interrupted extends Error {
+  override name = 'Interrupted';
+}
+
 const SERVER = join(ROOT, 'src/main.ts');
 
 /**
  * Starts server and Envoy and resolves when `GET /healthz` is 200. `env` goes to the server, beside the settings.
- * `program` is the server's; a benchmark measures another.
+ * `program` is the server's; a benchmark measures another. Rejects with Interrupted when `interrupt` is aborted;
+ * whatever it rejects with, nothing goes on running.
  */
 export async function startStack(
   config: Config,
   env: Readonly<Record<string, string>> = {},
   program = SERVER,
+  interrupt = new AbortController().signal,
 ): Promise<Stack> {
   const envoyBinary = findEnvoy(config);
   await checkPortsAreFree(config);
   await mkdir(logDir(config), { recursive: true });
-  const server = startServer(config, env, program);
+  const children: Child[] = [];
+  const over = new AbortController();
   try {
-    await server.message();
-  } catch (error) {
-    throw await lastLine(server, error);
-  }
-  const envoy = await startEnvoy(config, envoyBinary);
-  const children = [server, envoy];
-  try {
-    await Promise.race([untilHealthy(config), ...children.map(failure)]);
+    const server = startServer(config, env, program);
+    children.push(server);
+    await Promise.race([serving(server), aborted(interrupt)]);
+    const envoy = await startEnvoy(config, envoyBinary);
+    children.push(envoy);
+    await Promise.race([untilHealthy(config, over.signal), ...children.map(failure), aborted(interrupt)]);
+    return supervise(config, server, envoy);
   } catch (error) {
     await Promise.all(children.map((child) => child.stop(CLOSE_MS)));
     throw error;
+  } finally {
+    over.abort();
   }
-  return supervise(config, server, envoy);
+}
+
+async function aborted(signal: AbortSignal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw new Interrupted();
 }
 
 function findEnvoy({ envoy }: Config): string {
@@ -99,7 +114,7 @@ async function startEnvoy(config: Config, binary: string): Promise<Child> {
   return new Child('Envoy', binary, args, { logFile: join(logDir(config), 'envoy.log') });
 }
 
-/** Fills the `${NAME}` places of envoy.yaml. */
+/** Fills the `${NAME}` places of envoy.yaml. Texts stand in double quotes there. */
 function fillIn(template: string, config: Config): string {
   const values: Readonly<Record<string, string | number>> = {
     HOST: config.host,
@@ -109,12 +124,15 @@ function fillIn(template: string, config: Config): string {
     ROOT,
     LOG_DIR: logDir(config),
   };
-  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => String(values[name] ?? place));
+  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => {
+    const value = values[name];
+    return value === undefined ? place : String(value).replace(/["\\]/g, '\\$&');
+  });
 }
 
-async function untilHealthy(config: Config): Promise<void> {
+async function untilHealthy(config: Config, over: AbortSignal): Promise<void> {
   const giveUpAtMs = performance.now() + READY_MS;
-  while (!(await isHealthy(publicUrl(config)))) {
+  while (!over.aborted && !(await isHealthy(publicUrl(config)))) {
     if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
     await delay(POLL_MS);
   }
@@ -122,7 +140,7 @@ async function untilHealthy(config: Config): Promise<void> {
 
 async function isHealthy(url: string): Promise<boolean> {
   try {
-    return (await fetch(`${url}/healthz`)).ok;
+    return (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(HEALTHZ_MS) })).ok;
   } catch {
     return false; // not listening yet
   }
@@ -132,11 +150,15 @@ async function failure(child: Child): Promise<never> {
   throw new ChildEnded(child, await child.ended);
 }
 
-/** A server that can't start says why in the last line of its log. */
-async function lastLine(child: Child, error: unknown): Promise<Error> {
-  const lines = (await readFile(child.logFile, 'utf8')).trimEnd().split('\n');
-  const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
-  return reason === undefined ? (error as Error) : new ConfigError(reason);
+/** Resolves when the server says that it serves. One that can't start says why in the last line of its log. */
+async function serving(server: Child): Promise<void> {
+  try {
+    await server.message();
+  } catch (error) {
+    const lines = (await readFile(server.logFile, 'utf8')).trimEnd().split('\n');
+    const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
+    throw reason === undefined ? error : new ConfigError(reason);
+  }
 }
 
 function supervise(config: Config, server: Child, envoy: Child): Stack {
@@ -155,21 +177,22 @@ function supervise(config: Config, server: Child, envoy: Child): Stack {
     throw new ChildEnded(child, how);
   };
   const ended = Promise.all([watch(server, envoy), watch(envoy, server)]).then(() => undefined);
+  ended.catch(() => undefined); // nobody may be waiting for it yet
   return { server, envoy, ended, stop: stopBoth };
 }
 
 /** Closes the public port and waits until the requests that are open have been answered. */
 async function drain({ envoyAdminPort }: Config): Promise<void> {
   const admin = `http://127.0.0.1:${envoyAdminPort}`;
-  const giveUpAtMs = performance.now() + DRAIN_MS;
+  const signal = AbortSignal.timeout(DRAIN_MS);
   try {
-    await fetch(`${admin}/drain_listeners`, { method: 'POST' });
-    while (performance.now() < giveUpAtMs) {
-      const stats = await (await fetch(`${admin}/stats?filter=^http.public.downstream_rq_active$`)).text();
+    await fetch(`${admin}/drain_listeners`, { method: 'POST', signal });
+    for (;;) {
+      const stats = await (await fetch(`${admin}/stats?filter=^http.public.downstream_rq_active$`, { signal })).text();
       if (stats.trim().endsWith(': 0')) return;
-      await delay(POLL_MS);
+      await delay(POLL_MS, undefined, { signal });
     }
   } catch {
-    // Envoy has gone: nothing is open any more.
+    // Too late, or Envoy has gone: nothing is open any more.
   }
 }

@@ -1,5 +1,5 @@
 /** Processes of the service as a person or a supervisor starts them: what they say, and how they end. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { freePorts } from './ports.ts';
 import { UNLIMITED } from './server.ts';
 import { until } from './until.ts';
 
-export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 interface Ended {
   readonly code: number | null;
@@ -24,10 +24,11 @@ export class TestProcess {
   #errors = '';
   #hasEnded = false;
 
-  /** Runs one of the repository's TypeScript files. */
+  /** Runs one of the repository's TypeScript files, in a process group of its own as a terminal would. */
   constructor(file: string, settings: Readonly<Record<string, string>>) {
     const env = { ...process.env, ...settings };
-    this.process = spawn(process.execPath, [join(ROOT, file)], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
+    this.process = spawn(process.execPath, [join(ROOT, file)], { cwd: ROOT, env, stdio, detached: true });
     this.process.stdout?.on('data', (chunk: Buffer) => {
       this.#output += chunk.toString();
     });
@@ -62,6 +63,10 @@ export class TestProcess {
       if (match === null && this.#hasEnded) throw new Error(`it ended: ${this.#output}${this.#errors}`);
       return match;
     }, String(pattern));
+  }
+
+  get pid(): number {
+    return this.process.pid ?? -1;
   }
 
   /** Sends a signal and waits for the end. */

@@ -1,0 +1,43 @@
+/** What the launcher's test files share: each test launches as it likes, and nothing survives it. */
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { isRunning, Launcher, launcherSettings } from '../support/launcher.ts';
+
+interface Context {
+  /** Free ports, and a data folder that is not there yet. */
+  readonly settings: Readonly<Record<string, string>>;
+  readonly launchers: Launcher[];
+  readonly remove: () => Promise<void>;
+}
+
+export type Test = ExecutionContext<Context>;
+export const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  t.context = { ...(await launcherSettings()), launchers: [] };
+});
+test.afterEach.always(async (t) => {
+  for (const launcher of t.context.launchers) await kill(launcher);
+  await t.context.remove();
+});
+
+async function kill(launcher: Launcher): Promise<void> {
+  const children = launcher.hasEnded ? [] : await launcher.children();
+  await launcher.end('SIGKILL');
+  for (const child of children) if (isRunning(child)) process.kill(child.pid, 'SIGKILL');
+}
+
+/** Runs the launcher with the test's settings and those given. */
+export function launch(t: Test, settings: Readonly<Record<string, string>> = {}): Launcher {
+  const launcher = new Launcher({ ...t.context.settings, ...settings });
+  t.context.launchers.push(launcher);
+  return launcher;
+}
+
+/** Holds a launcher to having refused to start, with one line and nothing else. */
+export async function refusedWith(t: Test, launcher: Launcher, line: string | RegExp): Promise<void> {
+  t.deepEqual(await launcher.ended, { code: 1, signal: null });
+  t.regex(launcher.errors, /^petstore: [^\n]+\n$/);
+  const said = launcher.errors.slice('petstore: '.length).trimEnd();
+  if (typeof line === 'string') t.is(said, line);
+  else t.regex(said, line);
+}

@@ -1,0 +1,69 @@
+/** `npm start` that can't go well: one clear line, exit code 1, nothing left running. */
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { launch, refusedWith, test } from './launch.ts';
+
+async function occupy(port: number): Promise<Server> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return server;
+}
+
+for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT']) {
+  test(`Start - with a busy ${setting} says which port is busy and what to do`, async (t) => {
+    const port = Number(t.context.settings[setting]);
+    const other = await occupy(port);
+    const line = `port ${port} is busy: stop what listens there, or set ${setting} to another port`;
+    await refusedWith(t, launch(t), line);
+    other.close();
+  });
+}
+
+test('Start - beside another one on the same ports says that the port is busy, and leaves the other alone', async (t) => {
+  const first = launch(t);
+  const { url } = await first.opened();
+  await refusedWith(t, launch(t), /^port \d+ is busy: /);
+  t.is((await fetch(`${url}/healthz`)).status, 200);
+});
+
+const BAD = [
+  [{ PORT: 'abc' }, 'PORT must be a port from 1 to 65535, not "abc"'],
+  [{ PORT: '0' }, 'PORT must be a port from 1 to 65535, not "0"'],
+  [{ GRPC_PORT: '65536' }, 'GRPC_PORT must be a port from 1 to 65535, not "65536"'],
+  [{ ENVOY_ADMIN_PORT: '-1' }, 'ENVOY_ADMIN_PORT must be a port from 1 to 65535, not "-1"'],
+  [{ HOST: 'foo' }, 'HOST must be an IP address, such as 127.0.0.1 or 0.0.0.0, not "foo"'],
+  [{ HOST: '203.0.113.1' }, 'HOST 203.0.113.1 is no address of this machine'],
+  [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud"'],
+  [{ PORT: '23456', GRPC_PORT: '23456' }, "GRPC_PORT must not be PORT's port 23456"],
+  [{ FREE_PER_MINUTE: 'many' }, 'FREE_PER_MINUTE must be a number from 1 to 2147483647, not "many"'],
+] as const;
+
+for (const [settings, line] of BAD) {
+  const title = Object.entries(settings).map((setting) => setting.join('='));
+  test(`Start - with ${title.join(' ')} says what it should be`, (t) => refusedWith(t, launch(t, settings), line));
+}
+
+test('Start - without Envoy says where it was looked for', async (t) => {
+  const line = 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY';
+  await refusedWith(t, launch(t, { ENVOY: '/nonexistent' }), line);
+});
+
+test('Start - with an Envoy that is no program, or ends at once, says so and where its log is', async (t) => {
+  const log = `${t.context.settings.DATA_DIR}/logs/envoy.log`;
+  await refusedWith(t, launch(t, { ENVOY: '/tmp' }), `Envoy ended unexpectedly (spawn /tmp EACCES): see ${log}`);
+  await refusedWith(t, launch(t, { ENVOY: '/bin/false' }), `Envoy ended unexpectedly (exit code 1): see ${log}`);
+});
+
+test('Start - with a data folder that is a file says so', async (t) => {
+  const file = `${t.context.settings.DATA_DIR}`;
+  writeFileSync(file, '');
+  await refusedWith(t, launch(t), /(?:EEXIST|ENOTDIR).*the data/);
+});
+
+test('Start - with a database that is none says so', async (t) => {
+  const first = launch(t);
+  await first.opened();
+  await first.end('SIGTERM');
+  writeFileSync(`${t.context.settings.DATA_DIR}/petstore.sqlite`, 'this is no database, and never was one');
+  await refusedWith(t, launch(t), /file is not a database/);
+});

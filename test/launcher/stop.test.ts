@@ -1,0 +1,135 @@
+/** How the service ends: asked to, or because a part of it died. */
+import { request } from 'node:http';
+import { isRunning } from '../support/launcher.ts';
+import { RestClient } from '../support/rest-client.ts';
+import { until } from '../support/until.ts';
+import { launch, type Test, test } from './launch.ts';
+
+const CLEAN = { code: 0, signal: null };
+
+/** A POST of which the service has only half, until `finish`. */
+async function openRequest(
+  t: Test,
+  url: string,
+  key: string,
+): Promise<() => Promise<{ status: number; text: string }>> {
+  const body = JSON.stringify({ name: 'Late' });
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  const sending = request(`${url}/categories`, { method: 'POST', headers });
+  const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
+    sending.once('error', reject);
+    sending.once('response', async (response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of response) chunks.push(chunk);
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+    });
+  });
+  answered.catch(() => undefined); // a test may not want to know
+  sending.write(body.slice(0, 5));
+  const stats = `http://127.0.0.1:${t.context.settings.ENVOY_ADMIN_PORT}/stats?filter=public.downstream_rq_active`;
+  await until(async () => (await (await fetch(stats)).text()).includes(': 1'), 'the request at Envoy');
+  return () => {
+    sending.end(body.slice(5));
+    return answered;
+  };
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  test(`${signal} - stops server and Envoy, says so, exits with 0`, async (t) => {
+    const launcher = launch(t);
+    await launcher.opened();
+    const children = await launcher.children();
+    t.is(children.length, 2);
+    // To the whole group, as a terminal does for Ctrl-C.
+    process.kill(-launcher.pid, signal);
+    t.deepEqual(await launcher.ended, CLEAN);
+    t.regex(launcher.output, /\nStopping: .*\nStopped\.\n$/);
+    t.is(launcher.errors, '');
+    for (const child of children) t.false(isRunning(child), child.command);
+  });
+
+  test(`${signal} - a request that is open is still answered`, async (t) => {
+    const launcher = launch(t);
+    const { url, key } = await launcher.opened();
+    const finish = await openRequest(t, url, key);
+    launcher.process.kill(signal);
+    await launcher.says(/Stopping/);
+    await until(
+      () =>
+        fetch(`${url}/healthz`).then(
+          () => false,
+          () => true,
+        ),
+      'the end of new connections',
+    );
+    const { status, text } = await finish();
+    t.is(status, 201);
+    t.deepEqual(await launcher.ended, CLEAN);
+
+    const again = await launch(t).opened();
+    const { id } = JSON.parse(text);
+    t.is((await new RestClient(again.url, key).get(`/categories/${id}`)).body.name, 'Late');
+  });
+
+  test(`${signal} - amid the start stops what has been started, exits with 0`, async (t) => {
+    const starting = launch(t);
+    await starting.says(/Starting/);
+    t.deepEqual(await starting.end(signal), CLEAN);
+    t.regex(starting.output, /Stopped\.\n$/);
+
+    const later = launch(t);
+    const children = await until(async () => {
+      const running = await later.children();
+      return running.length === 2 && running;
+    }, 'server and Envoy');
+    t.deepEqual(await later.end(signal), CLEAN);
+    for (const child of children) t.false(isRunning(child), child.command);
+    t.is(later.errors, '');
+  });
+}
+
+test('Ctrl-C twice - does not wait for an open request, and leaves nothing running', async (t) => {
+  const launcher = launch(t);
+  const { url, key } = await launcher.opened();
+  const children = await launcher.children();
+  await openRequest(t, url, key);
+  launcher.process.kill('SIGINT');
+  await launcher.says(/Stopping/);
+  t.deepEqual(await launcher.end('SIGINT'), { code: 1, signal: null });
+  await until(() => !children.some(isRunning), 'the end of server and Envoy');
+  t.pass();
+});
+
+const DEATHS = [
+  ['server', 'envoy', 'the server', 'server.log'],
+  ['envoy', 'server', 'Envoy', 'envoy.log'],
+] as const;
+
+for (const [victim, survivor, name, log] of DEATHS) {
+  test(`Death of ${name} - stops the other, says so in one line, exits with 1`, async (t) => {
+    const launcher = launch(t);
+    await launcher.opened();
+    const pair = await launcher.pair();
+    process.kill(pair[victim].pid, 'SIGKILL');
+    t.deepEqual(await launcher.ended, { code: 1, signal: null });
+    const file = `${t.context.settings.DATA_DIR}/logs/${log}`;
+    t.is(launcher.errors, `petstore: ${name} ended unexpectedly (signal SIGKILL): see ${file}\n`);
+    t.false(isRunning(pair[survivor]));
+  });
+}
+
+test('Death of the launcher - ends server and Envoy too', async (t) => {
+  const launcher = launch(t);
+  await launcher.opened();
+  const { server, envoy } = await launcher.pair();
+  await launcher.end('SIGKILL');
+  await until(() => !isRunning(server), 'the end of the server');
+  // Envoy asks Linux for a signal when its parent dies; elsewhere nobody tells it.
+  if (process.platform === 'linux') await until(() => !isRunning(envoy), 'the end of Envoy');
+  else process.kill(envoy.pid, 'SIGTERM');
+  t.pass();
+});

@@ -1,0 +1,66 @@
+/** The launcher as `npm start` runs it, with ports and data of its own; and what it has started. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePorts } from './ports.ts';
+import { createDataDir, TestProcess } from './process.ts';
+import { UNLIMITED } from './server.ts';
+
+interface Running {
+  readonly pid: number;
+  readonly command: string;
+}
+
+type Settings = Readonly<Record<string, string>>;
+
+export class Launcher extends TestProcess {
+  readonly settings: Settings;
+
+  constructor(settings: Settings) {
+    super('src/launcher/main.ts', settings);
+    this.settings = settings;
+  }
+
+  /** Waits until the service is open. */
+  async opened(): Promise<{ readonly url: string; readonly key: string; readonly curl: string }> {
+    const [, url = ''] = await this.says(/open: (\S+)\n/);
+    const [curl, key = ''] = await this.says(/curl .*Bearer (\S+)'.*\n/);
+    await this.says(/Ctrl-C stops it/);
+    return { url, key, curl };
+  }
+
+  /** The processes that it has started. */
+  async children(): Promise<Running[]> {
+    const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,command=']);
+    return stdout.split('\n').flatMap((line) => {
+      const [, pid, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+      return Number(parent) === this.pid ? [{ pid: Number(pid), command }] : [];
+    });
+  }
+
+  /** Its server and its Envoy. */
+  async pair(): Promise<{ readonly server: Running; readonly envoy: Running }> {
+    const children = await this.children();
+    const server = children.find(({ command }) => command.includes(join('src', 'main.ts')));
+    const envoy = children.find(({ command }) => command.includes('--config-path'));
+    if (server === undefined || envoy === undefined) throw new Error(`it runs ${JSON.stringify(children)}`);
+    return { server, envoy };
+  }
+}
+
+/** Settings of a launcher with free ports and an empty data folder. */
+export async function launcherSettings(): Promise<{ readonly settings: Settings; remove(): Promise<void> }> {
+  const { path, remove } = await createDataDir();
+  const [port, grpcPort, adminPort] = await freePorts(3);
+  const ports = { PORT: String(port), GRPC_PORT: String(grpcPort), ENVOY_ADMIN_PORT: String(adminPort) };
+  return { settings: { ...UNLIMITED, ...ports, DATA_DIR: join(path, 'the data') }, remove };
+}
+
+export function isRunning({ pid }: Running): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
