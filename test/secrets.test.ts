@@ -1,0 +1,153 @@
+/** No key is written anywhere but into its own file: not into a log, an error, or the database. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, type ServiceError } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { Plan } from '../gen/petstore/admin/v1/admin.ts';
+import { CategoryServiceService as Categories } from '../gen/petstore/v1/categories.ts';
+import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
+import { generateKey } from '../src/keys/format.ts';
+import { operatorKeyFile } from '../src/keys/key-files.ts';
+import { openSqlite } from '../src/storage/sqlite.ts';
+import { compile } from '../src/storage/statement.ts';
+import { bearer, insecure, unary } from './support/grpc.ts';
+import { connectOperator } from './support/operator.ts';
+import type { RestClient } from './support/rest-client.ts';
+import { startTestStack } from './support/stack.ts';
+
+interface Session {
+  readonly secrets: readonly string[];
+  /** Every file that the service has written, but those that are there to hold a key. */
+  readonly files: ReadonlyMap<string, Buffer>;
+  /** Every body and every trailer that was an error. */
+  readonly errors: readonly string[];
+}
+
+const test = anyTest as TestFn<Session>;
+
+/** The first characters of a key, by which people tell theirs apart, are stored. */
+const DISPLAYED = 12;
+
+test.before(async (t) => {
+  const stack = await startTestStack({ LOG_LEVEL: 'trace' });
+  const { config, rest, grpcAddress, publicAddress } = stack;
+  const operator = await connectOperator(stack);
+  const account = await operator.account(Plan.PLAN_FREE);
+  const limited = await operator.account({ perMinute: 2, perDay: 1_000 });
+  const [made, other, banned] = [
+    (await operator.key(account.id)).key,
+    (await operator.key(account.id)).key,
+    (await operator.key(limited.id)).key,
+  ];
+  const unknown = generateKey();
+  const keys = [stack.key, made, other, banned, unknown, `${made.slice(0, -1)}_`, 'pst_mistyped', undefined];
+
+  const errors: string[] = [];
+  const calls = async () => {
+    for (const key of keys) {
+      errors.push(...(await restSession(rest.withKey(key))));
+      for (const address of [grpcAddress, publicAddress]) errors.push(...(await grpcSession(address, key)));
+    }
+  };
+  await calls();
+  for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
+
+  // From here on the service fails.
+  const saboteur = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
+  const sql = 'ALTER TABLE categories RENAME TO hidden';
+  await saboteur.transaction(
+    (tx) => tx.all(compile(sql, saboteur.knex.raw(sql)), {}),
+    () => true,
+  );
+  await saboteur.close();
+  await calls();
+  operator.close();
+  await stack.stack.stop();
+
+  const operatorKey = readFileSync(operatorKeyFile(config.dataDir), 'utf8').trim();
+  const secrets = [...keys.filter((key) => key !== undefined), operatorKey];
+  t.context = { secrets, files: readAll(config.dataDir), errors };
+  await stack.close();
+});
+
+/** Good calls and bad ones. Resolves with the bodies of the refusals. */
+async function restSession(rest: RestClient): Promise<string[]> {
+  const answers = [
+    await rest.get('/pets'),
+    await rest.get('/nothing'),
+    await rest.get('/pets/999999'),
+    await rest.get('/pets?colour=red'),
+    await rest.get('/categories/1'),
+    await rest.delete('/pets'),
+    await rest.post('/pets', { name: '' }),
+    await rest.post('/categories', { name: 'Cats' }),
+    await rest.send('POST', '/pets', { raw: '{"name":', headers: { 'content-type': 'application/json' } }),
+    await rest.send('POST', '/pets', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
+  ];
+  return answers.filter(({ status }) => status >= 400).map(({ text }) => text);
+}
+
+async function grpcSession(address: string, key: string | undefined): Promise<string[]> {
+  const client = new Client(address, insecure);
+  const failed = (error: ServiceError) => `${error.message} ${JSON.stringify(error.metadata.toJSON())}`;
+  const answers = [
+    await unary(client, Categories.createCategory, { category: { name: 'Cats' } }, bearer(key)).catch(failed),
+    await unary(client, Pets.getPet, { petId: 999_999n }, bearer(key)).catch(failed),
+    await unary(client, Pets.createPet, { pet: undefined }, bearer(key)).catch(failed),
+  ];
+  client.close();
+  return answers.filter((answer) => typeof answer === 'string');
+}
+
+function readAll(folder: string): Map<string, Buffer> {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.key'))
+    .map((entry) => join(entry.parentPath, entry.name));
+  return new Map(names.map((name) => [name, readFileSync(name)]));
+}
+
+/** A key as it is, without the beginning that may be shown, and as it may be written by somebody who knows no better. */
+function disguises(key: string): string[] {
+  const isShown = key.length <= DISPLAYED;
+  const base64 = Buffer.from(key).toString('base64').replace(/=+$/, '');
+  return [key, ...(isShown ? [] : [key.slice(DISPLAYED)]), base64, Buffer.from(key).toString('hex')];
+}
+
+test('Secrets - the session had everything: answers, refusals of each kind, failures of our own', (t) => {
+  const { errors, files } = t.context;
+  const codes = ['API_KEY_MISSING', 'API_KEY_INVALID', 'RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'ROUTE_NOT_FOUND'];
+  for (const code of [...codes, 'MALFORMED_BODY', 'METHOD_NOT_ALLOWED', 'PET_NOT_FOUND']) {
+    t.true(
+      errors.some((text) => text.includes(code)),
+      code,
+    );
+  }
+  const names = [...files.keys()].map((name) => name.split('/').at(-1));
+  for (const name of ['server.log', 'envoy.log', 'access.log', 'petstore.sqlite']) t.true(names.includes(name), name);
+});
+
+test('Secrets - no key is in any file that is not its own, in no disguise', (t) => {
+  for (const [name, bytes] of t.context.files) {
+    for (const secret of t.context.secrets) {
+      for (const text of disguises(secret)) t.false(bytes.includes(text), name);
+    }
+  }
+});
+
+test('Secrets - no log speaks of the Authorization header', (t) => {
+  for (const [name, bytes] of t.context.files) {
+    if (name.endsWith('.log')) t.notRegex(bytes.toString('latin1'), /authorization|bearer/i, name);
+  }
+});
+
+test('Secrets - no error repeats a key', (t) => {
+  for (const text of t.context.errors) {
+    for (const secret of t.context.secrets) t.false(text.includes(secret));
+  }
+});
+
+test('Secrets - a failure of our own is logged with its cause, and sent without', (t) => {
+  const [, log = Buffer.alloc(0)] = [...t.context.files].find(([name]) => name.endsWith('server.log')) ?? [];
+  t.true(log.includes('no such table'));
+  for (const text of t.context.errors) t.notRegex(text, /no such table|SQLITE|hidden/);
+});
