@@ -10,6 +10,8 @@ local EDGE_TIMEOUT_MS = 2000
 
 -- Carries the REST body of an error from the server; see src/error-status.ts.
 local ERROR_HEADER = "x-petstore-error"
+-- How long a body the server is told of when it can't be read.
+local MAX_REPEATED_BYTES = 65536
 -- Tells the server that a request has a body and what type it says it is; see src/interceptors/rest-request.ts.
 local BODY_TYPE_HEADER = "x-petstore-body-type"
 
@@ -72,8 +74,10 @@ function envoy_on_request(handle)
   local body = read_body(handle, headers)
   if not body then return end
   handle:headers():add(BODY_TYPE_HEADER, content_type)
-  handle:streamInfo():dynamicMetadata():set(FILTER, "body_type", content_type)
-  if not is_json(body) then handle:respond({ [":status"] = "400" }, "") end
+  local is_right = is_json(body)
+  local repeated = is_right and #body <= MAX_REPEATED_BYTES and body or ""
+  handle:streamInfo():dynamicMetadata():set(FILTER, "body", content_type .. "\n" .. repeated)
+  if not is_right then handle:respond({ [":status"] = "400" }, "") end
 end
 
 local function saved_request(handle)
@@ -81,9 +85,10 @@ local function saved_request(handle)
   if not metadata then return nil end
   local method, path, authorization, forwarded_for, request_id =
     metadata.request:match("^([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)\n([^\n]*)$")
+  local body_type, body = (metadata.body or ""):match("^([^\n]*)\n(.*)$")
   return {
     method = method, path = path, authorization = authorization, forwarded_for = forwarded_for,
-    request_id = request_id, body_type = metadata.body_type,
+    request_id = request_id, body_type = body_type, body = body ~= "" and body or nil,
   }
 end
 
@@ -115,6 +120,7 @@ local function edge_call(request, status, reply)
   local message = string_field(1, request.method) .. string_field(2, request.path)
     .. string.char(3 * 8) .. varint(tonumber(status)) .. string_field(4, reply)
   if request.body_type then message = message .. string_field(5, request.body_type) end
+  if request.body then message = message .. string_field(6, request.body) end
   return "Refuse", message
 end
 

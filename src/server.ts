@@ -22,6 +22,7 @@ import type { CachingKeyRing } from './keys/key-ring.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { fileDescriptors, loadOperations } from './operations.ts';
+import { createRules } from './rules.ts';
 import { adminService } from './services/admin.ts';
 import { categoryService } from './services/categories.ts';
 import { edgeService } from './services/edge.ts';
@@ -87,7 +88,7 @@ export function createServer({ store, keys, limiter, plans, operatorKey, flushUs
     [CategoryServiceService, categoryService(store), forCallers],
     [OrderServiceService, orderService(store), forCallers],
     [InventoryServiceService, inventoryService(store), forCallers],
-    [EdgeServiceService, edgeService(byPath.values()), forCallers],
+    [EdgeServiceService, edgeService(byPath.values(), createRules(registry)), forCallers],
     [AdminServiceService, admin, forOperator],
   ] as const;
   for (const [definition, methods, interceptors] of services) {

@@ -3,20 +3,22 @@
  * what is left is to name what was wrong, from the routes in the proto files and Envoy's own words.
  */
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { type ApiError, apiError, invalidArgument } from '../errors.ts';
+import { type ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
 import type { Operation } from '../operations.ts';
 import { checkContentType, checkQuery } from '../rest-rules.ts';
+import { parseBody, type RestValues, readValues } from '../rest-values.ts';
+import type { Rules } from '../rules.ts';
 import type { Service } from './service.ts';
 
 /** What Envoy serves from files to whoever reads it: no operation, so the proto files don't know of it. */
 const FILES: ReadonlySet<string> = new Set(['/openapi.json', '/openapi.yaml']);
 const METHODS_OF_FILES = ['GET', 'HEAD'];
 
-export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer> {
+export function edgeService(operations: Iterable<Operation>, rules: Rules): Service<EdgeServiceServer> {
   const routes = [...operations].flatMap(toMatchers);
   return {
     async refuse(request) {
-      throw request.status === 413 ? apiError('BODY_TOO_LARGE') : badRequest(request, routes);
+      throw request.status === 413 ? apiError('BODY_TOO_LARGE') : badRequest(request, routes, rules);
     },
     async fail({ status }) {
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
@@ -32,12 +34,13 @@ interface RouteMatcher {
 
 function toMatchers(operation: Operation): RouteMatcher[] {
   return operation.routes.map(({ method, template }) => {
-    const pattern = new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`);
+    const pattern = new RegExp(`^${template.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`);
     return { method, pattern, operation };
   });
 }
 
-function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
+function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rules: Rules): ApiError {
+  const { method, path, reply, contentType } = request;
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
   if (FILES.has(pathname)) return methodNotAllowed(method, pathname, METHODS_OF_FILES);
@@ -52,7 +55,33 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);
-  return unreadable(detailOf(reply), route.operation);
+  const violations = complaints(request, route, rules);
+  return violations.length > 0 ? invalidArgument(violations) : unreadable(detailOf(reply), route.operation);
+}
+
+/** Every field of the wrong type, and every rule that another one breaks; none when the request can't be read. */
+function complaints(request: RefuseRequest, route: RouteMatcher, rules: Rules): Violation[] {
+  const values = valuesOf(request, route);
+  if (values === undefined) return [];
+  const { violations, message } = readValues(route.operation, values);
+  const broken = rules.broken(route.operation, message);
+  return [...violations, ...broken.filter((rule) => !violations.some((violation) => violation.path === rule.path))];
+}
+
+/** Undefined when the body is no JSON, or too long to be repeated: what the transcoder says of it is better. */
+function valuesOf({ path, contentType, body }: RefuseRequest, { pattern }: RouteMatcher): RestValues | undefined {
+  if (contentType !== undefined && body === undefined) return undefined;
+  const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
+  try {
+    const inPath = Object.entries(pattern.exec(pathname)?.groups ?? {});
+    return {
+      path: Object.fromEntries(inPath.map(([name, text]) => [name, decodeURIComponent(text)])),
+      query: new URLSearchParams(query),
+      body: body && parseBody(body),
+    };
+  } catch {
+    return undefined;
+  }
 }
 
 function methodNotAllowed(method: string, path: string, allowed: readonly string[]): ApiError {

@@ -2,9 +2,11 @@ import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/operations.ts';
+import { createRules } from '../../src/rules.ts';
 import { edgeService } from '../../src/services/edge.ts';
 
-const edge = edgeService(loadOperations().byPath.values());
+const { byPath, registry } = loadOperations();
+const edge = edgeService(byPath.values(), createRules(registry));
 const CONTEXT = { isWanted: () => true };
 const JSON_TYPE = 'application/json';
 
@@ -15,7 +17,15 @@ function replyWith(detail: string): string {
 }
 
 async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {
-  const whole = { method: 'GET', path: '/pets', status: 400, reply: '', contentType: undefined, ...request };
+  const whole = {
+    method: 'GET',
+    path: '/pets',
+    status: 400,
+    reply: '',
+    contentType: undefined,
+    body: undefined,
+    ...request,
+  };
   return (await t.throwsAsync(edge.refuse(whole, CONTEXT), { instanceOf: ApiError })) as ApiError;
 }
 

@@ -34,7 +34,11 @@ export interface RefuseRequest {
   /** The body of Envoy's own reply: JSON of the error shape, with what Envoy says of the request as `detail`. */
   reply: string;
   /** The content type of the request's body: empty when none was given, absent when there is no body. */
-  contentType?: string | undefined;
+  contentType?:
+    | string
+    | undefined;
+  /** The request's body, when it is JSON and not too long to repeat. */
+  body?: Uint8Array | undefined;
 }
 
 /** A request that failed behind Envoy: the server did not answer, or not in time. */
@@ -52,7 +56,7 @@ export interface RefuseResponse {
 }
 
 function createBaseRefuseRequest(): RefuseRequest {
-  return { method: "", path: "", status: 0, reply: "", contentType: undefined };
+  return { method: "", path: "", status: 0, reply: "", contentType: undefined, body: undefined };
 }
 
 export const RefuseRequest: MessageFns<RefuseRequest> = {
@@ -71,6 +75,9 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     }
     if (message.contentType !== undefined) {
       writer.uint32(42).string(message.contentType);
+    }
+    if (message.body !== undefined) {
+      writer.uint32(50).bytes(message.body);
     }
     return writer;
   },
@@ -128,6 +135,14 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
             message.contentType = reader.string();
             continue;
           }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.body = reader.bytes();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -150,6 +165,7 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     message.status = object.status ?? 0;
     message.reply = object.reply ?? "";
     message.contentType = object.contentType ?? undefined;
+    message.body = object.body ?? undefined;
     return message;
   },
 };
