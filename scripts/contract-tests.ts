@@ -1,0 +1,35 @@
+/**
+ * Holds the running service to its interface description: starts it with a database of its own and lets schemathesis
+ * loose on it, as test/contract/schemathesis.toml says. Arguments go to schemathesis: `npm run test:contract -- --seed 7`.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { startTestStack } from '../test/support/stack.ts';
+
+const CONFIG_DIR = resolve('test/contract');
+const SCHEMATHESIS = resolve('.schemathesis/bin/schemathesis');
+
+const say = (text: string) => process.stderr.write(`${text}\n`);
+
+say('Starting the service …');
+const service = await startTestStack();
+// schemathesis and Hypothesis leave folders of their own where they run.
+const scratch = await mkdtemp(join(tmpdir(), 'petstore-contract-'));
+try {
+  say('Testing it against its description, about a minute …');
+  const url = `http://${service.publicAddress}/openapi.json`;
+  const config = ['--config-file', join(CONFIG_DIR, 'schemathesis.toml')];
+  const child = spawn(SCHEMATHESIS, [...config, 'run', url, ...process.argv.slice(2)], {
+    cwd: scratch,
+    env: { ...process.env, PETSTORE_KEY: service.key, PYTHONPATH: CONFIG_DIR, PYTHONDONTWRITEBYTECODE: '1' },
+    stdio: 'inherit',
+  });
+  const [exitCode] = await once(child, 'exit');
+  process.exitCode = exitCode ?? 1;
+} finally {
+  await service.close();
+  await rm(scratch, { recursive: true, force: true });
+}
