@@ -1,4 +1,8 @@
-/** A plain HTTP caller of the REST side: what curl would send and see. */
+/**
+ * A plain HTTP caller of the REST side: what curl would send and see. Every response is held to the interface description
+ * on the way; one that is not as it says fails the test.
+ */
+import { checkAgainstDescription } from './description.ts';
 
 export interface RestResponse {
   readonly status: number;
@@ -43,10 +47,14 @@ export class RestClient {
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? Buffer.from(body) : Buffer.from(body) }),
     });
+    const { status, headers: responseHeaders } = response;
     const text = await response.text();
+    // gRPC-Web goes over the same port; it is no part of the description.
+    const isRest = !headers?.['content-type']?.startsWith('application/grpc');
+    if (isRest) checkAgainstDescription(method, path, { status, headers: responseHeaders, text });
     return {
-      status: response.status,
-      headers: response.headers,
+      status,
+      headers: responseHeaders,
       text,
       get body() {
         return JSON.parse(text);

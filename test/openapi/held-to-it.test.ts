@@ -1,0 +1,92 @@
+import test from 'ava';
+import { checkAgainstDescription, type SeenResponse } from '../support/description.ts';
+
+const RATE = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '999', 'x-ratelimit-reset': '1798804800' };
+const COMMON = { ...RATE, 'x-request-id': 'abc', 'content-type': 'application/json' };
+const PET = { id: 1, name: 'Tom', categoryId: 1, status: 'available' };
+
+function seen(status: number, body: unknown, headers: Record<string, string> = {}): SeenResponse {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  return { status, headers: new Headers({ ...COMMON, ...headers }), text };
+}
+
+function error(status: number, code: string): object {
+  return { code, message: 'what is wrong', status };
+}
+
+/** What is said of a response; undefined when it is as it should be. */
+function complaint(method: string, path: string, response: SeenResponse): string | undefined {
+  try {
+    checkAgainstDescription(method, path, response);
+    return undefined;
+  } catch (thrown) {
+    return (thrown as Error).message;
+  }
+}
+
+test('Held to the description - responses that are as it says pass', (t) => {
+  const found = [
+    complaint('GET', '/pets?limit=1', seen(200, [PET], { link: '</pets?pageToken=x>; rel="next"' })),
+    complaint('GET', '/pets/', seen(200, [])),
+    complaint('HEAD', '/pets', seen(200, undefined)),
+    complaint('POST', '/pets', seen(201, PET, { location: '/pets/1' })),
+    complaint('DELETE', '/pets/1', seen(204, undefined)),
+    complaint('PUT', '/pets/1', seen(404, error(404, 'PET_NOT_FOUND'))),
+    complaint('FOO', '/pets', seen(405, error(405, 'METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, POST' })),
+    complaint('GET', '/nowhere', seen(404, error(404, 'ROUTE_NOT_FOUND'))),
+    complaint('GET', '/healthz', { status: 200, headers: new Headers(), text: '' }),
+  ];
+  t.deepEqual(found, Array(found.length).fill(undefined));
+});
+
+test('Held to the description - the complaint shows method, path, status, headers and body', (t) => {
+  const message = complaint('GET', '/pets?limit=1', seen(418, { tea: 'pot' }));
+  t.regex(
+    message ?? '',
+    /^GET \/pets\?limit=1 answered 418, not as gen\/openapi\/openapi\.json says:\n- the status is/,
+  );
+  t.regex(message ?? '', /x-ratelimit-limit: 1000/);
+  t.regex(message ?? '', /\{"tea":"pot"\}$/);
+});
+
+test('Held to the description - a status, header, code, field or type that it does not know is found', (t) => {
+  const { categoryId: _, ...withoutCategory } = PET;
+  const cases: [expected: RegExp, message: string | undefined][] = [
+    [/status is not documented/, complaint('DELETE', '/pets/1', seen(200, PET))],
+    [/X-RateLimit-Reset is missing/, complaint('GET', '/pets', without('x-ratelimit-reset', seen(200, [])))],
+    [/X-Request-Id is missing/, complaint('GET', '/pets', without('x-request-id', seen(200, [])))],
+    [/Location is missing/, complaint('POST', '/pets', seen(201, PET))],
+    [/Sunset is missing/, complaint('GET', '/pets/1', seen(200, PET, { deprecation: '@1', link: '<x>' }))],
+    [/Remaining.*must be integer/, complaint('GET', '/pets', seen(200, [], { 'x-ratelimit-remaining': 'many' }))],
+    [/code must be equal to one of/, complaint('PUT', '/pets/1', seen(404, error(404, 'ORDER_NOT_FOUND')))],
+    [/status must be equal to constant/, complaint('PUT', '/pets/1', seen(404, error(409, 'PET_NOT_FOUND')))],
+    [/must NOT have additional/, complaint('PUT', '/pets/1', seen(200, { ...PET, colour: 'red' }))],
+    [/must NOT have additional/, complaint('GET', '/nowhere', seen(404, { ...error(404, 'X'), cause: 'secret' }))],
+    [/required property 'categoryId'/, complaint('PUT', '/pets/1', seen(200, withoutCategory))],
+    [/body\/id must be integer/, complaint('PUT', '/pets/1', seen(200, { ...PET, id: '1' }))],
+    [/body\/0\/status must be equal/, complaint('GET', '/pets', seen(200, [{ ...PET, status: 'gone' }]))],
+    [/body\/shipDate must match format/, complaint('GET', '/store/orders/1', seen(200, { shipDate: 'soon' }))],
+    [/there is a body/, complaint('DELETE', '/pets/1', seen(204, PET))],
+    [/there is a body/, complaint('HEAD', '/pets', seen(200, []))],
+    [/no such method/, complaint('PUT', '/pets', seen(200, []))],
+    [/content type/, complaint('GET', '/pets', seen(200, [], { 'content-type': 'text/plain' }))],
+    [/not JSON/, complaint('GET', '/nowhere', { ...seen(404, undefined), text: 'not found' })],
+  ];
+  for (const [expected, message] of cases) t.regex(message ?? 'nothing', expected);
+});
+
+test('Held to the description - without the server nobody knows the numbers of the limits', (t) => {
+  const away = { status: 503, text: JSON.stringify(error(503, 'UNAVAILABLE')) };
+  const headers = { 'content-type': 'application/json', 'retry-after': '1' };
+  t.is(complaint('GET', '/pets', { ...away, headers: new Headers(headers) }), undefined);
+  t.regex(
+    complaint('GET', '/pets', without('retry-after', { ...away, headers: new Headers(headers) })) ?? '',
+    /Retry-A/,
+  );
+});
+
+function without(name: string, response: SeenResponse): SeenResponse {
+  const headers = new Headers(response.headers);
+  headers.delete(name);
+  return { ...response, headers };
+}

@@ -1,0 +1,141 @@
+/**
+ * Holds what the REST side answers to gen/openapi/openapi.json: the status, the headers and the body of every response
+ * that a test sees, errors too. Stricter than the description itself in one thing: a field that it does not know
+ * may not be shown.
+ */
+import { readFileSync } from 'node:fs';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formatsPlugin from 'ajv-formats';
+
+interface Header {
+  readonly required?: boolean;
+  readonly schema: { readonly type: string };
+}
+
+interface Response {
+  readonly headers?: Readonly<Record<string, Header>>;
+  readonly content?: { readonly 'application/json': object };
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+interface Described {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, { type: string; additionalProperties?: boolean }>> };
+}
+
+/** A response as a test sees it. */
+export interface SeenResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const ROOT = 'description';
+const described: Described = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
+for (const schema of Object.values(described.components.schemas)) {
+  if (schema.type === 'object') schema.additionalProperties = false;
+}
+
+// Not strict: the description is more than a schema. Each schema in it is compiled when it is first needed, once.
+const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
+formatsPlugin.default(ajv);
+ajv.addSchema(described, ROOT);
+
+const paths = Object.entries(described.paths).map(([template, operations]) => ({
+  template,
+  operations,
+  // As the transcoder matches: an id is anything but a slash, and a trailing slash is none.
+  pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`),
+}));
+
+/** Fails when a response is not as the description says, with all that is wrong and the whole response. */
+export function checkAgainstDescription(method: string, path: string, response: SeenResponse): void {
+  const problems = problemsOf(method, path, response);
+  if (problems.length === 0) return;
+  const { status, headers, text } = response;
+  const headerLines = [...headers].map(([name, value]) => `  ${name}: ${value}`);
+  throw new Error(
+    [
+      `${method} ${path} answered ${status}, not as gen/openapi/openapi.json says:`,
+      ...problems.map((problem) => `- ${problem}`),
+      'The whole response:',
+      ...headerLines,
+      `  ${text}`,
+    ].join('\n'),
+  );
+}
+
+function problemsOf(method: string, path: string, response: SeenResponse): string[] {
+  const [pathname = ''] = path.split('?', 1);
+  const found = paths.find(({ pattern }) => pattern.test(pathname));
+  if (found === undefined) return response.status < 400 ? [] : bodyProblems(response, '#/components/schemas/Error');
+  const { template, operations } = found;
+  // HEAD answers as GET does. A method that the path does not have is told so by any operation's words.
+  const wanted = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const name = wanted in operations ? wanted : Object.keys(operations)[0];
+  if (wanted !== name && response.status < 400) return ['the path has no such method'];
+  const pointer = follow(`#/paths/${escaped(template)}/${name}/responses/${response.status}`);
+  if (pointer === undefined) return ['the status is not documented'];
+  const { headers = {}, content } = at(pointer) as Response;
+  const isBodyless = method === 'HEAD' || content === undefined;
+  return [
+    ...Object.keys(headers).flatMap((header) => headerProblems(header, `${pointer}/headers/${header}`, response)),
+    ...(isBodyless ? emptyProblems(response) : bodyProblems(response, `${pointer}/content/application~1json/schema`)),
+  ];
+}
+
+function headerProblems(name: string, pointer: string, { headers }: SeenResponse): string[] {
+  const target = follow(pointer) ?? pointer;
+  const { required, schema } = at(target) as Header;
+  const text = headers.get(name);
+  if (text === null) return required ? [`the header ${name} is missing`] : [];
+  return schemaProblems(`the header ${name}`, schema.type === 'integer' ? Number(text) : text, `${target}/schema`);
+}
+
+function bodyProblems({ headers, text }: SeenResponse, pointer: string): string[] {
+  if (headers.get('content-type') !== 'application/json') return ['the content type is not application/json'];
+  try {
+    return schemaProblems('the body', JSON.parse(text), pointer);
+  } catch {
+    return ['the body is not JSON'];
+  }
+}
+
+function emptyProblems({ text }: SeenResponse): string[] {
+  return text === '' ? [] : ['there is a body'];
+}
+
+function schemaProblems(what: string, value: unknown, pointer: string): string[] {
+  const validate = validatorAt(pointer);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    return `${what}${instancePath} ${message} ${JSON.stringify(params)}`;
+  });
+}
+
+function validatorAt(pointer: string): ValidateFunction {
+  const validate = ajv.getSchema(`${ROOT}${pointer}`);
+  if (validate === undefined) throw new Error(`the description has no schema at ${pointer}`);
+  return validate;
+}
+
+/** Where a pointer leads after the reference that may stand there; undefined when there is nothing. */
+function follow(pointer: string): string | undefined {
+  const value = at(pointer) as { $ref?: string } | undefined;
+  return value === undefined ? undefined : (value.$ref ?? pointer);
+}
+
+function at(pointer: string): unknown {
+  const steps = pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return steps.reduce<unknown>((value, step) => (value as Record<string, unknown> | undefined)?.[step], described);
+}
+
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
+}
