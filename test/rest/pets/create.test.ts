@@ -1,4 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
+import { isError, isInvalid } from '../../support/contract.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack>;
@@ -15,31 +16,55 @@ test('POST /pets - answers 201 with the pet and its Location', async (t) => {
   t.is(status, 201);
   t.is(headers.get('location'), `/pets/${body.id}`);
   t.deepEqual(body, { id: body.id, name: 'Tom', categoryId, status: 'pending' });
+  t.deepEqual((await rest.get(`/pets/${body.id}`)).body, body);
+});
+
+test('POST /pets - the Location is the path of the pet, however the path of the request was written', async (t) => {
+  const { rest } = t.context;
+  const json = { name: 'Tom', categoryId: await rest.category() };
+  for (const path of ['/pets/', '/pets?', '/pets/?', '/%70ets']) {
+    const { status, headers, body } = await rest.post(path, json);
+    t.is(status, 201, path);
+    t.is(headers.get('location'), `/pets/${body.id}`, path);
+  }
 });
 
 test('POST /pets - an absent status becomes available', async (t) => {
   const { rest } = t.context;
-  const { body } = await rest.post('/pets', { name: 'Tom', categoryId: await rest.category() });
-  t.is(body.status, 'available');
+  const categoryId = await rest.category();
+  t.is((await rest.post('/pets', { name: 'Tom', categoryId })).body.status, 'available');
+  t.is((await rest.post('/pets', { name: 'Tom', categoryId, status: null })).body.status, 'available');
+});
+
+test('POST /pets - an inventory entry with quantity 0 and the status of the pet appears', async (t) => {
+  const { rest } = t.context;
+  for (const status of ['available', 'pending', 'sold']) {
+    const petId = await rest.pet({ status });
+    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status });
+  }
+});
+
+test('POST /pets - the id is assigned: one in the body is ignored, and none is ever used again', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  const { body: first } = await rest.post('/pets', { id: 777_777, name: 'Tom', categoryId });
+  t.not(first.id, 777_777);
+  await rest.delete(`/pets/${first.id}`);
+  t.true((await rest.pet({ categoryId })) > first.id);
 });
 
 test('POST /pets - a category that does not exist is 400 UNKNOWN_CATEGORY', async (t) => {
   const { rest } = t.context;
   for (const categoryId of [999_999, 0, -1]) {
-    const { status, body } = await rest.post('/pets', { name: 'Tom', categoryId });
-    t.is(status, 400);
-    t.deepEqual(body, {
-      code: 'UNKNOWN_CATEGORY',
-      message: `categoryId: category ${categoryId} does not exist`,
-      status: 400,
-    });
+    const response = await rest.post('/pets', { name: 'Tom', categoryId });
+    isError(t, response, 400, 'UNKNOWN_CATEGORY', `categoryId: category ${categoryId} does not exist`);
   }
 });
 
 test('POST /pets - a 400 names every field that broke a rule', async (t) => {
   const { rest } = t.context;
-  const { status, body } = await rest.post('/pets', { name: ' ', status: 'PET_STATUS_UNSPECIFIED' });
-  t.is(status, 400);
-  t.is(body.code, 'INVALID_ARGUMENT');
-  for (const name of ['name', 'categoryId', 'status']) t.regex(body.message, new RegExp(`\\b${name}: `));
+  isInvalid(t, await rest.post('/pets', {}), 'name', 'categoryId');
+  isInvalid(t, await rest.post('/pets'), 'name', 'categoryId');
+  const broken = { name: ' ', status: 'PET_STATUS_UNSPECIFIED' };
+  isInvalid(t, await rest.post('/pets', broken), 'name', 'categoryId', 'status');
 });

@@ -1,0 +1,95 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError, isInvalid } from '../../support/contract.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+test('GET /store/inventory - is a bare array of entries in ascending order of petId, one for each pet', async (t) => {
+  const { rest } = t.context;
+  const [first, second] = [await rest.pet({ stock: 3 }), await rest.pet({ status: 'sold' })];
+  const { status, headers, body } = await rest.get('/store/inventory?limit=100');
+  t.is(status, 200);
+  t.is(headers.get('content-type'), 'application/json');
+  const ids: number[] = body.map(({ petId }: { petId: number }) => petId);
+  t.deepEqual(
+    ids,
+    ids.toSorted((a, b) => a - b),
+  );
+  t.is(new Set(ids).size, ids.length);
+  t.deepEqual(body[ids.indexOf(first)], { petId: first, quantity: 3, status: 'available' });
+  t.deepEqual(body[ids.indexOf(second)], { petId: second, quantity: 0, status: 'sold' });
+});
+
+test('GET /store/inventory - status narrows the list, by the status that the pet has now', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet({ stock: 1 });
+  const listed = async (status: string) => {
+    const { body } = await rest.get(`/store/inventory?limit=100&status=${status}`);
+    t.true(body.every((entry: { status: string }) => entry.status === status));
+    return body.some((entry: { petId: number }) => entry.petId === petId);
+  };
+  t.deepEqual([await listed('available'), await listed('pending'), await listed('sold')], [true, false, false]);
+  const { id } = await rest.order({ petId });
+  t.deepEqual([await listed('available'), await listed('pending'), await listed('sold')], [false, true, false]);
+  await rest.patch(`/store/orders/${id}`, { complete: true });
+  t.deepEqual([await listed('available'), await listed('pending'), await listed('sold')], [false, false, true]);
+});
+
+test('GET /store/inventory/{petId} - answers with the entry', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet({ stock: 3 });
+  for (const path of [`/store/inventory/${petId}`, `/store/inventory/${petId}/`]) {
+    const { status, body } = await rest.get(path);
+    t.is(status, 200);
+    t.deepEqual(body, { petId, quantity: 3, status: 'available' });
+  }
+});
+
+test('PUT /store/inventory/{petId} - sets the count and answers with the entry', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet();
+  for (const quantity of [5, 0, 1_000_000_000, 1]) {
+    const { status, body } = await rest.put(`/store/inventory/${petId}`, { quantity });
+    t.is(status, 200);
+    t.deepEqual(body, { petId, quantity, status: 'available' });
+    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, body);
+  }
+});
+
+test('PUT /store/inventory/{petId} - quantity is required: 0 is a value, absent is an error', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet({ stock: 3 });
+  for (const json of [{}, undefined, { quantity: null }, { status: 'sold' }]) {
+    isInvalid(t, await rest.put(`/store/inventory/${petId}`, json), 'quantity');
+  }
+  t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
+  t.is((await rest.put(`/store/inventory/${petId}`, { quantity: 0 })).body.quantity, 0);
+});
+
+test("PUT /store/inventory/{petId} - the status is the pet's own: one in the body is ignored", async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet();
+  const { body } = await rest.put(`/store/inventory/${petId}`, { petId: 7, quantity: 2, status: 'sold' });
+  t.deepEqual(body, { petId, quantity: 2, status: 'available' });
+});
+
+test('PUT /store/inventory/{petId} - counts what is in stock: units in open orders come on top when they return', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet({ stock: 5 });
+  const { id } = await rest.order({ petId, quantity: 2 });
+  await rest.put(`/store/inventory/${petId}`, { quantity: 1 });
+  await rest.delete(`/store/orders/${id}`);
+  t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
+});
+
+test('/store/inventory/{petId} - a pet that does not exist is 404 INVENTORY_NOT_FOUND', async (t) => {
+  const { rest } = t.context;
+  const message = 'there is no inventory entry for pet 999999: the pet does not exist';
+  isError(t, await rest.get('/store/inventory/999999'), 404, 'INVENTORY_NOT_FOUND', message);
+  isError(t, await rest.put('/store/inventory/999999', { quantity: 1 }), 404, 'INVENTORY_NOT_FOUND', message);
+});
