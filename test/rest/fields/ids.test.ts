@@ -1,0 +1,79 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError, isInvalid } from '../../support/contract.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+const NOTHING = ['0', '-1', '2147483648', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
+const NO_INT64 = ['abc', '1.5', '1e3', '0x1', '%20', '1%2F2', '1,2', '9223372036854775808', '-9223372036854775809'];
+
+const PATHS = [
+  ['/pets', 'petId', 'PET_NOT_FOUND', { GET: undefined, PUT: 'pet', PATCH: {}, DELETE: undefined }],
+  [
+    '/categories',
+    'categoryId',
+    'CATEGORY_NOT_FOUND',
+    { GET: undefined, PUT: { name: 'x' }, PATCH: {}, DELETE: undefined },
+  ],
+  ['/store/orders', 'orderId', 'ORDER_NOT_FOUND', { GET: undefined, PATCH: {}, DELETE: undefined }],
+  ['/store/inventory', 'petId', 'INVENTORY_NOT_FOUND', { GET: undefined, PUT: { quantity: 1 } }],
+] as const;
+
+for (const [path, name, code, methods] of PATHS) {
+  for (const [method, body] of Object.entries(methods)) {
+    test(`${method} ${path}/{${name}} - an int64 that names nothing is 404 ${code}, any other word 400`, async (t) => {
+      const { rest } = t.context;
+      const json = body === 'pet' ? { name: 'Tom', categoryId: await rest.category() } : body;
+      for (const id of NOTHING) {
+        const response = await rest.send(method, `${path}/${id}`, { json });
+        isError(t, response, 404, code, new RegExp(` ${id}\\b`)); // to the last digit
+      }
+      for (const id of NO_INT64) isInvalid(t, await rest.send(method, `${path}/${id}`, { json }), name);
+    });
+  }
+}
+
+test('ids in the query - an int64 that names nothing finds nothing, any other word is a 400', async (t) => {
+  const { rest } = t.context;
+  await rest.pet();
+  await rest.order();
+  for (const [path, name] of [
+    ['/pets', 'categoryId'],
+    ['/pets', 'ids'],
+    ['/store/orders', 'petId'],
+  ] as const) {
+    for (const id of NOTHING) t.deepEqual((await rest.get(`${path}?${name}=${id}`)).body, [], `${name}=${id}`);
+    for (const id of [...NO_INT64, '']) isInvalid(t, await rest.get(`${path}?${name}=${id}`), name);
+  }
+});
+
+test('ids in the body - an int64 that names nothing is UNKNOWN_CATEGORY or UNKNOWN_PET, any other number a 400', async (t) => {
+  const { rest } = t.context;
+  const headers = { 'content-type': 'application/json' };
+  for (const id of NOTHING) {
+    for (const written of [id, `"${id}"`]) {
+      const pet = await rest.send('POST', '/pets', { raw: `{"name":"Tom","categoryId":${written}}`, headers });
+      isError(t, pet, 400, 'UNKNOWN_CATEGORY', `categoryId: category ${id} does not exist`);
+      const order = await rest.send('POST', '/store/orders', { raw: `{"petId":${written}}`, headers });
+      isError(t, order, 400, 'UNKNOWN_PET', `petId: pet ${id} does not exist`);
+    }
+  }
+  for (const id of [
+    '1.5',
+    '9223372036854775808',
+    '"9223372036854775808"',
+    '"-9223372036854775809"',
+    '1e30',
+    '""',
+    '" 1"',
+  ]) {
+    const pet = await rest.send('POST', '/pets', { raw: `{"name":"Tom","categoryId":${id}}`, headers });
+    isInvalid(t, pet, 'categoryId');
+    isInvalid(t, await rest.send('POST', '/store/orders', { raw: `{"petId":${id}}`, headers }), 'petId');
+  }
+});

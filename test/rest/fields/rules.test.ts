@@ -1,0 +1,193 @@
+import anyTest, { type TestFn } from 'ava';
+import { isInvalid } from '../../support/contract.ts';
+import type { RestResponse } from '../../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+interface Context extends TestStack {
+  /** Each operation that takes fields of a pet, a category, an order or an inventory entry. */
+  readonly pets: readonly Operation[];
+  readonly categories: readonly Operation[];
+  readonly orders: readonly Operation[];
+  readonly inventory: readonly Operation[];
+}
+/** Sends one good request, with these fields instead of its own. */
+type Operation = (fields: object) => Promise<RestResponse>;
+
+const test = anyTest as TestFn<Context>;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  const { rest } = stack;
+  const categoryId = await rest.category();
+  const petId = await rest.pet({ categoryId });
+  const { id: orderId } = await rest.order();
+  const pet = { name: 'Tom', categoryId, status: 'sold' };
+  const category = { name: 'Cats', description: 'Small felines' };
+  t.context = {
+    ...stack,
+    pets: [
+      (fields) => rest.post('/pets', { ...pet, ...fields }),
+      (fields) => rest.put(`/pets/${petId}`, { ...pet, ...fields }),
+      (fields) => rest.patch(`/pets/${petId}`, { ...pet, ...fields }),
+    ],
+    categories: [
+      (fields) => rest.post('/categories', { ...category, ...fields }),
+      (fields) => rest.put(`/categories/${categoryId}`, { ...category, ...fields }),
+      (fields) => rest.patch(`/categories/${categoryId}`, { ...category, ...fields }),
+    ],
+    orders: [
+      (fields) => rest.post('/store/orders', fields),
+      (fields) => rest.patch(`/store/orders/${orderId}`, fields),
+    ],
+    inventory: [(fields) => rest.put(`/store/inventory/${petId}`, fields)],
+  };
+});
+test.after.always((t) => t.context.close());
+
+type Shapes = 'pets' | 'categories' | 'orders' | 'inventory';
+
+/** Each of the values is taken, and answered as it is, or as the second of a pair. */
+const takes = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
+  for (const operation of t.context[shapes]) {
+    for (const value of values) {
+      const [sent, stored] = Array.isArray(value) ? value : [value, value];
+      const { status, text, body } = await operation({ [name]: sent });
+      t.true(status === 200 || status === 201, text);
+      t.is(body[name], stored);
+    }
+  }
+});
+
+/** Each of the values is a 400 that names the field, and no other. */
+const refuses = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
+  for (const operation of t.context[shapes]) {
+    for (const value of values) isInvalid(t, await operation({ [name]: value }), name);
+  }
+});
+
+const CAT = '😺';
+const FLAG = '🏳️‍🌈'; // four characters for one sign
+const NAMES = [
+  'a',
+  'a'.repeat(200),
+  CAT.repeat(200),
+  FLAG.repeat(50),
+  'Ünï cödé  two spaces',
+  ['  Tom\u00a0', 'Tom'],
+  ['\u2003\u3000Tom\u2028', 'Tom'],
+  [`  ${'a'.repeat(200)}  `, 'a'.repeat(200)],
+  '\ufeff', // no white space to Unicode: a name like any other
+];
+const NO_NAMES = [
+  '',
+  ' ',
+  '\u00a0\u2003\u3000',
+  'a'.repeat(201),
+  CAT.repeat(201),
+  `${FLAG.repeat(50)}!`,
+  ' x'.repeat(101),
+];
+const CONTROLS = ['\0', 'a\u0001b', 'a\tb', 'a\nb', '\tTom', 'Tom\r\n', '\u001f', 'a\u007f', '\u0085Tom', 'Tom\u009f'];
+
+for (const shapes of ['pets', 'categories'] as const) {
+  test(`${shapes} - a name has 1 to 200 characters after trimming`, takes, shapes, 'name', NAMES);
+  test(`${shapes} - a name of none or more than 200 characters is refused`, refuses, shapes, 'name', NO_NAMES);
+  test(`${shapes} - control characters in a name are refused, at its ends too`, refuses, shapes, 'name', CONTROLS);
+  test(`${shapes} - a name that is no string is refused`, refuses, shapes, 'name', [5, true]);
+}
+
+const DESCRIPTIONS = ['', ' ', ' kept as it is ', 'a'.repeat(2_000), CAT.repeat(2_000), 'line\nline\t\0\u0085'];
+test(
+  'categories - a description has 0 to 2,000 characters of any kind',
+  takes,
+  'categories',
+  'description',
+  DESCRIPTIONS,
+);
+const NO_DESCRIPTIONS = ['a'.repeat(2_001), CAT.repeat(2_001), ' '.repeat(2_001), 5, false];
+test('categories - a longer description is refused', refuses, 'categories', 'description', NO_DESCRIPTIONS);
+
+test('pets - a status is available, pending or sold', takes, 'pets', 'status', ['available', 'pending', 'sold']);
+const NO_STATES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'Sold', 'SOLD', ' sold', '', 'gone', true, 1.5];
+test('pets - any other status is refused, the zero value of the enum too', refuses, 'pets', 'status', NO_STATES);
+test('pets - a categoryId that is no int64 is refused', refuses, 'pets', 'categoryId', [
+  'abc',
+  '',
+  '1.5',
+  1.5,
+  1e30,
+  true,
+]);
+
+test('orders - a quantity is 1 to 1,000,000', takes, 'orders', 'quantity', [1, 2, 999_999, 1_000_000]);
+const NO_QUANTITIES = [0, -1, 1_000_001, 2_147_483_648, 1e30, 1.5, 'many', '', true];
+test('orders - any other quantity is refused', refuses, 'orders', 'quantity', NO_QUANTITIES);
+test('orders - complete is a boolean', refuses, 'orders', 'complete', [0, 1, 'maybe', '']);
+
+test(
+  'inventory - a quantity is 0 to 1,000,000,000',
+  takes,
+  'inventory',
+  'quantity',
+  [0, 1, 999_999_999, 1_000_000_000],
+);
+const NO_STOCKS = [-1, 1_000_000_001, 2_147_483_648, 1e30, 0.5, 'many', '', true];
+test('inventory - any other quantity is refused', refuses, 'inventory', 'quantity', NO_STOCKS);
+
+test('rules - a 400 names every field that broke one, and only those', async (t) => {
+  const { pets, categories, orders, rest } = t.context;
+  for (const operation of pets) {
+    isInvalid(t, await operation({ name: '', status: 0 }), 'name', 'status');
+    isInvalid(t, await operation({ name: '\n', status: 99 }), 'name', 'status');
+  }
+  for (const operation of categories) {
+    isInvalid(t, await operation({ name: ' ', description: 'x'.repeat(2_001) }), 'name', 'description');
+  }
+  for (const operation of orders) isInvalid(t, await operation({ quantity: 0, complete: true }), 'quantity');
+  isInvalid(t, await rest.get('/pets?limit=0&status=0'), 'limit', 'status');
+  isInvalid(t, await rest.get('/store/inventory?limit=101&status=0'), 'limit', 'status');
+});
+
+test('rules - a 400 names every field, of the wrong type or against a rule', async (t) => {
+  const { pets, categories, orders, rest } = t.context;
+  for (const operation of pets) {
+    const broken = { name: '', categoryId: 'abc', status: 'gone' };
+    isInvalid(t, await operation(broken), 'name', 'categoryId', 'status');
+    isInvalid(t, await operation({ ...broken, categoryId: '7' }), 'name', 'status');
+  }
+  isInvalid(t, await rest.post('/pets', { status: 'gone' }), 'name', 'categoryId', 'status');
+  for (const operation of categories) isInvalid(t, await operation({ name: 5, description: 5 }), 'name', 'description');
+  for (const operation of orders) {
+    const broken = { quantity: 0, shipDate: 'tomorrow', complete: 1 };
+    isInvalid(t, await operation(broken), 'quantity', 'shipDate', 'complete');
+  }
+  isInvalid(t, await rest.get('/pets?limit=0&status=gone&categoryId=x&ids=y'), 'limit', 'status', 'categoryId', 'ids');
+  isInvalid(t, await rest.put('/store/inventory/abc', { quantity: -1 }), 'petId', 'quantity');
+});
+
+test('rules - a field that is right is not named because another is wrong, in whatever form it is right', async (t) => {
+  const { pets, orders, rest } = t.context;
+  for (const operation of pets) {
+    isInvalid(t, await operation({ categoryId: 'abc', status: '2', colour: 5 }), 'categoryId');
+    isInvalid(
+      t,
+      await operation({ categoryId: null, name: 5 }),
+      ...(operation === pets[2] ? [] : ['categoryId']),
+      'name',
+    );
+  }
+  const headers = { 'content-type': 'application/json' };
+  const large = '{"name":"Tom","categoryId":9007199254740993,"status":"gone"}';
+  isInvalid(t, await rest.send('POST', '/pets', { raw: large, headers }), 'status');
+  for (const operation of orders) {
+    const right = { complete: 'false', quantity: '5', id: '7' };
+    isInvalid(t, await operation({ ...right, shipDate: 'tomorrow' }), 'shipDate');
+  }
+  isInvalid(t, await rest.get('/store/orders?complete=true&petId=%37&pageToken=&limit=x'), 'limit');
+  isInvalid(t, await rest.get('/store/orders?complete=true&petId=x'), 'petId');
+});
+
+test('rules - of a body that is too long to be read twice, the first wrong type is named', async (t) => {
+  const { categories } = t.context;
+  for (const operation of categories) isInvalid(t, await operation({ name: 5, padding: 'x'.repeat(70_000) }), 'name');
+});

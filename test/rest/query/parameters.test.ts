@@ -1,0 +1,139 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError, isInvalid } from '../../support/contract.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+/** What each list knows; everything else knows nothing. */
+const KNOWN = {
+  '/pets': ['status', 'categoryId', 'ids', 'limit', 'pageToken'],
+  '/categories': ['limit', 'pageToken'],
+  '/store/orders': ['petId', 'complete', 'limit', 'pageToken'],
+  '/store/inventory': ['status', 'limit', 'pageToken'],
+} as const;
+const VALUES: Readonly<Record<string, string>> = { status: 'sold', complete: 'true' };
+const ALL = [...new Set(Object.values(KNOWN).flat())];
+
+for (const [path, known] of Object.entries(KNOWN)) {
+  test(`GET ${path} - knows ${known.join(', ')} and nothing else`, async (t) => {
+    const { rest } = t.context;
+    for (const name of ALL.filter((one) => one !== 'pageToken')) {
+      const response = await rest.get(`${path}?${name}=${VALUES[name] ?? '7'}`);
+      if (known.some((one) => one === name)) t.is(response.status, 200, response.text);
+      else isInvalid(t, response, name);
+    }
+    for (const name of [
+      'page_token',
+      'category_id',
+      'pet_id',
+      'Limit',
+      'LIMIT',
+      'offset',
+      'page',
+      'ids[]',
+      'x.y',
+      '',
+    ]) {
+      const response = await rest.get(`${path}?${encodeURIComponent(name)}=7`);
+      isError(t, response, 400, 'INVALID_ARGUMENT', `${name}: is not a query parameter here`);
+    }
+  });
+
+  test(`GET ${path} - a parameter that is taken once may not be repeated`, async (t) => {
+    const { rest } = t.context;
+    for (const name of known) {
+      const value = VALUES[name] ?? '7';
+      if (name === 'ids') continue;
+      const response = await rest.get(`${path}?${name}=${value}&${name}=${value}`);
+      isError(t, response, 400, 'INVALID_ARGUMENT', `${name}: is given more than once`);
+    }
+  });
+}
+
+test('query - an unknown parameter is a 400 on every operation', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  const petId = await rest.pet({ categoryId });
+  const { id: orderId } = await rest.order();
+  const pet = { name: 'Tom', categoryId };
+  const requests = [
+    ...[
+      ['POST', '/pets', pet],
+      ['POST', '/categories', { name: 'Cats' }],
+      ['POST', '/store/orders', {}],
+    ],
+    ...[
+      ['GET', `/pets/${petId}`],
+      ['PUT', `/pets/${petId}`, pet],
+      ['PATCH', `/pets/${petId}`, {}],
+      ['DELETE', `/pets/${petId}`],
+    ],
+    ...[
+      ['GET', `/categories/${categoryId}`],
+      ['PUT', `/categories/${categoryId}`, { name: 'Cats' }],
+    ],
+    ...[
+      ['PATCH', `/categories/${categoryId}`, {}],
+      ['DELETE', `/categories/${categoryId}`],
+    ],
+    ...[
+      ['GET', `/store/orders/${orderId}`],
+      ['PATCH', `/store/orders/${orderId}`, {}],
+      ['DELETE', `/store/orders/${orderId}`],
+    ],
+    ...[
+      ['GET', `/store/inventory/${petId}`],
+      ['PUT', `/store/inventory/${petId}`, { quantity: 1 }],
+    ],
+  ] as [method: string, path: string, json?: object][];
+  for (const [method, path, json] of requests) {
+    for (const name of [
+      'colour',
+      'limit',
+      'name',
+      'petId',
+      'pet_id',
+      'pet.name',
+      'category.name',
+      'quantity',
+      'order.quantity',
+    ]) {
+      isInvalid(t, await rest.send(method, `${path}?${name}=7`, { json }), name);
+    }
+  }
+  for (const [method, path, json] of requests.filter(([method]) => method === 'GET')) {
+    t.is((await rest.send(method, path, { json })).status, 200, path); // nothing was deleted
+  }
+});
+
+test('query - every unknown and every repeated parameter is named', async (t) => {
+  const { rest } = t.context;
+  isInvalid(t, await rest.get('/pets?colour=red&limit=5&legs=4&page_token=x'), 'colour', 'legs', 'page_token');
+  isInvalid(t, await rest.get('/pets?limit=5&colour=red&limit=6&status=sold&status=sold'), 'limit', 'colour', 'status');
+  isInvalid(t, await rest.get('/pets?colour=red&colour=blue'), 'colour');
+  isInvalid(t, await rest.get('/pets/1?a=1&b=2'), 'a', 'b');
+});
+
+test('query - names and values may be percent-encoded, and a value empty', async (t) => {
+  const { rest } = t.context;
+  t.is((await rest.get('/pets?%6Cimit=%31')).status, 200);
+  t.is((await rest.get('/pets?limit=1&')).status, 200);
+  t.is((await rest.get('/pets?')).status, 200);
+  isInvalid(t, await rest.get('/pets?%63olour=red'), 'colour');
+  isInvalid(t, await rest.get('/pets?colour'), 'colour');
+  isInvalid(t, await rest.get('/pets?limit='), 'limit');
+});
+
+test('query - however many and however long the names, the 400 names some of them', async (t) => {
+  const { rest } = t.context;
+  const many = Array.from({ length: 2_000 }, (_, i) => `x${i}=`).join('&');
+  isError(t, await rest.get(`/pets?${many}`), 400, 'INVALID_ARGUMENT', /^x0: /);
+  const long = Array.from({ length: 20 }, (_, i) => `${'%E4%BA%BA'.repeat(190)}${i}=`).join('&');
+  isError(t, await rest.get(`/pets?${long}`), 400, 'INVALID_ARGUMENT', /^人/);
+  isError(t, await rest.get(`/pets?${'x'.repeat(40_000)}=`), 400, 'INVALID_ARGUMENT', /^x/);
+});
