@@ -1,0 +1,45 @@
+import anyTest, { type TestFn } from 'ava';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+/** Differ from one request to the next, whatever the method; `fetch` asks to close the connection after a HEAD. */
+const PASSING = ['connection', 'date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+
+function lasting(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !PASSING.includes(name)));
+}
+
+test('HEAD - works wherever GET does, with the same status and headers and no body', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  const petId = await rest.pet({ categoryId, stock: 3 });
+  await rest.pet({ categoryId });
+  const { id } = await rest.order({ petId });
+  const paths = [
+    ...['/pets', '/categories', '/store/orders', '/store/inventory', '/pets/', '/store/orders/'],
+    ...[`/pets/${petId}`, `/categories/${categoryId}`, `/store/orders/${id}`, `/store/inventory/${petId}`],
+    ...['/pets?limit=1', `/pets?ids=${petId}`, '/pets?status=sold', '/store/orders?complete=true'], // a Link, and empty lists
+    ...['/pets/999999', '/categories/999999', '/store/orders/999999', '/store/inventory/999999'],
+    ...['/pets/abc', '/pets?limit=0', '/pets?colour=red', '/pets?pageToken=x'],
+  ];
+  for (const path of paths) {
+    const [get, head] = [await rest.get(path), await rest.send('HEAD', path)];
+    t.is(head.status, get.status, path);
+    t.is(head.text, '', path);
+    t.deepEqual(lasting(head.headers), lasting(get.headers), path);
+    t.is(Number(head.headers.get('content-length')), Buffer.byteLength(get.text), path);
+  }
+});
+
+test('HEAD - is a 404 where nothing answers', async (t) => {
+  const { status, headers, text } = await t.context.rest.send('HEAD', '/nope');
+  t.is(status, 404);
+  t.is(headers.get('content-type'), 'application/json');
+  t.is(text, '');
+});

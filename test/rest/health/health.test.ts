@@ -1,0 +1,82 @@
+import anyTest, { type TestFn } from 'ava';
+import { isError } from '../../support/contract.ts';
+import type { RestClient, RestResponse } from '../../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { until } from '../../support/until.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => {
+  t.context.stack.server.process.kill('SIGCONT');
+  return t.context.close();
+});
+
+/** Asks until the answer has this status. */
+function untilStatus(rest: RestClient, path: string, status: number): Promise<RestResponse> {
+  const look = async () => {
+    const response = await rest.get(path);
+    return response.status === status && response;
+  };
+  return until(look, `GET ${path} ${status}`);
+}
+
+test.serial('/healthz - is 200 without a key, with an empty body, whatever the method', async (t) => {
+  const stranger = t.context.rest.withKey(undefined);
+  for (const method of ['GET', 'HEAD', 'POST']) {
+    const { status, text, headers } = await stranger.send(method, '/healthz');
+    t.is(status, 200);
+    t.is(text, '');
+    t.false(headers.has('retry-after'));
+  }
+  t.is((await t.context.rest.get('/healthz')).status, 200);
+});
+
+test.serial(
+  '503 - while the server does not answer, every request is UNAVAILABLE with Retry-After, until it does',
+  async (t) => {
+    const { rest, stack } = t.context;
+    const stranger = rest.withKey(undefined);
+    const id = await rest.category();
+    const json = { 'content-type': 'application/json' };
+    stack.server.process.kill('SIGSTOP');
+
+    const health = await untilStatus(stranger, '/healthz', 503);
+    isError(t, health, 503, 'UNAVAILABLE');
+    const refused: RestResponse[] = [
+      await rest.get('/categories'),
+      await rest.get(`/categories/${id}`),
+      await rest.post('/categories', { name: 'Dogs' }),
+      await rest.put(`/categories/${id}`, { name: 'Dogs' }),
+      await rest.delete(`/categories/${id}`),
+      await stranger.get('/categories'), // nobody can say who is calling, so nobody learns more than this
+      await rest.get('/nope'),
+      await rest.delete('/categories'),
+      await rest.get('/pets/abc'),
+      await rest.get('/pets?limit=abc'),
+      await rest.send('POST', '/categories', { raw: '{', headers: json }),
+      await rest.send('POST', '/categories', { raw: '{"name":"x",}', headers: json }),
+      await rest.send('POST', '/categories', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
+      await rest.send('POST', '/categories', { raw: ' '.repeat(1_048_577), headers: json }),
+      await stranger.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers: json }),
+    ];
+    const message = 'the service is not available just now; try again shortly';
+    for (const response of [health, ...refused]) {
+      isError(t, response, 503, 'UNAVAILABLE', message);
+      t.is(response.headers.get('retry-after'), '1');
+      t.false(response.headers.has('allow') || response.headers.has('www-authenticate'));
+    }
+    const head = await rest.send('HEAD', '/categories');
+    t.is(head.status, 503);
+    t.is(head.headers.get('retry-after'), '1');
+
+    stack.server.process.kill('SIGCONT');
+    await untilStatus(stranger, '/healthz', 200);
+    const { body } = await untilStatus(rest, `/categories/${id}`, 200); // Envoy's other threads hear of it a moment later
+    t.deepEqual(body, { id, name: 'Cats' }); // nothing had been done
+    isError(t, await untilStatus(rest, '/nope', 404), 404, 'ROUTE_NOT_FOUND');
+    isError(t, await untilStatus(stranger, '/categories', 401), 401, 'API_KEY_MISSING');
+  },
+);
