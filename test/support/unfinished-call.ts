@@ -1,20 +1,26 @@
 /** A gRPC call that is open for as long as a test wants: only half of its request has been sent. */
 import { once } from 'node:events';
-import { type ClientHttp2Session, connect } from 'node:http2';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import type { UnaryMethod } from './grpc.ts';
 
 export interface UnfinishedCall<A> {
   /** Sends the other half and resolves with the answer. Rejects when the server ends the call otherwise. */
   finish(): Promise<A>;
+  /** Sends the other half and cancels. Resolves when the server knows of both. */
+  cancel(): Promise<void>;
   close(): void;
 }
 
-/** Resolves when the server has the first half. */
+/**
+ * Resolves when the server has the first half. With a timeout the server has a deadline to keep, and this caller, unlike
+ * grpc-js's, none of its own: it waits for what the server says.
+ */
 export async function beginCall<Q, A>(
   address: string,
   key: string,
   method: UnaryMethod<Q, A>,
   request: Q,
+  timeoutMs?: number,
 ): Promise<UnfinishedCall<A>> {
   const session = connect(`http://${address}`);
   const body = method.requestSerialize(request);
@@ -26,6 +32,7 @@ export async function beginCall<Q, A>(
     'content-type': 'application/grpc',
     te: 'trailers',
     authorization: `Bearer ${key}`,
+    ...(timeoutMs === undefined ? {} : { 'grpc-timeout': `${timeoutMs}m` }),
   });
   const answered = new Promise<A>((resolve, reject) => {
     session.on('error', reject);
@@ -51,6 +58,13 @@ export async function beginCall<Q, A>(
     async finish() {
       stream.end(frame.subarray(half));
       return answered.finally(() => session.close());
+    },
+    async cancel() {
+      stream.end(frame.subarray(half));
+      await ping(session);
+      stream.close(constants.NGHTTP2_CANCEL);
+      await ping(session);
+      session.close();
     },
     close: () => session.destroy(),
   };
