@@ -1,0 +1,2472 @@
+export interface paths {
+    "/pets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List pets
+         * @description Lists pets in ascending order of id, page by page; with `ids`, exactly those that exist, without pages.
+         */
+        get: operations["listPets"];
+        put?: never;
+        /**
+         * Create pet
+         * @description Creates a pet. Its inventory entry appears with it, with quantity 0.
+         */
+        post: operations["createPet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/pets/{petId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get pet
+         * @deprecated
+         * @description Finds one pet by its id. Deprecated: list with `ids` instead.
+         *
+         *     **Deprecated** since 2026-07-01; the sunset is 2027-12-31T23:59:59Z. Call `GET /pets?ids={petId}` instead.
+         */
+        get: operations["getPet"];
+        /**
+         * Replace pet
+         * @description Replaces every field of a pet; an absent status becomes `available`.
+         */
+        put: operations["replacePet"];
+        post?: never;
+        /**
+         * Delete pet
+         * @description Deletes a pet and its inventory entry. Refused while an order that is not complete names the pet; complete orders stay.
+         */
+        delete: operations["deletePet"];
+        options?: never;
+        head?: never;
+        /**
+         * Update pet
+         * @description Changes the fields of a pet that the patch names, and no other.
+         *
+         *     **Experimental**: it may change or go away at any time.
+         */
+        patch: operations["updatePet"];
+        trace?: never;
+    };
+    "/categories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List categories
+         * @description Lists categories in ascending order of id, page by page.
+         */
+        get: operations["listCategories"];
+        put?: never;
+        /**
+         * Create category
+         * @description Creates a category.
+         */
+        post: operations["createCategory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/categories/{categoryId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get category
+         * @description Finds one category by its id.
+         */
+        get: operations["getCategory"];
+        /**
+         * Replace category
+         * @description Replaces every field of a category; an absent description is removed.
+         */
+        put: operations["replaceCategory"];
+        post?: never;
+        /**
+         * Delete category
+         * @description Deletes a category. Refused while a pet is in it.
+         */
+        delete: operations["deleteCategory"];
+        options?: never;
+        head?: never;
+        /**
+         * Update category
+         * @description Changes the fields of a category that the patch names, and no other.
+         *
+         *     **Experimental**: it may change or go away at any time.
+         */
+        patch: operations["updateCategory"];
+        trace?: never;
+    };
+    "/store/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List orders
+         * @description Lists orders in ascending order of id, page by page.
+         */
+        get: operations["listOrders"];
+        put?: never;
+        /**
+         * Place order
+         * @description Places an order. One that names a pet takes its units from the pet's inventory; it may be placed complete.
+         */
+        post: operations["placeOrder"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/orders/{orderId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get order
+         * @description Finds one order by its id.
+         */
+        get: operations["getOrder"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel order
+         * @description Cancels an open order: it is removed, and its units go back into stock. Refused once it is complete.
+         */
+        delete: operations["cancelOrder"];
+        options?: never;
+        head?: never;
+        /**
+         * Update order
+         * @description Changes the fields of an open order that the patch names: a new quantity moves the difference in stock, and `complete` closes the order for good.
+         *
+         *     **Experimental**: it may change or go away at any time.
+         */
+        patch: operations["updateOrder"];
+        trace?: never;
+    };
+    "/store/inventory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List inventory
+         * @description Lists inventory entries in ascending order of pet id, page by page.
+         *
+         *     **Beta**: it may still change, with notice.
+         */
+        get: operations["listInventory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/store/inventory/{petId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get inventory item
+         * @description Finds the inventory entry of one pet.
+         *
+         *     **Beta**: it may still change, with notice.
+         */
+        get: operations["getInventoryItem"];
+        /**
+         * Set inventory
+         * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`.
+         *
+         *     **Beta**: it may still change, with notice.
+         */
+        put: operations["setInventory"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description One page of categories. */
+        Categories: components["schemas"]["Category"][];
+        /** @description A kind of animal. */
+        Category: {
+            /**
+             * Format: int64
+             * @description Unique identifier, assigned on creation.
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description The category's name.
+             * @example Cats
+             */
+            name: string;
+            /**
+             * @description A short description.
+             * @example Small and furry; they sleep most of the day.
+             */
+            description?: string;
+        };
+        /** @description Any of the fields of NewCategory: what is absent stays as it is. */
+        CategoryPatch: {
+            /**
+             * @description The category's name: 1 to 200 characters after trimming, no control characters.
+             * @example Cats
+             */
+            name?: string;
+            /**
+             * @description A short description, at most 2,000 characters.
+             * @example Small and furry; they sleep most of the day.
+             */
+            description?: string;
+        };
+        /** @description What every answer of 400 and above says, whoever makes it. */
+        Error: {
+            /**
+             * @description Machine-readable error code.
+             * @example PET_NOT_FOUND
+             */
+            code: string;
+            /**
+             * @description Human-readable description.
+             * @example pet 1 does not exist
+             */
+            message: string;
+            /**
+             * @description The HTTP status code.
+             * @example 404
+             */
+            status: number;
+        };
+        /** @description One page of inventory entries. */
+        Inventory: components["schemas"]["InventoryItem"][];
+        /** @description The stock of one pet. */
+        InventoryItem: {
+            /**
+             * Format: int64
+             * @description The animal that the entry tracks.
+             * @example 1
+             */
+            petId: number;
+            /**
+             * Format: int32
+             * @description Current stock count.
+             * @example 12
+             */
+            quantity: number;
+            /**
+             * @description The state of the tracked animal: it is the pet's own.
+             * @example available
+             */
+            status: components["schemas"]["PetStatus"];
+        };
+        /** @description The input shape of an inventory entry. */
+        InventoryUpdate: {
+            /**
+             * Format: int32
+             * @description The new stock count, 0 to 1,000,000,000.
+             * @example 12
+             */
+            quantity: number;
+        };
+        /** @description The input shape of a category. */
+        NewCategory: {
+            /**
+             * @description The category's name, for example a kind of animal: 1 to 200 characters after trimming, no control characters.
+             * @example Cats
+             */
+            name: string;
+            /**
+             * @description A short description, at most 2,000 characters.
+             * @example Small and furry; they sleep most of the day.
+             */
+            description?: string;
+        };
+        /** @description The input shape of a pet. */
+        NewPet: {
+            /**
+             * @description The animal's name: 1 to 200 characters after trimming, no control characters.
+             * @example Tom
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description The category that the animal belongs to. It must exist.
+             * @example 1
+             */
+            categoryId: number;
+            /**
+             * @description Absent means `available`.
+             * @example available
+             */
+            status?: components["schemas"]["PetStatus"];
+        };
+        /** @description An order. No field is required. */
+        Order: {
+            /**
+             * Format: int64
+             * @description Unique identifier, assigned when the order is placed; ignored on input.
+             * @example 1
+             */
+            readonly id?: number;
+            /**
+             * Format: int64
+             * @description The animal in the order. If given, it must exist. Without it the order touches no stock.
+             * @example 1
+             */
+            petId?: number;
+            /**
+             * Format: int32
+             * @description Units ordered, 1 to 1,000,000. Absent means 1.
+             * @example 2
+             */
+            quantity?: number;
+            /**
+             * Format: date-time
+             * @description Expected or actual ship date.
+             * @example 2027-01-01T12:00:00Z
+             */
+            shipDate?: string;
+            /**
+             * @description Whether the order has been fulfilled. Absent means false.
+             * @example false
+             */
+            complete?: boolean;
+        };
+        /** @description What may change in an open order: what is absent stays as it is. */
+        OrderPatch: {
+            /**
+             * Format: int32
+             * @description Units ordered, 1 to 1,000,000.
+             * @example 3
+             */
+            quantity?: number;
+            /**
+             * Format: date-time
+             * @description Expected or actual ship date.
+             * @example 2027-01-01T12:00:00Z
+             */
+            shipDate?: string;
+            /**
+             * @description True closes the order for good.
+             * @example true
+             */
+            complete?: boolean;
+        };
+        /** @description One page of orders. */
+        Orders: components["schemas"]["Order"][];
+        /** @description An animal. */
+        Pet: {
+            /**
+             * Format: int64
+             * @description Unique identifier, assigned on creation.
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description The animal's name.
+             * @example Tom
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description The category that the animal belongs to.
+             * @example 1
+             */
+            categoryId: number;
+            /**
+             * @description The state of the pet.
+             * @example available
+             */
+            status: components["schemas"]["PetStatus"];
+        };
+        /** @description Any of the fields of NewPet: what is absent stays as it is. */
+        PetPatch: {
+            /**
+             * @description The animal's name: 1 to 200 characters after trimming, no control characters.
+             * @example Tom
+             */
+            name?: string;
+            /**
+             * Format: int64
+             * @description The category that the animal belongs to. It must exist.
+             * @example 1
+             */
+            categoryId?: number;
+            /**
+             * @description The state of the pet.
+             * @example pending
+             */
+            status?: components["schemas"]["PetStatus"];
+        };
+        /**
+         * @description The state of a pet, and of its inventory entry.
+         *     - `available`: It can be ordered.
+         *     - `pending`: Its last unit is in an order that is not complete.
+         *     - `sold`: Its last unit is gone.
+         * @enum {string}
+         */
+        PetStatus: "available" | "pending" | "sold";
+        /** @description One page of pets. */
+        Pets: components["schemas"]["Pet"][];
+    };
+    responses: {
+        /**
+         * @description Unauthorized.
+         *     - `API_KEY_MISSING`: an API key is needed: send "Authorization: Bearer <API_KEY>"
+         *     - `API_KEY_INVALID`: the API key is not valid: it is unknown, revoked or expired
+         */
+        Unauthorized: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "API_KEY_MISSING" | "API_KEY_INVALID";
+                    /** @constant */
+                    status?: 401;
+                } & components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Method Not Allowed.
+         *     - `METHOD_NOT_ALLOWED`: /pets does not answer to PUT; it answers to GET, HEAD, POST
+         */
+        MethodNotAllowed: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "METHOD_NOT_ALLOWED";
+                    /** @constant */
+                    status?: 405;
+                } & components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Payload Too Large.
+         *     - `BODY_TOO_LARGE`: the request body is larger than 1 MiB
+         */
+        PayloadTooLarge: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "BODY_TOO_LARGE";
+                    /** @constant */
+                    status?: 413;
+                } & components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Too Many Requests.
+         *     - `RATE_LIMITED`: the limit of 1000 per minute is used up: try again in 30 s
+         *     - `API_KEY_BANNED`: the API key is banned for sending on after refusals: try again in 30 s, and back off after a 429
+         */
+        TooManyRequests: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "RATE_LIMITED" | "API_KEY_BANNED";
+                    /** @constant */
+                    status?: 429;
+                } & components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Internal Server Error.
+         *     - `INTERNAL`: something went wrong on our side; request id 7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11
+         */
+        InternalServerError: {
+            headers: {
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "INTERNAL";
+                    /** @constant */
+                    status?: 500;
+                } & components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Service Unavailable.
+         *     - `UNAVAILABLE`: the service is not available just now; try again shortly
+         */
+        ServiceUnavailable: {
+            headers: {
+                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
+                "X-RateLimit-Limit"?: number;
+                /** @description Requests left in the current window. */
+                "X-RateLimit-Remaining"?: number;
+                /** @description When the limit resets, as a Unix timestamp in seconds. */
+                "X-RateLimit-Reset"?: number;
+                /** @description Names the request in the logs of the service: give it when you report a problem. */
+                "X-Request-Id"?: string;
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "UNAVAILABLE";
+                    /** @constant */
+                    status?: 503;
+                } & components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Gateway Timeout.
+         *     - `DEADLINE_EXCEEDED`: the request was not answered in time
+         */
+        GatewayTimeout: {
+            headers: {
+                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
+                "X-RateLimit-Limit"?: number;
+                /** @description Requests left in the current window. */
+                "X-RateLimit-Remaining"?: number;
+                /** @description When the limit resets, as a Unix timestamp in seconds. */
+                "X-RateLimit-Reset"?: number;
+                /** @description Names the request in the logs of the service: give it when you report a problem. */
+                "X-Request-Id"?: string;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {unknown} */
+                    code?: "DEADLINE_EXCEEDED";
+                    /** @constant */
+                    status?: 504;
+                } & components["schemas"]["Error"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: {
+        /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
+        "X-RateLimit-Limit": number;
+        /** @description Requests left in the current window. */
+        "X-RateLimit-Remaining": number;
+        /** @description When the limit resets, as a Unix timestamp in seconds. */
+        "X-RateLimit-Reset": number;
+        /** @description Names the request in the logs of the service: give it when you report a problem. */
+        "X-Request-Id": string;
+        /** @description When to try again, in whole seconds, at least 1. */
+        "Retry-After": number;
+        /** @description The scheme that is asked for (RFC 6750). */
+        "WWW-Authenticate": "Bearer";
+        /** @description The methods that the path answers to. */
+        Allow: string;
+        /** @description The path of what was created. */
+        Location: string;
+        /** @description Since when the operation is deprecated, as `@` and a Unix timestamp in seconds (RFC 9745). */
+        Deprecation: string;
+        /** @description Until when the operation is sure to work, as an HTTP date (RFC 8594). */
+        Sunset: string;
+        /** @description Where the next page is, with `rel="next"` (RFC 8288). Absent on the last page. */
+        "Link-Next": string;
+        /** @description What to call instead, with `rel="successor-version"` (RFC 8288). */
+        "Link-Successor": string;
+    };
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    listPets: {
+        parameters: {
+            query?: {
+                /** @description Only pets in this state. */
+                status?: components["schemas"]["PetStatus"];
+                /** @description Only pets of this category. */
+                categoryId?: number;
+                /** @description Only these pets. There are no pages then: every one that exists is in the answer. */
+                ids?: number[];
+                /** @description How many at the most, 1 to 100. Absent means 20. */
+                limit?: number;
+                /** @description Where to go on: the page token that came with the page before. */
+                pageToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of pets. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link-Next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "name": "Tom",
+                     *         "categoryId": 1,
+                     *         "status": "available"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Pets"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    createPet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The input shape of a pet. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Tom",
+                 *       "categoryId": 1,
+                 *       "status": "available"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewPet"];
+            };
+        };
+        responses: {
+            /** @description An animal. */
+            201: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Tom",
+                     *       "categoryId": 1,
+                     *       "status": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Pet"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_CATEGORY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    getPet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pet.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An animal. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["Link-Successor"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Tom",
+                     *       "categoryId": 1,
+                     *       "status": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Pet"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `PET_NOT_FOUND`: pet 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["Link-Successor"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PET_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    replacePet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pet.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
+        };
+        /** @description The input shape of a pet. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Tom",
+                 *       "categoryId": 1,
+                 *       "status": "available"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewPet"];
+            };
+        };
+        responses: {
+            /** @description An animal. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Tom",
+                     *       "categoryId": 1,
+                     *       "status": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Pet"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_CATEGORY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `PET_NOT_FOUND`: pet 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PET_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    deletePet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pet.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. There is no body. */
+            204: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `PET_NOT_FOUND`: pet 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PET_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            /**
+             * @description Conflict.
+             *     - `PET_IN_USE`: an order that is not complete names pet 1: complete or cancel it first
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PET_IN_USE";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    updatePet: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pet.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
+        };
+        /** @description Any of the fields of NewPet: what is absent stays as it is. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Tom",
+                 *       "categoryId": 1,
+                 *       "status": "pending"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PetPatch"];
+            };
+        };
+        responses: {
+            /** @description An animal. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Tom",
+                     *       "categoryId": 1,
+                     *       "status": "pending"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Pet"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `UNKNOWN_CATEGORY`: categoryId: category 1 does not exist
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_CATEGORY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `PET_NOT_FOUND`: pet 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PET_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    listCategories: {
+        parameters: {
+            query?: {
+                /** @description How many at the most, 1 to 100. Absent means 20. */
+                limit?: number;
+                /** @description Where to go on: the page token that came with the page before. */
+                pageToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of categories. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link-Next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "name": "Cats",
+                     *         "description": "Small and furry; they sleep most of the day."
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Categories"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    createCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The input shape of a category. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Cats",
+                 *       "description": "Small and furry; they sleep most of the day."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewCategory"];
+            };
+        };
+        responses: {
+            /** @description A kind of animal. */
+            201: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Cats",
+                     *       "description": "Small and furry; they sleep most of the day."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    getCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the category.
+                 * @example 1
+                 */
+                categoryId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A kind of animal. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Cats",
+                     *       "description": "Small and furry; they sleep most of the day."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "CATEGORY_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    replaceCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the category.
+                 * @example 1
+                 */
+                categoryId: number;
+            };
+            cookie?: never;
+        };
+        /** @description The input shape of a category. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Cats",
+                 *       "description": "Small and furry; they sleep most of the day."
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewCategory"];
+            };
+        };
+        responses: {
+            /** @description A kind of animal. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Cats",
+                     *       "description": "Small and furry; they sleep most of the day."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "CATEGORY_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    deleteCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the category.
+                 * @example 1
+                 */
+                categoryId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. There is no body. */
+            204: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "CATEGORY_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            /**
+             * @description Conflict.
+             *     - `CATEGORY_IN_USE`: category 1 still has pets: move or delete them first
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "CATEGORY_IN_USE";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    updateCategory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the category.
+                 * @example 1
+                 */
+                categoryId: number;
+            };
+            cookie?: never;
+        };
+        /** @description Any of the fields of NewCategory: what is absent stays as it is. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Cats",
+                 *       "description": "Small and furry; they sleep most of the day."
+                 *     }
+                 */
+                "application/json": components["schemas"]["CategoryPatch"];
+            };
+        };
+        responses: {
+            /** @description A kind of animal. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "name": "Cats",
+                     *       "description": "Small and furry; they sleep most of the day."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Category"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `CATEGORY_NOT_FOUND`: category 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "CATEGORY_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    listOrders: {
+        parameters: {
+            query?: {
+                /** @description Only orders for this pet. */
+                petId?: number;
+                /** @description Only complete orders, or only open ones. */
+                complete?: boolean;
+                /** @description How many at the most, 1 to 100. Absent means 20. */
+                limit?: number;
+                /** @description Where to go on: the page token that came with the page before. */
+                pageToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of orders. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link-Next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "petId": 1,
+                     *         "quantity": 2,
+                     *         "shipDate": "2027-01-01T12:00:00Z",
+                     *         "complete": false
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Orders"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    placeOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description An order. No field is required. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "petId": 1,
+                 *       "quantity": 2,
+                 *       "shipDate": "2027-01-01T12:00:00Z",
+                 *       "complete": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["Order"];
+            };
+        };
+        responses: {
+            /** @description An order. No field is required. */
+            201: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "petId": 1,
+                     *       "quantity": 2,
+                     *       "shipDate": "2027-01-01T12:00:00Z",
+                     *       "complete": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             *     - `UNKNOWN_PET`: petId: pet 1 does not exist
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_PET";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            /**
+             * @description Conflict.
+             *     - `INSUFFICIENT_STOCK`: pet 1: quantity 5 is more than the 3 in stock
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INSUFFICIENT_STOCK";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    getOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the order.
+                 * @example 1
+                 */
+                orderId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description An order. No field is required. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "petId": 1,
+                     *       "quantity": 2,
+                     *       "shipDate": "2027-01-01T12:00:00Z",
+                     *       "complete": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `ORDER_NOT_FOUND`: order 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "ORDER_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    cancelOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the order.
+                 * @example 1
+                 */
+                orderId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. There is no body. */
+            204: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `ORDER_NOT_FOUND`: order 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "ORDER_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            /**
+             * @description Conflict.
+             *     - `ORDER_COMPLETE`: order 1 is complete: it can't be reopened, changed or cancelled
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "ORDER_COMPLETE";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    updateOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the order.
+                 * @example 1
+                 */
+                orderId: number;
+            };
+            cookie?: never;
+        };
+        /** @description What may change in an open order: what is absent stays as it is. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "quantity": 3,
+                 *       "shipDate": "2027-01-01T12:00:00Z",
+                 *       "complete": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrderPatch"];
+            };
+        };
+        responses: {
+            /** @description An order. No field is required. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": 1,
+                     *       "petId": 1,
+                     *       "quantity": 3,
+                     *       "shipDate": "2027-01-01T12:00:00Z",
+                     *       "complete": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Order"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `ORDER_NOT_FOUND`: order 1 does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "ORDER_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            /**
+             * @description Conflict.
+             *     - `INSUFFICIENT_STOCK`: pet 1: quantity 5 is more than the 3 in stock
+             *     - `ORDER_COMPLETE`: order 1 is complete: it can't be reopened, changed or cancelled
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INSUFFICIENT_STOCK" | "ORDER_COMPLETE";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    listInventory: {
+        parameters: {
+            query?: {
+                /** @description Only entries in this state. */
+                status?: components["schemas"]["PetStatus"];
+                /** @description How many at the most, 1 to 100. Absent means 20. */
+                limit?: number;
+                /** @description Where to go on: the page token that came with the page before. */
+                pageToken?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of inventory entries. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link-Next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "petId": 1,
+                     *         "quantity": 12,
+                     *         "status": "available"
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Inventory"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    getInventoryItem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pet.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stock of one pet. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "petId": 1,
+                     *       "quantity": 12,
+                     *       "status": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InventoryItem"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `INVENTORY_NOT_FOUND`: there is no inventory entry for pet 1: the pet does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVENTORY_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    setInventory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the pet.
+                 * @example 1
+                 */
+                petId: number;
+            };
+            cookie?: never;
+        };
+        /** @description The input shape of an inventory entry. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "quantity": 12
+                 *     }
+                 */
+                "application/json": components["schemas"]["InventoryUpdate"];
+            };
+        };
+        responses: {
+            /** @description The stock of one pet. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "petId": 1,
+                     *       "quantity": 12,
+                     *       "status": "available"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InventoryItem"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: name: must be 1 to 200 characters after trimming
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
+                        /** @constant */
+                        status?: 400;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            /**
+             * @description Not Found.
+             *     - `INVENTORY_NOT_FOUND`: there is no inventory entry for pet 1: the pet does not exist
+             */
+            404: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "INVENTORY_NOT_FOUND";
+                        /** @constant */
+                        status?: 404;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            405: components["responses"]["MethodNotAllowed"];
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+}
