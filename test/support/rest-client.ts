@@ -1,7 +1,8 @@
 /**
- * A plain HTTP caller of the REST side: what curl would send and see. Every response is held to the interface description
- * on the way; one that is not as it says fails the test.
+ * A plain HTTP caller of the REST side: what curl would send and see. Every response is held to the contract's promises
+ * and to the interface description on the way; one that is not as they say fails the test.
  */
+import { checkPromises } from './contract.ts';
 import { checkAgainstDescription } from './description.ts';
 
 export interface RestResponse {
@@ -51,7 +52,10 @@ export class RestClient {
     const text = await response.text();
     // gRPC-Web goes over the same port; it is no part of the description.
     const isRest = !headers?.['content-type']?.startsWith('application/grpc');
-    if (isRest) checkAgainstDescription(method, path, { status, headers: responseHeaders, text });
+    if (isRest) {
+      checkPromises(method, status, responseHeaders, text);
+      checkAgainstDescription(method, path, { status, headers: responseHeaders, text });
+    }
     return {
       status,
       headers: responseHeaders,
