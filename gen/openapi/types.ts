@@ -656,7 +656,7 @@ export interface operations {
                 ids?: number[];
                 /** @description How many at the most, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. */
+                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
                 pageToken?: string;
             };
             header?: never;
@@ -1201,7 +1201,7 @@ export interface operations {
             query?: {
                 /** @description How many at the most, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. */
+                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
                 pageToken?: string;
             };
             header?: never;
@@ -1733,7 +1733,7 @@ export interface operations {
                 complete?: boolean;
                 /** @description How many at the most, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. */
+                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
                 pageToken?: string;
             };
             header?: never;
@@ -2219,7 +2219,7 @@ export interface operations {
                 status?: components["schemas"]["PetStatus"];
                 /** @description How many at the most, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. */
+                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
                 pageToken?: string;
             };
             header?: never;

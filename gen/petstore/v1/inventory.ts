@@ -50,7 +50,7 @@ export interface ListInventoryRequest {
   limit?:
     | number
     | undefined;
-  /** Where to go on: the page token that came with the page before. */
+  /** Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
   pageToken: string;
 }
 
