@@ -11,7 +11,17 @@ import type { Rules } from '../rules.ts';
 import type { Service } from './service.ts';
 
 /** What Envoy serves from files to whoever reads it: no operation, so the proto files don't know of it. */
-const FILES: ReadonlySet<string> = new Set(['/openapi.json', '/openapi.yaml']);
+const FILES: ReadonlySet<string> = new Set([
+  '/openapi.json',
+  '/openapi.yaml',
+  '/docs',
+  '/docs/',
+  '/docs/page.js',
+  '/docs/page.css',
+  '/docs/favicon.svg',
+  '/docs/swagger-ui-bundle.js',
+  '/docs/swagger-ui.css',
+]);
 const METHODS_OF_FILES = ['GET', 'HEAD'];
 
 export function edgeService(operations: Iterable<Operation>, rules: Rules): Service<EdgeServiceServer> {

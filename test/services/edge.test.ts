@@ -61,8 +61,8 @@ test('Refusal - a method that the path does not have is METHOD_NOT_ALLOWED with 
   }
 });
 
-test('Refusal - the interface description can be read and nothing else', async (t) => {
-  for (const path of ['/openapi.json', '/openapi.yaml']) {
+test('Refusal - the interface description and the docs page can be read and nothing else', async (t) => {
+  for (const path of ['/openapi.json', '/openapi.yaml', '/docs', '/docs/page.js']) {
     const error = await refuse(t, { method: 'DELETE', path: `${path}?x=1`, status: 404 });
     t.is(error.code, 'METHOD_NOT_ALLOWED');
     t.is(error.headers.allow, 'GET, HEAD');
