@@ -1,22 +1,29 @@
-/** Ports that nobody listens on. */
+/** Ports that nobody listens on, and that no other test takes. */
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
 /** Below Linux's range for outgoing connections: none of those can take a port between the look and the use. */
 const [LOWEST, HIGHEST] = [10_000, 32_000];
 
-const given = new Set<number>();
-
-/** Ports that were free a moment ago, each another. */
+/** Ports for TCP, this worker's until it ends. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
     const port = randomInt(LOWEST, HIGHEST);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
-    ports.push(port);
+    if ((await isClaimed(port)) && (await isFree(port))) ports.push(port);
   }
   return ports;
+}
+
+/** UDP has ports of its own, and nothing here uses them: to hold one of the same number says "taken" to other workers. */
+function isClaimed(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4');
+    socket.once('error', () => resolve(false));
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+    socket.unref();
+  });
 }
 
 function isFree(port: number): Promise<boolean> {
