@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import {
+  create,
+  createFileRegistry,
+  type DescField,
+  fromBinary,
+  type MessageInitShape,
+  setExtension,
+} from '@bufbuild/protobuf';
+import { FieldOptionsSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { createValidator } from '@bufbuild/protovalidate';
+import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import test from 'ava';
+import fc from 'fast-check';
+import { toKeywords } from '../../src/openapi/rules.ts';
+
+const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/petstore.binpb'));
+const registry = createFileRegistry(readFiles());
+
+function fieldOf(message: string, field: string, from = registry): DescField {
+  const found = from.getMessage(`petstore.v1.${message}`)?.field[field];
+  if (found === undefined) throw new Error(`there is no ${message}.${field}`);
+  return found;
+}
+
+/** The field `NewPet.name` with other rules than its own. */
+function ruled(rules: MessageInitShape<typeof FieldRulesSchema>): DescField {
+  const changed = readFiles();
+  const file = changed.file.find(({ name }) => name === 'petstore/v1/pets.proto');
+  const field = file?.messageType.find(({ name }) => name === 'NewPet')?.field[0];
+  if (field === undefined) throw new Error('NewPet has no fields');
+  field.options = create(FieldOptionsSchema);
+  setExtension(field.options, fieldRules, create(FieldRulesSchema, rules));
+  return fieldOf('NewPet', 'name', createFileRegistry(changed));
+}
+
+test('Rules - bounds of numbers, texts and lists', (t) => {
+  t.deepEqual(toKeywords(fieldOf('Order', 'quantity')), { minimum: 1, maximum: 1_000_000 });
+  t.deepEqual(toKeywords(fieldOf('InventoryUpdate', 'quantity')), { minimum: 0, maximum: 1_000_000_000 });
+  t.deepEqual(toKeywords(fieldOf('NewCategory', 'description')), { maxLength: 2_000 });
+  t.deepEqual(toKeywords(fieldOf('ListPetsRequest', 'ids')), { maxItems: 100 });
+  t.deepEqual(toKeywords(fieldOf('NewPet', 'status')), {});
+  t.deepEqual(toKeywords(fieldOf('Pet', 'categoryId')), {});
+});
+
+test('Rules - one that the document has no words for stops the generation', (t) => {
+  const unspeakable: MessageInitShape<typeof FieldRulesSchema>[] = [
+    { type: { case: 'string', value: { prefix: 'x' } } },
+    { type: { case: 'double', value: { finite: true } } },
+    { cel: [{ id: 'shout', message: 'must be loud', expression: "this == this.upperAscii() || this == ''" }] },
+    { celExpression: ['this.size() > 2'] },
+  ];
+  for (const rules of unspeakable) {
+    t.throws(() => toKeywords(ruled(rules)), { message: /NewPet\.name: the document has no words for/ });
+  }
+});
+
+/** Texts of what the rule of names tells apart: letters, blanks, controls, marks of more than one UTF-16 unit. */
+const unit = fc.constantFrom(
+  ...['a', 'é', '🐈', '"', '\\', ' ', '\t', '\n', '\u0000', '\u001f', '\u007f', '\u0085', '\u009f', '\u00a0', '\u1680'],
+  ...['\u2003', '\u200b', '\u2028', '\u2029', '\u202f', '\u205f', '\u3000', '\ufeff'],
+);
+const texts = fc.oneof(
+  fc.string({ unit, maxLength: 8 }),
+  fc
+    .tuple(fc.string({ unit: fc.constantFrom(' ', '\u00a0'), maxLength: 3 }), fc.integer({ min: 197, max: 203 }))
+    .map(([blanks, length]) => `${blanks}${'🐈'.repeat(length)}${blanks}`),
+);
+
+test('Rules - the pattern of a name accepts exactly what the server does', (t) => {
+  const validator = createValidator({ registry });
+  const schema = registry.getMessage('petstore.v1.NewCategory');
+  if (schema === undefined) throw new Error('there is no NewCategory');
+  const { pattern, minLength } = toKeywords(fieldOf('NewCategory', 'name'));
+  const expression = new RegExp(String(pattern), 'u'); // as JSON Schema reads it
+  t.is(minLength, 1);
+  fc.assert(
+    fc.property(texts, (name) => {
+      const isAccepted = validator.validate(schema, create(schema, { name })).kind === 'valid';
+      return expression.test(name) === isAccepted;
+    }),
+    { numRuns: 3_000 },
+  );
+});
