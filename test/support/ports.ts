@@ -11,13 +11,16 @@ export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
     const port = randomInt(LOWEST, HIGHEST);
-    if ((await isClaimed(port)) && (await isFree(port))) ports.push(port);
+    if ((await claim(port)) && (await isFree(port))) ports.push(port);
   }
   return ports;
 }
 
-/** UDP has ports of its own, and nothing here uses them: to hold one of the same number says "taken" to other workers. */
-function isClaimed(port: number): Promise<boolean> {
+/**
+ * Resolves with whether the port is this worker's now. UDP has ports of its own, and nothing here uses them: to hold
+ * the one of the same number says "taken" to other workers.
+ */
+function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket('udp4');
     socket.once('error', () => resolve(false));
