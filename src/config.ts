@@ -95,7 +95,7 @@ function count(env: Environment, name: string, fallback: number): number {
 function read<T>(env: Environment, name: string, fallback: string, parse: (text: string) => T | Expected): T {
   const text = env[name] || fallback;
   const value = parse(text);
-  if (value instanceof Expected) throw new ConfigError(`${name} must be ${value.what}, not "${text}"`);
+  if (value instanceof Expected) throw new ConfigError(`${name} must be ${value.what}, not ${JSON.stringify(text)}`);
   return value;
 }
 

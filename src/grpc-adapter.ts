@@ -87,7 +87,7 @@ function toCall(unary: ServerUnaryCall<Buffer, unknown>, operation: Operation): 
     requestBytes: unary.request,
     peer: () => unary.getPeer(),
     requestId: typeof requestId === 'string' ? requestId : randomUUID(),
-    isWanted: () => !unary.cancelled,
+    isWanted: () => !unary.cancelled && Date.now() < Number(unary.getDeadline()),
     responseHeaders: new Map(),
   };
 }

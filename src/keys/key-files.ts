@@ -1,5 +1,5 @@
 /** The keys that the service makes for itself, in files that only their owner can read: the demo key, the operator's. */
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../storage/store.ts';
 import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
@@ -48,6 +48,9 @@ async function readSecret(file: string): Promise<string | undefined> {
   }
 }
 
-function writeSecret(file: string, secret: string): Promise<void> {
-  return writeFile(file, `${secret}\n`, { mode: 0o600 });
+/** Whole or not at all: a start that is cut off leaves no half-written key behind. */
+async function writeSecret(file: string, secret: string): Promise<void> {
+  const unfinished = `${file}.new`;
+  await writeFile(unfinished, `${secret}\n`, { mode: 0o600 });
+  await rename(unfinished, file);
 }
