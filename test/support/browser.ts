@@ -1,0 +1,56 @@
+/** A real browser for a test file: Debian's `chromium`, or whatever CHROMIUM names. */
+import type { TestFn } from 'ava';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { findProgram, testUnless } from './programs.ts';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+const MISSING =
+  'NO BROWSER FOUND, so nothing of this file is tested: install chromium (apt-get install chromium), or set CHROMIUM to the path of one';
+
+/** Nothing of the browser's own goes over the network either: what a test records is all there is. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+];
+
+/** Of each step. A page that needs a second does need a minute when many tests run on few cores. */
+const TIMEOUT_MS = 90_000;
+
+const executablePath = process.env.CHROMIUM || findProgram(NAMES);
+
+/** ava's `test` for a file that needs a browser. */
+export function browserTest<Context>(): TestFn<Context> {
+  return testUnless(executablePath === undefined ? MISSING : undefined);
+}
+
+/** Starts it without a window, with an empty profile that goes when it is closed. */
+export function startBrowser(): Promise<Browser> {
+  if (executablePath === undefined) throw new Error(MISSING);
+  return chromium.launch({ executablePath, args: FLAGS });
+}
+
+/** A page in a context of its own, and what it did. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** The URL of every request it made, data: and blob: aside. */
+  readonly requests: readonly string[];
+  /** What it logged as an error, failed scripts and breaches of its Content-Security-Policy included. */
+  readonly errors: readonly string[];
+}
+
+export async function watchedPage(browser: Browser, options: BrowserContextOptions): Promise<WatchedPage> {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(TIMEOUT_MS);
+  const requests: string[] = [];
+  const errors: string[] = [];
+  context.on('request', (request) => /^(data|blob):/.test(request.url()) || requests.push(request.url()));
+  context.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  context.on('weberror', (error) => errors.push(String(error.error())));
+  return { page: await context.newPage(), requests, errors };
+}
