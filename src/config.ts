@@ -11,6 +11,11 @@ export class ConfigError extends Error {
 
 /** Counts fit into the database's and protobuf's 32 bits. */
 const MAX_COUNT = 2_147_483_647;
+const MAX_PORT = 65_535;
+/** Far more than one machine has use for. */
+const MAX_INSTANCES = 64;
+/** At the end of a REDIS_URL: this one address is a cluster's. */
+const CLUSTER = '?cluster=true';
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -20,12 +25,18 @@ export interface Config {
   readonly host: string;
   /** Envoy's public port: REST, gRPC and gRPC-Web. */
   readonly port: number;
-  /** The gRPC server's private port, on loopback. */
+  /** The gRPC server's private port, on loopback; further instances take the ports after it. */
   readonly grpcPort: number;
+  /** How many servers the launcher starts behind Envoy. More than one need PostgreSQL and Redis to share. */
+  readonly instances: number;
   /** Envoy's admin port, on loopback. */
   readonly envoyAdminPort: number;
-  /** The folder of the database, the demo key and the logs. */
+  /** The folder of the SQLite file, the demo key and the logs. */
   readonly dataDir: string;
+  /** The PostgreSQL database, `postgres://user:password@host:port/name`; undefined: the SQLite file in the data folder. */
+  readonly databaseUrl: string | undefined;
+  /** Where limits are counted for all instances; undefined: in each server's own memory. */
+  readonly redis: RedisConfig | undefined;
   /** The least severe messages that are logged. */
   readonly logLevel: LogLevel;
   /** Another Envoy binary than the pinned one. */
@@ -33,6 +44,14 @@ export interface Config {
   /** The operator's key for the admin service; undefined: the one in `DATA_DIR/operator.key`. */
   readonly operatorKey: string | undefined;
   readonly limits: LimitsConfig;
+}
+
+/** `REDIS_URL`, one address of a server or several of a cluster. */
+export interface RedisConfig {
+  /** An address each, with user, password and database number where there are any. */
+  readonly urls: readonly [string, ...string[]];
+  /** Whether they are nodes of a cluster, which are asked for the others. */
+  readonly isCluster: boolean;
 }
 
 /** The numbers of the contract's section 8. */
@@ -54,8 +73,11 @@ export function readConfig(env: Environment = process.env): Config {
     host: read(env, 'HOST', '127.0.0.1', toAddress),
     port: read(env, 'PORT', '8080', toPort),
     grpcPort: read(env, 'GRPC_PORT', '50051', toPort),
+    instances: read(env, 'INSTANCES', '1', toInstances),
     envoyAdminPort: read(env, 'ENVOY_ADMIN_PORT', '9901', toPort),
     dataDir: read(env, 'DATA_DIR', fileURLToPath(new URL('../data', import.meta.url)), (text) => resolve(text)),
+    databaseUrl: read(env, 'DATABASE_URL', '', toDatabaseUrl),
+    redis: read(env, 'REDIS_URL', '', toRedis),
     logLevel: read(env, 'LOG_LEVEL', 'info', toLogLevel),
     envoy: env.ENVOY || undefined,
     operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),
@@ -78,6 +100,7 @@ export function readConfig(env: Environment = process.env): Config {
     },
   };
   checkPortsDiffer(config);
+  checkInstancesShare(config);
   return config;
 }
 
@@ -109,7 +132,7 @@ class Expected {
 
 function toPort(text: string): number | Expected {
   const port = Number(text);
-  return /^\d+$/.test(text) && port >= 1 && port <= 65_535 ? port : new Expected('a port from 1 to 65535');
+  return /^\d+$/.test(text) && port >= 1 && port <= MAX_PORT ? port : new Expected(`a port from 1 to ${MAX_PORT}`);
 }
 
 function toAddress(text: string): string | Expected {
@@ -126,11 +149,67 @@ function toLogLevel(text: string): LogLevel | Expected {
   return LOG_LEVELS.find((level) => level === text) ?? new Expected(`one of ${LOG_LEVELS.join(', ')}`);
 }
 
-function checkPortsDiffer({ port, grpcPort, envoyAdminPort }: Config): void {
+function toInstances(text: string): number | Expected {
+  const count = Number(text);
+  const isFine = /^\d+$/.test(text) && count >= 1 && count <= MAX_INSTANCES;
+  return isFine ? count : new Expected(`a number from 1 to ${MAX_INSTANCES}`);
+}
+
+/** Undefined for an empty text. The complaint does not repeat the value: it may hold a password. */
+function toDatabaseUrl(text: string): string | undefined {
+  if (text === '') return undefined;
+  if (isUrl(text, ['postgres:', 'postgresql:'])) return text;
+  throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/name');
+}
+
+/** Several addresses, separated by commas, are nodes of a cluster; so is a single one with `?cluster=true`. */
+function toRedis(text: string): RedisConfig | undefined {
+  if (text === '') return undefined;
+  const asked = text.endsWith(CLUSTER);
+  const [first = '', ...others] = (asked ? text.slice(0, -CLUSTER.length) : text).split(',');
+  // Only the first address needs a scheme and a password: the others have the same.
+  const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
+  const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
+  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:']))) return { urls, isCluster: asked || others.length > 0 };
+  throw new ConfigError('REDIS_URL must look like redis://user:password@host:6379, with more nodes after commas');
+}
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  const url = URL.parse(text);
+  return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+}
+
+function checkPortsDiffer(config: Config): void {
+  const { port, envoyAdminPort } = config;
+  if (config.grpcPort + config.instances - 1 > MAX_PORT) {
+    throw new ConfigError(`GRPC_PORT must leave room for ${config.instances} ports up to ${MAX_PORT}`);
+  }
+  const named: [name: string, port: number][] = [
+    ['PORT', port],
+    ...grpcPorts(config).map((value, index): [string, number] => [
+      index === 0 ? 'GRPC_PORT' : `GRPC_PORT+${index}`,
+      value,
+    ]),
+    ['ENVOY_ADMIN_PORT', envoyAdminPort],
+  ];
   const names = new Map<number, string>();
-  for (const [name, value] of Object.entries({ PORT: port, GRPC_PORT: grpcPort, ENVOY_ADMIN_PORT: envoyAdminPort })) {
+  for (const [name, value] of named) {
     const other = names.get(value);
     if (other !== undefined) throw new ConfigError(`${name} must not be ${other}'s port ${value}`);
     names.set(value, name);
   }
+}
+
+/** The private ports of all instances, consecutive. */
+export function grpcPorts({ grpcPort, instances }: Pick<Config, 'grpcPort' | 'instances'>): number[] {
+  return Array.from({ length: instances }, (_, index) => grpcPort + index);
+}
+
+function checkInstancesShare({ instances, databaseUrl, redis }: Config): void {
+  if (instances === 1) return;
+  const missing = [
+    ...(databaseUrl === undefined ? ['DATABASE_URL (SQLite is for one process)'] : []),
+    ...(redis === undefined ? ['REDIS_URL (limits in memory are for one process)'] : []),
+  ];
+  if (missing.length > 0) throw new ConfigError(`INSTANCES=${instances} needs ${missing.join(' and ')}`);
 }

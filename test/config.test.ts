@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import test from 'ava';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, grpcPorts, readConfig } from '../src/config.ts';
 
 /** The complaint about some settings. */
 function complaint(env: Readonly<Record<string, string>>): string {
@@ -19,8 +19,11 @@ test('Config - without settings everything has its default, on loopback', (t) =>
     host: '127.0.0.1',
     port: 8080,
     grpcPort: 50051,
+    instances: 1,
     envoyAdminPort: 9901,
     dataDir: resolve('data'),
+    databaseUrl: undefined,
+    redis: undefined,
     logLevel: 'info',
     envoy: undefined,
     operatorKey: undefined,
@@ -136,4 +139,70 @@ test('Config - an operator key is long and can be sent, and a bad one is not rep
     t.regex(line, /^OPERATOR_KEY must be at least 16 /);
     t.false(line.includes(text));
   }
+});
+
+const SHARED = { DATABASE_URL: 'postgres://db/petstore', REDIS_URL: 'redis://cache' };
+
+test('Config - a database address is one of PostgreSQL, and a bad one is not repeated', (t) => {
+  for (const url of [
+    'postgres://petstore:s3cret@db.example:5433/petstore?sslmode=verify-full',
+    'postgresql://db/petstore',
+  ]) {
+    t.is(readConfig({ DATABASE_URL: url }).databaseUrl, url);
+  }
+  for (const text of ['petstore:s3cret@db', 'mysql://petstore:s3cret@db/petstore', 'postgres://', 's3cret']) {
+    const line = complaint({ DATABASE_URL: text });
+    t.is(line, 'DATABASE_URL must look like postgres://user:password@host:5432/name');
+  }
+});
+
+test('Config - a Redis address is of one server, or of the nodes of a cluster', (t) => {
+  const redis = (url: string) => readConfig({ REDIS_URL: url }).redis;
+  t.deepEqual(redis('redis://cache'), { urls: ['redis://cache'], isCluster: false });
+  t.deepEqual(redis('rediss://me:s3cret@cache:6380/2'), {
+    urls: ['rediss://me:s3cret@cache:6380/2'],
+    isCluster: false,
+  });
+  t.deepEqual(redis('redis://cache:7000?cluster=true'), { urls: ['redis://cache:7000'], isCluster: true });
+  t.deepEqual(redis('rediss://me:s3cret@a:7000,b:7001,rediss://c:7002'), {
+    urls: ['rediss://me:s3cret@a:7000', 'rediss://me:s3cret@b:7001', 'rediss://c:7002'],
+    isCluster: true,
+  });
+});
+
+test('Config - a bad Redis address is not repeated', (t) => {
+  for (const text of [
+    'cache:6379',
+    'http://:s3cret@cache',
+    'redis://',
+    'redis://a:1,',
+    'redis://a:1,http://:s3cret@b',
+  ]) {
+    const line = complaint({ REDIS_URL: text });
+    t.is(line, 'REDIS_URL must look like redis://user:password@host:6379, with more nodes after commas');
+  }
+});
+
+test('Config - several instances have consecutive ports, none of them taken by another setting', (t) => {
+  t.deepEqual(grpcPorts(readConfig({ INSTANCES: '3', ...SHARED })), [50051, 50052, 50053]);
+  t.is(
+    complaint({ INSTANCES: '3', GRPC_PORT: '65534', ...SHARED }),
+    'GRPC_PORT must leave room for 3 ports up to 65535',
+  );
+  const clash = "ENVOY_ADMIN_PORT must not be GRPC_PORT+1's port 9901";
+  t.is(complaint({ INSTANCES: '2', GRPC_PORT: '9900', ...SHARED }), clash);
+  for (const text of ['0', '-1', '1.5', '65', 'many']) {
+    t.regex(complaint({ INSTANCES: text, ...SHARED }), /^INSTANCES must be a number from 1 to 64, not /);
+  }
+});
+
+test('Config - several instances need a database and counters that they can share, and it says which is missing', (t) => {
+  t.notThrows(() => readConfig({ INSTANCES: '2', ...SHARED }));
+  const { DATABASE_URL, REDIS_URL } = SHARED;
+  t.is(
+    complaint({ INSTANCES: '2', DATABASE_URL }),
+    'INSTANCES=2 needs REDIS_URL (limits in memory are for one process)',
+  );
+  t.is(complaint({ INSTANCES: '2', REDIS_URL }), 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process)');
+  t.regex(complaint({ INSTANCES: '2' }), /needs DATABASE_URL .* and REDIS_URL /);
 });
