@@ -52,7 +52,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const plan = toPlan(request.plan);
       const agreed = agreedLimits(plan, request, undefined);
       const account = { name: trimmed(name), plan, agreed, createdAtMs: nowMs() };
-      return toMessage(await store.transaction((tx) => tx.accounts.insert(account)));
+      return toMessage(await store.write((tx) => tx.accounts.insert(account)));
     },
 
     getAccount: async ({ accountId }) => toMessage(await find(accountId)),

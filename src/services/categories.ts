@@ -15,7 +15,7 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
     },
 
     createCategory: ({ category }, { isWanted }) =>
-      store.transaction((tx) => tx.categories.insert(replacement(category)), isWanted),
+      store.write((tx) => tx.categories.insert(replacement(category)), isWanted),
 
     async getCategory({ categoryId }) {
       const category = await store.categories.find(categoryId);

@@ -21,7 +21,7 @@ export function petService(store: Store): Service<PetServiceServer> {
 
     async createPet({ pet }, { isWanted }) {
       const wanted = replacement(pet);
-      const created = await store.transaction((tx) => tx.pets.insert(wanted), isWanted);
+      const created = await store.write((tx) => tx.pets.insert(wanted), isWanted);
       if (created === undefined) throw apiError('UNKNOWN_CATEGORY', wanted);
       return toMessage(created);
     },

@@ -46,9 +46,9 @@ export function categoryStatements(engine: Engine) {
 
 type CategoryStatements = ReturnType<typeof categoryStatements>;
 
-export function categoryReader(statements: CategoryStatements, reader: Runner): CategoryReader {
+export function categoryReader(statements: CategoryStatements, { reader, toIdList }: Engine): CategoryReader {
   const lookup = new BatchedLookup(async (ids) =>
-    (await reader.all(statements.byIds, { ids: `[${ids.join(',')}]` })).map(toCategory),
+    (await reader.all(statements.byIds, { ids: toIdList(ids) })).map(toCategory),
   );
   return {
     find: (id) => lookup.find(id),

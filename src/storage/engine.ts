@@ -3,7 +3,7 @@
  */
 import type { Knex } from 'knex';
 import type { IsWanted } from '../model.ts';
-import type { Params, Statement } from './statement.ts';
+import type { Params, SqlValue, Statement } from './statement.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -17,15 +17,24 @@ export interface Engine {
   readonly knex: Knex;
   /** Runs one reading statement on the newest committed state. */
   readonly reader: Runner;
-  /** Narrows a query to rows whose `column` is among the numbers of a JSON array, bound as `ids`. */
+  /** Narrows a query to rows whose `column` is among some ids, bound as `ids` in the form that `toIdList` gives them. */
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
+  toIdList(ids: readonly bigint[]): SqlValue;
   /** Makes a query in a transaction keep others from changing its rows until the end. */
   forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
+  /** Makes a query keep others from deleting its rows until the end of the transaction, or of the statement. */
+  forKeyShare(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
-   * Work that nobody waits for any more when its turn comes is not begun: it rejects with WorkAbandoned.
+   * Work that nobody waits for any more when its turn comes is not begun: it rejects with WorkAbandoned. Where
+   * transactions can get in each other's way, `work` may be run anew after it was undone.
    */
   transaction<T>(work: (tx: Runner) => Promise<T>, isWanted: IsWanted): Promise<T>;
+  /** A transaction of a single statement, which needs fewer trips to the database. */
+  write(statement: Statement, params: Params, isWanted: IsWanted): Promise<readonly Row[]>;
+  /** Runs `work` while no other process that shares the database is in here. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
+  /** Finishes what is under way and takes nothing new. */
   close(): Promise<void>;
 }
 

@@ -2,9 +2,10 @@
  * Group commit: writes that wait for the disk together share one transaction, so one fsync.
  *
  * While one group is being committed, new writes queue; the next group takes them all (up to `MAX_GROUP`). Each
- * piece of work runs in a savepoint of its own, so that one's failure never undoes another's. Everybody is
- * answered after the commit, so a success is durable and a refusal rests on durable facts. When the commit itself
- * fails, all of the group fail with its error and nothing of it stays.
+ * piece of work runs in a savepoint of its own, so that one's failure never undoes another's. A single statement needs
+ * none: the database itself undoes one that fails. Everybody is answered after the commit, so a success is durable and
+ * a refusal rests on durable facts. When the commit itself fails, all of the group fail with its error and nothing of
+ * it stays.
  */
 import type { IsWanted } from '../model.ts';
 import { StoreClosed, WorkAbandoned } from './errors.ts';
@@ -31,6 +32,8 @@ export interface Commands {
 interface Work {
   readonly run: () => Promise<unknown>;
   readonly isWanted: IsWanted;
+  /** One statement, which is undone by the database when it fails. */
+  readonly isStatement: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -46,17 +49,26 @@ export class GroupCommit {
   }
 
   submit<T>(run: () => Promise<T>, isWanted: IsWanted): Promise<T> {
-    if (this.#closed) return Promise.reject(new StoreClosed());
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run, isWanted, resolve: resolve as (value: unknown) => void, reject });
-      this.#draining ??= this.#drain();
-    });
+    return this.#enqueue(run, isWanted, false);
+  }
+
+  /** Submits what runs one statement and nothing else. */
+  submitStatement<T>(run: () => Promise<T>, isWanted: IsWanted): Promise<T> {
+    return this.#enqueue(run, isWanted, true);
   }
 
   /** Takes no new work and resolves when all that was submitted is settled. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#draining;
+  }
+
+  #enqueue<T>(run: () => Promise<T>, isWanted: IsWanted, isStatement: boolean): Promise<T> {
+    if (this.#closed) return Promise.reject(new StoreClosed());
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run, isWanted, isStatement, resolve: resolve as (value: unknown) => void, reject });
+      this.#draining ??= this.#drain();
+    });
   }
 
   async #drain(): Promise<void> {
@@ -78,10 +90,12 @@ export class GroupCommit {
           answers.push(() => work.reject(new WorkAbandoned()));
           continue;
         }
-        if (!isFresh) await this.#commands.next();
+        if (!isFresh && !work.isStatement) await this.#commands.next();
         const outcome = await settle(work.run());
-        isFresh = outcome.status === 'rejected';
-        if (isFresh) await this.#commands.undo();
+        const hasFailed = outcome.status === 'rejected';
+        // After some failures no transaction is left, and `next` fails: what came before must not count as kept.
+        if (hasFailed) await (work.isStatement ? this.#commands.next() : this.#commands.undo());
+        isFresh = hasFailed;
         answers.push(() => answer(work, outcome));
       }
       await this.#commands.commit();

@@ -84,9 +84,9 @@ export function orderStatements(engine: Engine) {
 
 type OrderStatements = ReturnType<typeof orderStatements>;
 
-export function orderReader(statements: OrderStatements, reader: Runner): OrderReader {
+export function orderReader(statements: OrderStatements, { reader, toIdList }: Engine): OrderReader {
   const lookup = new BatchedLookup(async (ids) =>
-    (await reader.all(statements.byIds, { ids: `[${ids.join(',')}]` })).map(toOrder),
+    (await reader.all(statements.byIds, { ids: toIdList(ids) })).map(toOrder),
   );
   return {
     find: (id) => lookup.find(id),

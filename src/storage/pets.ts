@@ -45,7 +45,8 @@ function toPet(row: Row): Pet {
 
 export function petStatements(engine: Engine) {
   const { knex } = engine;
-  const categoryExists = knex('categories').select(knex.raw('1')).where('id', param('categoryId'));
+  // The category can't go between this look and the pet's coming: it stays, or the pet does not come.
+  const categoryExists = engine.forKeyShare(knex('categories').select(knex.raw('1')).where('id', param('categoryId')));
   return {
     select: compiledByVariant('pets.select', (filters) => {
       const query = knex('pets').select(COLUMNS);
@@ -99,10 +100,10 @@ export function petStatements(engine: Engine) {
 
 type PetStatements = ReturnType<typeof petStatements>;
 
-export function petReader(statements: PetStatements, reader: Runner): PetReader {
+export function petReader(statements: PetStatements, { reader, toIdList }: Engine): PetReader {
   const findAll: PetReader['findAll'] = async ({ ids, ...filter }) => {
     const statement = statements.select([...filtersInUse(filter), 'ids']);
-    return (await reader.all(statement, { ...filter, ids: `[${ids.join(',')}]` })).map(toPet);
+    return (await reader.all(statement, { ...filter, ids: toIdList(ids) })).map(toPet);
   };
   const lookup = new BatchedLookup((ids) => findAll({ ids }));
   return {

@@ -40,8 +40,13 @@ export async function openSqlite(file: string): Promise<Engine> {
       query.whereIn(column, (ids) => {
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
       }),
-    forUpdate: (query) => query, // there is one writer: nobody else can change them
+    toIdList: (ids) => `[${ids.join(',')}]`,
+    // There is one writer: nobody else can change or delete anything meanwhile.
+    forUpdate: (query) => query,
+    forKeyShare: (query) => query,
     transaction: (work, isWanted) => commits.submit(() => work(writer), isWanted),
+    write: (statement, params, isWanted) => commits.submitStatement(() => writer.all(statement, params), isWanted),
+    alone: (work) => work(), // one process has the file to itself
     async close() {
       await commits.close();
       // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.

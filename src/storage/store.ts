@@ -33,9 +33,15 @@ export interface Store {
    * @throws WorkAbandoned when nobody waits for the work any more as its turn comes.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted): Promise<T>;
+  /** A transaction of work that calls one method of a writer, once: less effort, the same promises. */
+  write<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted): Promise<T>;
+  /** Runs `work` while no other process that shares the database is in here. */
+  alone<T>(work: () => Promise<T>): Promise<T>;
   /** Finishes what is under way, takes nothing new, closes the database. */
   close(): Promise<void>;
 }
+
+const ALWAYS: IsWanted = () => true;
 
 export function createStore(engine: Engine): Store {
   const pets = petStatements(engine);
@@ -51,12 +57,24 @@ export function createStore(engine: Engine): Store {
     usage: usageWriter(usage, tx),
   });
   return {
-    pets: petReader(pets, engine.reader),
-    categories: categoryReader(categories, engine.reader),
-    orders: orderReader(orders, engine.reader),
+    pets: petReader(pets, engine),
+    categories: categoryReader(categories, engine),
+    orders: orderReader(orders, engine),
     accounts: accountReader(accounts, engine.reader),
     usage: usageReader(usage, engine.reader),
-    transaction: (work, isWanted = () => true) => engine.transaction((tx) => work(writers(tx)), isWanted),
+    transaction: (work, isWanted = ALWAYS) => engine.transaction((tx) => work(writers(tx)), isWanted),
+    async write(work, isWanted = ALWAYS) {
+      let isDone = false;
+      const once: Runner = {
+        async all(statement, params) {
+          if (isDone) throw new Error(`${statement.name} comes after another statement: that takes a transaction`);
+          isDone = true;
+          return engine.write(statement, params, isWanted);
+        },
+      };
+      return work(writers(once));
+    },
+    alone: (work) => engine.alone(work),
     close: () => engine.close(),
   };
 }

@@ -93,6 +93,17 @@ test('SQLite - a writer waits for another process to let go of the file', async 
   await other.close();
 });
 
+test('Transactions - take their turns in the order in which they came', async (t) => {
+  const store = createStore(t.context.engine);
+  const ids = await Promise.all(
+    Array.from({ length: 100 }, () => store.transaction((tx) => tx.categories.insert(CATS))),
+  );
+  t.deepEqual(
+    ids.map(({ id }) => id),
+    Array.from({ length: 100 }, (_, index) => BigInt(index + 1)),
+  );
+});
+
 test('Migrations - bring an empty file up to date, and leave one that is as it is', async (t) => {
   const { database, engine } = t.context;
   const schema = () => read(t.context, 'SELECT name, sql FROM sqlite_master ORDER BY name');

@@ -1,5 +1,6 @@
 /** Transactions: durable before they are answered, undone alone, in turn, and only while somebody waits. */
 import { StoreClosed, WorkAbandoned } from '../../../src/storage/errors.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { newCategory, newPet, type Test, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
@@ -24,6 +25,16 @@ async function occupyWriter({ context: { store } }: Test): Promise<{ release: ()
       await work;
     },
   };
+}
+
+/** Adds one to a pet's stock, and resolves with what it was before. */
+function addOne(store: Store, petId: bigint): Promise<number> {
+  return store.transaction(async (tx) => {
+    const pet = await tx.pets.lock(petId);
+    if (pet === undefined) throw new Error('the pet is gone');
+    await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
+    return pet.quantity;
+  });
 }
 
 export function transactionTests(): void {
@@ -101,28 +112,16 @@ export function transactionTests(): void {
     const failed = t.throwsAsync(bad);
     await writer.release();
     await failed;
-    const ids = [categoryId, await good, await later];
-    t.deepEqual(
-      (await store.categories.page({ after: 0n, limit: 100 })).rows.map(({ id }) => id),
-      ids,
-    );
+    const ids = new Set([categoryId, await good, await later]);
+    t.deepEqual(new Set((await store.categories.page({ after: 0n, limit: 100 })).rows.map(({ id }) => id)), ids);
   });
 
   test('Transaction - each sees what those before it did', async (t) => {
     const { store } = t.context;
     const { id } = await newPet(store);
-    const counts = await Promise.all(
-      Array.from({ length: 300 }, () =>
-        store.transaction(async (tx) => {
-          const pet = await tx.pets.lock(id);
-          if (pet === undefined) throw new Error('the pet is gone');
-          await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
-          return pet.quantity;
-        }),
-      ),
-    );
+    const counts = await Promise.all(Array.from({ length: 300 }, () => addOne(store, id)));
     t.deepEqual(
-      counts,
+      counts.toSorted((one, other) => one - other),
       Array.from({ length: 300 }, (_, index) => index),
     );
     t.is((await store.pets.find(id))?.quantity, 300);
@@ -153,9 +152,10 @@ export function transactionTests(): void {
     isWanted = false;
     await writer.release();
     await refused;
+    const keptId = await kept;
     t.false(hasBegun);
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 1);
-    t.truthy(await store.categories.find(await kept));
+    t.truthy(await store.categories.find(keptId));
   });
 
   test('Transaction - work that has begun is carried out, wanted or not', async (t) => {
@@ -197,13 +197,95 @@ export function transactionTests(): void {
     const { store, openAgain } = t.context;
     const stores = [store, await openAgain()];
     const { id } = await newPet(store);
-    const increments = Array.from({ length: 60 }, (_, index) =>
-      stores[index % 2]?.transaction(async (tx) => {
-        const pet = await tx.pets.lock(id);
-        if (pet !== undefined) await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
-      }),
-    );
-    await Promise.all(increments);
+    await Promise.all(Array.from({ length: 60 }, (_, index) => addOne(stores[index % 2] ?? store, id)));
     t.is((await store.pets.find(id))?.quantity, 60);
+  });
+
+  test('Transactions - of two processes that lock the same rows in opposite order are both carried out', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const [one, two] = [await newPet(store), await newPet(store)];
+    const addToBoth = (where: Store, ids: readonly bigint[]) =>
+      where.transaction(async (tx) => {
+        for (const id of ids) {
+          const pet = await tx.pets.lock(id);
+          if (pet !== undefined) await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
+        }
+      });
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all([addToBoth(store, [one.id, two.id]), addToBoth(other, [two.id, one.id])]);
+    }
+    t.is((await store.pets.find(one.id))?.quantity, 6);
+    t.is((await store.pets.find(two.id))?.quantity, 6);
+  });
+
+  test('Write - is durable and seen by another process once it is answered', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const { id } = await store.write((tx) => tx.categories.insert(CATS));
+    t.is((await other.categories.find(id))?.id, id);
+  });
+
+  test('Write - one that the database refuses undoes nothing of the others that wait with it', async (t) => {
+    const { store } = t.context;
+    const { id } = await newPet(store);
+    const { categoryId } = await newPet(store);
+    const writer = await occupyWriter(t);
+    const works = Array.from({ length: 30 }, (_, index) => {
+      if (index % 3 === 0) return store.write((tx) => tx.categories.delete(categoryId)); // the pet is in it
+      return index % 3 === 1 ? store.write((tx) => tx.categories.insert(CATS)) : addOne(store, id);
+    });
+    const settled = Promise.allSettled(works);
+    await writer.release();
+    const statuses = (await settled).map(({ status }) => status);
+    t.deepEqual(
+      statuses,
+      statuses.map((_, index) => (index % 3 === 0 ? 'rejected' : 'fulfilled')),
+    );
+    t.is((await store.pets.find(id))?.quantity, 10);
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 12);
+  });
+
+  test('Write - what nobody waits for any more when its turn comes is not done', async (t) => {
+    const { store } = t.context;
+    let isWanted = true;
+    const writer = await occupyWriter(t);
+    const abandoned = store.write(
+      (tx) => tx.categories.insert(CATS),
+      () => isWanted,
+    );
+    const refused = t.throwsAsync(abandoned, { instanceOf: WorkAbandoned });
+    isWanted = false;
+    await writer.release();
+    await refused;
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 0);
+  });
+
+  test('Write - a second statement is refused: that takes a transaction', async (t) => {
+    const { store } = t.context;
+    const twice = store.write(async (tx) => {
+      await tx.categories.insert(CATS);
+      await tx.categories.insert(CATS);
+    });
+    await t.throwsAsync(twice, { message: /takes a transaction/ });
+  });
+
+  test('A category and its pets - when one is deleted as the other comes, there is never a pet without', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    for (let round = 0; round < 40; round += 1) {
+      const categoryId = await newCategory(store);
+      const fields = { name: 'Tom', categoryId, status: 'available' } as const;
+      const [pet, isDeleted] = await Promise.all([
+        store.write((tx) => tx.pets.insert(fields)),
+        other.transaction(async (tx) => {
+          await tx.categories.lock(categoryId);
+          if (await tx.pets.existsInCategory(categoryId)) return false;
+          await tx.categories.delete(categoryId);
+          return true;
+        }),
+      ]);
+      t.is(pet === undefined, isDeleted);
+    }
   });
 }
