@@ -1,13 +1,12 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import pino from 'pino';
 import { ConfigError, readConfig } from './config.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyRing } from './keys/key-ring.ts';
 import { createMemoryLimiter } from './limits/memory.ts';
 import { createServer } from './server.ts';
-import { openSqlite } from './storage/sqlite.ts';
+import { openEngine } from './storage/open.ts';
 import { createStore } from './storage/store.ts';
 import { createUsageRecorder, restoreLimits } from './usage-recorder.ts';
 
@@ -16,7 +15,7 @@ async function main(): Promise<void> {
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
 
   await mkdir(config.dataDir, { recursive: true });
-  const store = createStore(await openSqlite(join(config.dataDir, 'petstore.sqlite')));
+  const store = createStore(await openEngine(config, logger));
   await ensureDemoKey(store, config.dataDir);
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 

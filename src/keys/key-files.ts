@@ -1,5 +1,6 @@
 /** The keys that the service makes for itself, in files that only their owner can read: the demo key, the operator's. */
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../storage/store.ts';
 import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
@@ -15,6 +16,12 @@ export function operatorKeyFile(dataDir: string): string {
 /** Makes the demo account, on the Business plan, and its key, if there is no account yet: once, in a new database. */
 export async function ensureDemoKey(store: Store, dataDir: string): Promise<void> {
   if (await store.accounts.exist()) return;
+  await store.alone(async () => {
+    if (!(await store.accounts.exist())) await makeDemoKey(store, dataDir);
+  });
+}
+
+async function makeDemoKey(store: Store, dataDir: string): Promise<void> {
   const key = generateKey();
   // The file first: a start that is cut off between the two makes a new key the next time.
   await writeSecret(demoKeyFile(dataDir), key);
@@ -35,8 +42,7 @@ export async function ensureOperatorKey(dataDir: string): Promise<string> {
     return existing;
   }
   const key = generateKey('pso');
-  await writeSecret(file, key);
-  return key;
+  return (await writeNewSecret(file, key)) ? key : ensureOperatorKey(dataDir);
 }
 
 async function readSecret(file: string): Promise<string | undefined> {
@@ -50,7 +56,25 @@ async function readSecret(file: string): Promise<string | undefined> {
 
 /** Whole or not at all: a start that is cut off leaves no half-written key behind. */
 async function writeSecret(file: string, secret: string): Promise<void> {
-  const unfinished = `${file}.new`;
+  await rename(await writeUnfinished(file, secret), file);
+}
+
+/** The same, but never over another: of several processes that start at once one makes the file, the others are told. */
+async function writeNewSecret(file: string, secret: string): Promise<boolean> {
+  const unfinished = await writeUnfinished(file, secret);
+  try {
+    await link(unfinished, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(unfinished);
+  }
+}
+
+async function writeUnfinished(file: string, secret: string): Promise<string> {
+  const unfinished = `${file}.${randomUUID()}`;
   await writeFile(unfinished, `${secret}\n`, { mode: 0o600 });
-  await rename(unfinished, file);
+  return unfinished;
 }

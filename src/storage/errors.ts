@@ -9,3 +9,11 @@ export class WorkAbandoned extends Error {
 export class StoreClosed extends Error {
   override name = 'StoreClosed';
 }
+
+/**
+ * The database is away, or does not answer. Of a change whose connection broke while it was being committed nobody
+ * knows whether it happened; any other has not happened.
+ */
+export class StoreUnavailable extends Error {
+  override name = 'StoreUnavailable';
+}

@@ -16,6 +16,14 @@ const source: Knex.MigrationSource<(typeof MIGRATIONS)[number]> = {
   getMigration: async ([, migration]) => migration,
 };
 
+const CONFIG: Knex.MigratorConfig = { migrationSource: source, tableName: 'schema_migrations' };
+
 export async function migrate(knex: Knex): Promise<void> {
-  await knex.migrate.latest({ migrationSource: source, tableName: 'schema_migrations' });
+  await knex.migrate.latest(CONFIG);
+}
+
+/** For a caller who knows that no other process migrates: frees knex's lock, which a process that was killed leaves. */
+export async function migrateAlone(knex: Knex): Promise<void> {
+  if (await knex.schema.hasTable('schema_migrations_lock')) await knex.migrate.forceFreeMigrationsLock(CONFIG);
+  await migrate(knex);
 }

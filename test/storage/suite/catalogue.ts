@@ -10,6 +10,7 @@ const TEXTS = [
   ' ',
   "Robert'); DROP TABLE pets;--",
   'nul \0 inside',
+  'nul \0 and what stands for it, \x1a0 \x1a1 \x1a',
   'Grüße 猫 😀',
   '"quoted"',
   'x'.repeat(2_000),

@@ -1,0 +1,205 @@
+/** What holds when the PostgreSQL server goes, is silent, comes back, or is used by several processes at once. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Runner } from '../../src/storage/engine.ts';
+import { StoreUnavailable } from '../../src/storage/errors.ts';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { compile, param } from '../../src/storage/statement.ts';
+import { createStore, type Store } from '../../src/storage/store.ts';
+import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
+import { testUnless } from '../support/programs.ts';
+import { until } from '../support/until.ts';
+
+interface Context {
+  readonly server: OwnPostgres;
+  readonly url: string;
+}
+const test = testUnless<Context>(ownPostgresMissing);
+
+test.before(async (t) => {
+  t.context = { server: await startPostgres(), url: '' };
+});
+test.beforeEach(async (t) => {
+  const { server } = t.context;
+  t.context = { server, url: await server.createDatabase() };
+});
+test.after.always((t) => t.context.server?.stop());
+
+const CATS = { name: 'Cats', description: undefined };
+
+/** Reads and writes from many sides until `stop`, and tells what became of each call. */
+function load(store: Store) {
+  const [answers, refusals, others]: [string[], Error[], unknown[]] = [[], [], []];
+  let isOver = false;
+  let longestMs = 0;
+  const side = async (index: number) => {
+    while (!isOver) {
+      const startMs = performance.now();
+      try {
+        if (index % 2 === 0) await store.categories.find(1n);
+        else answers.push(String((await store.write((tx) => tx.categories.insert(CATS))).id));
+      } catch (error) {
+        if (error instanceof StoreUnavailable) refusals.push(error);
+        else others.push(error);
+        await delay(5); // as callers do; the refusals of a server that is not there come at once
+      }
+      longestMs = Math.max(longestMs, performance.now() - startMs);
+    }
+  };
+  const sides = Promise.all(Array.from({ length: 20 }, (_, index) => side(index)));
+  return {
+    answers,
+    refusals,
+    others,
+    get longestMs() {
+      return longestMs;
+    },
+    async stop() {
+      isOver = true;
+      await sides;
+    },
+  };
+}
+
+test.serial(
+  'PostgreSQL killed under load - calls are refused as unavailable, and answered again without a restart',
+  async (t) => {
+    const { server, url } = t.context;
+    const told: string[] = [];
+    const engine = await openPostgres(url, { onAway: () => told.push('away'), onBack: () => told.push('back') });
+    const store = createStore(engine);
+    const calls = load(store);
+    await until(() => calls.answers.length > 50, 'answers');
+    for (let round = 0; round < 2; round += 1) {
+      await server.kill();
+      const refused = calls.refusals.length;
+      await until(() => calls.refusals.length > refused + 50, 'refusals');
+      await server.start();
+      const answered = calls.answers.length;
+      await until(() => calls.answers.length > answered + 50, 'answers again');
+    }
+    await calls.stop();
+    t.deepEqual(calls.others, []);
+    t.deepEqual(told, ['away', 'back', 'away', 'back']);
+    // Every write that was answered is there.
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query('SELECT id FROM categories');
+    await client.end();
+    const stored = new Set(rows.map(({ id }) => String(id)));
+    t.deepEqual(
+      calls.answers.filter((id) => !stored.has(id)),
+      [],
+    );
+    await store.close();
+  },
+);
+
+test.serial(
+  'PostgreSQL silent - every call ends in time, most wait for nothing, and all goes on when it speaks again',
+  async (t) => {
+    const { server, url } = t.context;
+    const store = createStore(await openPostgres(url));
+    const calls = load(store);
+    await until(() => calls.answers.length > 20, 'answers');
+    await server.pause();
+    try {
+      await until(() => calls.refusals.length >= 20, 'refusals');
+      // More than the pool will let wait: those beyond the bound are refused at once.
+      const crowd = await Promise.all(
+        Array.from({ length: 3_000 }, () =>
+          store
+            .write((tx) => tx.categories.insert(CATS))
+            .then(
+              () => 'answered',
+              (error: Error) => error.message,
+            ),
+        ),
+      );
+      t.true(crowd.filter((message) => message === 'too many calls wait for a connection').length >= 900);
+    } finally {
+      await server.resume();
+    }
+    const answered = calls.answers.length;
+    await until(() => calls.answers.length > answered + 20, 'answers again');
+    await calls.stop();
+    t.deepEqual(calls.others, []);
+    t.true(calls.longestMs < 15_000, `${calls.longestMs} ms`);
+    await store.close();
+  },
+);
+
+test('PostgreSQL - several processes that start at once on an empty database all find it up to date', async (t) => {
+  const { url } = t.context;
+  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url)));
+  const stores = engines.map(createStore);
+  for (const store of stores) t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
+  const read = compile('names', engines[0]?.knex.raw('select name from schema_migrations order by id') as never);
+  t.is(new Set((await engines[0]?.reader.all(read, {}))?.map(({ name }) => name)).size, 3);
+  for (const store of stores) await store.close();
+});
+
+test('PostgreSQL - what a start that was killed amid its migrations leaves behind does not stop the next', async (t) => {
+  const { url } = t.context;
+  await (await openPostgres(url)).close();
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('UPDATE schema_migrations_lock SET is_locked = 1');
+  await client.end();
+  const engine = await openPostgres(url);
+  t.truthy(await createStore(engine).write((tx) => tx.categories.insert(CATS)));
+  await engine.close();
+});
+
+test('PostgreSQL - only one process at a time is alone', async (t) => {
+  const { url } = t.context;
+  const engines = await Promise.all(Array.from({ length: 3 }, () => openPostgres(url)));
+  let inside = 0;
+  await Promise.all(
+    engines.map((engine) =>
+      engine.alone(async () => {
+        inside += 1;
+        t.is(inside, 1);
+        await delay(50);
+        inside -= 1;
+      }),
+    ),
+  );
+  for (const engine of engines) await engine.close();
+});
+
+test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
+  const engine = await openPostgres(t.context.url);
+  const store = createStore(engine);
+  const { id } = await store.write((tx) => tx.categories.insert(CATS));
+  const prepared = compile(
+    'prepared',
+    engine.knex.raw(
+      'select name, calls from (select name, generic_plans + custom_plans as calls from pg_prepared_statements) as p',
+    ),
+  );
+  const find = compile('test.find', engine.knex('categories').select('id').where('id', param('id')));
+  const rows = await engine.transaction(
+    async (tx: Runner) => {
+      for (let time = 0; time < 8; time += 1) await tx.all(find, { id });
+      return tx.all(prepared, {});
+    },
+    () => true,
+  );
+  t.like(
+    rows.find(({ name }) => name === 'test.find'),
+    { calls: '8' },
+  );
+  await store.close();
+});
+
+test('PostgreSQL - a database that is not there, or lets nobody in, says why', async (t) => {
+  const url = new URL(t.context.url);
+  url.pathname = '/nowhere';
+  await t.throwsAsync(openPostgres(url.href), {
+    instanceOf: StoreUnavailable,
+    message: 'database "nowhere" does not exist',
+  });
+  url.port = '1';
+  await t.throwsAsync(openPostgres(url.href), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
+});

@@ -1,0 +1,148 @@
+/**
+ * A real PostgreSQL server for a test file: the machine's own, started on a free port with its data in a temporary
+ * folder; or the one that TEST_DATABASE_URL names, by a user who may make databases.
+ */
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { chown, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client } from 'pg';
+import { freePorts } from './ports.ts';
+import { findProgram } from './programs.ts';
+import { until } from './until.ts';
+
+/** Where Debian has it, which keeps several versions side by side and none on PATH. */
+const DEBIAN = '/usr/lib/postgresql';
+const GIVEN = process.env.TEST_DATABASE_URL || undefined;
+
+const initdb = findProgram(['initdb'], debianFolders());
+
+/** Why there is no PostgreSQL for tests; undefined when there is. */
+export const postgresMissing =
+  GIVEN === undefined && initdb === undefined
+    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql), or set TEST_DATABASE_URL'
+    : undefined;
+
+/** The same for tests that stop and pause the server, which one that was given is not for. */
+export const ownPostgresMissing =
+  initdb === undefined
+    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)'
+    : undefined;
+
+export interface TestPostgres {
+  /** Makes an empty database, and resolves with its URL. */
+  createDatabase(): Promise<string>;
+  dropDatabase(url: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface OwnPostgres extends TestPostgres {
+  /** Ends it and all its connections at once, as a crash of the machine would; what was committed stays. */
+  kill(): Promise<void>;
+  /** Starts it again where it was. */
+  start(): Promise<void>;
+  /** Makes it silent, or go on: every process of it. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+}
+
+export async function connectPostgres(): Promise<TestPostgres> {
+  if (GIVEN === undefined) return startPostgres();
+  return { ...databases(GIVEN), stop: async () => undefined };
+}
+
+export async function startPostgres(): Promise<OwnPostgres> {
+  if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
+  const owner = await serverOwner();
+  const run = (program: string, args: readonly string[]) =>
+    promisify(execFile)(join(dirname(initdb), program), args, { ...owner, cwd: tmpdir() });
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-postgres-'));
+  if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
+  const data = join(folder, 'data');
+  await run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
+  const [port] = await freePorts(1);
+  const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`];
+  const options = [...settings, 'max_connections=200'].flatMap((setting) => ['-c', setting]);
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
+  const pid = async () => Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+
+  let ended: Promise<unknown> = Promise.resolve();
+  const start = async () => {
+    const program = join(dirname(initdb), 'postgres');
+    const server = spawn(program, ['-D', data, ...options], { ...owner, cwd: tmpdir(), stdio: 'ignore' });
+    ended = once(server, 'exit');
+    await until(() => query(url, 'SELECT 1').catch(() => undefined), 'PostgreSQL');
+  };
+  const end = async (signal: NodeJS.Signals) => {
+    process.kill(await pid(), signal);
+    await ended;
+  };
+  const signalAll = async (signal: NodeJS.Signals) => {
+    const postmaster = await pid();
+    // The postmaster first, so that it starts no other meanwhile.
+    for (const process_ of [postmaster, ...childrenOf(postmaster)]) process.kill(process_, signal);
+  };
+  await start();
+  return {
+    ...databases(url),
+    start,
+    kill: () => end('SIGQUIT'), // "immediate": it ends its connections and recovers at the next start
+    pause: () => signalAll('SIGSTOP'),
+    resume: () => signalAll('SIGCONT'),
+    async stop() {
+      await end('SIGQUIT').catch(() => undefined); // a test may have ended it
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function databases(url: string): Pick<TestPostgres, 'createDatabase' | 'dropDatabase'> {
+  return {
+    async createDatabase() {
+      const name = `petstore_${randomUUID().replaceAll('-', '')}`;
+      await query(url, `CREATE DATABASE ${name}`);
+      const database = new URL(url);
+      database.pathname = name;
+      return database.href;
+    },
+    async dropDatabase(database) {
+      await query(url, `DROP DATABASE IF EXISTS ${new URL(database).pathname.slice(1)} WITH (FORCE)`);
+    },
+  };
+}
+
+async function query(url: string, sql: string): Promise<true> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
+  await client.connect();
+  try {
+    await client.query(sql);
+    return true;
+  } finally {
+    await client.end();
+  }
+}
+
+/** PostgreSQL refuses to run as root: then it runs as the user of Debian's package, or as nobody. */
+async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
+  if (process.getuid?.() !== 0) return {};
+  const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
+  const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');
+  if (user === undefined)
+    throw new Error('PostgreSQL needs a user that is not root: there is neither postgres nor nobody');
+  return { uid: Number(user[2]), gid: Number(user[3]) };
+}
+
+function debianFolders(): string[] {
+  if (!existsSync(DEBIAN)) return [];
+  const versions = readdirSync(DEBIAN).toSorted((one, other) => Number(other) - Number(one));
+  return versions.map((version) => join(DEBIAN, version, 'bin'));
+}
+
+function childrenOf(parent: number): number[] {
+  const threads = `/proc/${parent}/task/${parent}/children`;
+  return readFileSync(threads, 'utf8').split(' ').filter(Boolean).map(Number);
+}
