@@ -16,6 +16,7 @@ import { restRequest } from '../src/interceptors/rest-request.ts';
 import { validation } from '../src/interceptors/validation.ts';
 import { ensureDemoKey } from '../src/keys/key-files.ts';
 import { loadOperations } from '../src/operations.ts';
+import { createRules } from '../src/rules.ts';
 import { petService } from '../src/services/pets.ts';
 import { openSqlite } from '../src/storage/sqlite.ts';
 import { createStore } from '../src/storage/store.ts';
@@ -24,7 +25,13 @@ const { dataDir, grpcPort, logLevel } = readConfig();
 const store = createStore(await openSqlite(join(dataDir, 'petstore.sqlite')));
 await ensureDemoKey(store, dataDir); // the load sends the key all the same
 const { registry, byPath } = loadOperations();
-const interceptors = [logging(pino({ level: logLevel })), errors, restRequest, validation(registry), deprecation];
+const interceptors = [
+  logging(pino({ level: logLevel })),
+  errors,
+  restRequest,
+  validation(createRules(registry)),
+  deprecation,
+];
 const server = new Server();
 addService(server, PetServiceService, petService(store), interceptors, byPath);
 new HealthImplementation({ '': 'SERVING' }).addToServer(server);

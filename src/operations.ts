@@ -2,7 +2,6 @@
  * What the proto files say of each operation, read from their descriptors at start: nothing of it is written a
  * second time in TypeScript.
  */
-import { readFileSync } from 'node:fs';
 import {
   createFileRegistry,
   type DescMessage,
@@ -13,12 +12,10 @@ import {
   type Registry,
   toBinary,
 } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema, type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { readDescriptorSet } from './descriptors.ts';
 import { apiError } from './errors.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './proto-options.ts';
-
-/** The descriptor set of all proto files, as `buf build` wrote it. Envoy's transcoder reads the same file. */
-const DESCRIPTOR_FILE = new URL('../gen/petstore.binpb', import.meta.url);
 
 export interface RestRoute {
   /** The HTTP method, in upper case. */
@@ -53,10 +50,6 @@ export interface Operations {
   readonly registry: FileRegistry;
   /** Every operation of the given services, by gRPC path. */
   readonly byPath: ReadonlyMap<string, Operation>;
-}
-
-function readDescriptorSet(): FileDescriptorSet {
-  return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_FILE));
 }
 
 /** Every proto file as a serialised FileDescriptorProto, for reflection. */

@@ -66,6 +66,7 @@ export interface Parts {
 
 export function createServer({ store, keys, limiter, plans, operatorKey, flushUsage, logger }: Parts): PetstoreServer {
   const { registry, byPath } = loadOperations();
+  const rules = createRules(registry);
   const server = new Server({ 'grpc.max_receive_message_length': MAX_REQUEST_BYTES });
   const { interceptor: countRequest, chargeStranger } = limits(limiter);
 
@@ -77,10 +78,10 @@ export function createServer({ store, keys, limiter, plans, operatorKey, flushUs
     authentication(keys, chargeStranger),
     countRequest,
     restRequest,
-    validation(registry),
+    validation(rules),
     deprecation,
   ];
-  const forOperator = [logging(logger), errors, operatorOnly(operatorKey, chargeStranger), validation(registry)];
+  const forOperator = [logging(logger), errors, operatorOnly(operatorKey, chargeStranger), validation(rules)];
 
   const admin = adminService({ store, plans, onChange: () => keys.forget(), flushUsage });
   const services = [
@@ -88,7 +89,7 @@ export function createServer({ store, keys, limiter, plans, operatorKey, flushUs
     [CategoryServiceService, categoryService(store), forCallers],
     [OrderServiceService, orderService(store), forCallers],
     [InventoryServiceService, inventoryService(store), forCallers],
-    [EdgeServiceService, edgeService(byPath.values(), createRules(registry)), forCallers],
+    [EdgeServiceService, edgeService(byPath.values(), rules), forCallers],
     [AdminServiceService, admin, forOperator],
   ] as const;
   for (const [definition, methods, interceptors] of services) {

@@ -8,12 +8,8 @@
  *
  * RESOURCE_EXHAUSTED is left out on purpose: see admission.ts.
  */
-import { readFileSync } from 'node:fs';
-import { fromBinary } from '@bufbuild/protobuf';
-import { FileDescriptorSetSchema, MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-
-/** The descriptor set of all proto files, as `buf build` wrote it. */
-const DESCRIPTOR_FILE = new URL('../../gen/petstore.binpb', import.meta.url);
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import { readDescriptorSet } from '../descriptors.ts';
 
 /** grpc-js itself allows no more attempts than this. */
 export const MAX_ATTEMPTS = 5;
@@ -33,8 +29,7 @@ export function retryConfig(maxAttempts: number): string {
 }
 
 function idempotentMethods(): { service: string; method: string }[] {
-  const { file: files } = fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_FILE));
-  return files.flatMap((file) =>
+  return readDescriptorSet().file.flatMap((file) =>
     file.service.flatMap((service) =>
       service.method
         .filter(

@@ -1,12 +1,10 @@
 /** Holds each request to the `buf.validate` rules of the proto files. Messages without rules pass at no cost. */
-import type { FileRegistry } from '@bufbuild/protobuf';
 import { invalidArgument } from '../errors.ts';
 import { decodeRequest } from '../operations.ts';
-import { createRules } from '../rules.ts';
+import type { Rules } from '../rules.ts';
 import type { Interceptor } from './chain.ts';
 
-export function validation(registry: FileRegistry): Interceptor {
-  const rules = createRules(registry);
+export function validation(rules: Rules): Interceptor {
   return {
     name: 'validation',
     after: { errors: 'so that a rule that can not be evaluated is answered as an error' },

@@ -9,9 +9,10 @@ import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
 import { validation } from '../../src/interceptors/validation.ts';
+import { createRules } from '../../src/rules.ts';
 import { handler, newCall, protoRegistry } from '../support/call.ts';
 
-const interceptor = validation(protoRegistry);
+const interceptor = validation(createRules(protoRegistry));
 
 interface Encoder<T> {
   fromPartial(message: object): T;

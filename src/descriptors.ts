@@ -1,0 +1,10 @@
+/** The descriptor set of all proto files, as `buf build` wrote it. Envoy's transcoder reads the same file. */
+import { readFileSync } from 'node:fs';
+import { fromBinary } from '@bufbuild/protobuf';
+import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+
+const FILE = new URL('../gen/petstore.binpb', import.meta.url);
+
+export function readDescriptorSet(): FileDescriptorSet {
+  return fromBinary(FileDescriptorSetSchema, readFileSync(FILE));
+}
