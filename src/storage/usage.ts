@@ -1,4 +1,5 @@
 /** The `usage` and `bans` tables: what the limits must not forget. */
+import type { Knex } from 'knex';
 import type { DayUsage } from '../model.ts';
 import type { Engine, Row, Runner } from './engine.ts';
 import { compile, param } from './statement.ts';
@@ -18,7 +19,7 @@ export interface UsageReader {
 }
 
 export interface UsageWriter {
-  /** Stores the totals of an account's day: the later writing wins. */
+  /** Stores the totals of an account's day. Several servers may know of it: the greater total wins, as totals only grow. */
   put(usage: DayUsage): Promise<void>;
   putBan(ban: KeyBan): Promise<void>;
 }
@@ -32,6 +33,11 @@ function toUsage(row: Row): DayUsage {
     requests: Number(row.requests),
     refused: Number(row.refused),
   };
+}
+
+/** The greater of a stored total and the one to store, in SQL that every engine has. */
+function greater(knex: Knex, column: 'requests' | 'refused'): Knex.Raw {
+  return knex.raw(`case when excluded.${column} > usage.${column} then excluded.${column} else usage.${column} end`);
 }
 
 export function usageStatements({ knex }: Engine) {
@@ -55,7 +61,7 @@ export function usageStatements({ knex }: Engine) {
           refused: param('refused'),
         })
         .onConflict(['account_id', 'day_index'])
-        .merge(['requests', 'refused']),
+        .merge({ requests: greater(knex, 'requests'), refused: greater(knex, 'refused') }),
     ),
     bans: compile('bans.in_force', knex('bans').select('key_id', 'until_ms').where('until_ms', '>', param('nowMs'))),
     putBan: compile(

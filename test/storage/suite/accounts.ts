@@ -105,16 +105,19 @@ export function accountTests(): void {
     );
   });
 
-  test('Usage - the later total of a day wins', async (t) => {
+  test('Usage - the greater total of a day wins, whichever server stores it last', async (t) => {
     const { store } = t.context;
     const { id: accountId } = await newAccount(store);
-    const [before, after] = [
-      { accountId, dayIndex: 20_635, requests: 1, refused: 0 },
-      { accountId, dayIndex: 20_635, requests: 90_000, refused: 3 },
+    const totals = [
+      { requests: 1, refused: 4, expected: { requests: 1, refused: 4 } },
+      { requests: 90_000, refused: 5, expected: { requests: 90_000, refused: 5 } },
+      { requests: 89_999, refused: 6, expected: { requests: 90_000, refused: 6 } },
+      { requests: 90_001, refused: 0, expected: { requests: 90_001, refused: 6 } },
     ];
-    await store.transaction((tx) => tx.usage.put(before));
-    await store.transaction((tx) => tx.usage.put(after));
-    t.deepEqual(await store.usage.ofDay(20_635), [after]);
+    for (const { expected, ...total } of totals) {
+      await store.transaction((tx) => tx.usage.put({ accountId, dayIndex: 20_635, ...total }));
+      t.deepEqual(await store.usage.ofDay(20_635), [{ accountId, dayIndex: 20_635, ...expected }]);
+    }
   });
 
   test('Usage - of a day is that of all accounts, of an account that of its days', async (t) => {
