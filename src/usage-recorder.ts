@@ -6,7 +6,7 @@
  * Failure: rows that could not be stored are stored the next time, with whatever came since; the limits go on.
  */
 import type { Logger } from 'pino';
-import type { Ban, MemoryLimiter, UsageRow } from './limits/memory.ts';
+import type { Ban, LimitsEngine, UsageRow } from './limits/limiter.ts';
 import { dayIndexAt } from './limits/windows.ts';
 import type { Store } from './storage/store.ts';
 
@@ -22,14 +22,14 @@ export interface UsageRecorder {
 }
 
 /** Gives the limiter today's counts and the bans in force, as they were stored. */
-export async function restoreLimits(store: Store, limiter: MemoryLimiter, nowMs: number): Promise<void> {
+export async function restoreLimits(store: Store, limiter: LimitsEngine, nowMs: number): Promise<void> {
   const usage = await store.usage.ofDay(dayIndexAt(nowMs));
-  limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ subject: String(accountId), ...day })));
+  await limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ subject: String(accountId), ...day })));
   const bans = await store.usage.bans(nowMs);
   limiter.restoreBans(bans.map(({ keyId, untilMs }) => ({ key: String(keyId), untilMs })));
 }
 
-export function createUsageRecorder(store: Store, limiter: MemoryLimiter, logger: Logger): UsageRecorder {
+export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger: Logger): UsageRecorder {
   let unsaved = new Map<string, UsageRow>();
   let bans: Ban[] = [];
   let flushing: Promise<void> = Promise.resolve();

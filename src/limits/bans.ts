@@ -10,6 +10,8 @@
  * without a timer: each newly tracked key pays for a look at two others, so at most about twice the keys that
  * matter are held.
  */
+import type { Banned } from './limiter.ts';
+import { type Reading, secondsUntil } from './windows.ts';
 
 /** When a key is banned, and for how long. */
 export interface BanPolicy {
@@ -69,10 +71,10 @@ export class BanTracker {
     return offender !== undefined && nowMs < offender.bannedUntilMs ? offender.bannedUntilMs : undefined;
   }
 
-  /** Takes up a ban from before a restart. One that is over by now does no harm. */
+  /** Takes up a ban from elsewhere. One that is over by now does no harm, and of two the later end holds. */
   restore(keyId: string, untilMs: number): void {
     const offender = this.#offenders.get(keyId) ?? this.#track(keyId, Number.NEGATIVE_INFINITY);
-    offender.bannedUntilMs = untilMs;
+    offender.bannedUntilMs = Math.max(offender.bannedUntilMs, untilMs);
   }
 
   #track(keyId: string, nowMs: number): Offender {
@@ -97,4 +99,11 @@ export class BanTracker {
     const isIdle = bannedUntilMs <= nowMs && nowMs - lastRefusalMs > this.#policy.windowMs;
     if (isIdle) this.#offenders.delete(keyId);
   }
+}
+
+/** What a banned key's request is told, with the numbers of its account. */
+export function banned(reading: Reading, bannedUntilMs: number, nowMs: number): Banned {
+  const { window, limit, remaining, resetAtSeconds } = reading;
+  const retryAfterSeconds = secondsUntil(bannedUntilMs, nowMs);
+  return { allowed: false, bannedUntilMs, window, limit, remaining, resetAtSeconds, retryAfterSeconds };
 }

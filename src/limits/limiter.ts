@@ -43,3 +43,36 @@ export interface Limiter {
   /** The windows' verdict as it stands, for an answer that shows the numbers and counts nothing. Ignores bans. */
   peek(attempt: Attempt): Verdict | Promise<Verdict>;
 }
+
+export interface Ban {
+  /** The id of the key. */
+  readonly key: string;
+  readonly untilMs: number;
+}
+
+/** What an account has used of a day, in totals: writing a row twice is the same as once, and the later row wins. */
+export interface UsageRow {
+  readonly subject: string;
+  /** Days since 1970-01-01, UTC. */
+  readonly dayIndex: number;
+  /** Requests that were admitted, and so counted. */
+  readonly requests: number;
+  /** Requests that were refused, by a window or by a ban. */
+  readonly refused: number;
+}
+
+/** A limiter with what its owner needs to make its counts outlive it. */
+export interface LimitsEngine extends Limiter {
+  /**
+   * The accounts' days that changed since the last call. They are held until they are drained, so somebody has to.
+   * Rows whose writing fails are the caller's to write again, before later ones.
+   */
+  drainUsage(): UsageRow[];
+  /**
+   * Takes up the day's counts: to be called before the first request, with the rows of the current day. Those of
+   * earlier days are ignored; one of a later day says that the clock has gone backwards.
+   */
+  restoreUsage(rows: Iterable<UsageRow>): void | Promise<void>;
+  /** Takes up bans; those already over do no harm. */
+  restoreBans(bans: Iterable<Ban>): void;
+}

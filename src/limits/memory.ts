@@ -15,17 +15,16 @@
  * second), bans by `onBan`; and brings back at the start. The minute's counts start from zero. When the clock goes
  * backwards, time stands still here until it has caught up, so that nothing forgotten can be had a second time.
  */
-import { type BanPolicy, BanTracker } from './bans.ts';
-import type { AccountAttempt, Attempt, Decision, Limiter } from './limiter.ts';
+import { Accounts } from './accounts.ts';
+import { type BanPolicy, BanTracker, banned } from './bans.ts';
+import type { AccountAttempt, Attempt, Ban, Decision, LimitsEngine, UsageRow } from './limiter.ts';
 import {
   type Counter,
-  dayIndexAt,
   dayStartMs,
   minuteIndexAt,
   openCounter,
   peek,
   type Quota,
-  secondsUntil,
   take,
   type Verdict,
 } from './windows.ts';
@@ -41,48 +40,23 @@ export interface MemoryLimiterOptions {
   readonly onBan?: (ban: Ban) => void;
 }
 
-export interface Ban {
-  /** The id of the key. */
-  readonly key: string;
-  readonly untilMs: number;
-}
-
-/** What an account has used of a day, in totals: writing a row twice is the same as once, and the later row wins. */
-export interface UsageRow {
-  readonly subject: string;
-  /** Days since 1970-01-01, UTC. */
-  readonly dayIndex: number;
-  /** Requests that were admitted, and so counted. */
-  readonly requests: number;
-  /** Requests that were refused, by a window or by a ban. */
-  readonly refused: number;
-}
-
-export interface MemoryLimiter extends Limiter {
+export interface MemoryLimiter extends LimitsEngine {
   admit(attempt: Attempt): Decision;
   peek(attempt: Attempt): Verdict;
-  /**
-   * The accounts' days that changed since the last call. They are held until they are drained, so somebody has to.
-   * Rows whose writing fails are the caller's to write again, before later ones.
-   */
-  drainUsage(): UsageRow[];
-  /**
-   * Takes up the day's counts: to be called before the first request, with the rows of the current day. Those of
-   * earlier days are ignored; one of a later day says that the clock has gone backwards.
-   */
   restoreUsage(rows: Iterable<UsageRow>): void;
-  /** Takes up bans; those already over do no harm. */
-  restoreBans(bans: Iterable<Ban>): void;
   /** How much is held at the moment. */
   readonly tracked: { readonly accounts: number; readonly addresses: number; readonly keys: number };
 }
 
-export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimiter {
+/** Whoever brings `accounts` and `bans` may look into them and change them. */
+export function createMemoryLimiter(
+  options: MemoryLimiterOptions,
+  accounts = new Accounts(),
+  bans = new BanTracker(options.ban),
+): MemoryLimiter {
   const { onBan } = options;
-  const accounts = new Accounts();
   const addresses = new Addresses(options.addresses.maxTracked);
   const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
-  const bans = new BanTracker(options.ban);
   let latestMs = Number.NEGATIVE_INFINITY;
 
   /** The time to judge by, which never goes backwards. */
@@ -97,9 +71,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
     const bannedUntilMs = bans.bannedUntil(key, nowMs);
     if (bannedUntilMs !== undefined) {
       account.refused += 1;
-      const { window, limit, remaining, resetAtSeconds } = peek(account.counter, quota, nowMs);
-      const retryAfterSeconds = secondsUntil(bannedUntilMs, nowMs);
-      return { allowed: false, bannedUntilMs, window, limit, remaining, resetAtSeconds, retryAfterSeconds };
+      return banned(peek(account.counter, quota, nowMs), bannedUntilMs, nowMs);
     }
     const verdict = take(account.counter, quota, nowMs);
     if (!verdict.allowed) {
@@ -132,73 +104,6 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
       return { accounts: accounts.size, addresses: addresses.size, keys: bans.size };
     },
   };
-}
-
-/** An account in one day. */
-interface AccountDay {
-  readonly subject: string;
-  readonly counter: Counter;
-  refused: number;
-  /** Changed since the last drain. */
-  isChanged: boolean;
-}
-
-/** The accounts seen today, and those whose totals wait to be drained: the last of yesterday may be among them. */
-class Accounts {
-  #dayIndex = Number.NEGATIVE_INFINITY;
-  #today = new Map<string, AccountDay>();
-  #changed: AccountDay[] = [];
-
-  get size(): number {
-    return this.#today.size;
-  }
-
-  open(subject: string, nowMs: number): AccountDay {
-    this.#enterDay(dayIndexAt(nowMs));
-    return this.#today.get(subject) ?? this.#add(subject, nowMs);
-  }
-
-  /** The account's counter, or a passing one that is not kept: reading leaves no trace. */
-  read(subject: string, nowMs: number): Counter {
-    this.#enterDay(dayIndexAt(nowMs));
-    return this.#today.get(subject)?.counter ?? openCounter(nowMs);
-  }
-
-  markChanged(account: AccountDay): void {
-    if (account.isChanged) return;
-    account.isChanged = true;
-    this.#changed.push(account);
-  }
-
-  drain(): UsageRow[] {
-    const changed = this.#changed;
-    this.#changed = [];
-    return changed.map((account) => {
-      account.isChanged = false;
-      const { subject, counter, refused } = account;
-      return { subject, dayIndex: counter.dayIndex, requests: counter.dayCount, refused };
-    });
-  }
-
-  /** Takes up a day's totals, unless that day is over. */
-  restore({ subject, dayIndex, requests, refused }: UsageRow, nowMs: number): void {
-    if (dayIndex !== dayIndexAt(nowMs)) return;
-    const account = this.open(subject, nowMs);
-    account.counter.dayCount = requests;
-    account.refused = refused;
-  }
-
-  #add(subject: string, nowMs: number): AccountDay {
-    const account = { subject, counter: openCounter(nowMs), refused: 0, isChanged: false };
-    this.#today.set(subject, account);
-    return account;
-  }
-
-  #enterDay(dayIndex: number): void {
-    if (dayIndex <= this.#dayIndex) return;
-    this.#dayIndex = dayIndex;
-    this.#today = new Map();
-  }
 }
 
 /** The addresses seen this minute. */

@@ -111,7 +111,8 @@ function hasRoom(counter: Counter, quota: Quota): boolean {
   return counter.minuteCount < quota.perMinute && counter.dayCount < quota.perDay;
 }
 
-function verdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
+/** The verdict on a request, given the counts as they stand after it. */
+export function verdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
   const minuteRemaining = Math.max(0, quota.perMinute - counter.minuteCount);
   const dayRemaining = Math.max(0, quota.perDay - counter.dayCount);
   const isDay = dayRemaining <= minuteRemaining;

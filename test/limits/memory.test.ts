@@ -1,11 +1,6 @@
 import test from 'ava';
-import type { AccountAttempt, Decision } from '../../src/limits/limiter.ts';
-import {
-  type Ban,
-  createMemoryLimiter,
-  type MemoryLimiter,
-  type MemoryLimiterOptions,
-} from '../../src/limits/memory.ts';
+import type { AccountAttempt, Ban, Decision } from '../../src/limits/limiter.ts';
+import { createMemoryLimiter, type MemoryLimiter, type MemoryLimiterOptions } from '../../src/limits/memory.ts';
 
 const NOON_MS = Date.UTC(2026, 6, 1, 12);
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
-import { createMemoryLimiter, type UsageRow } from '../../src/limits/memory.ts';
+import type { UsageRow } from '../../src/limits/limiter.ts';
+import { createMemoryLimiter } from '../../src/limits/memory.ts';
 import type { Quota } from '../../src/limits/windows.ts';
 
 const START_MS = Date.UTC(2026, 6, 1, 23, 50);
