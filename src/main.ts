@@ -3,8 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import pino from 'pino';
 import { ConfigError, readConfig } from './config.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
+import { createKeyNews } from './keys/key-news.ts';
 import { createKeyRing } from './keys/key-ring.ts';
-import { createMemoryLimiter } from './limits/memory.ts';
+import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
+import { openRedisLimiter } from './limits/redis.ts';
 import { createServer } from './server.ts';
 import { openEngine } from './storage/open.ts';
 import { createStore } from './storage/store.ts';
@@ -20,16 +22,25 @@ async function main(): Promise<void> {
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
-  const limiter = createMemoryLimiter({
+  const limiterOptions: MemoryLimiterOptions = {
     ban,
     addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
     onBan: (begun) => usage.recordBan(begun),
-  });
+  };
+  const limiter = config.redis
+    ? await openRedisLimiter({ ...limiterOptions, redis: config.redis, logger })
+    : createMemoryLimiter(limiterOptions);
   const usage = createUsageRecorder(store, limiter, logger);
   await restoreLimits(store, limiter, Date.now());
 
   const keys = createKeyRing(store.accounts, plans);
-  const server = createServer({ store, keys, limiter, plans, operatorKey, flushUsage: usage.flush, logger });
+  const keyNews = config.redis && createKeyNews(config.redis, () => keys.forget());
+  const onKeysChanged = () => {
+    keys.forget();
+    keyNews?.publish();
+  };
+  const flushUsage = usage.flush;
+  const server = createServer({ store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger });
   const port = await server.listen('127.0.0.1', config.grpcPort);
   logger.info({ port }, 'serving');
   if (process.connected) process.send?.({ port }); // the launcher waits for it
@@ -38,6 +49,7 @@ async function main(): Promise<void> {
   logger.info({ signal }, 'draining');
   await server.drain();
   await usage.close();
+  await Promise.all([limiter.close(), keyNews?.close()]);
   await store.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();

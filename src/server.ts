@@ -10,7 +10,7 @@ import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { addService } from './grpc-adapter.ts';
-import { authentication } from './interceptors/authentication.ts';
+import { authentication, type KeyRing } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
 import { limits } from './interceptors/limits.ts';
@@ -18,7 +18,6 @@ import { logging } from './interceptors/logging.ts';
 import { operatorOnly } from './interceptors/operator.ts';
 import { restRequest } from './interceptors/rest-request.ts';
 import { validation } from './interceptors/validation.ts';
-import type { CachingKeyRing } from './keys/key-ring.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { fileDescriptors, loadOperations } from './operations.ts';
@@ -55,7 +54,9 @@ export interface PetstoreServer {
 
 export interface Parts {
   readonly store: Store;
-  readonly keys: CachingKeyRing;
+  readonly keys: KeyRing;
+  /** Told when a key or an account has changed. */
+  readonly onKeysChanged: () => void;
   readonly limiter: Limiter;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
@@ -64,7 +65,8 @@ export interface Parts {
   readonly logger: Logger;
 }
 
-export function createServer({ store, keys, limiter, plans, operatorKey, flushUsage, logger }: Parts): PetstoreServer {
+export function createServer(parts: Parts): PetstoreServer {
+  const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger } = parts;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
   const server = new Server({ 'grpc.max_receive_message_length': MAX_REQUEST_BYTES });
@@ -83,7 +85,7 @@ export function createServer({ store, keys, limiter, plans, operatorKey, flushUs
   ];
   const forOperator = [logging(logger), errors, operatorOnly(operatorKey, chargeStranger), validation(rules)];
 
-  const admin = adminService({ store, plans, onChange: () => keys.forget(), flushUsage });
+  const admin = adminService({ store, plans, onChange: onKeysChanged, flushUsage });
   const services = [
     [PetServiceService, petService(store), forCallers],
     [CategoryServiceService, categoryService(store), forCallers],

@@ -9,6 +9,17 @@ export interface AccountDay {
   refused: number;
   /** Changed since the last drain. */
   isChanged: boolean;
+  /** What a shared engine last said of it, if there is one and it did. */
+  heard?: Heard;
+}
+
+/** The part of an account's counts that a shared engine has too. */
+export interface Heard {
+  readonly life: string;
+  readonly minuteIndex: number;
+  readonly minuteCount: number;
+  readonly dayCount: number;
+  readonly refused: number;
 }
 
 /** The accounts seen today, and those whose totals wait to be drained: the last of yesterday may be among them. */
@@ -19,6 +30,12 @@ export class Accounts {
 
   get size(): number {
     return this.#today.size;
+  }
+
+  /** All accounts seen on the day of this moment. */
+  today(nowMs: number): AccountDay[] {
+    this.#enterDay(dayIndexAt(nowMs));
+    return [...this.#today.values()];
   }
 
   open(subject: string, nowMs: number): AccountDay {
@@ -48,12 +65,18 @@ export class Accounts {
     });
   }
 
+  /** Has totals drained that are of a day that is over here. */
+  markLate(account: Omit<AccountDay, 'isChanged'>): void {
+    this.#changed.push({ ...account, isChanged: true });
+  }
+
   /** Takes up a day's totals, unless that day is over. */
-  restore({ subject, dayIndex, requests, refused }: UsageRow, nowMs: number): void {
-    if (dayIndex !== dayIndexAt(nowMs)) return;
+  restore({ subject, dayIndex, requests, refused }: UsageRow, nowMs: number): AccountDay | undefined {
+    if (dayIndex !== dayIndexAt(nowMs)) return undefined;
     const account = this.open(subject, nowMs);
     account.counter.dayCount = requests;
     account.refused = refused;
+    return account;
   }
 
   #add(subject: string, nowMs: number): AccountDay {

@@ -75,4 +75,6 @@ export interface LimitsEngine extends Limiter {
   restoreUsage(rows: Iterable<UsageRow>): void | Promise<void>;
   /** Takes up bans; those already over do no harm. */
   restoreBans(bans: Iterable<Ban>): void;
+  /** Lets go of what it holds outside of this process. */
+  close(): Promise<void>;
 }

@@ -100,6 +100,7 @@ export function createMemoryLimiter(
     restoreBans(restored) {
       for (const { key, untilMs } of restored) bans.restore(key, untilMs);
     },
+    close: async () => undefined,
     get tracked() {
       return { accounts: accounts.size, addresses: addresses.size, keys: bans.size };
     },

@@ -46,9 +46,11 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
   const { plans, addressPerMinute, maxAddresses, ban } = limits;
   const limiter = createMemoryLimiter({ ban, addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses } });
   const usage = createUsageRecorder(store, limiter, logger);
+  const keys = createKeyRing(store.accounts, plans);
   const server = createServer({
     store,
-    keys: createKeyRing(store.accounts, plans),
+    keys,
+    onKeysChanged: () => keys.forget(),
     limiter,
     plans,
     operatorKey: generateKey('pso'),

@@ -1,9 +1,9 @@
+/** Any sequence of requests, against the contract's section 8 at its plainest. */
 import assert from 'node:assert/strict';
-import test from 'ava';
 import fc from 'fast-check';
-import type { UsageRow } from '../../src/limits/limiter.ts';
-import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import type { Quota } from '../../src/limits/windows.ts';
+import type { UsageRow } from '../../../src/limits/limiter.ts';
+import type { Quota } from '../../../src/limits/windows.ts';
+import type { LimitsTest } from './engine.ts';
 
 const START_MS = Date.UTC(2026, 6, 1, 23, 50);
 const MINUTE_MS = 60_000;
@@ -99,40 +99,42 @@ class Reference {
   }
 }
 
-// `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
-test('Model - any sequence of requests, times and quotas agrees with a plain list of what happened', (t) => {
-  const seen = { admitted: 0, refused: 0, banned: 0 };
-  fc.assert(
-    fc.property(fc.array(step, { minLength: 20, maxLength: 150 }), (steps) => {
-      const limiter = createMemoryLimiter({ ban: POLICY, addresses: { perMinute: 60, maxTracked: 10 } });
-      const reference = new Reference();
-      const quotas = new Map<string, Quota>();
-      const saved = new Map<string, UsageRow>();
-      const save = () => {
-        for (const row of limiter.drainUsage()) saved.set(`${row.subject} ${row.dayIndex}`, row);
-      };
-      let clockMs = START_MS;
-      let latestMs = Number.NEGATIVE_INFINITY;
-      for (const one of steps) {
-        if (one.do === 'change') quotas.set(one.subject, one.quota);
-        if (one.do === 'advance') {
-          clockMs += one.byMs;
-          save();
+export function modelTests(test: LimitsTest): void {
+  // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
+  test('Model - any sequence of requests, times and quotas agrees with a plain list of what happened', async (t) => {
+    const seen = { admitted: 0, refused: 0, banned: 0 };
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 150 }), async (steps) => {
+        const limiter = await t.context.open({ ban: POLICY, addresses: { perMinute: 60, maxTracked: 10 } });
+        const reference = new Reference();
+        const quotas = new Map<string, Quota>();
+        const saved = new Map<string, UsageRow>();
+        const save = () => {
+          for (const row of limiter.drainUsage()) saved.set(`${row.subject} ${row.dayIndex}`, row);
+        };
+        let clockMs = START_MS;
+        let latestMs = Number.NEGATIVE_INFINITY;
+        for (const one of steps) {
+          if (one.do === 'change') quotas.set(one.subject, one.quota);
+          if (one.do === 'advance') {
+            clockMs += one.byMs;
+            save();
+          }
+          if (one.do !== 'request') continue;
+          latestMs = Math.max(latestMs, clockMs);
+          const key = `${one.subject}${one.key}`;
+          const agreed = quotas.get(one.subject) ?? { perMinute: 3, perDay: 10 };
+          const attempt = { kind: 'account', subject: one.subject, key, quota: agreed, nowMs: clockMs } as const;
+          const decision = await limiter.admit(attempt);
+          assert.deepEqual(decision, reference.admit(one.subject, key, agreed, latestMs));
+          seen[decision.allowed ? 'admitted' : 'bannedUntilMs' in decision ? 'banned' : 'refused'] += 1;
         }
-        if (one.do !== 'request') continue;
-        latestMs = Math.max(latestMs, clockMs);
-        const key = `${one.subject}${one.key}`;
-        const agreed = quotas.get(one.subject) ?? { perMinute: 3, perDay: 10 };
-        const attempt = { kind: 'account', subject: one.subject, key, quota: agreed, nowMs: clockMs } as const;
-        const decision = limiter.admit(attempt);
-        assert.deepEqual(decision, reference.admit(one.subject, key, agreed, latestMs));
-        seen[decision.allowed ? 'admitted' : 'bannedUntilMs' in decision ? 'banned' : 'refused'] += 1;
-      }
-      save();
-      const byName = (x: UsageRow, y: UsageRow) => x.dayIndex - y.dayIndex || x.subject.localeCompare(y.subject);
-      assert.deepEqual([...saved.values()].sort(byName), reference.usage().sort(byName));
-    }),
-    { numRuns: 500, includeErrorInReport: true },
-  );
-  t.true(Math.min(seen.admitted, seen.refused, seen.banned) > 1_000, `too one-sided: ${JSON.stringify(seen)}`);
-});
+        save();
+        const byName = (x: UsageRow, y: UsageRow) => x.dayIndex - y.dayIndex || x.subject.localeCompare(y.subject);
+        assert.deepEqual([...saved.values()].sort(byName), reference.usage().sort(byName));
+      }),
+      { numRuns: 500, includeErrorInReport: true },
+    );
+    t.true(Math.min(seen.admitted, seen.refused, seen.banned) > 1_000, `too one-sided: ${JSON.stringify(seen)}`);
+  });
+}

@@ -1,0 +1,64 @@
+/** A key that keeps sending is shut out, to the request and to the millisecond. */
+import type { Ban, LimitsEngine } from '../../../src/limits/limiter.ts';
+import { ACCOUNT, type LimitsTest, NOON_MS, repeat } from './engine.ts';
+
+/** Makes a key be banned at noon: 60 requests pass, 20 are refused. */
+async function ban(limiter: LimitsEngine): Promise<void> {
+  await repeat(limiter, 80, ACCOUNT);
+}
+
+export function banTests(test: LimitsTest): void {
+  test('Ban - begins with the 20th refusal, and its caller is told', async (t) => {
+    const bans: Ban[] = [];
+    const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
+    await repeat(limiter, 79, ACCOUNT);
+    t.deepEqual(bans, []);
+    const twentieth = await limiter.admit(ACCOUNT);
+    t.like(twentieth, { allowed: false, window: 'minute', retryAfterSeconds: 60 });
+    t.false('bannedUntilMs' in twentieth);
+    t.deepEqual(bans, [{ key: 'key', untilMs: NOON_MS + 300_000 }]);
+    await repeat(limiter, 100, ACCOUNT);
+    t.is(bans.length, 1);
+  });
+
+  test('Ban - is told with its end, the wait in whole seconds, and the numbers of the account', async (t) => {
+    const limiter = await t.context.open();
+    await ban(limiter);
+    t.deepEqual(await limiter.admit({ ...ACCOUNT, nowMs: NOON_MS + 70_001 }), {
+      allowed: false,
+      bannedUntilMs: NOON_MS + 300_000,
+      window: 'minute',
+      limit: 60,
+      remaining: 60,
+      resetAtSeconds: NOON_MS / 1_000 + 120,
+      retryAfterSeconds: 230,
+    });
+  });
+
+  test('Ban - requests during it count for nothing and do not prolong it', async (t) => {
+    const limiter = await t.context.open();
+    await ban(limiter);
+    for (let second = 1; second < 300; second += 1) {
+      t.true('bannedUntilMs' in (await limiter.admit({ ...ACCOUNT, nowMs: NOON_MS + second * 1_000 })));
+    }
+    t.like(await limiter.admit({ ...ACCOUNT, nowMs: NOON_MS + 300_000 }), { allowed: true, remaining: 59 });
+  });
+
+  test('Ban - another key of the account still works', async (t) => {
+    const limiter = await t.context.open();
+    await ban(limiter);
+    t.like(await limiter.admit({ ...ACCOUNT, key: 'second', nowMs: NOON_MS + 60_000 }), {
+      allowed: true,
+      remaining: 59,
+    });
+  });
+
+  test('Ban - survives a restart', async (t) => {
+    const bans: Ban[] = [];
+    await ban(await t.context.open({ onBan: (begun) => bans.push(begun) }));
+    const restarted = await t.context.open();
+    restarted.restoreBans(bans);
+    t.like(await restarted.admit({ ...ACCOUNT, nowMs: NOON_MS + 299_001 }), { allowed: false, retryAfterSeconds: 1 });
+    t.true((await restarted.admit({ ...ACCOUNT, nowMs: NOON_MS + 300_000 })).allowed);
+  });
+}

@@ -1,0 +1,106 @@
+/** Servers that share one state: together they are as exact as one is alone. */
+import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './engine.ts';
+
+const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
+
+/** So many requests at once, dealt out to all engines in turn. */
+function deal<Engine, Result>(engines: readonly Engine[], times: number, ask: (engine: Engine) => Result): Result[] {
+  return Array.from({ length: Math.ceil(times / engines.length) }, () => engines.map(ask)).flat();
+}
+
+export function sharedTests(test: LimitsTest): void {
+  test('Servers - of 501 requests at once over 3 of them exactly as many pass as the minute has room for', async (t) => {
+    const servers = await t.context.openShared(3, NO_BAN);
+    const decisions = await Promise.all(deal(servers, 501, (server) => server.admit(ACCOUNT)));
+    t.is(decisions.filter(({ allowed }) => allowed).length, 60);
+    const left = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining);
+    t.deepEqual(
+      left.sort((x, y) => x - y),
+      Array.from({ length: 60 }, (_, index) => index),
+    );
+  });
+
+  test('Servers - of 501 requests at once over 3 of them exactly as many pass as the day has room for', async (t) => {
+    const servers = await t.context.openShared(3, NO_BAN);
+    const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 77 } };
+    const decisions = await Promise.all(deal(servers, 501, (server) => server.admit(attempt)));
+    t.is(decisions.filter(({ allowed }) => allowed).length, 77);
+  });
+
+  test('Servers - of 501 requests at once by one address over 3 of them exactly 60 pass', async (t) => {
+    const servers = await t.context.openShared(3);
+    const decisions = await Promise.all(deal(servers, 501, (server) => fromAddress(server, '192.0.2.1')));
+    t.is(decisions.filter(({ allowed }) => allowed).length, 60);
+  });
+
+  test('Servers - refusals at any of them add up to one ban, which one of them tells', async (t) => {
+    const bans: unknown[] = [];
+    const servers = await t.context.openShared(3, { onBan: (ban) => bans.push(ban) });
+    await Promise.all(deal(servers, 60, (server) => server.admit(ACCOUNT)));
+    const decisions = await Promise.all(deal(servers, 60, (server) => server.admit(ACCOUNT)));
+    t.is(decisions.filter((decision) => 'bannedUntilMs' in decision).length, 40);
+    t.deepEqual(bans, [{ key: 'key', untilMs: NOON_MS + 300_000 }]);
+    for (const server of servers) {
+      t.like(await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 299_001 }), { allowed: false, retryAfterSeconds: 1 });
+      t.true((await server.admit({ ...ACCOUNT, key: 'other', nowMs: NOON_MS + 299_001 })).allowed);
+    }
+    for (const server of servers) t.true((await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 300_000 })).allowed);
+  });
+
+  test('Servers - the numbers that one shows are those of all', async (t) => {
+    const [one, other] = await t.context.openShared(2);
+    await one?.admit(ACCOUNT);
+    t.like(await other?.peek(ACCOUNT), { allowed: true, remaining: 59 });
+    t.like(await other?.admit(ACCOUNT), { allowed: true, remaining: 58 });
+    t.like(await one?.peek(ACCOUNT), { allowed: true, remaining: 58 });
+  });
+
+  test('Servers - a change of the quota at one takes nothing from what was used at another', async (t) => {
+    const [one, other] = await t.context.openShared(2);
+    if (one) await repeat(one, 61, ACCOUNT);
+    const upgraded = { ...ACCOUNT, quota: { perMinute: 300, perDay: 10_000 } };
+    t.like(await other?.admit(upgraded), { allowed: true, limit: 300, remaining: 239 });
+    t.false((await one?.admit(ACCOUNT))?.allowed);
+  });
+
+  test('Servers - one whose clock is behind gets nothing that is used up', async (t) => {
+    const [ahead, behind] = await t.context.openShared(2);
+    const late = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
+    if (ahead) await repeat(ahead, 60, late);
+    t.like(await behind?.admit({ ...ACCOUNT, nowMs: NOON_MS + 59_990 }), {
+      allowed: false,
+      window: 'minute',
+      retryAfterSeconds: 60,
+      resetAtSeconds: NOON_MS / 1_000 + 120,
+    });
+  });
+
+  test('Servers - each drains totals that count in what passed at the others before', async (t) => {
+    const [one, other] = await t.context.openShared(2);
+    if (one) await repeat(one, 40, ACCOUNT);
+    if (other) await repeat(other, 25, ACCOUNT);
+    t.deepEqual(one?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 40, refused: 0 }]);
+    t.deepEqual(other?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 60, refused: 5 }]);
+  });
+
+  test('Servers - stored totals count once, however many servers take them up', async (t) => {
+    const servers = await t.context.openShared(3, NO_BAN);
+    const rows = [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 50, refused: 4 }];
+    const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 60 } };
+    await servers[0]?.restoreUsage(rows);
+    t.true((await servers[0]?.admit(attempt))?.allowed);
+    await Promise.all(servers.slice(1).map((server) => server.restoreUsage(rows)));
+    const decisions = await Promise.all(deal(servers, 30, (server) => server.admit(attempt)));
+    t.is(decisions.filter(({ allowed }) => allowed).length, 9);
+    await servers[0]?.admit(attempt);
+    t.deepEqual(servers[0]?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 60, refused: 26 }]);
+  });
+
+  test('Servers - a stored ban that one of them takes up holds at all once its key has come', async (t) => {
+    const [one, other] = await t.context.openShared(2);
+    one?.restoreBans([{ key: 'key', untilMs: NOON_MS + 1_000 }]);
+    t.like(await one?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
+    t.like(await other?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
+    t.true((await other?.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 }))?.allowed);
+  });
+}

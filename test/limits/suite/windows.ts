@@ -1,0 +1,86 @@
+/** Who counts with whom, in which windows. */
+import { ACCOUNT, fromAddress, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './engine.ts';
+
+export function windowTests(test: LimitsTest): void {
+  test('Account - all its keys share one quota', async (t) => {
+    const limiter = await t.context.open();
+    await repeat(limiter, 59, ACCOUNT);
+    t.like(await limiter.admit({ ...ACCOUNT, key: 'second' }), { allowed: true, remaining: 0 });
+    t.like(await limiter.admit({ ...ACCOUNT, key: 'third' }), { allowed: false, window: 'minute' });
+  });
+
+  test('Account - one does not use what is another’s', async (t) => {
+    const limiter = await t.context.open();
+    await repeat(limiter, 60, ACCOUNT);
+    t.like(await limiter.admit({ ...ACCOUNT, subject: 'other' }), { allowed: true, remaining: 59 });
+  });
+
+  test('Account - never shares a counter with an address of the same name', async (t) => {
+    const limiter = await t.context.open();
+    await repeat(limiter, 60, ACCOUNT);
+    t.like(await fromAddress(limiter, ACCOUNT.subject), { allowed: true, remaining: 59 });
+  });
+
+  test('Account - a change of its quota holds from the next request on', async (t) => {
+    const limiter = await t.context.open();
+    await repeat(limiter, 60, ACCOUNT);
+    t.false((await limiter.admit(ACCOUNT)).allowed);
+    const upgraded = { ...ACCOUNT, quota: { perMinute: 300, perDay: 10_000 } };
+    t.like(await limiter.admit(upgraded), { allowed: true, limit: 300, remaining: 239 });
+  });
+
+  test('Account - a new day begins at midnight UTC', async (t) => {
+    const limiter = await t.context.open();
+    const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 1 }, nowMs: MIDNIGHT_MS - 1 };
+    t.true((await limiter.admit(attempt)).allowed);
+    t.like(await limiter.admit(attempt), { allowed: false, window: 'day', retryAfterSeconds: 1 });
+    t.like(await limiter.admit({ ...attempt, nowMs: MIDNIGHT_MS }), { allowed: true, remaining: 0 });
+  });
+
+  test('Address - 60 requests a minute pass, and no limit by the day', async (t) => {
+    const limiter = await t.context.open();
+    for (let minute = 0; minute < 1_440; minute += 1) {
+      const nowMs = NOON_MS + minute * 60_000;
+      for (let i = 0; i < 60; i += 1) if (!(await fromAddress(limiter, '192.0.2.1', nowMs)).allowed) t.fail();
+      t.like(await fromAddress(limiter, '192.0.2.1', nowMs), {
+        allowed: false,
+        window: 'minute',
+        limit: 60,
+        remaining: 0,
+      });
+    }
+  });
+
+  test('Address - is never banned: any number of refusals later the next minute is open', async (t) => {
+    const limiter = await t.context.open();
+    for (let i = 0; i < 1_000; i += 1) await fromAddress(limiter, '192.0.2.1');
+    t.true((await fromAddress(limiter, '192.0.2.1', NOON_MS + 60_000)).allowed);
+  });
+
+  test('Clock going backwards - grants nothing, not even to what was forgotten meanwhile', async (t) => {
+    const limiter = await t.context.open();
+    const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 1 }, nowMs: MIDNIGHT_MS - 1 };
+    await limiter.admit(attempt);
+    for (let i = 0; i < 60; i += 1) await fromAddress(limiter, '192.0.2.1', MIDNIGHT_MS - 1);
+    await fromAddress(limiter, '192.0.2.2', MIDNIGHT_MS);
+    await limiter.admit({ ...attempt, subject: 'other', nowMs: MIDNIGHT_MS });
+
+    t.like(await limiter.admit(attempt), { allowed: true, resetAtSeconds: MIDNIGHT_MS / 1_000 + 86_400 });
+    t.like(await fromAddress(limiter, '192.0.2.1', MIDNIGHT_MS - 1), { resetAtSeconds: MIDNIGHT_MS / 1_000 + 60 });
+    t.false((await limiter.admit({ ...attempt, nowMs: MIDNIGHT_MS })).allowed);
+  });
+
+  test('Reading - shows the numbers, counts nothing and leaves no trace', async (t) => {
+    const limiter = await t.context.open();
+    t.like(await limiter.peek(ACCOUNT), { allowed: true, limit: 60, remaining: 60 });
+    t.like(await limiter.peek({ kind: 'address', subject: '192.0.2.1', nowMs: NOON_MS }), {
+      allowed: true,
+      remaining: 60,
+    });
+    t.deepEqual(limiter.drainUsage(), []);
+
+    await limiter.admit(ACCOUNT);
+    t.like(await limiter.peek(ACCOUNT), { remaining: 59 });
+    t.like(await limiter.admit(ACCOUNT), { remaining: 58 });
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * Redis for tests: real servers on free ports, their data in a temporary folder; or the one of TEST_REDIS_URL, of which
+ * only keys of the test's own are used.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createClient } from '@redis/client';
+import type { RedisConfig } from '../../src/config.ts';
+import { freePorts } from './ports.ts';
+import { findProgram } from './programs.ts';
+import { until } from './until.ts';
+
+const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
+const GIVEN_URL = process.env.TEST_REDIS_URL;
+const HOW = 'install redis-server (apt-get install redis-server)';
+
+/** Why tests that start and stop servers can't run, if they can't. */
+export const MISSING_REDIS_SERVER = PROGRAM ? undefined : `Redis - skipped: ${HOW}`;
+/** Why tests that only use a server can't run, if they can't. */
+export const MISSING_REDIS = GIVEN_URL || PROGRAM ? undefined : `Redis - skipped: ${HOW}, or set TEST_REDIS_URL`;
+
+const SLOTS_END = 16_383;
+
+export interface TestRedis {
+  readonly config: RedisConfig;
+  stop(): Promise<void>;
+}
+
+/** A server that is a process of the test's own: it can be killed, paused and started again. */
+export class RedisProcess implements TestRedis {
+  readonly port: number;
+  readonly config: RedisConfig;
+  readonly #folder: string;
+  readonly #settings: readonly string[];
+  #process: ChildProcess | undefined;
+
+  private constructor(port: number, folder: string, settings: readonly string[], userInfo: string) {
+    this.port = port;
+    this.config = { urls: [`redis://${userInfo}127.0.0.1:${port}`], isCluster: false };
+    this.#folder = folder;
+    this.#settings = settings;
+  }
+
+  /** Starts a server; `userInfo` (`:password@`) is for its address. */
+  static async start(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
+    const redis = await RedisProcess.prepare(settings, userInfo);
+    await redis.startAgain();
+    return redis;
+  }
+
+  /** A server that is yet to be started. */
+  static async prepare(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
+    const [port = 0] = await freePorts(1);
+    return new RedisProcess(port, await mkdtemp(join(tmpdir(), 'petstore-redis-')), settings, userInfo);
+  }
+
+  /** Starts it on the same port, with what data it has saved: none, unless it was told to `save`. */
+  async startAgain(): Promise<void> {
+    const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
+    const options = [...place, '--save', '', '--appendonly', 'no', ...this.#settings];
+    const started = spawn(PROGRAM ?? 'redis-server', options, { stdio: ['ignore', 'pipe', 'ignore'] });
+    this.#process = started;
+    let output = '';
+    started.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    await until(() => {
+      if (started.exitCode !== null) throw new Error(`redis-server ended: ${output}`);
+      return output.includes('Ready to accept connections');
+    }, 'redis-server');
+  }
+
+  /** Ends it at once; what it held is gone. */
+  async kill(): Promise<void> {
+    const killed = this.#process;
+    this.#process = undefined;
+    if (killed === undefined || killed.exitCode !== null) return;
+    const ended = once(killed, 'exit');
+    killed.kill('SIGKILL');
+    await ended;
+  }
+
+  /** Makes it stand still: it takes connections and commands, and answers nothing. */
+  pause(): void {
+    this.#process?.kill('SIGSTOP');
+  }
+
+  resume(): void {
+    this.#process?.kill('SIGCONT');
+  }
+
+  /** The answer to a command. */
+  async command(...args: string[]): Promise<unknown> {
+    return command(this.config.urls[0], ...args);
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A server to use: a process of the test's own, or the one that was given. */
+export async function startRedis(): Promise<TestRedis> {
+  if (GIVEN_URL === undefined) return RedisProcess.start();
+  return { config: { urls: [GIVEN_URL], isCluster: false }, stop: async () => undefined };
+}
+
+/** A cluster of three servers, each with a third of the slots. */
+export async function startRedisCluster(): Promise<TestRedis & { readonly nodes: readonly RedisProcess[] }> {
+  const settings = ['--cluster-enabled', 'yes'];
+  // The nodes talk to each other on a second port, which is to be free too.
+  const nodes = await Promise.all(
+    [1, 2, 3].map(async () => RedisProcess.start([...settings, '--cluster-port', String((await freePorts(1))[0])])),
+  );
+  const stop = async () => void (await Promise.all(nodes.map((node) => node.stop())));
+  try {
+    await join3(nodes);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const [first = '', ...others] = nodes.map(({ config }) => config.urls[0]);
+  return { config: { urls: [first, ...others], isCluster: true }, nodes, stop };
+}
+
+async function join3(nodes: readonly RedisProcess[]): Promise<void> {
+  const share = Math.ceil((SLOTS_END + 1) / nodes.length);
+  for (const [index, node] of nodes.entries()) {
+    const last = Math.min((index + 1) * share - 1, SLOTS_END);
+    await node.command('CLUSTER', 'ADDSLOTSRANGE', String(index * share), String(last));
+    await node.command('CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1));
+  }
+  for (const { port, busPort } of await Promise.all(nodes.slice(1).map(withBusPort))) {
+    await nodes[0]?.command('CLUSTER', 'MEET', '127.0.0.1', String(port), String(busPort));
+  }
+  for (const node of nodes) {
+    await until(async () => {
+      const info = String(await node.command('CLUSTER', 'INFO'));
+      return info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`);
+    }, 'the cluster');
+  }
+}
+
+async function withBusPort(node: RedisProcess): Promise<{ port: number; busPort: number }> {
+  const [, busPort] = (await node.command('CONFIG', 'GET', 'cluster-port')) as [string, string];
+  return { port: node.port, busPort: Number(busPort) };
+}
+
+/** What begins the names of a test's keys, so that tests can share a server. */
+export function newPrefix(): string {
+  return `petstore-test-${randomUUID()}`;
+}
+
+async function command(url: string, ...args: string[]): Promise<unknown> {
+  const client = createClient({ url, RESP: 2 }).on('error', () => undefined);
+  await client.connect();
+  try {
+    return await client.sendCommand(args);
+  } finally {
+    client.destroy();
+  }
+}
