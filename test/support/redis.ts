@@ -1,9 +1,8 @@
 /**
- * Redis for tests: real servers on free ports, their data in a temporary folder; or the one of TEST_REDIS_URL, of which
- * only keys of the test's own are used.
+ * Redis for tests: real servers on free ports, their data in a temporary folder; or the one of TEST_REDIS_URL, for tests
+ * that do no more than use it, under names of their own.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -149,11 +148,6 @@ async function join3(nodes: readonly RedisProcess[]): Promise<void> {
 async function withBusPort(node: RedisProcess): Promise<{ port: number; busPort: number }> {
   const [, busPort] = (await node.command('CONFIG', 'GET', 'cluster-port')) as [string, string];
   return { port: node.port, busPort: Number(busPort) };
-}
-
-/** What begins the names of a test's keys, so that tests can share a server. */
-export function newPrefix(): string {
-  return `petstore-test-${randomUUID()}`;
 }
 
 async function command(url: string, ...args: string[]): Promise<unknown> {
