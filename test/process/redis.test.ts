@@ -1,0 +1,86 @@
+/** Server processes with one Redis: they share the limits, and neither start nor stop depends on it. */
+import { status as Code } from '@grpc/grpc-js';
+import type { TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
+
+interface Context {
+  readonly redis: RedisProcess;
+  /** Starts a server, with a database of its own. */
+  readonly start: () => Promise<ServerProcess>;
+  readonly closing: (() => Promise<unknown>)[];
+}
+
+const test: TestFn<Context> = testUnless(MISSING_REDIS_SERVER);
+
+const PER_DAY = 50;
+
+test.beforeEach(async (t) => {
+  const redis = await RedisProcess.start();
+  const closing: Context['closing'] = [() => redis.stop()];
+  const start = async () => {
+    const { path, remove } = await createDataDir();
+    closing.push(remove);
+    const server = await startServerProcess(path, { REDIS_URL: redis.config.urls[0], BUSINESS_PER_DAY: `${PER_DAY}` });
+    closing.push(async () => {
+      server.grpc.close();
+      await server.end('SIGKILL');
+    });
+    return server;
+  };
+  t.context = { redis, start, closing };
+});
+test.afterEach.always(async (t) => {
+  t.context.redis.resume();
+  for (const close of t.context.closing.reverse()) await close();
+});
+
+/** Calls until the limit refuses; resolves with how many calls passed. */
+async function useUp({ grpc }: ServerProcess): Promise<number> {
+  for (let passed = 0; passed <= 2 * PER_DAY; passed += 1) {
+    try {
+      await grpc.call(Categories.listCategories, { pageToken: '' });
+    } catch (error) {
+      if ((error as { code?: Code }).code === Code.RESOURCE_EXHAUSTED) return passed;
+      throw error;
+    }
+  }
+  return Number.POSITIVE_INFINITY;
+}
+
+function messages({ output }: ServerProcess): string[] {
+  return output
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).msg);
+}
+
+test('Servers - what one lets through is used up at the other', async (t) => {
+  const [one, other] = [await t.context.start(), await t.context.start()];
+  for (let i = 0; i < 20; i += 1) await one.grpc.call(Categories.listCategories, { pageToken: '' });
+  t.is(await useUp(other), PER_DAY - 20);
+  t.is(await useUp(one), 0);
+});
+
+test('Redis away - a server starts and serves without it, says so once, and stops cleanly', async (t) => {
+  await t.context.redis.kill();
+  const server = await t.context.start();
+  t.is(await useUp(server), PER_DAY);
+  t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
+  const said = messages(server);
+  t.deepEqual(
+    said.map((message) => message.split(':')[0]),
+    ['Redis is away', 'serving', 'draining', 'stopped'],
+  );
+  t.is(server.errors, '');
+});
+
+test('Redis hanging - a server stops cleanly', async (t) => {
+  const server = await t.context.start();
+  await server.grpc.call(Categories.listCategories, { pageToken: '' });
+  t.context.redis.pause();
+  await server.grpc.call(Categories.listCategories, { pageToken: '' });
+  t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
+});
