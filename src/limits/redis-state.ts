@@ -7,6 +7,9 @@ import type { Counter, Quota } from './windows.ts';
 
 const script = redisScript(readFileSync(new URL('./redis.lua', import.meta.url), 'utf8'));
 
+/** Enough for the nodes of a cluster of three; one with more may have a node that is noticed by a request. */
+const PROBES = 16;
+
 /** What Redis says of a subject, after the step. */
 export interface RedisState {
   readonly status: 'passed' | 'refused' | 'banned';
@@ -70,9 +73,14 @@ export class RedisStates {
     return run(redis, this.#ofKey(subject, '-'), ['merge', String(nowMs), life, ...numbers]);
   }
 
-  /** Sees whether Redis takes commands that write: each of these keys is likely another node's. */
+  /**
+   * Sees whether Redis does what requests will ask of it, on every node of a cluster: the name of each of these
+   * addresses, which nobody has, is likely another node's. From here on they all know the script.
+   */
   async probe(redis: RedisConnection): Promise<void> {
-    await Promise.all(Array.from({ length: 16 }, (_, index) => redis.write(`${this.#prefix}:probe:${index}`)));
+    const quota = { perMinute: Number.POSITIVE_INFINITY, perDay: Number.POSITIVE_INFINITY }; // so that it writes
+    const names = Array.from({ length: PROBES }, (_, index) => `probe ${index}`);
+    await Promise.all(names.map((subject) => this.admit(redis, { kind: 'address', subject, nowMs: 0 }, quota, 0)));
   }
 
   /** All keys of a subject have its name in braces: a cluster keeps them together. */

@@ -38,7 +38,10 @@ export class Shadow implements Pick<LimitsEngine, 'drainUsage' | 'restoreBans'> 
   constructor(options: MemoryLimiterOptions) {
     this.#onBan = options.onBan ?? (() => undefined);
     this.#tracker = new BanTracker(options.ban);
-    const onBan = (ban: Ban) => this.#begin({ ...ban, subject: this.#subject });
+    const onBan = (ban: Ban) => {
+      this.#remember({ ...ban, subject: this.#subject });
+      this.#onBan(ban);
+    };
     this.#memory = createMemoryLimiter({ ...options, onBan }, this.#accounts, this.#tracker);
   }
 
@@ -91,8 +94,8 @@ export class Shadow implements Pick<LimitsEngine, 'drainUsage' | 'restoreBans'> 
   /** Writes down a ban that Redis told of; `isNew`: this refusal began it. */
   hearBan(ban: AccountBan, isNew: boolean): void {
     this.#tracker.restore(ban.key, ban.untilMs);
-    if (isNew) this.#begin(ban);
-    else this.#bans.set(ban.key, ban);
+    this.#remember(ban);
+    if (isNew) this.#onBan({ key: ban.key, untilMs: ban.untilMs });
   }
 
   /**
@@ -155,13 +158,14 @@ export class Shadow implements Pick<LimitsEngine, 'drainUsage' | 'restoreBans'> 
     return [...this.#bans.values()].filter(({ untilMs }) => this.#latestMs < untilMs);
   }
 
-  #begin(ban: AccountBan): void {
+  /** Bans that are over make room. */
+  #remember(ban: AccountBan): void {
     for (const [key, { untilMs }] of this.#bans) {
       if (this.#latestMs < untilMs) break;
       this.#bans.delete(key);
     }
+    this.#bans.delete(ban.key);
     this.#bans.set(ban.key, ban);
-    this.#onBan({ key: ban.key, untilMs: ban.untilMs });
   }
 }
 

@@ -77,11 +77,6 @@ export class RedisConnection {
     }
   }
 
-  /** Stores a value for a moment, to see that this can be done. */
-  async write(key: string): Promise<void> {
-    await this.#answer(() => this.#client.set(key, '1', { expiration: { type: 'PX', value: 1_000 } }));
-  }
-
   async publish(channel: string, message: string): Promise<void> {
     await this.#answer(() => this.#client.publish(channel, message));
   }

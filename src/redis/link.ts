@@ -1,8 +1,8 @@
 /**
  * Keeps a connection to Redis, and says when there is none.
  *
- * Algorithm: connect, prepare, use, and when the connection is lost the same again, with pauses of 50 ms growing to
- * half a second. `prepare` is the owner's: what has to be done before anybody else uses the new connection. Until it says
+ * Algorithm: connect, prepare, use, and when the connection is lost the same again, after a pause that grows from 50 ms
+ * to half a second, until a connection has lasted. `prepare` is the owner's: what has to be done before anybody else uses the new connection. Until it says
  * so, and from the moment of the loss, the link is away: nobody waits for Redis then.
  *
  * Failure: whatever goes wrong, a refused command of a server that is loading, full or read-only among them, is one and
@@ -17,6 +17,8 @@ const START_MS = 1_000;
 /** How long a command may take. A server that is well needs less than a thousandth of it. */
 const PATIENCE_MS = 250;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 500];
+/** A connection that is lost sooner is no reason to hurry to the next one. */
+const LASTING_MS = 5_000;
 
 export interface RedisLinkOptions {
   readonly redis: RedisConfig;
@@ -70,14 +72,15 @@ export class RedisLink {
     const { signal } = this.#closing;
     let pauseMs = FIRST_PAUSE_MS;
     while (!signal.aborted) {
-      const wasUp = await this.#connectOnce();
-      pauseMs = wasUp ? FIRST_PAUSE_MS : Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
+      const usedMs = await this.#connectOnce();
+      if (usedMs >= LASTING_MS) pauseMs = FIRST_PAUSE_MS;
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
     }
   }
 
-  /** A connection's life. Resolves at its end, with whether it was ever used. */
-  async #connectOnce(): Promise<boolean> {
+  /** A connection's life. Resolves at its end, with how long it was used. */
+  async #connectOnce(): Promise<number> {
     const { redis, patienceMs = PATIENCE_MS, prepare } = this.#options;
     const lost = Promise.withResolvers<Error>();
     const connection = new RedisConnection(redis, patienceMs, (cause) => {
@@ -86,18 +89,18 @@ export class RedisLink {
       lost.resolve(cause);
     });
     this.#latest = connection;
-    let wasUp = false;
+    let upMs = Number.POSITIVE_INFINITY;
     try {
       await connection.connect();
       await prepare(connection, () => {
-        wasUp = true;
+        upMs = performance.now();
         this.#up(connection);
       });
     } catch (error) {
       connection.lose(error);
     }
     await lost.promise;
-    return wasUp;
+    return performance.now() - upMs;
   }
 
   #up(connection: RedisConnection): void {
