@@ -12,7 +12,8 @@
  *
  * What is not exact, and to which side: while Redis is away a limit holds per server. A request whose answer was lost may
  * count twice, once on either side; so may a server's counts when Redis goes away again while they are brought in: both
- * refuse sooner rather than later. Refusals from before and after an absence don't add up to a ban. Of a day that ends
+ * refuse sooner rather than later. Refusals from before and after an absence don't add up to a ban. When Redis
+ * loses its data twice before a server has noticed, what is only known to have been before the first may be lost. Of a day that ends
  * during an absence the greatest of the servers' totals is stored, not their sum. Of the addresses without a key each
  * server tells so many apart in a minute, and Redis forgets them soon after it.
  */

@@ -1,5 +1,7 @@
 /** Redis goes away and comes back: every request is answered, nothing that was counted is lost, and the log says it once. */
+import assert from 'node:assert/strict';
 import type { ExecutionContext, TestFn } from 'ava';
+import fc from 'fast-check';
 import type { AccountAttempt, Decision, LimitsEngine, UsageRow } from '../../src/limits/limiter.ts';
 import { openRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts';
 import { testUnless } from '../support/programs.ts';
@@ -203,6 +205,51 @@ test('Back - a ban that began meanwhile holds at all servers', async (t) => {
   await t.context.redis.startAgain();
   await back(one, other);
   t.like(await other.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 300_000 });
+});
+
+// `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
+test('Model - any sequence of requests and absences, with one loss of data, ends with the sum of what was counted', async (t) => {
+  const server = fc.nat({ max: 2 });
+  const requests = fc.record({ do: fc.constant('requests' as const), server, times: fc.integer({ min: 1, max: 20 }) });
+  const absence = fc.record({ do: fc.constantFrom('absence' as const, 'loss' as const) });
+  const steps = fc.array(fc.oneof({ weight: 5, arbitrary: requests }, { weight: 1, arbitrary: absence }), {
+    minLength: 5,
+    maxLength: 25,
+  });
+  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  let runs = 0;
+  const property = fc.asyncProperty(steps, async (sequence) => {
+    runs += 1;
+    const attempt = { ...LARGE, subject: `run ${runs}` };
+    let [counted, hasLost]: [number, boolean] = [0, false];
+    let full: Awaited<ReturnType<typeof fill>> | undefined;
+    for (const step of sequence) {
+      if (step.do === 'requests') {
+        await repeat(servers[step.server] as RedisLimiter, step.times, attempt);
+        counted += step.times;
+      } else if (step.do === 'loss') {
+        if (!hasLost) await t.context.redis.command('FLUSHALL');
+        hasLost = true;
+      } else if (full === undefined) {
+        full = await fill(t.context.redis);
+      } else {
+        await full.undo();
+        full = undefined;
+      }
+    }
+    await full?.undo();
+    await back(...servers);
+    // A server that noticed nothing brings in what it knows with its next request.
+    for (const one of servers) await one.admit(attempt);
+    for (const one of servers) {
+      const left = () => remaining(one, attempt);
+      await until(async () => (await left()) === 1_000 - counted - 3, `${counted + 3}`, 5_000).catch(async (error) => {
+        assert.equal(1_000 - (await left()), counted + 3, String(error));
+      });
+    }
+  });
+  await fc.assert(property, { numRuns: 25, includeErrorInReport: true });
+  t.pass();
 });
 
 test('Emptied behind the servers’ backs - what was counted comes back with the next requests', async (t) => {
