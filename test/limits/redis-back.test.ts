@@ -1,0 +1,150 @@
+/** Redis comes back, with all, some or none of its data: nothing that was counted meanwhile or before is lost. */
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import type { RedisLimiter } from '../../src/limits/redis.ts';
+import { until } from '../support/until.ts';
+import { back, fill, LARGE, levels, PATIENT, remaining, test, totals } from './suite/absence.ts';
+import { ACCOUNT, NOON_MS, repeat } from './suite/engine.ts';
+
+test('Back without its data - the totals of 3 servers are merged exactly, whichever comes first', async (t) => {
+  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  // What each last heard is not the same: 100, 300 and 600.
+  for (const [index, server] of servers.entries()) await repeat(server, (index + 1) * 100, LARGE);
+  await t.context.redis.kill();
+  for (const [index, server] of servers.entries()) await repeat(server, index + 5, LARGE);
+  await t.context.redis.startAgain();
+  await back(...servers);
+  for (const server of servers) t.is(await remaining(server, LARGE), 1_000 - 600 - 5 - 6 - 7);
+  for (const server of servers) {
+    await server.admit(LARGE);
+  }
+  t.deepEqual(totals(servers[2]?.drainUsage() ?? []), { requests: 621, refused: 0 });
+  t.deepEqual(levels(t).sort(), ['info', 'info', 'info', 'warn', 'warn', 'warn']);
+});
+
+test('Back with data of its past - the totals are merged exactly', async (t) => {
+  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  for (const server of servers) await repeat(server, 30, LARGE);
+  await t.context.redis.command('SAVE');
+  for (const server of servers) await repeat(server, 100, LARGE);
+  await t.context.redis.kill();
+  for (const server of servers) await repeat(server, 7, LARGE);
+  await t.context.redis.startAgain();
+  await back(...servers);
+  for (const server of servers) t.is(await remaining(server, LARGE), 1_000 - 260 - 14);
+});
+
+test('Back with its data - the totals are merged exactly, refusals too', async (t) => {
+  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  for (const server of servers) await repeat(server, 10, ACCOUNT);
+  const full = await fill(t.context.redis);
+  for (const server of servers) await repeat(server, 15, ACCOUNT);
+  await full.undo();
+  await back(...servers);
+  for (const server of servers) t.is(await remaining(server, ACCOUNT), 60 - 20 - 30);
+  await repeat(servers[0] as RedisLimiter, 11, ACCOUNT);
+  t.deepEqual(totals(servers[0]?.drainUsage() ?? []), { requests: 60, refused: 1 });
+});
+
+test('Back with its data - under load exactly as many requests have passed as the limit says', async (t) => {
+  const limiter = await t.context.open(PATIENT);
+  const attempt = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
+  let [passed, isOver] = [0, false];
+  const worker = async () => {
+    while (!isOver) {
+      if ((await limiter.admit(attempt)).allowed) passed += 1;
+      await new Promise(setImmediate); // what is counted in memory never waits, and others want a turn
+    }
+  };
+  const load = Promise.all(Array.from({ length: 20 }, worker));
+  for (let absences = 0; absences < 3; absences += 1) {
+    const before = passed;
+    await until(() => passed > before + 200, 'the load');
+    const full = await fill(t.context.redis);
+    await until(() => limiter.isAway, 'the absence');
+    const away = passed;
+    await until(() => passed > away + 200, 'the load');
+    await full.undo();
+    await back(limiter);
+  }
+  isOver = true;
+  await load;
+  t.is(await remaining(limiter, attempt), 1_000_000 - passed);
+  t.deepEqual(levels(t), ['warn', 'info', 'warn', 'info', 'warn', 'info']);
+});
+
+test('Back - many accounts are brought in, and each is right', async (t) => {
+  const [one, other] = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const accounts = Array.from({ length: 3_000 }, (_, index) => ({ ...ACCOUNT, subject: `${index}` }));
+  await Promise.all(accounts.map((account) => one.admit(account)));
+  await t.context.redis.kill();
+  await Promise.all(accounts.map((account) => one.admit(account)));
+  await t.context.redis.startAgain();
+  await back(one, other);
+  const left = await Promise.all(accounts.map((account) => remaining(other, account)));
+  t.deepEqual([...new Set(left)], [58]);
+});
+
+test('Back - a ban that began meanwhile holds at all servers', async (t) => {
+  const [one, other] = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  await repeat(one, 10, ACCOUNT);
+  await t.context.redis.kill();
+  await repeat(one, 70, ACCOUNT);
+  await t.context.redis.startAgain();
+  await back(one, other);
+  t.like(await other.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 300_000 });
+});
+
+// `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
+test('Model - any sequence of requests and absences, with one loss of data, ends with the sum of what was counted', async (t) => {
+  const server = fc.nat({ max: 2 });
+  const requests = fc.record({ do: fc.constant('requests' as const), server, times: fc.integer({ min: 1, max: 20 }) });
+  const absence = fc.record({ do: fc.constantFrom('absence' as const, 'loss' as const) });
+  const steps = fc.array(fc.oneof({ weight: 5, arbitrary: requests }, { weight: 1, arbitrary: absence }), {
+    minLength: 5,
+    maxLength: 25,
+  });
+  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  let runs = 0;
+  const property = fc.asyncProperty(steps, async (sequence) => {
+    runs += 1;
+    const attempt = { ...LARGE, subject: `run ${runs}` };
+    let [counted, hasLost]: [number, boolean] = [0, false];
+    let full: Awaited<ReturnType<typeof fill>> | undefined;
+    for (const step of sequence) {
+      if (step.do === 'requests') {
+        await repeat(servers[step.server] as RedisLimiter, step.times, attempt);
+        counted += step.times;
+      } else if (step.do === 'loss') {
+        if (!hasLost) await t.context.redis.command('FLUSHALL');
+        hasLost = true;
+      } else if (full === undefined) {
+        full = await fill(t.context.redis);
+      } else {
+        await full.undo();
+        full = undefined;
+      }
+    }
+    await full?.undo();
+    await back(...servers);
+    // A server that noticed nothing brings in what it knows with its next request.
+    for (const one of servers) await one.admit(attempt);
+    for (const one of servers) {
+      const left = () => remaining(one, attempt);
+      await until(async () => (await left()) === 1_000 - counted - 3, `${counted + 3}`, 5_000).catch(async (error) => {
+        assert.equal(1_000 - (await left()), counted + 3, String(error));
+      });
+    }
+  });
+  await fc.assert(property, { numRuns: 25, includeErrorInReport: true });
+  t.pass();
+});
+
+test('Emptied behind the servers’ backs - what was counted comes back with the next requests', async (t) => {
+  const limiter = await t.context.open(PATIENT);
+  await repeat(limiter, 40, ACCOUNT);
+  await t.context.redis.command('FLUSHALL');
+  await limiter.admit(ACCOUNT);
+  await until(async () => (await remaining(limiter, ACCOUNT)) === 19, 'what was counted');
+  t.deepEqual(levels(t), []);
+});

@@ -1,0 +1,73 @@
+/** A Redis server for each test that may go away, and what its servers have logged. */
+import type { ExecutionContext, TestFn } from 'ava';
+import type { AccountAttempt, LimitsEngine, UsageRow } from '../../../src/limits/limiter.ts';
+import { openRedisLimiter, type RedisLimiter } from '../../../src/limits/redis.ts';
+import { testUnless } from '../../support/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
+import { ACCOUNT, OPTIONS } from './engine.ts';
+
+interface LogLine {
+  readonly level: 'info' | 'warn';
+  readonly text: string;
+}
+
+interface Context {
+  redis: RedisProcess;
+  /** Opens a limiter as another server would. */
+  readonly open: (options?: Partial<Parameters<typeof openRedisLimiter>[0]>) => Promise<RedisLimiter>;
+  readonly opened: RedisLimiter[];
+  /** What all limiters of the test have logged. */
+  readonly log: LogLine[];
+}
+
+// One after the other: they are about time, and each has a Redis server of its own to run.
+const { serial, beforeEach, afterEach } = testUnless<Context>(MISSING_REDIS_SERVER) as TestFn<Context>;
+export const test = serial;
+
+export const LARGE: AccountAttempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
+/** For what is not about a server that hangs: a busy machine is not one. */
+export const PATIENT = { patienceMs: 30_000 };
+
+beforeEach(async (t) => {
+  const log: LogLine[] = [];
+  const opened: RedisLimiter[] = [];
+  const write = (level: LogLine['level']) => (line: unknown, message?: string) => {
+    log.push({ level, text: `${JSON.stringify(line)} ${message ?? ''}` });
+  };
+  const logger = { info: write('info'), warn: write('warn') };
+  const open: Context['open'] = async (options) => {
+    const limiter = await openRedisLimiter({ ...OPTIONS, redis: t.context.redis.config, logger, ...options });
+    opened.push(limiter);
+    return limiter;
+  };
+  t.context = { redis: await RedisProcess.start(), open, opened, log };
+});
+
+afterEach.always(async (t) => {
+  for (const limiter of t.context.opened) await limiter.close();
+  t.context.redis.resume();
+  await t.context.redis.stop();
+});
+
+export async function back(...limiters: RedisLimiter[]): Promise<void> {
+  await until(() => limiters.every(({ isAway }) => !isAway), 'Redis');
+}
+
+/** Makes Redis refuse whatever writes, so that nothing is counted there; `undo` ends it. */
+export async function fill(redis: RedisProcess): Promise<{ undo(): Promise<unknown> }> {
+  await redis.command('CONFIG', 'SET', 'maxmemory', '1');
+  return { undo: () => redis.command('CONFIG', 'SET', 'maxmemory', '0') };
+}
+
+export function levels(t: ExecutionContext<Context>): string[] {
+  return t.context.log.map(({ level }) => level);
+}
+
+export async function remaining(limiter: LimitsEngine, attempt: AccountAttempt): Promise<number> {
+  return (await limiter.peek(attempt)).remaining;
+}
+
+export function totals(rows: readonly UsageRow[]) {
+  return rows.map(({ requests, refused }) => ({ requests, refused })).at(-1);
+}
