@@ -17,6 +17,7 @@ import { validation } from '../src/interceptors/validation.ts';
 import { ensureDemoKey } from '../src/keys/key-files.ts';
 import { loadOperations } from '../src/operations.ts';
 import { createRules } from '../src/rules.ts';
+import { TAKES_CALLS } from '../src/server.ts';
 import { petService } from '../src/services/pets.ts';
 import { openSqlite } from '../src/storage/sqlite.ts';
 import { createStore } from '../src/storage/store.ts';
@@ -34,7 +35,7 @@ const interceptors = [
 ];
 const server = new Server();
 addService(server, PetServiceService, petService(store), interceptors, byPath);
-new HealthImplementation({ '': 'SERVING' }).addToServer(server);
+new HealthImplementation({ [TAKES_CALLS]: 'SERVING' }).addToServer(server);
 
 server.bindAsync(`127.0.0.1:${grpcPort}`, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;

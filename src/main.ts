@@ -44,6 +44,11 @@ async function main(): Promise<void> {
   const port = await server.listen('127.0.0.1', config.grpcPort);
   logger.info({ port }, 'serving');
   if (process.connected) process.send?.({ port }); // the launcher waits for it
+  process.on('message', (message) => {
+    if (message !== 'leave') return;
+    logger.info('leaving');
+    server.leave();
+  });
 
   const signal = await nextSignal();
   logger.info({ signal }, 'draining');

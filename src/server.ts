@@ -45,9 +45,14 @@ const LISTED = [
   'petstore.v1.PetService',
 ];
 
+/** The service whose health says whether new calls are to come to this server; Envoy asks for it. */
+export const TAKES_CALLS = 'petstore.TakesCalls';
+
 export interface PetstoreServer {
   /** Listens on `host:port`; port 0 takes a free one. Resolves with the port. */
   listen(host: string, port: number): Promise<number>;
+  /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. */
+  leave(): void;
   /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
   drain(): Promise<void>;
 }
@@ -99,7 +104,7 @@ export function createServer(parts: Parts): PetstoreServer {
   }
 
   // Without a key: health checks and reflection.
-  const health = new HealthImplementation({ '': 'NOT_SERVING' });
+  const health = new HealthImplementation({ '': 'NOT_SERVING', [TAKES_CALLS]: 'NOT_SERVING' });
   health.addToServer(server);
   new ReflectionService(reflected(), { services: LISTED }).addToServer(server);
 
@@ -110,12 +115,16 @@ export function createServer(parts: Parts): PetstoreServer {
           error === null ? resolve(boundPort) : reject(error),
         );
       });
-      health.setStatus('', 'SERVING');
+      for (const service of ['', TAKES_CALLS]) health.setStatus(service, 'SERVING');
       return bound;
     },
 
+    leave() {
+      health.setStatus(TAKES_CALLS, 'NOT_SERVING');
+    },
+
     async drain() {
-      health.setStatus('', 'NOT_SERVING');
+      for (const service of ['', TAKES_CALLS]) health.setStatus(service, 'NOT_SERVING');
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const deadline = setTimeout(() => server.forceShutdown(), DRAIN_MS);
       await closed;
