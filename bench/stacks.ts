@@ -2,7 +2,8 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readConfig } from '../src/config.ts';
-import { logDir, startStack } from '../src/launcher/stack.ts';
+import { logDir } from '../src/launcher/places.ts';
+import { startStack } from '../src/launcher/stack.ts';
 import { freePorts } from '../test/support/ports.ts';
 import { fillDatabase } from './fill.ts';
 import { LOAD_ENV, loadKey } from './key.ts';
@@ -54,7 +55,7 @@ export async function startBenchStack(
   const explain = async (error: unknown): Promise<never> => {
     throw await withLogs(error, logs);
   };
-  const stack = await startStack(config, env, way.program).catch(explain);
+  const stack = await startStack(config, env, { program: way.program }).catch(explain);
   const ended = stack.ended.catch(explain);
   ended.catch(() => undefined); // whoever measures looks at it
   const stop = async () => {
@@ -62,7 +63,7 @@ export async function startBenchStack(
     await rm(dataDir, { recursive: true, force: true });
   };
   try {
-    const pids = { server: pidOf(stack.server), envoy: pidOf(stack.envoy) };
+    const pids = { server: pidOf(stack.servers[0]), envoy: pidOf(stack.envoy) };
     return { url: `http://127.0.0.1:${port}`, key: await loadKey(dataDir), pids, ended, stop };
   } catch (error) {
     await stop();

@@ -130,6 +130,8 @@ local function ask_server(handle, request, status, reply)
   local headers = {
     [":method"] = "POST", [":path"] = EDGE .. method, [":authority"] = SERVER,
     ["content-type"] = "application/grpc", ["te"] = "trailers",
+    -- As on the routes of envoy.yaml: what no server has begun is sent to another.
+    ["x-envoy-retry-on"] = "connect-failure,refused-stream,reset-before-request", ["x-envoy-max-retries"] = "2",
   }
   if request.authorization ~= "" then headers["authorization"] = request.authorization end
   if request.forwarded_for ~= "" then headers["x-forwarded-for"] = request.forwarded_for end

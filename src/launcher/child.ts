@@ -1,12 +1,13 @@
 /** A child process whose output goes to a log file, in a process group of its own: Ctrl-C reaches the launcher alone. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ChildOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** With a channel for messages to the launcher. */
+  /** With a channel for messages to the launcher and from it. */
   readonly ipc?: boolean;
   readonly logFile: string;
 }
@@ -18,11 +19,14 @@ export class Child {
   /** Resolves when the process has ended, with how: "exit code 1", "signal SIGKILL". */
   readonly ended: Promise<string>;
   readonly logFile: string;
+  /** Where its own lines begin in the log. */
+  readonly #logStart: number;
 
   constructor(name: string, command: string, args: readonly string[], options: ChildOptions) {
     this.name = name;
     this.logFile = options.logFile;
     const log = openSync(options.logFile, 'a');
+    this.#logStart = fstatSync(log).size;
     this.process = spawn(command, args, {
       detached: true,
       env: { ...process.env, ...options.env },
@@ -35,14 +39,29 @@ export class Child {
     });
   }
 
+  get isRunning(): boolean {
+    const { pid, exitCode, signalCode } = this.process;
+    return pid !== undefined && exitCode === null && signalCode === null;
+  }
+
   /** Resolves with the first message over the channel; rejects if the process ends before. */
   async message(): Promise<unknown> {
-    return Promise.race([
-      once(this.process, 'message').then(([message]) => message as unknown),
-      this.ended.then((how) => {
-        throw new ChildEnded(this, how);
-      }),
-    ]);
+    return Promise.race([once(this.process, 'message').then(([message]) => message as unknown), this.failure()]);
+  }
+
+  /** Sends a message over the channel. To a process that has ended it is lost. */
+  send(message: string): void {
+    this.process.send?.(message, () => undefined);
+  }
+
+  /** Rejects when the process ends. */
+  async failure(): Promise<never> {
+    throw new ChildEnded(this, await this.ended);
+  }
+
+  /** What it has written to its log. */
+  async log(): Promise<string> {
+    return (await readFile(this.logFile)).subarray(this.#logStart).toString();
   }
 
   /** Asks the process to end, and makes it after `graceMs`. Resolves when it has ended. */

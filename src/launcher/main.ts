@@ -1,19 +1,27 @@
-/** `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C. */
+/**
+ * `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C.
+ * `kill -HUP` restarts the servers one after the other.
+ */
 import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { demoKeyFile } from '../keys/key-files.ts';
 import { ChildEnded } from './child.ts';
-import { Interrupted, logDir, publicUrl, type Stack, startStack } from './stack.ts';
+import { logDir } from './places.ts';
+import { Interrupted, publicUrl, type Stack, startStack } from './stack.ts';
 
 const interrupt = new AbortController();
 let stack: Stack | undefined;
 let isStopping = false;
+/** Of one that is under way. */
+let restart: { isWantedAgain: boolean } | undefined;
 
 async function main(): Promise<void> {
   const config = readConfig();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
-  say('Starting the server and Envoy …');
-  stack = await startStack(config, {}, undefined, interrupt.signal);
+  process.on('SIGHUP', () => hangUp(config));
+  const { instances } = config;
+  say(instances === 1 ? 'Starting the server and Envoy …' : `Starting ${instances} servers and Envoy …`);
+  stack = await startStack(config, {}, { interrupt: interrupt.signal, say });
   say(await greeting(config));
   await stack.ended;
   say('Stopped.');
@@ -22,7 +30,7 @@ async function main(): Promise<void> {
 /** The first signal stops cleanly, amid the start too; a second one does not wait. */
 function stop(): void {
   if (isStopping) {
-    for (const child of [stack?.envoy, stack?.server]) child?.process.kill('SIGKILL');
+    for (const child of stack === undefined ? [] : [stack.envoy, ...stack.servers]) child.process.kill('SIGKILL');
     process.exit(1);
   }
   isStopping = true;
@@ -34,15 +42,51 @@ function stop(): void {
   }
 }
 
+function hangUp({ instances }: Config): void {
+  if (isStopping) return;
+  if (instances === 1) say('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
+  else if (stack === undefined) say('The service is only just starting: nothing is restarted.');
+  else if (restart === undefined) void restartAll(stack);
+  else if (!restart.isWantedAgain) {
+    restart.isWantedAgain = true;
+    say('A rolling restart is under way: another one follows it.');
+  }
+}
+
+async function restartAll(running: Stack): Promise<void> {
+  do {
+    restart = { isWantedAgain: false };
+    await running.restart();
+  } while (restart.isWantedAgain && !isStopping);
+  restart = undefined;
+}
+
 async function greeting(config: Config): Promise<string> {
   const url = publicUrl(config);
-  const key = (await readFile(demoKeyFile(config.dataDir), 'utf8')).trim();
-  return `
-The pet store is open: ${url}
+  const key = await demoKey(config);
+  const lines = [
+    '',
+    `The pet store is open: ${url}`,
+    '',
+    `  curl -H 'Authorization: Bearer ${key ?? '<API_KEY>'}' ${url}/pets`,
+    '',
+  ];
+  if (key === undefined)
+    lines.push('Keys are made with the petstore command: npm run -s petstore -- key create --help', '');
+  if (config.instances > 1) {
+    lines.push(`${config.instances} servers run. To restart one after the other: kill -HUP ${process.pid}`);
+  }
+  return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
+}
 
-  curl -H 'Authorization: Bearer ${key}' ${url}/pets
-
-Logs are in ${logDir(config)}. Ctrl-C stops it.`;
+/** Undefined when it is elsewhere: whoever was the first to use a database keeps the key of its demo account. */
+async function demoKey({ dataDir }: Config): Promise<string | undefined> {
+  try {
+    return (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function say(text: string): void {

@@ -1,10 +1,10 @@
 /** Whether the ports are free: a busy one is a clear line at start, not a stack trace out of a log. */
 import { createServer } from 'node:net';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError, grpcPorts } from '../config.ts';
 
 export async function checkPortsAreFree(config: Config): Promise<void> {
   await checkFree('PORT', config.host, config.port);
-  await checkFree('GRPC_PORT', '127.0.0.1', config.grpcPort);
+  for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
 }
 

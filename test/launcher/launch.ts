@@ -2,7 +2,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isRunning, Launcher, launcherSettings } from '../support/launcher.ts';
 
-interface Context {
+export interface Context {
   /** Free ports, and a data folder that is not there yet. */
   readonly settings: Readonly<Record<string, string>>;
   readonly launchers: Launcher[];

@@ -67,3 +67,17 @@ test('Start - with a database that is none says so', async (t) => {
   writeFileSync(`${t.context.settings.DATA_DIR}/petstore.sqlite`, 'this is no database, and never was one');
   await refusedWith(t, launch(t), /file is not a database/);
 });
+
+const SQLITE = 'DATABASE_URL (SQLite is for one process)';
+const MEMORY = 'REDIS_URL (limits in memory are for one process)';
+const ALONE = [
+  [{ REDIS_URL: 'redis://127.0.0.1' }, SQLITE],
+  [{ DATABASE_URL: 'postgres://127.0.0.1/x' }, MEMORY],
+  [{}, `${SQLITE} and ${MEMORY}`],
+] as const;
+
+for (const [settings, needs] of ALONE) {
+  test(`Instances - with ${Object.keys(settings)[0] ?? 'nothing'} alone are refused: ${needs}`, async (t) => {
+    await refusedWith(t, launch(t, { ...settings, INSTANCES: '2' }), `INSTANCES=2 needs ${needs}`);
+  });
+}

@@ -30,18 +30,19 @@ export class Launcher extends TestProcess {
   }
 
   /** The processes that it has started. */
-  async children(): Promise<Running[]> {
-    const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,command=']);
-    return stdout.split('\n').flatMap((line) => {
-      const [, pid, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-      return Number(parent) === this.pid ? [{ pid: Number(pid), command }] : [];
-    });
+  children(): Promise<Running[]> {
+    return childrenOf(this.pid);
+  }
+
+  /** Its servers, as they are now. */
+  async servers(): Promise<Running[]> {
+    return (await this.children()).filter(({ command }) => command.includes(join('src', 'main.ts')));
   }
 
   /** Its server and its Envoy. */
   async pair(): Promise<{ readonly server: Running; readonly envoy: Running }> {
     const children = await this.children();
-    const server = children.find(({ command }) => command.includes(join('src', 'main.ts')));
+    const [server] = await this.servers();
     const envoy = children.find(({ command }) => command.includes('--config-path'));
     if (server === undefined || envoy === undefined) throw new Error(`it runs ${JSON.stringify(children)}`);
     return { server, envoy };
@@ -54,6 +55,15 @@ export async function launcherSettings(): Promise<{ readonly settings: Settings;
   const [port, grpcPort, adminPort] = await freePorts(3);
   const ports = { PORT: String(port), GRPC_PORT: String(grpcPort), ENVOY_ADMIN_PORT: String(adminPort) };
   return { settings: { ...UNLIMITED, ...ports, DATA_DIR: join(path, 'the data') }, remove };
+}
+
+/** The processes that one has started. */
+export async function childrenOf(pid: number): Promise<Running[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,command=']);
+  return stdout.split('\n').flatMap((line) => {
+    const [, child, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return Number(parent) === pid ? [{ pid: Number(child), command }] : [];
+  });
 }
 
 export function isRunning({ pid }: Running): boolean {

@@ -16,6 +16,16 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
+/** The first of `count` consecutive ports, all of them this worker's until it ends. */
+export async function freePortRange(count: number): Promise<number> {
+  for (;;) {
+    const first = randomInt(LOWEST, HIGHEST - count);
+    const range = Array.from({ length: count }, (_, index) => first + index);
+    const found = await Promise.all(range.map(async (port) => (await claim(port)) && (await isFree(port))));
+    if (!found.includes(false)) return first;
+  }
+}
+
 /**
  * Resolves with whether the port is this worker's now. UDP has ports of its own, and nothing here uses them: to hold
  * the one of the same number says "taken" to other workers.

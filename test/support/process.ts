@@ -56,13 +56,17 @@ export class TestProcess {
     return this.#hasEnded;
   }
 
-  /** Waits until stdout matches. Rejects when the process ends without. */
-  async says(pattern: RegExp): Promise<RegExpExecArray> {
-    return until(() => {
-      const match = pattern.exec(this.#output);
-      if (match === null && this.#hasEnded) throw new Error(`it ended: ${this.#output}${this.#errors}`);
-      return match;
-    }, String(pattern));
+  /** Waits until stdout matches. Rejects when the process ends without, or after `giveUpMs`. */
+  async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
+    return until(
+      () => {
+        const match = pattern.exec(this.#output);
+        if (match === null && this.#hasEnded) throw new Error(`it ended: ${this.#output}${this.#errors}`);
+        return match;
+      },
+      String(pattern),
+      giveUpMs,
+    );
   }
 
   get pid(): number {

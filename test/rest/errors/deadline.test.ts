@@ -8,7 +8,7 @@ test.before(async (t) => {
   t.context = await startTestStack();
 });
 test.after.always((t) => {
-  t.context.stack.server.process.kill('SIGCONT');
+  t.context.stack.servers[0].process.kill('SIGCONT');
   return t.context.close();
 });
 
@@ -16,7 +16,7 @@ test('504 - requests that the server took and does not answer are DEADLINE_EXCEE
   const { rest, stack } = t.context;
   const id = await rest.category();
   await Promise.all(Array.from({ length: 4 }, () => rest.get('/categories'))); // connections are open
-  stack.server.process.kill('SIGSTOP');
+  stack.servers[0].process.kill('SIGSTOP');
   const [read, change, head] = await Promise.all([
     rest.get(`/categories/${id}`),
     rest.post('/categories', { name: 'Dogs' }),

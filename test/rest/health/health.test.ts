@@ -10,7 +10,7 @@ test.before(async (t) => {
   t.context = await startTestStack();
 });
 test.after.always((t) => {
-  t.context.stack.server.process.kill('SIGCONT');
+  t.context.stack.servers[0].process.kill('SIGCONT');
   return t.context.close();
 });
 
@@ -41,7 +41,7 @@ test.serial(
     const stranger = rest.withKey(undefined);
     const id = await rest.category();
     const json = { 'content-type': 'application/json' };
-    stack.server.process.kill('SIGSTOP');
+    stack.servers[0].process.kill('SIGSTOP');
 
     const health = await untilStatus(stranger, '/healthz', 503);
     isError(t, health, 503, 'UNAVAILABLE');
@@ -72,7 +72,7 @@ test.serial(
     t.is(head.status, 503);
     t.is(head.headers.get('retry-after'), '1');
 
-    stack.server.process.kill('SIGCONT');
+    stack.servers[0].process.kill('SIGCONT');
     await untilStatus(stranger, '/healthz', 200);
     const { body } = await untilStatus(rest, `/categories/${id}`, 200); // Envoy's other threads hear of it a moment later
     t.deepEqual(body, { id, name: 'Cats' }); // nothing had been done

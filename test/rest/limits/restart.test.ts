@@ -37,7 +37,7 @@ test("limits - kill -9 loses no more of the day's count than the last second, an
   for (let i = 0; i < 22; i += 1) await banned.get('/pets');
   operator.close();
   await delay(Math.max(0, countedAtMs + 1_000 - performance.now())); // the second in which a count may be lost
-  first.stack.server.process.kill('SIGKILL');
+  first.stack.servers[0].process.kill('SIGKILL');
   await t.throwsAsync(first.stack.ended);
 
   const second = await startStack(first.config, { BUSINESS_PER_MINUTE: '1000000' });

@@ -1,0 +1,112 @@
+/** Envoy in front of the servers: its configuration and its process, and what its admin port tells of the servers. */
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Config, ConfigError, grpcPorts } from '../config.ts';
+import { Child } from './child.ts';
+import { DRAIN_MS, logDir, ROOT } from './places.ts';
+
+const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
+const POLL_MS = 50;
+const ADMIN_MS = 5_000;
+
+/** A server as Envoy sees it. */
+export interface Host {
+  /** Whether new requests go to it. */
+  readonly isHealthy: boolean;
+  /** Connections that requests go over; the health checks have their own. */
+  readonly connections: number;
+}
+
+interface Clusters {
+  readonly cluster_statuses?: readonly {
+    readonly name: string;
+    readonly host_statuses?: readonly {
+      readonly address: { readonly socket_address: { readonly port_value: number } };
+      readonly stats: readonly { readonly name: string; readonly value?: string }[];
+      readonly health_status: {
+        readonly failed_active_health_check?: boolean;
+        readonly failed_outlier_check?: boolean;
+      };
+    }[];
+  }[];
+}
+
+export function findEnvoy({ envoy }: Config): string {
+  const binary = envoy ?? PINNED_ENVOY;
+  if (!existsSync(binary)) throw new ConfigError(`there is no Envoy at ${binary}: run "npm start", or set ENVOY`);
+  return binary;
+}
+
+export class Envoy {
+  readonly child: Child;
+  readonly #admin: string;
+
+  private constructor(child: Child, config: Config) {
+    this.child = child;
+    this.#admin = `http://127.0.0.1:${config.envoyAdminPort}`;
+  }
+
+  static async start(config: Config, binary: string): Promise<Envoy> {
+    const file = join(config.dataDir, 'envoy.yaml');
+    await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
+    const args = ['--config-path', file, '--use-dynamic-base-id', '--log-level', 'warning'];
+    return new Envoy(new Child('Envoy', binary, args, { logFile: join(logDir(config), 'envoy.log') }), config);
+  }
+
+  /** The server on a private port; undefined while Envoy does not say. */
+  async host(port: number): Promise<Host | undefined> {
+    const clusters = await this.#clusters();
+    const hosts = clusters?.find(({ name }) => name === 'petstore')?.host_statuses;
+    const host = hosts?.find(({ address }) => address.socket_address.port_value === port);
+    if (host === undefined) return undefined;
+    const { failed_active_health_check: isDown = false, failed_outlier_check: isEjected = false } = host.health_status;
+    const connections = Number(host.stats.find(({ name }) => name === 'cx_active')?.value ?? 0);
+    return { isHealthy: !isDown && !isEjected, connections };
+  }
+
+  async #clusters(): Promise<Clusters['cluster_statuses']> {
+    try {
+      const signal = AbortSignal.timeout(ADMIN_MS);
+      const answer = await fetch(`${this.#admin}/clusters?format=json`, { signal });
+      return ((await answer.json()) as Clusters).cluster_statuses;
+    } catch {
+      return undefined; // very busy; if it has ended, that ends everything
+    }
+  }
+
+  /** Closes the public port and waits until the requests that are open have been answered. */
+  async drain(): Promise<void> {
+    const signal = AbortSignal.timeout(DRAIN_MS);
+    try {
+      await fetch(`${this.#admin}/drain_listeners`, { method: 'POST', signal });
+      const stats = `${this.#admin}/stats?filter=^http.public.downstream_rq_active$`;
+      while (!(await (await fetch(stats, { signal })).text()).trim().endsWith(': 0')) {
+        await delay(POLL_MS, undefined, { signal });
+      }
+    } catch {
+      // Too late, or Envoy has gone: nothing is open any more.
+    }
+  }
+}
+
+/** Fills the `${NAME}` places of envoy.yaml. Texts stand in double quotes there. */
+function fillIn(template: string, config: Config): string {
+  const values: Readonly<Record<string, string | number>> = {
+    HOST: config.host,
+    PORT: config.port,
+    ENDPOINTS: `[${grpcPorts(config).map(toEndpoint).join(', ')}]`,
+    ENVOY_ADMIN_PORT: config.envoyAdminPort,
+    ROOT,
+    LOG_DIR: logDir(config),
+  };
+  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => {
+    const value = values[name];
+    return value === undefined ? place : String(value).replace(/["\\]/g, '\\$&');
+  });
+}
+
+function toEndpoint(port: number): string {
+  return `{ endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: ${port} } } } }`;
+}

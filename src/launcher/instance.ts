@@ -1,0 +1,113 @@
+/** One of the servers behind Envoy: a port, a log file, and the process that has both, until the next one has them. */
+import { join } from 'node:path';
+import { type Config, ConfigError } from '../config.ts';
+import { Child } from './child.ts';
+import { CLOSE_MS, DRAIN_MS, logDir } from './places.ts';
+
+/** What every server is started with. */
+export interface ServerProgram {
+  readonly config: Config;
+  /** For the process, beside the settings. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Its TypeScript file. */
+  readonly file: string;
+}
+
+export class Instance {
+  /** For people: "the server", or "server 2". */
+  readonly name: string;
+  readonly port: number;
+  readonly #program: ServerProgram;
+  readonly #logName: string;
+  #child: Child | undefined;
+  #isStopping = false;
+  #leaving: Child | undefined;
+  #turn = Promise.resolve();
+
+  /** `index` is from 0. */
+  constructor(program: ServerProgram, index: number) {
+    const isOnly = program.config.instances === 1;
+    this.name = isOnly ? 'the server' : `server ${index + 1}`;
+    this.port = program.config.grpcPort + index;
+    this.#program = program;
+    this.#logName = isOnly ? 'server.log' : `server-${index + 1}.log`;
+  }
+
+  /** The process there is, or the last that there was. */
+  get child(): Child {
+    if (this.#child === undefined) throw new Error(`${this.name} has not been started`);
+    return this.#child;
+  }
+
+  get logFile(): string {
+    return join(logDir(this.#program.config), this.#logName);
+  }
+
+  /**
+   * Starts a process and resolves when it serves, which it must within `withinMs`. Whatever it rejects with, the
+   * process does not go on running.
+   */
+  async start(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
+    if (this.#isStopping) throw new Error(`${this.name} is to stop`);
+    const { config, env, file } = this.#program;
+    const child = new Child(this.name, process.execPath, [file], {
+      env: {
+        ...env,
+        GRPC_PORT: String(this.port),
+        INSTANCES: '1', // the settings have been checked; the ports after its own are not this one's
+        DATA_DIR: config.dataDir,
+        LOG_LEVEL: config.logLevel,
+      },
+      ipc: true,
+      logFile: this.logFile,
+    });
+    this.#child = child;
+    const late = withinMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => child.stop(CLOSE_MS), withinMs);
+    try {
+      await serving(child);
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  /** Does something that ends a process or starts one, when whatever of the kind is under way has been done. */
+  async alone(turn: () => Promise<void>): Promise<void> {
+    const result = this.#turn.then(turn);
+    this.#turn = result.catch(() => undefined); // who asked for it is told
+    return result;
+  }
+
+  /** Asks the process to tell Envoy that it takes no new calls, while it still does. */
+  leave(): void {
+    this.#leaving = this.child;
+    this.child.send('leave');
+  }
+
+  /** Whether it is the process that was asked to. */
+  isLeaving(child: Child): boolean {
+    return this.#leaving === child;
+  }
+
+  /** Ends the process when its open calls are done, and starts the next. */
+  async replace(withinMs: number): Promise<void> {
+    await this.child.stop(DRAIN_MS + CLOSE_MS);
+    await this.start(withinMs);
+  }
+
+  /** Ends it for good. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    await this.#child?.stop(graceMs);
+  }
+}
+
+/** Resolves when the server says that it serves. One that can't start says why in its log. */
+async function serving(server: Child): Promise<void> {
+  try {
+    await server.message();
+  } catch (error) {
+    const lines = (await server.log()).trimEnd().split('\n');
+    const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
+    throw reason === undefined ? error : new ConfigError(reason);
+  }
+}

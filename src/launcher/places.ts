@@ -1,0 +1,15 @@
+/** Where the launcher's parts find the repository and the logs, and how long they give each other. */
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Config } from '../config.ts';
+
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
+/** How long open requests may go on when a server or the service stops; as long as the server's own drain. */
+export const DRAIN_MS = 10_000;
+/** What a process may need beyond its drain to close its files. */
+export const CLOSE_MS = 2_000;
+
+export function logDir(config: Config): string {
+  return join(config.dataDir, 'logs');
+}

@@ -1,0 +1,281 @@
+/** `INSTANCES` of 2 or more: servers side by side behind one Envoy, which outlive each other. */
+import { mkdir, readFile, rename, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { Client } from '@grpc/grpc-js';
+import { service } from 'grpc-health-check';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { insecure, type UnaryMethod } from '../support/grpc.ts';
+import { GrpcCaller } from '../support/grpc-caller.ts';
+import { isRunning, type Launcher } from '../support/launcher.ts';
+import { type Load, startLoad, total } from '../support/load.ts';
+import { freePortRange } from '../support/ports.ts';
+import { testUnless } from '../support/programs.ts';
+import { RestClient } from '../support/rest-client.ts';
+import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
+import { until } from '../support/until.ts';
+import { type Context, launch, refusedWith, type Test } from './launch.ts';
+
+const test = testUnless<Context>(sharedMissing);
+let shared: Shared;
+
+test.before(async () => {
+  shared = await startShared();
+});
+test.after.always(() => shared?.close());
+
+const INSTANCES = 3;
+const CALLERS = 24;
+/** What a rolling restart may take on a busy machine. */
+const RESTART_MS = 100_000;
+
+/** Launches the instances with a database and a Redis of their own. */
+async function launchInstances(t: Test): Promise<Launcher> {
+  const env = await shared.settings();
+  const ports = { GRPC_PORT: String(await freePortRange(INSTANCES)), INSTANCES: String(INSTANCES) };
+  return launch(t, { ...env, ...ports });
+}
+
+function grpcPorts({ settings }: Launcher): number[] {
+  return Array.from({ length: INSTANCES }, (_, index) => Number(settings.GRPC_PORT) + index);
+}
+
+interface HostStatus {
+  readonly port: number;
+  readonly isHealthy: boolean;
+  readonly requests: number;
+}
+
+/** The servers as Envoy sees them. */
+async function hosts({ settings }: Launcher): Promise<HostStatus[]> {
+  const answer = await fetch(`http://127.0.0.1:${settings.ENVOY_ADMIN_PORT}/clusters?format=json`);
+  // biome-ignore lint/suspicious/noExplicitAny: Envoy's own shape
+  const { cluster_statuses: clusters } = (await answer.json()) as any;
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  return clusters[0].host_statuses.map(({ address, health_status: health, stats }: any) => ({
+    port: address.socket_address.port_value,
+    isHealthy: !health.failed_active_health_check && !health.failed_outlier_check,
+    requests: Number(stats.find(({ name }: { name: string }) => name === 'rq_total').value ?? 0),
+  }));
+}
+
+/** Reads and writes over REST, on a connection for each caller. */
+async function startRestLoad(url: string, key: string): Promise<Load> {
+  const rest = new RestClient(url, key);
+  const id = await rest.category();
+  return startLoad(CALLERS, async (count) => {
+    const isWrite = count % 8 === 0;
+    const { status } = isWrite ? await rest.post('/categories', { name: 'More' }) : await rest.get(`/categories/${id}`);
+    return `${isWrite ? 'POST' : 'GET'} ${status}`;
+  });
+}
+
+async function untilMore(load: Load, count: number): Promise<void> {
+  const goal = total(load) + count;
+  await until(() => total(load) >= goal, `${count} more answers`);
+}
+
+/** What a server has logged, oldest first. */
+async function logOf(launcher: Launcher, index: number): Promise<{ readonly msg: string; readonly time: string }[]> {
+  const text = await readFile(join(launcher.settings.DATA_DIR ?? '', 'logs', `server-${index + 1}.log`), 'utf8');
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}
+
+test.serial('Instances - run on consecutive ports, and all of them get requests', async (t) => {
+  const launcher = await launchInstances(t);
+  const { url, key } = await launcher.opened();
+  t.true(
+    launcher.output.includes(`${INSTANCES} servers run. To restart one after the other: kill -HUP ${launcher.pid}\n`),
+  );
+  t.is((await launcher.servers()).length, INSTANCES);
+  for (const port of grpcPorts(launcher)) {
+    const grpc = new GrpcCaller(`127.0.0.1:${port}`, key);
+    t.truthy(await grpc.category());
+    grpc.close();
+  }
+  const load = await startRestLoad(url, key);
+  await untilMore(load, 500);
+  await load.stop();
+  t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201']);
+  const seen = await hosts(launcher);
+  t.deepEqual(
+    seen.map(({ port }) => port),
+    grpcPorts(launcher),
+  );
+  for (const { port, requests } of seen) t.true(requests > 50, `${requests} on ${port}`);
+});
+
+test.serial('Instances - with one port of theirs busy say which', async (t) => {
+  const launcher = await launchInstances(t);
+  const last = grpcPorts(launcher).at(-1);
+  const other = createServer().listen(last, '127.0.0.1');
+  t.teardown(() => other.close());
+  await refusedWith(t, launcher, `port ${last} is busy: stop what listens there, or set GRPC_PORT to another port`);
+});
+
+test.serial('Instances - without a demo key on this machine the greeting says how to make one', async (t) => {
+  const first = await launchInstances(t);
+  await first.opened();
+  await first.end('SIGTERM');
+  await rm(join(first.settings.DATA_DIR ?? '', 'demo.key'));
+  const again = launch(t, first.settings);
+  t.is((await again.opened()).key, '<API_KEY>');
+  t.regex(again.output, /\nKeys are made with the petstore command: .*\n/);
+});
+
+test.serial('Rolling restart - under load, twice, loses not one REST request', async (t) => {
+  const launcher = await launchInstances(t);
+  const { url, key } = await launcher.opened();
+  const before = await launcher.servers();
+  const load = await startRestLoad(url, key);
+  await untilMore(load, 200);
+  launcher.process.kill('SIGHUP');
+  await launcher.says(/Restarting server 1 of 3/);
+  launcher.process.kill('SIGHUP');
+  await launcher.says(/A rolling restart is under way: another one follows it\.\n/);
+  await launcher.says(/Restarted all 3 servers\.\n[\s\S]*Restarted all 3 servers\.\n/, RESTART_MS);
+  await untilMore(load, 200);
+  await load.stop();
+  t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201'], JSON.stringify([...load.answers]));
+  const after = await launcher.servers();
+  t.is(after.length, INSTANCES);
+  t.false(before.some(isRunning));
+});
+
+test.serial('Rolling restart - under load loses not one native gRPC call', async (t) => {
+  const launcher = await launchInstances(t);
+  const { key } = await launcher.opened();
+  const callers = Array.from({ length: 6 }, () => new GrpcCaller(`127.0.0.1:${launcher.settings.PORT}`, key));
+  const [first] = callers;
+  const categoryId = (await first?.category()) ?? 0n;
+  const load = startLoad(CALLERS, async (count) => {
+    const grpc = callers[count % callers.length];
+    if (count % 8 === 0) await grpc?.category();
+    else await grpc?.call(Categories.getCategory, { categoryId });
+    return 'OK';
+  });
+  launcher.process.kill('SIGHUP');
+  await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
+  await untilMore(load, 200);
+  await load.stop();
+  for (const caller of callers) caller.close();
+  t.deepEqual([...load.answers.keys()], ['OK'], JSON.stringify([...load.answers]));
+});
+
+test.serial('Rolling restart - one server is away at a time', async (t) => {
+  const launcher = await launchInstances(t);
+  await launcher.opened();
+  launcher.process.kill('SIGHUP');
+  await until(
+    async () => {
+      const away = (await hosts(launcher)).filter(({ isHealthy }) => !isHealthy);
+      t.true(away.length <= 1, JSON.stringify(away));
+      return launcher.output.includes('Restarted all');
+    },
+    'the end of the rolling restart',
+    RESTART_MS,
+  );
+  let servesAgain = '';
+  for (let index = 0; index < INSTANCES; index += 1) {
+    const log = await logOf(launcher, index);
+    t.deepEqual(
+      log.map(({ msg }) => msg),
+      ['serving', 'leaving', 'draining', 'stopped', 'serving'],
+    );
+    t.true((log[1]?.time ?? '') > servesAgain);
+    servesAgain = log[4]?.time ?? '';
+  }
+});
+
+test.serial('Rolling restart - a call without an end holds it up, but not for good', async (t) => {
+  const launcher = await launchInstances(t);
+  await launcher.opened();
+  const client = new Client(`127.0.0.1:${launcher.settings.PORT}`, insecure);
+  const { Watch } = service as unknown as Record<'Watch', UnaryMethod<{ service: string }, unknown>>;
+  const { path, requestSerialize, responseDeserialize } = Watch;
+  const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: '' });
+  const ended = new Promise((resolve) => stream.once('error', resolve));
+  await new Promise((resolve) => stream.once('data', resolve));
+  stream.resume();
+  launcher.process.kill('SIGHUP');
+  await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/);
+  await ended;
+  await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
+  client.close();
+  t.is(launcher.errors, '');
+});
+
+test.serial('Rolling restart - ends at a server that does not come up, and the others go on', async (t) => {
+  const launcher = await launchInstances(t);
+  const { url, key } = await launcher.opened();
+  const operatorKey = join(launcher.settings.DATA_DIR ?? '', 'operator.key');
+  await rename(operatorKey, `${operatorKey}.kept`);
+  await mkdir(operatorKey); // what can't be read
+  const [, ...others] = await launcher.servers();
+  const load = await startRestLoad(url, key);
+  launcher.process.kill('SIGHUP');
+  const log = join(launcher.settings.DATA_DIR ?? '', 'logs/server-1.log');
+  const [line] = await launcher.says(/.*The rolling restart ends here; the other servers go on\.\n/);
+  t.true(line.startsWith('Server 1 ') && line.includes(log), line);
+  await untilMore(load, 200);
+  t.true(others.every(isRunning));
+
+  await rm(operatorKey, { recursive: true });
+  await rename(`${operatorKey}.kept`, operatorKey);
+  await launcher.says(/Server 1 serves again\.\n/);
+  await load.stop();
+  t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201'], JSON.stringify([...load.answers]));
+});
+
+test.serial('Death of one server - the launcher starts it again, and no request fails but those it had', async (t) => {
+  const launcher = await launchInstances(t);
+  const { url, key } = await launcher.opened();
+  const [victim, ...others] = await launcher.servers();
+  const load = await startRestLoad(url, key);
+  await untilMore(load, 200);
+  process.kill(victim?.pid ?? -1, 'SIGKILL');
+  await launcher.says(
+    /\nServer \d ended unexpectedly \(signal SIGKILL\): see .*server-\d\.log\. Starting it again …\n/,
+  );
+  await launcher.says(/\nServer \d serves again\.\n/);
+  await until(async () => (await hosts(launcher)).every(({ isHealthy }) => isHealthy), 'the new one at Envoy');
+  await untilMore(load, 200);
+  await load.stop();
+  const failed = [...load.answers].filter(([answer]) => !/ 20[01]$/.test(answer));
+  for (const [answer] of failed) t.regex(answer, / 503$/);
+  const count = failed.reduce((sum, [, times]) => sum + times, 0);
+  t.true(count <= CALLERS, `each caller has one request under way: ${JSON.stringify(failed)}`);
+  t.true(others.every(isRunning));
+  t.is((await launcher.servers()).length, INSTANCES);
+  t.is(launcher.errors, '');
+});
+
+test.serial('Death of Envoy - stops all servers, says so in one line, exits with 1', async (t) => {
+  const launcher = await launchInstances(t);
+  await launcher.opened();
+  const servers = await launcher.servers();
+  process.kill((await launcher.pair()).envoy.pid, 'SIGKILL');
+  t.deepEqual(await launcher.ended, { code: 1, signal: null });
+  t.regex(launcher.errors, /^petstore: Envoy ended unexpectedly \(signal SIGKILL\): see \S.*\n$/);
+  t.false(servers.some(isRunning));
+});
+
+for (const step of [/Restarting server 1 of 3/, /Restarting server 2 of 3/]) {
+  test.serial(`SIGTERM - amid a rolling restart, at "${step.source}", stops everything, exits with 0`, async (t) => {
+    const launcher = await launchInstances(t);
+    await launcher.opened();
+    launcher.process.kill('SIGHUP');
+    await launcher.says(step);
+    const children = await launcher.children();
+    t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
+    t.regex(launcher.output, /\nStopping: .*\nStopped\.\n$/);
+    t.is(launcher.errors, '');
+    t.false(children.some(isRunning));
+    const { settings } = launcher;
+    const again = launch(t, settings); // every port is free again
+    await again.opened();
+  });
+}
