@@ -1,5 +1,5 @@
 /**
- * `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C.
+ * `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C or when the terminal is closed.
  * `kill -HUP` restarts the servers one after the other.
  */
 import { readFile } from 'node:fs/promises';
@@ -8,8 +8,10 @@ import { demoKeyFile } from '../keys/key-files.ts';
 import { ChildEnded } from './child.ts';
 import { logDir } from './places.ts';
 import { Interrupted, publicUrl, type Stack, startStack } from './stack.ts';
+import { Terminal } from './terminal.ts';
 
 const interrupt = new AbortController();
+const terminal = new Terminal();
 let stack: Stack | undefined;
 let isStopping = false;
 /** Of one that is under way. */
@@ -42,9 +44,11 @@ function stop(): void {
   }
 }
 
+/** A terminal that is closed says it with the same signal, more than once at times. */
 function hangUp({ instances }: Config): void {
   if (isStopping) return;
-  if (instances === 1) say('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
+  if (terminal.hasHungUp()) stop();
+  else if (instances === 1) say('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
   else if (stack === undefined) say('The service is only just starting: nothing is restarted.');
   else if (restart === undefined) void restartAll(stack);
   else if (!restart.isWantedAgain) {
@@ -92,6 +96,9 @@ async function demoKey({ dataDir }: Config): Promise<string | undefined> {
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
+
+/** A terminal that is gone takes no more words; that must not be the end. */
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
 try {
   await main();
