@@ -43,11 +43,8 @@ export class Instance {
     return join(logDir(this.#program.config), this.#logName);
   }
 
-  /**
-   * Starts a process and resolves when it serves, which it must within `withinMs`. Whatever it rejects with, the
-   * process does not go on running.
-   */
-  async start(withinMs = Number.POSITIVE_INFINITY): Promise<void> {
+  /** Starts a process and resolves when it serves. One that doesn't within `withinMs`, if that is given, is ended. */
+  async start(withinMs?: number): Promise<void> {
     if (this.#isStopping) throw new Error(`${this.name} is to stop`);
     const { config, env, file } = this.#program;
     const child = new Child(this.name, process.execPath, [file], {
@@ -62,11 +59,18 @@ export class Instance {
       logFile: this.logFile,
     });
     this.#child = child;
-    const late = withinMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(() => child.stop(CLOSE_MS), withinMs);
+    let isLate = false;
+    const endLate = () => {
+      isLate = true;
+      void child.stop(CLOSE_MS);
+    };
+    const timer = withinMs === undefined ? undefined : setTimeout(endLate, withinMs);
     try {
       await serving(child);
+    } catch (error) {
+      throw isLate ? new Error(`it did not serve within ${Number(withinMs) / 1_000} s`) : error;
     } finally {
-      clearTimeout(late);
+      clearTimeout(timer);
     }
   }
 
