@@ -253,6 +253,22 @@ test.serial('Death of one server - the launcher starts it again, and no request 
   t.is(launcher.errors, '');
 });
 
+test.serial('Death of all servers, again and again - the launcher starts them each time', async (t) => {
+  const launcher = await launchInstances(t);
+  const { url } = await launcher.opened();
+  for (let round = 1; round <= 3; round += 1) {
+    const servers = await until(async () => {
+      const running = await launcher.servers();
+      return running.length === INSTANCES && running;
+    }, 'all servers');
+    for (const { pid } of servers) process.kill(pid, 'SIGKILL');
+    const times = round * INSTANCES;
+    await until(() => launcher.output.split('serves again.').length - 1 === times, `${times} new servers`);
+  }
+  await until(async () => (await fetch(`${url}/healthz`)).status === 200, 'health');
+  t.is(launcher.errors, '');
+});
+
 test.serial('Death of Envoy - stops all servers, says so in one line, exits with 1', async (t) => {
   const launcher = await launchInstances(t);
   await launcher.opened();
