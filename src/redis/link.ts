@@ -48,7 +48,10 @@ export class RedisLink {
     return this.#current;
   }
 
-  /** Starts to keep a connection. Resolves when there is one, and after a second without. Never rejects. */
+  /**
+   * Starts to keep a connection. Resolves when there is one, and after a second without. Rejects only when no connection
+   * can be made of the address.
+   */
   async start(): Promise<void> {
     this.#keeping = this.#keep();
     const waited = new AbortController();
@@ -57,8 +60,7 @@ export class RedisLink {
       () => this.#away(new Error('it does not answer')),
       () => undefined,
     );
-    await Promise.race([this.#firstUp.promise, patience]);
-    waited.abort();
+    await Promise.race([this.#firstUp.promise, patience, this.#keeping]).finally(() => waited.abort());
   }
 
   /** Closes the connection, and keeps none any longer. */

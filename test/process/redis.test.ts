@@ -1,15 +1,18 @@
 /** Server processes with one Redis: they share the limits, and neither start nor stop depends on it. */
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { freePorts } from '../support/ports.ts';
+import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
+import { findProgram, testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
 
 interface Context {
   readonly redis: RedisProcess;
   /** Starts a server, with a database of its own. */
-  readonly start: () => Promise<ServerProcess>;
+  readonly start: (settings?: Readonly<Record<string, string>>) => Promise<ServerProcess>;
   readonly closing: (() => Promise<unknown>)[];
 }
 
@@ -20,10 +23,11 @@ const PER_DAY = 50;
 test.beforeEach(async (t) => {
   const redis = await RedisProcess.start();
   const closing: Context['closing'] = [() => redis.stop()];
-  const start = async () => {
+  const start: Context['start'] = async (settings) => {
     const { path, remove } = await createDataDir();
     closing.push(remove);
-    const server = await startServerProcess(path, { REDIS_URL: redis.config.urls[0], BUSINESS_PER_DAY: `${PER_DAY}` });
+    const defaults = { REDIS_URL: redis.config.urls[0], BUSINESS_PER_DAY: `${PER_DAY}` };
+    const server = await startServerProcess(path, { ...defaults, ...settings });
     closing.push(async () => {
       server.grpc.close();
       await server.end('SIGKILL');
@@ -83,4 +87,41 @@ test('Redis hanging - a server stops cleanly', async (t) => {
   t.context.redis.pause();
   await server.grpc.call(Categories.listCategories, { pageToken: '' });
   t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
+});
+
+test('Address that makes no sense - a server does not start, and does not show the password', async (t) => {
+  const { path, remove } = await createDataDir();
+  t.context.closing.push(remove);
+  const server = new TestProcess('src/main.ts', { DATA_DIR: path, REDIS_URL: 'redis://:secret@127.0.0.1/no-number' });
+  t.like(await server.ended, { code: 1 });
+  t.notRegex(server.output + server.errors, /secret|away/);
+});
+
+test('rediss:// - limits are counted over TLS', async (t) => {
+  const openssl = findProgram(['openssl']);
+  if (openssl === undefined) {
+    t.log('skipped: install openssl, to make a certificate with');
+    t.pass();
+    return;
+  }
+  const { path, remove } = await createDataDir();
+  t.context.closing.push(remove);
+  const [keyFile, certFile] = [join(path, 'key.pem'), join(path, 'cert.pem')];
+  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
+  execFileSync(
+    openssl,
+    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', certFile, ...subject],
+    {
+      stdio: 'ignore',
+    },
+  );
+  const port = String((await freePorts(1))[0]);
+  const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
+  const redis = await RedisProcess.start(['--tls-port', port, ...files]);
+  t.context.closing.push(() => redis.stop());
+  const overTls = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: certFile };
+  const [one, other] = [await t.context.start(overTls), await t.context.start(overTls)];
+  t.is(await useUp(one), PER_DAY);
+  t.is(await useUp(other), 0);
+  t.false(messages(one).some((message) => message.includes('away')));
 });
