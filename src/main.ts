@@ -42,7 +42,9 @@ async function main(): Promise<void> {
   const flushUsage = usage.flush;
   const server = createServer({ store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger });
   const port = await server.listen('127.0.0.1', config.grpcPort);
-  logger.info({ port }, 'serving');
+  const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
+  const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
+  logger.info({ port, data, limits: counts }, 'serving');
   if (process.connected) process.send?.({ port }); // the launcher waits for it
   process.on('message', (message) => {
     if (message !== 'leave') return;

@@ -77,6 +77,9 @@ async function greeting(config: Config): Promise<string> {
   ];
   if (key === undefined)
     lines.push('Keys are made with the petstore command: npm run -s petstore -- key create --help', '');
+  if (config.databaseUrl !== undefined && config.redis === undefined) {
+    lines.push('Limits are counted per instance, in this server alone. If others share its database, set REDIS_URL.');
+  }
   if (config.instances > 1) {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -HUP ${process.pid}`);
   }

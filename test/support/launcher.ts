@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePorts } from './ports.ts';
 import { createDataDir, TestProcess } from './process.ts';
-import { UNLIMITED } from './server.ts';
+import { UNLIMITED } from './unlimited.ts';
 
 interface Running {
   readonly pid: number;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { demoKeyFile } from '../../src/keys/key-files.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePorts } from './ports.ts';
-import { UNLIMITED } from './server.ts';
+import { UNLIMITED } from './unlimited.ts';
 import { until } from './until.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

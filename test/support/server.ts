@@ -12,6 +12,7 @@ import { createStore, type Store } from '../../src/storage/store.ts';
 import { createUsageRecorder } from '../../src/usage-recorder.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { GrpcCaller } from './grpc-caller.ts';
+import { UNLIMITED } from './unlimited.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 export type LogLine = any;
@@ -30,9 +31,6 @@ export interface TestServer {
   /** Stops it and removes the database. */
   close(): Promise<void>;
 }
-
-/** Tests that are not about limits must not run into one. */
-export const UNLIMITED = { BUSINESS_PER_MINUTE: '1000000', BUSINESS_PER_DAY: '1000000', ADDRESS_PER_MINUTE: '1000000' };
 
 export async function startTestServer(settings: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   const { limits } = readConfig({ ...UNLIMITED, ...settings });

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { type Config, readConfig } from '../../src/config.ts';
 import { demoKeyFile } from '../../src/keys/key-files.ts';
 import { type Stack, startStack } from '../../src/launcher/stack.ts';
-import { freePorts } from './ports.ts';
+import { freePortRange, freePorts } from './ports.ts';
 import { RestClient } from './rest-client.ts';
+import { UNLIMITED } from './unlimited.ts';
 
 export interface TestStack {
   readonly config: Config;
@@ -23,13 +24,11 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
-/** Tests that are not about limits must not run into one. */
-const UNLIMITED = { BUSINESS_PER_MINUTE: '1000000', BUSINESS_PER_DAY: '1000000', ADDRESS_PER_MINUTE: '1000000' };
-
 export async function startTestStack(settings: Readonly<Record<string, string>> = {}): Promise<TestStack> {
   const env = { ...UNLIMITED, ...settings };
   const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
-  const [port, grpcPort, adminPort] = await freePorts(3);
+  const [port, adminPort] = await freePorts(2);
+  const grpcPort = await freePortRange(Number(env.INSTANCES ?? 1));
   const config = readConfig({
     PORT: String(port),
     GRPC_PORT: String(grpcPort),

@@ -1,0 +1,147 @@
+/** The whole service, three servers behind Envoy, while its database dies, comes back, or says nothing. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { type Load, startLoad, total } from '../support/load.ts';
+import { testUnless } from '../support/programs.ts';
+import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const CALLERS = 60;
+/** As long as Envoy lets a request take, and what a busy machine adds. */
+const DEADLINE_MS = 15_000 + 5_000;
+/** How long after the return of the database the service may need. */
+const RETURN_MS = 2_000;
+
+interface Context {
+  readonly shared: Shared;
+  readonly settings: Readonly<Record<string, string>>;
+  readonly service: TestStack;
+}
+const test = testUnless<Context>(sharedMissing);
+
+test.beforeEach(async (t) => {
+  const shared = await startShared();
+  const settings = await shared.settings();
+  t.context = { shared, settings, service: await startTestStack({ ...settings, INSTANCES: '3' }) };
+});
+test.afterEach.always(async (t) => {
+  const { service, shared } = t.context;
+  await shared?.postgres.resume().catch(() => undefined); // a test that failed may have left it silent, or dead
+  await service?.close();
+  await shared?.close();
+});
+
+interface Calls extends Load {
+  /** The ids of all categories whose creation was answered. */
+  readonly created: readonly number[];
+  /** How long the slowest answer took. */
+  readonly slowestMs: number;
+}
+
+/** Reads and writes; each answer is its status and error code. */
+async function startCalls({ rest }: TestStack): Promise<Calls> {
+  const petId = await rest.pet();
+  const created: number[] = [];
+  let slowestMs = 0;
+  const load = startLoad(CALLERS, async (count) => {
+    const startMs = performance.now();
+    const isWrite = count % 4 === 0;
+    const answer = isWrite ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
+    slowestMs = Math.max(slowestMs, performance.now() - startMs);
+    if (answer.status === 201) created.push(answer.body.id);
+    return answer.status < 300 ? `${answer.status}` : `${answer.status} ${answer.body.code}`;
+  });
+  return {
+    ...load,
+    created,
+    get slowestMs() {
+      return slowestMs;
+    },
+  };
+}
+
+function count({ answers }: Load, ...wanted: string[]): number {
+  return wanted.reduce((sum, answer) => sum + (answers.get(answer) ?? 0), 0);
+}
+
+const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.process.pid);
+
+/** How many servers Envoy has taken out because they could not be reached. */
+async function ejections({ config }: TestStack): Promise<number> {
+  const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=outlier_detection.ejections_enforced_total`;
+  return Number((await (await fetch(url)).text()).trim().split(': ')[1]);
+}
+
+async function linesOf({ config }: TestStack, server: number): Promise<string[]> {
+  const log = await readFile(join(config.dataDir, `logs/server-${server}.log`), 'utf8');
+  return log
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).msg);
+}
+
+test.serial(
+  'PostgreSQL killed under load - answers are 503 until it is back, then 2xx within 2 s, and none that was given is lost',
+  async (t) => {
+    const { service, shared, settings } = t.context;
+    const pids = pidsOf(service);
+    const calls = await startCalls(service);
+    for (let round = 0; round < 2; round += 1) {
+      const before = count(calls, '200', '201');
+      await until(() => count(calls, '200', '201') > before + 200, 'answers');
+      await shared.postgres.kill();
+      const refused = count(calls, '503 UNAVAILABLE');
+      await until(() => count(calls, '503 UNAVAILABLE') > refused + 200, 'refusals');
+      await shared.postgres.start();
+      const startMs = performance.now();
+      await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'an answer');
+      t.true(performance.now() - startMs < RETURN_MS);
+    }
+    await calls.stop();
+    t.deepEqual([...calls.answers.keys()].sort(), ['200', '201', '503 UNAVAILABLE']);
+    t.deepEqual(pidsOf(service), pids);
+    t.is(await ejections(service), 0);
+
+    const client = new Client({ connectionString: settings.DATABASE_URL });
+    await client.connect();
+    const stored = new Set((await client.query('SELECT id FROM categories')).rows.map(({ id }) => Number(id)));
+    await client.end();
+    t.deepEqual(
+      calls.created.filter((id) => !stored.has(id)),
+      [],
+    );
+
+    for (const server of [1, 2, 3]) {
+      const said = (await linesOf(service, server)).filter((line) => line.startsWith('the database'));
+      const pair = ['the database is away: calls that need it fail', 'the database is back'];
+      t.deepEqual(said, [...pair, ...pair], `server ${server}`);
+    }
+  },
+);
+
+test.serial(
+  'PostgreSQL silent under load - every answer is 503 or 504 within the deadline, and 2xx when it speaks again',
+  async (t) => {
+    const { service, shared } = t.context;
+    const pids = pidsOf(service);
+    const calls = await startCalls(service);
+    await until(() => total(calls) > 200, 'answers');
+    await shared.postgres.pause();
+    const refusals = () => count(calls, '503 UNAVAILABLE', '504 DEADLINE_EXCEEDED');
+    await until(() => refusals() > 2 * CALLERS, 'refusals', 60_000);
+    await shared.postgres.resume();
+    const answered = count(calls, '201');
+    await until(() => count(calls, '201') > answered + 50, 'answers again');
+    await calls.stop();
+    const kinds = [...calls.answers.keys()];
+    t.deepEqual(
+      kinds.filter((kind) => !/^(200|201|503 UNAVAILABLE|504 DEADLINE_EXCEEDED)$/.test(kind)),
+      [],
+    );
+    t.true(calls.slowestMs < DEADLINE_MS, `${calls.slowestMs} ms`);
+    t.deepEqual(pidsOf(service), pids);
+  },
+);

@@ -1,0 +1,6 @@
+/** Settings for tests that are not about limits: they must not run into one. */
+export const UNLIMITED: Readonly<Record<string, string>> = {
+  BUSINESS_PER_MINUTE: '1000000',
+  BUSINESS_PER_DAY: '1000000',
+  ADDRESS_PER_MINUTE: '1000000',
+};
