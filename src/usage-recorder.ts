@@ -41,8 +41,11 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
     [unsaved, bans] = [new Map(), []];
     try {
       await store.transaction(async ({ usage }) => {
-        for (const { subject, ...day } of rows.values()) await usage.put({ accountId: BigInt(subject), ...day });
-        for (const { key, untilMs } of newBans) await usage.putBan({ keyId: BigInt(key), untilMs });
+        // In one order everywhere: servers that share a database must not wait for each other in a circle.
+        for (const [, { subject, ...day }] of [...rows].sort(byName)) {
+          await usage.put({ accountId: BigInt(subject), ...day });
+        }
+        for (const { key, untilMs } of newBans.toSorted(byKey)) await usage.putBan({ keyId: BigInt(key), untilMs });
       });
     } catch (error) {
       unsaved = new Map([...rows, ...unsaved]);
@@ -57,9 +60,15 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
     return flushing;
   };
 
-  const flushAndLog = () => {
-    flush().catch((error: unknown) => logger.error({ err: error }, 'usage is not stored yet: trying again'));
+  let isFailing = false;
+  const noteStored = () => {
+    isFailing = false;
   };
+  const noteFailure = (error: unknown) => {
+    if (!isFailing) logger.error({ err: error }, 'usage is not stored yet: trying again');
+    isFailing = true;
+  };
+  const flushAndLog = () => void flush().then(noteStored, noteFailure);
 
   const timer = setInterval(flushAndLog, FLUSH_INTERVAL_MS);
   return {
@@ -70,7 +79,15 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
     },
     async close() {
       clearInterval(timer);
-      await flush();
+      await flush().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
     },
   };
+}
+
+function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return one < other ? -1 : 1;
+}
+
+function byKey(one: Ban, other: Ban): number {
+  return one.key < other.key ? -1 : 1;
 }
