@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { findProgram } from '../support/find-program.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
-import { findProgram, testUnless } from '../support/programs.ts';
+import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
 
 interface Context {

@@ -1,7 +1,8 @@
 /** A real browser for a test file: Debian's `chromium`, or whatever CHROMIUM names. */
 import type { TestFn } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { findProgram, testUnless } from './programs.ts';
+import { findProgram } from './find-program.ts';
+import { testUnless } from './programs.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const MISSING =

@@ -11,8 +11,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
+import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
-import { findProgram } from './programs.ts';
 import { until } from './until.ts';
 
 /** Where Debian has it, which keeps several versions side by side and none on PATH. */

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
 import type { RedisConfig } from '../../src/config.ts';
+import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
-import { findProgram } from './programs.ts';
 import { until } from './until.ts';
 
 const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);

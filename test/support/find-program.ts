@@ -1,0 +1,18 @@
+/** Programs of the machine. Apart from programs.ts, because ava's test files are not the only ones that look for some. */
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** The first of `names` that is a program in a folder of PATH, or in one of `folders`. */
+export function findProgram(names: readonly string[], folders: readonly string[] = []): string | undefined {
+  const searched = [...(process.env.PATH ?? '').split(delimiter), ...folders];
+  return searched.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
