@@ -1,42 +1,32 @@
 /** Makes a database of a given size, through the storage layer and before a server opens it: seconds for a million. */
-import { join } from 'node:path';
 import { type Engine, onlyRow } from '../src/storage/engine.ts';
-import { openSqlite } from '../src/storage/sqlite.ts';
 import { compile, param } from '../src/storage/statement.ts';
 
 export const CATEGORIES = 10;
 /** Pets of each state among four, so that each filter matches a full page at 1,000 pets already. */
 const STATES = ['available', 'available', 'pending', 'sold'] as const;
-/** Pets in one transaction. */
-const BATCH = 50_000;
+/** Pets in one statement: far fewer than PostgreSQL inserts in the 4.5 s that the engine gives it. */
+const BATCH = 20_000;
 
 /**
- * Creates the database in `dataDir` with the pets 1 to `pets`, spread over categories and states. Calls `onProgress`
- * with how many there are.
+ * Puts the pets 1 to `pets` into an empty database, spread over categories and states. Calls `onProgress` with how many
+ * there are.
  */
 export async function fillDatabase(
-  dataDir: string,
+  engine: Engine,
   pets: number,
   signal: AbortSignal,
   onProgress: (done: number) => void,
 ): Promise<void> {
-  const engine = await openSqlite(join(dataDir, 'petstore.sqlite'));
-  try {
-    await insertCategories(engine);
-    const insert = insertPets(engine);
-    for (let first = 1; first <= pets; first += BATCH) {
-      signal.throwIfAborted();
-      const last = Math.min(first + BATCH - 1, pets);
-      await engine.transaction(
-        (tx) => tx.all(insert, { first, last }),
-        () => true,
-      );
-      onProgress(last);
-    }
-    await checkIds(engine, pets);
-  } finally {
-    await engine.close();
+  await insertCategories(engine);
+  const insert = insertPets(engine);
+  for (let first = 1; first <= pets; first += BATCH) {
+    signal.throwIfAborted();
+    const last = Math.min(first + BATCH - 1, pets);
+    await engine.write(insert, { first, last }, () => true);
+    onProgress(last);
   }
+  await checkIds(engine, pets);
 }
 
 async function insertCategories({ knex, transaction }: Engine): Promise<void> {
@@ -65,6 +55,7 @@ function insertPets({ knex }: Engine) {
 /** The rows ask for ids from 1 to `pets`. */
 async function checkIds({ knex, reader }: Engine, pets: number): Promise<void> {
   const count = compile('bench.count', knex('pets').count('id as count').max('id as last'));
-  const { count: found, last } = onlyRow(await reader.all(count, {}));
+  const row = onlyRow(await reader.all(count, {}));
+  const [found, last] = [row.count, row.last].map(Number); // PostgreSQL's are texts
   if (found !== pets || last !== pets) throw new Error(`expected pets 1 to ${pets}, found ${found} up to ${last}`);
 }

@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import autocannon from 'autocannon';
-import { cpuTimeUs, systemBusyUs } from './cpu.ts';
+import { cpuTimesUs, cpuTimeUs, sumOf, systemBusyUs } from './cpu.ts';
 import type { Job, Outcome } from './load.ts';
 import { quantile } from './numbers.ts';
 
@@ -23,7 +23,7 @@ process.on('message', (job: Job) => {
 });
 process.on('disconnect', () => process.exit()); // nobody is left to load for
 
-async function run({ url, headers, connections, requests, leadInMs, measureMs, pids }: Job): Promise<Outcome> {
+async function run({ url, headers, connections, requests, leadInMs, measureMs, counted }: Job): Promise<Outcome> {
   let nextClient = 0;
   const perClient = Math.floor(requests.length / connections);
   const settings: autocannon.Options = {
@@ -53,10 +53,9 @@ async function run({ url, headers, connections, requests, leadInMs, measureMs, p
   const cutOut = async (): Promise<Outcome> => {
     await delay(leadInMs);
     latenciesMs = [];
-    const start = look(pids);
+    const start = look(counted);
     await delay(measureMs);
-    const end = look(pids);
-    const used = (of: (at: Look) => number | undefined) => minus(of(end), of(start));
+    const end = look(counted);
     const ascendingMs = Float64Array.from(latenciesMs).sort();
     if (ascendingMs.length === 0) throw new Error('no request was answered: measure for longer (--seconds)');
     return {
@@ -64,8 +63,8 @@ async function run({ url, headers, connections, requests, leadInMs, measureMs, p
       seconds: (end.atMs - start.atMs) / 1000,
       p50Ms: quantile(ascendingMs, 0.5),
       p99Ms: quantile(ascendingMs, 0.99),
-      cpuUs: { server: used(({ server }) => server), envoy: used(({ envoy }) => envoy) },
-      othersUs: used(({ others }) => others),
+      cpuUs: Object.fromEntries([...end.used].map(([name, us]) => [name, minus(us, start.used.get(name))])),
+      othersUs: minus(end.others, start.others),
     };
   };
   try {
@@ -78,19 +77,15 @@ async function run({ url, headers, connections, requests, leadInMs, measureMs, p
 
 interface Look {
   readonly atMs: number;
-  readonly server: number | undefined;
-  readonly envoy: number | undefined;
+  /** By program, in microseconds. */
+  readonly used: ReadonlyMap<string, number | undefined>;
   readonly others: number | undefined;
 }
 
-function look(pids: Job['pids']): Look {
-  const [server, envoy, own] = [pids.server, pids.envoy, process.pid].map(cpuTimeUs);
-  const ours = sum(server, sum(envoy, own));
-  return { atMs: performance.now(), server, envoy, others: minus(systemBusyUs(), ours) };
-}
-
-function sum(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined || b === undefined ? undefined : a + b;
+function look(counted: Job['counted']): Look {
+  const used = new Map(Object.entries(counted).map(([name, processes]) => [name, cpuTimesUs(processes)]));
+  const ours = sumOf([...used.values(), cpuTimeUs(process.pid)]);
+  return { atMs: performance.now(), used, others: minus(systemBusyUs(), ours) };
 }
 
 function minus(a: number | undefined, b: number | undefined): number | undefined {

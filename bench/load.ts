@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
 import { withLogs } from './logs.ts';
 import type { Request } from './rows.ts';
-import type { Pids } from './stacks.ts';
+import type { Counted, Program } from './stacks.ts';
 
 const WORKER = fileURLToPath(new URL('load-worker.ts', import.meta.url));
 
@@ -18,7 +18,7 @@ export interface Job {
   /** How long the load runs before it is measured. */
   readonly leadInMs: number;
   readonly measureMs: number;
-  readonly pids: Pids;
+  readonly counted: Counted;
 }
 
 export interface Round {
@@ -26,8 +26,8 @@ export interface Round {
   readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What each process used in all; undefined where the system doesn't say. */
-  readonly cpuUs: Readonly<Record<keyof Pids, number | undefined>>;
+  /** What each counted program used in all; nothing where the system doesn't say. */
+  readonly cpuUs: Readonly<Partial<Record<Program, number>>>;
   /** What all programs but the service and the load generator used: it disturbs the figures. */
   readonly othersUs: number | undefined;
 }

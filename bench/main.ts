@@ -15,6 +15,7 @@ import { type Measured, measureRow } from './measure.ts';
 import { HELP, type Options, readOptions, UsageError } from './options.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { Way } from './rows.ts';
+import { checkPrograms, startShared } from './shared.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
 import { formatJson, formatTable } from './table.ts';
 
@@ -27,6 +28,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  checkPrograms(options);
   // A reader that has gone (a closed terminal, "| head") must not end this before it has cleaned up.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const progress = createProgress();
@@ -48,10 +50,13 @@ async function bench(options: Options, signal: AbortSignal, progress: Progress):
     );
   }
 
+  const ways = new Map(options.rows.flatMap((row) => row.ways.map((way) => [way.name, way])));
+  const shared = await startShared(options, ways.size, folder, cleanUp, progress);
+  signal.throwIfAborted();
   const stacks = new Map<string, BenchStack>();
-  for (const way of options.rows.flatMap(({ ways }) => ways)) {
-    if (stacks.has(way.name)) continue;
-    const stack = await startBenchStack(way, folder, signal, progress);
+  for (const way of ways.values()) {
+    const { instances } = options;
+    const stack = await startBenchStack(way, { parent: folder, instances, shared, signal, progress });
     cleanUp.defer(() => stack.stop());
     stacks.set(way.name, stack);
     signal.throwIfAborted();
@@ -64,7 +69,7 @@ async function bench(options: Options, signal: AbortSignal, progress: Progress):
     if (stack === undefined) throw new Error(`${way.name} was not started`);
     return stack;
   };
-  const broken = Promise.race([rejection(signal), ...[...stacks.values()].map(({ ended }) => ended)]);
+  const broken = Promise.race([rejection(signal), ...[shared, ...stacks.values()].map(({ ended }) => ended)]);
   const results: Measured[] = [];
   for (const row of options.rows) {
     const measured = await Promise.race([measureRow(row, { load, stackOf, progress, ...options }), broken]);

@@ -3,11 +3,12 @@
  * busy for a while then disturbs all ways alike, and a single bad round decides nothing.
  */
 import { availableParallelism } from 'node:os';
+import { sumOf } from './cpu.ts';
 import { LoadFailed, type LoadGenerator, type Round } from './load.ts';
 import { median } from './numbers.ts';
 import type { Progress } from './progress.ts';
 import type { Request, Row, Way } from './rows.ts';
-import type { BenchStack } from './stacks.ts';
+import { type BenchStack, type Counted, PROGRAMS, type Program } from './stacks.ts';
 
 export const ROUNDS = 5;
 /** How long each way runs before its first round, so that the server's code is compiled and its caches are filled. */
@@ -22,10 +23,9 @@ export interface Figures {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Per request, in microseconds; undefined where the system doesn't say. */
-  readonly serverUs: number | undefined;
-  readonly envoyUs: number | undefined;
-  /** Server and Envoy together. */
+  /** Per request, in microseconds, of each program that is counted; undefined where the system doesn't say. */
+  readonly programUs: ReadonlyMap<Program, number | undefined>;
+  /** All of them together. */
   readonly cpuUs: number | undefined;
   /** How much of the machine other programs had: from 0 to 1. */
   readonly othersShare: number | undefined;
@@ -61,7 +61,8 @@ export async function measureRow(row: Row, setup: Setup): Promise<Measured[]> {
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const way of rotated(row.ways, round)) {
       progress.update(`${row.name}, ${way.name}: round ${round + 1} of ${ROUNDS}`);
-      rounds.get(way)?.push(toFigures(await runRound(row, way, setup, LEAD_IN_MS, (seconds * 1000) / ROUNDS)));
+      const done = await runRound(row, way, setup, LEAD_IN_MS, (seconds * 1000) / ROUNDS);
+      rounds.get(way)?.push(toFigures(done, setup.stackOf(way).counted));
     }
   }
   const [first] = rounds.values();
@@ -88,10 +89,10 @@ async function probe(row: Row, way: Way, { url, key }: BenchStack): Promise<void
 
 async function runRound(row: Row, way: Way, setup: Setup, leadInMs: number, measureMs: number): Promise<Round> {
   const { load, connections, stackOf } = setup;
-  const { url, key, pids } = stackOf(way);
+  const { url, key, counted } = stackOf(way);
   const count = connections * Math.max(MIN_REQUESTS_PER_CONNECTION, Math.ceil(REQUESTS / connections));
   const requests = Array.from({ length: count }, () => row.request(way.pets));
-  const job = { url, headers: headers(key, requests[0]?.body), connections, requests, leadInMs, measureMs, pids };
+  const job = { url, headers: headers(key, requests[0]?.body), connections, requests, leadInMs, measureMs, counted };
   try {
     return await load.run(job);
   } catch (error) {
@@ -109,13 +110,17 @@ function rotated(ways: readonly Way[], by: number): Way[] {
   return [...ways.slice(start), ...ways.slice(0, start)];
 }
 
-function toFigures({ requests, seconds, p50Ms, p99Ms, cpuUs, othersUs }: Round): Figures {
-  const serverUs = cpuUs.server === undefined ? undefined : cpuUs.server / requests;
-  const envoyUs = cpuUs.envoy === undefined ? undefined : cpuUs.envoy / requests;
-  const both = serverUs === undefined || envoyUs === undefined ? undefined : serverUs + envoyUs;
+function toFigures({ requests, seconds, p50Ms, p99Ms, cpuUs, othersUs }: Round, counted: Counted): Figures {
+  const programs = PROGRAMS.filter((program) => counted[program] !== undefined);
+  const programUs = new Map(programs.map((program) => [program, divided(cpuUs[program], requests)]));
   const wholeUs = seconds * 1_000_000 * availableParallelism();
   const othersShare = othersUs === undefined ? undefined : Math.max(0, othersUs / wholeUs);
-  return { requestsPerSecond: requests / seconds, p50Ms, p99Ms, serverUs, envoyUs, cpuUs: both, othersShare };
+  const allUs = sumOf([...programUs.values()]);
+  return { requestsPerSecond: requests / seconds, p50Ms, p99Ms, programUs, cpuUs: allUs, othersShare };
+}
+
+function divided(total: number | undefined, by: number): number | undefined {
+  return total === undefined ? undefined : total / by;
 }
 
 function medians(rounds: readonly Figures[]): Figures {
@@ -123,12 +128,14 @@ function medians(rounds: readonly Figures[]): Figures {
     const known = values.filter((value) => value !== undefined);
     return known.length === values.length ? median(known) : undefined;
   };
+  const programs = [...(rounds[0]?.programUs.keys() ?? [])];
   return {
     requestsPerSecond: median(rounds.map((round) => round.requestsPerSecond)),
     p50Ms: median(rounds.map((round) => round.p50Ms)),
     p99Ms: median(rounds.map((round) => round.p99Ms)),
-    serverUs: ofAll(rounds.map((round) => round.serverUs)),
-    envoyUs: ofAll(rounds.map((round) => round.envoyUs)),
+    programUs: new Map(
+      programs.map((program) => [program, ofAll(rounds.map((round) => round.programUs.get(program)))]),
+    ),
     cpuUs: ofAll(rounds.map((round) => round.cpuUs)),
     othersShare: ofAll(rounds.map((round) => round.othersShare)),
   };

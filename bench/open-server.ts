@@ -2,7 +2,6 @@
  * The server without its key check and its limits: what they cost is the difference to the real one. Everything else
  * is the same: the store, the services, the other interceptors, the health check that Envoy asks for.
  */
-import { join } from 'node:path';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import pino from 'pino';
@@ -19,28 +18,29 @@ import { loadOperations } from '../src/operations.ts';
 import { createRules } from '../src/rules.ts';
 import { TAKES_CALLS } from '../src/server.ts';
 import { petService } from '../src/services/pets.ts';
-import { openSqlite } from '../src/storage/sqlite.ts';
+import { openEngine } from '../src/storage/open.ts';
 import { createStore } from '../src/storage/store.ts';
 
-const { dataDir, grpcPort, logLevel } = readConfig();
-const store = createStore(await openSqlite(join(dataDir, 'petstore.sqlite')));
-await ensureDemoKey(store, dataDir); // the load sends the key all the same
+const config = readConfig();
+const logger = pino({ level: config.logLevel });
+const store = createStore(await openEngine(config, logger));
+await ensureDemoKey(store, config.dataDir); // the load sends the key all the same
 const { registry, byPath } = loadOperations();
-const interceptors = [
-  logging(pino({ level: logLevel })),
-  errors,
-  restRequest,
-  validation(createRules(registry)),
-  deprecation,
-];
+const interceptors = [logging(logger), errors, restRequest, validation(createRules(registry)), deprecation];
 const server = new Server();
 addService(server, PetServiceService, petService(store), interceptors, byPath);
 new HealthImplementation({ [TAKES_CALLS]: 'SERVING' }).addToServer(server);
 
-server.bindAsync(`127.0.0.1:${grpcPort}`, ServerCredentials.createInsecure(), (error, port) => {
+server.bindAsync(`127.0.0.1:${config.grpcPort}`, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
-  process.send?.({ port });
+  if (process.connected) process.send?.({ port });
 });
-process.once('SIGTERM', () => {
-  server.tryShutdown(() => void store.close().then(() => process.disconnect?.()));
-});
+let isStopping = false;
+/** A launcher that is gone is a signal to stop too. */
+for (const signal of ['SIGTERM', 'disconnect'] as const) process.once(signal, stop);
+
+function stop(): void {
+  if (isStopping) return; // to disconnect, at the end, is no other reason
+  isStopping = true;
+  server.tryShutdown(() => void store.close().then(() => process.connected && process.disconnect?.()));
+}

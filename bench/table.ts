@@ -1,8 +1,9 @@
 /** The results: a table for people, the same as JSON for machines. */
 import { availableParallelism, cpus } from 'node:os';
-import { type Measured, ROUNDS } from './measure.ts';
+import { type Figures, type Measured, ROUNDS } from './measure.ts';
 import { formatCount } from './numbers.ts';
 import type { Options } from './options.ts';
+import { PROGRAMS, type Program } from './stacks.ts';
 
 /** What other programs may have of the machine before the figures are called disturbed. */
 const QUIET_SHARE = 0.05;
@@ -21,27 +22,61 @@ interface Column {
   readonly isWords?: true;
 }
 
-const COLUMNS: readonly Column[] = [
+const PROGRAM_NAMES: Readonly<Record<Program, string>> = {
+  server: 'server',
+  envoy: 'Envoy',
+  postgres: 'PostgreSQL',
+  redis: 'Redis',
+};
+
+const FIRST_COLUMNS: readonly Column[] = [
   { heading: 'row', cell: ({ row }) => row.name, isWords: true },
   { heading: 'with', cell: ({ way }) => way.name, isWords: true },
   { heading: 'requests/s', cell: ({ requestsPerSecond }) => formatCount(requestsPerSecond) },
   { heading: 'p50 ms', cell: ({ p50Ms }) => p50Ms.toFixed(1) },
   { heading: 'p99 ms', cell: ({ p99Ms }) => p99Ms.toFixed(1) },
-  { heading: 'server µs', cell: ({ serverUs }) => serverUs?.toFixed(0) ?? '?' },
-  { heading: 'Envoy µs', cell: ({ envoyUs }) => envoyUs?.toFixed(0) ?? '?' },
-  { heading: 'both µs', cell: ({ cpuUs }) => cpuUs?.toFixed(0) ?? '?' },
-  { heading: 'ratio', cell: ({ ratio }) => (ratio === undefined ? '' : `× ${ratio.toFixed(2)}`) },
-  { heading: 'target', cell: (result, options) => verdicts(result, options).map(mark).join('; '), isWords: true },
 ];
 
+/** Those that this run has something for. */
+function columnsOf(results: readonly Measured[], options: Options): Column[] {
+  const counted = PROGRAMS.filter((program) => results.some(({ programUs }) => programUs.has(program)));
+  const ofProgram = (program: Program): Column => ({
+    heading: `${PROGRAM_NAMES[program]} µs`,
+    cell: ({ programUs }) => programUs.get(program)?.toFixed(0) ?? '?',
+  });
+  const target: Column = {
+    heading: 'target',
+    cell: (result) => verdicts(result, options).map(mark).join('; '),
+    isWords: true,
+  };
+  return [
+    ...FIRST_COLUMNS,
+    ...counted.map(ofProgram),
+    { heading: `${together(options)} µs`, cell: ({ cpuUs }) => cpuUs?.toFixed(0) ?? '?' },
+    { heading: 'ratio', cell: ({ ratio }) => (ratio === undefined ? '' : `× ${ratio.toFixed(2)}`) },
+    ...(hasTargets(options) ? [target] : []),
+  ];
+}
+
+/** What server and Envoy are together, and everything where there is more. */
+function together({ engine }: Options): string {
+  return engine === 'sqlite' ? 'both' : 'all';
+}
+
+/** The targets are for one server on SQLite. */
+function hasTargets({ engine, instances }: Options): boolean {
+  return engine === 'sqlite' && instances === 1;
+}
+
 export function formatTable(results: readonly Measured[], options: Options): string {
-  const cells = results.map((result) => COLUMNS.map(({ cell }) => cell(result, options)));
-  const table = [COLUMNS.map(({ heading }) => heading), ...cells];
-  const widths = COLUMNS.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
+  const columns = columnsOf(results, options);
+  const cells = results.map((result) => columns.map(({ cell }) => cell(result, options)));
+  const table = [columns.map(({ heading }) => heading), ...cells];
+  const widths = columns.map((_, column) => Math.max(...table.map((line) => line[column]?.length ?? 0)));
   const [head = '', ...lines] = table.map((line) =>
     line
       .map((cell, column) =>
-        COLUMNS[column]?.isWords ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
+        columns[column]?.isWords ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0),
       )
       .join('  ')
       .trimEnd(),
@@ -57,16 +92,24 @@ export function formatJson(results: readonly Measured[], options: Options): stri
     row: row.name,
     with: way.name,
     pets: way.pets,
-    ...figures,
+    ...toJson(figures),
     ...(ratio !== undefined && { ratio, extraUs }),
     targets: verdicts({ row, way, ratio, extraUs, rounds, ...figures }, options),
-    rounds,
+    rounds: rounds.map(toJson),
   }));
-  const { seconds, connections } = options;
-  return `${JSON.stringify({ node: process.version, cpu: cpuName(), cpus: availableParallelism(), seconds, connections, rows }, undefined, 2)}\n`;
+  const { engine, instances, seconds, connections } = options;
+  const machine = { node: process.version, cpu: cpuName(), cpus: availableParallelism() };
+  return `${JSON.stringify({ ...machine, engine, instances, seconds, connections, rows }, undefined, 2)}\n`;
 }
 
-function verdicts({ row, way, cpuUs, ratio, extraUs }: Measured, { connections }: Options): Verdict[] {
+/** Each program's time under a name of its own: serverUs, envoyUs and so on. */
+function toJson({ programUs, ...figures }: Figures): object {
+  return { ...figures, ...Object.fromEntries([...programUs].map(([program, us]) => [`${program}Us`, us])) };
+}
+
+function verdicts({ row, way, cpuUs, ratio, extraUs }: Measured, options: Options): Verdict[] {
+  if (!hasTargets(options)) return [];
+  const { connections } = options;
   const { target, maxRatio, maxExtraUs } = row;
   const found: Verdict[] = [];
   if (target?.way === way && (target.connections ?? connections) === connections) {
@@ -87,16 +130,20 @@ function mark({ target, isMet }: Verdict): string {
   return isMet ? `✓ ${target}: met` : `✗ ${target}: NOT met`;
 }
 
-function describe({ seconds, connections }: Options): string {
+function describe({ engine, instances, seconds, connections }: Options): string {
+  const servers = `${instances} server${instances === 1 ? '' : 's'}`;
+  const storage = engine === 'sqlite' ? 'SQLite' : 'PostgreSQL and Redis';
   const load = `${connections} connection${connections === 1 ? '' : 's'}`;
-  return `${load}, ${seconds} s a line in ${ROUNDS} rounds; Node ${process.version}, ${availableParallelism()} × ${cpuName()}`;
+  return `${servers} on ${storage}; ${load}, ${seconds} s a line in ${ROUNDS} rounds; Node ${process.version}, ${availableParallelism()} × ${cpuName()}`;
 }
 
-function legend({ rows }: Options): string {
+function legend(options: Options): string {
+  const { rows, engine } = options;
   const width = Math.max(...rows.map(({ name }) => name.length));
   return [
-    'µs is CPU time per request, all threads of the process; all figures are medians of the rounds.',
-    "ratio is the CPU time of both divided by that of the row's first line, round by round.",
+    'µs is CPU time per request, all threads and processes of the program; all figures are medians of the rounds.',
+    `ratio is the CPU time of ${together(options)} divided by that of the row's first line, round by round.`,
+    ...(engine === 'sqlite' ? [] : ['The targets are for one server on SQLite: none is shown.']),
     ...rows.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`),
   ].join('\n');
 }

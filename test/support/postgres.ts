@@ -37,6 +37,8 @@ export interface TestPostgres {
   /** Makes an empty database, and resolves with its URL. */
   createDatabase(): Promise<string>;
   dropDatabase(url: string): Promise<void>;
+  /** The process whose children are all its others; undefined for a server that was given. */
+  pid(): Promise<number | undefined>;
   stop(): Promise<void>;
 }
 
@@ -50,12 +52,13 @@ export interface OwnPostgres extends TestPostgres {
   resume(): Promise<void>;
 }
 
-export async function connectPostgres(): Promise<TestPostgres> {
-  if (GIVEN === undefined) return startPostgres();
-  return { ...databases(GIVEN), stop: async () => undefined };
+/** The server that was given, or one with these settings (`name=value`). */
+export async function connectPostgres(settings?: readonly string[]): Promise<TestPostgres> {
+  if (GIVEN === undefined) return startPostgres(settings);
+  return { ...databases(GIVEN), pid: async () => undefined, stop: async () => undefined };
 }
 
-export async function startPostgres(): Promise<OwnPostgres> {
+export async function startPostgres(extraSettings: readonly string[] = []): Promise<OwnPostgres> {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
   const run = (program: string, args: readonly string[]) =>
@@ -66,7 +69,7 @@ export async function startPostgres(): Promise<OwnPostgres> {
   await run('initdb', ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']);
   const [port] = await freePorts(1);
   const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`];
-  const options = [...settings, 'max_connections=200'].flatMap((setting) => ['-c', setting]);
+  const options = [...settings, 'max_connections=200', ...extraSettings].flatMap((setting) => ['-c', setting]);
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
   const pid = async () => Number((await readFile(join(data, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 
@@ -89,6 +92,7 @@ export async function startPostgres(): Promise<OwnPostgres> {
   await start();
   return {
     ...databases(url),
+    pid,
     start,
     kill: () => end('SIGQUIT'), // "immediate": it ends its connections and recovers at the next start
     pause: () => signalAll('SIGSTOP'),

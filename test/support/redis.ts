@@ -14,7 +14,7 @@ import { freePorts } from './ports.ts';
 import { until } from './until.ts';
 
 const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
-const GIVEN_URL = process.env.TEST_REDIS_URL;
+const GIVEN_URL = process.env.TEST_REDIS_URL || undefined;
 const HOW = 'install redis-server (apt-get install redis-server)';
 
 /** Why tests that start and stop servers can't run, if they can't. */
@@ -26,6 +26,8 @@ const SLOTS_END = 16_383;
 
 export interface TestRedis {
   readonly config: RedisConfig;
+  /** Its process, if that is a single one of ours. */
+  readonly pid?: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -55,6 +57,10 @@ export class RedisProcess implements TestRedis {
   static async prepare(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
     const [port = 0] = await freePorts(1);
     return new RedisProcess(port, await mkdtemp(join(tmpdir(), 'petstore-redis-')), settings, userInfo);
+  }
+
+  get pid(): number | undefined {
+    return this.#process?.pid;
   }
 
   /** Starts it on the same port, with what data it has saved: none, unless it was told to `save`. */
