@@ -83,7 +83,7 @@ export class RedisProcess implements TestRedis {
   async kill(): Promise<void> {
     const killed = this.#process;
     this.#process = undefined;
-    if (killed === undefined || killed.exitCode !== null) return;
+    if (killed === undefined || killed.exitCode !== null || killed.signalCode !== null) return;
     const ended = once(killed, 'exit');
     killed.kill('SIGKILL');
     await ended;
