@@ -56,6 +56,7 @@ async function run({ url, headers, connections, requests, leadInMs, measureMs, c
     const start = look(counted);
     await delay(measureMs);
     const end = look(counted);
+    checkAllRun(counted);
     const ascendingMs = Float64Array.from(latenciesMs).sort();
     if (ascendingMs.length === 0) throw new Error('no request was answered: measure for longer (--seconds)');
     return {
@@ -86,6 +87,22 @@ function look(counted: Job['counted']): Look {
   const used = new Map(Object.entries(counted).map(([name, processes]) => [name, cpuTimesUs(processes)]));
   const ours = sumOf([...used.values(), cpuTimeUs(process.pid)]);
   return { atMs: performance.now(), used, others: minus(systemBusyUs(), ours) };
+}
+
+/** The service goes on without Redis, at another cost: that is not what was to be measured. */
+function checkAllRun(counted: Job['counted']): void {
+  for (const [name, { pids }] of Object.entries(counted)) {
+    const gone = pids.find((pid) => !isRunning(pid));
+    if (gone !== undefined) throw new Error(`${name}'s process ${gone} has ended`);
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'; // somebody else's
+  }
 }
 
 function minus(a: number | undefined, b: number | undefined): number | undefined {
