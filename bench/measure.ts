@@ -11,7 +11,7 @@ import type { Request, Row, Way } from './rows.ts';
 import { type BenchStack, type Counted, PROGRAMS, type Program } from './stacks.ts';
 
 export const ROUNDS = 5;
-/** How long each way runs before its first round, so that the server's code is compiled and its caches are filled. */
+/** How long each way runs before its first round, per server: so that its code is compiled and its caches are filled. */
 const WARM_UP_MS = 1_500;
 /** How long each round runs before it is measured. */
 const LEAD_IN_MS = 300;
@@ -45,18 +45,19 @@ export interface Setup {
   readonly load: LoadGenerator;
   readonly stackOf: (way: Way) => BenchStack;
   readonly connections: number;
+  readonly instances: number;
   readonly seconds: number;
   readonly progress: Progress;
 }
 
 /** The figures of a row's ways, in the row's order. */
 export async function measureRow(row: Row, setup: Setup): Promise<Measured[]> {
-  const { progress, seconds } = setup;
+  const { progress, seconds, instances } = setup;
   const rounds = new Map<Way, Figures[]>(row.ways.map((way) => [way, []]));
   for (const way of row.ways) {
     progress.update(`${row.name}, ${way.name}: warming up`);
     await probe(row, way, setup.stackOf(way));
-    await runRound(row, way, setup, 0, WARM_UP_MS);
+    await runRound(row, way, setup, 0, WARM_UP_MS * instances);
   }
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const way of rotated(row.ways, round)) {

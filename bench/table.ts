@@ -142,7 +142,7 @@ function legend(options: Options): string {
   const width = Math.max(...rows.map(({ name }) => name.length));
   return [
     'µs is CPU time per request, all threads and processes of the program; all figures are medians of the rounds.',
-    `ratio is the CPU time of ${together(options)} divided by that of the row's first line, round by round.`,
+    `ratio is the CPU time of ${engine === 'sqlite' ? 'both' : 'all together'} divided by that of the row's first line, round by round.`,
     ...(engine === 'sqlite' ? [] : ['The targets are for one server on SQLite: none is shown.']),
     ...rows.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`),
   ].join('\n');
