@@ -193,6 +193,43 @@ test('PostgreSQL - each connection prepares a statement once, by its name', asyn
   await store.close();
 });
 
+/** As engines that are stricter than PostgreSQL by itself always are. */
+const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
+
+test('Conflicts - transactions that can not be put in an order are run anew until they can', async (t) => {
+  const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`));
+  const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
+  const pet = await store.write((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'available' }));
+  const id = pet?.id ?? 0n;
+  let runs = 0;
+  const addOne = () =>
+    store.transaction(async (tx) => {
+      runs += 1;
+      const found = await tx.pets.lock(id);
+      if (found !== undefined) await tx.pets.update({ ...found, quantity: found.quantity + 1 });
+    });
+  for (let round = 0; round < 10; round += 1) await Promise.all([addOne(), addOne(), addOne()]);
+  t.is((await store.pets.find(id))?.quantity, 30);
+  t.true(runs > 30, 'there was no conflict');
+  await store.close();
+});
+
+test('Conflicts - one that does not end is given up after a few times, as unavailable', async (t) => {
+  const engine = await openPostgres(t.context.url);
+  const conflict = compile('conflict', engine.knex.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"));
+  let runs = 0;
+  const work = async (tx: Runner) => {
+    runs += 1;
+    await tx.all(conflict, {});
+  };
+  await t.throwsAsync(
+    engine.transaction(work, () => true),
+    { instanceOf: StoreUnavailable },
+  );
+  t.is(runs, 6);
+  await engine.close();
+});
+
 test('PostgreSQL - a database that is not there, or lets nobody in, says why', async (t) => {
   const url = new URL(t.context.url);
   url.pathname = '/nowhere';
