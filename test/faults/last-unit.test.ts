@@ -9,23 +9,25 @@ import { testUnless } from '../support/programs.ts';
 const ROUNDS = 1_000;
 
 interface Context {
-  readonly database: TestPostgres;
+  readonly server: TestPostgres;
+  readonly url: string;
   readonly folder: Awaited<ReturnType<typeof createDataDir>>;
   readonly instances: readonly [ServerProcess, ServerProcess];
 }
 const test = testUnless<Context>(postgresMissing);
 
 test.before(async (t) => {
-  const database = await connectPostgres();
+  const server = await connectPostgres();
   const folder = await createDataDir();
-  const settings = { DATABASE_URL: await database.createDatabase() };
-  const start = () => startServerProcess(folder.path, settings);
-  t.context = { database, folder, instances: [await start(), await start()] };
+  const url = await server.createDatabase();
+  const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
+  t.context = { server, url, folder, instances: [await start(), await start()] };
 });
 test.after.always(async (t) => {
-  const { instances = [], database, folder } = t.context;
+  const { instances = [], server, url, folder } = t.context;
   for (const instance of instances) await instance.end('SIGKILL');
-  await database?.stop();
+  await server?.dropDatabase(url);
+  await server?.stop();
   await folder?.remove();
 });
 
