@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../../src/config.ts';
+import { type Config, ConfigError, readConfig } from '../../src/config.ts';
 import { demoKeyFile } from '../../src/keys/key-files.ts';
 import { type Stack, startStack } from '../../src/launcher/stack.ts';
 import { freePortRange, freePorts } from './ports.ts';
@@ -27,6 +27,25 @@ export interface TestStack {
 export async function startTestStack(settings: Readonly<Record<string, string>> = {}): Promise<TestStack> {
   const env = { ...UNLIMITED, ...settings };
   const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
+  const { config, stack } = await startOnFreePorts(dataDir, env);
+  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  return {
+    config,
+    stack,
+    key,
+    rest: new RestClient(`http://127.0.0.1:${config.port}`, key),
+    grpcAddress: `127.0.0.1:${config.grpcPort}`,
+    publicAddress: `127.0.0.1:${config.port}`,
+    async close() {
+      stack.ended.catch(() => undefined); // a test may have ended a process on purpose
+      await stack.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** What is no test of ours may take a port between the look and the use: then others are taken. */
+async function startOnFreePorts(dataDir: string, env: Readonly<Record<string, string>>, attempts = 3) {
   const [port, adminPort] = await freePorts(2);
   const grpcPort = await freePortRange(Number(env.INSTANCES ?? 1));
   const config = readConfig({
@@ -38,19 +57,11 @@ export async function startTestStack(settings: Readonly<Record<string, string>> 
     ENVOY: process.env.ENVOY,
     ...env,
   });
-  const stack = await startStack(config, env);
-  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
-  return {
-    config,
-    stack,
-    key,
-    rest: new RestClient(`http://127.0.0.1:${port}`, key),
-    grpcAddress: `127.0.0.1:${grpcPort}`,
-    publicAddress: `127.0.0.1:${port}`,
-    async close() {
-      stack.ended.catch(() => undefined); // a test may have ended a process on purpose
-      await stack.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  try {
+    return { config, stack: await startStack(config, env) };
+  } catch (error) {
+    const isPortBusy = error instanceof ConfigError && error.message.includes(' is busy: ');
+    if (!isPortBusy || attempts === 1) throw error;
+    return startOnFreePorts(dataDir, env, attempts - 1);
+  }
 }
