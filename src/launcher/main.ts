@@ -13,7 +13,8 @@ import { Terminal } from './terminal.ts';
 const interrupt = new AbortController();
 const terminal = new Terminal();
 let stack: Stack | undefined;
-let isStopping = false;
+/** When the first signal to stop came; undefined until then. */
+let stoppingSinceMs: number | undefined;
 /** Of one that is under way. */
 let restart: { isWantedAgain: boolean } | undefined;
 
@@ -29,13 +30,17 @@ async function main(): Promise<void> {
   say('Stopped.');
 }
 
+/** Signals so close together are one key press: the terminal sends it to the launcher, and so does npm. */
+const ONE_PRESS_MS = 500;
+
 /** The first signal stops cleanly, amid the start too; a second one does not wait. */
 function stop(): void {
-  if (isStopping) {
+  if (stoppingSinceMs !== undefined) {
+    if (performance.now() - stoppingSinceMs < ONE_PRESS_MS) return;
     for (const child of stack === undefined ? [] : [stack.envoy, ...stack.servers]) child.process.kill('SIGKILL');
     process.exit(1);
   }
-  isStopping = true;
+  stoppingSinceMs = performance.now();
   if (stack === undefined) {
     interrupt.abort();
   } else {
@@ -46,7 +51,7 @@ function stop(): void {
 
 /** A terminal that is closed says it with the same signal, more than once at times. */
 function hangUp({ instances }: Config): void {
-  if (isStopping) return;
+  if (stoppingSinceMs !== undefined) return;
   if (terminal.hasHungUp()) stop();
   else if (instances === 1) say('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
   else if (stack === undefined) say('The service is only just starting: nothing is restarted.');
@@ -61,7 +66,7 @@ async function restartAll(running: Stack): Promise<void> {
   do {
     restart = { isWantedAgain: false };
     await running.restart();
-  } while (restart.isWantedAgain && !isStopping);
+  } while (restart.isWantedAgain && stoppingSinceMs === undefined);
   restart = undefined;
 }
 

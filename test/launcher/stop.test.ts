@@ -1,5 +1,6 @@
 /** How the service ends: asked to, or because a part of it died. */
 import { request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
@@ -37,6 +38,17 @@ async function openRequest(
     return answered;
   };
 }
+
+test('Ctrl-C - that comes twice at once, from the terminal and from npm, is one: open requests are answered', async (t) => {
+  const launcher = launch(t);
+  const { url, key } = await launcher.opened();
+  const finish = await openRequest(t, url, key);
+  launcher.process.kill('SIGINT');
+  await launcher.says(/Stopping/);
+  launcher.process.kill('SIGINT');
+  t.is((await finish()).status, 201);
+  t.deepEqual(await launcher.ended, CLEAN);
+});
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   test(`${signal} - stops server and Envoy, says so, exits with 0`, async (t) => {
@@ -99,6 +111,7 @@ test('Ctrl-C twice - does not wait for an open request, and leaves nothing runni
   await openRequest(t, url, key);
   launcher.process.kill('SIGINT');
   await launcher.says(/Stopping/);
+  await delay(1_000); // sooner it would be the same key press
   t.deepEqual(await launcher.end('SIGINT'), { code: 1, signal: null });
   await until(() => !children.some(isRunning), 'the end of server and Envoy');
   t.pass();
