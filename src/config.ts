@@ -71,10 +71,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export function readConfig(env: Environment = process.env): Config {
   const config: Config = {
     host: read(env, 'HOST', '127.0.0.1', toAddress),
-    port: read(env, 'PORT', '8080', toPort),
-    grpcPort: read(env, 'GRPC_PORT', '50051', toPort),
-    instances: read(env, 'INSTANCES', '1', toInstances),
-    envoyAdminPort: read(env, 'ENVOY_ADMIN_PORT', '9901', toPort),
+    port: read(env, 'PORT', '8080', wholeNumber('port', MAX_PORT)),
+    grpcPort: read(env, 'GRPC_PORT', '50051', wholeNumber('port', MAX_PORT)),
+    instances: read(env, 'INSTANCES', '1', wholeNumber('number', MAX_INSTANCES)),
+    envoyAdminPort: read(env, 'ENVOY_ADMIN_PORT', '9901', wholeNumber('port', MAX_PORT)),
     dataDir: read(env, 'DATA_DIR', fileURLToPath(new URL('../data', import.meta.url)), (text) => resolve(text)),
     databaseUrl: read(env, 'DATABASE_URL', '', toDatabaseUrl),
     redis: read(env, 'REDIS_URL', '', toRedis),
@@ -106,12 +106,7 @@ export function readConfig(env: Environment = process.env): Config {
 
 /** A setting that is a positive count. */
 function count(env: Environment, name: string, fallback: number): number {
-  return read(env, name, String(fallback), (text) => {
-    const value = Number(text);
-    return /^\d+$/.test(text) && value >= 1 && value <= MAX_COUNT
-      ? value
-      : new Expected(`a number from 1 to ${MAX_COUNT}`);
-  });
+  return read(env, name, String(fallback), wholeNumber('number', MAX_COUNT));
 }
 
 /** An unset or empty variable means the default. */
@@ -130,9 +125,13 @@ class Expected {
   }
 }
 
-function toPort(text: string): number | Expected {
-  const port = Number(text);
-  return /^\d+$/.test(text) && port >= 1 && port <= MAX_PORT ? port : new Expected(`a port from 1 to ${MAX_PORT}`);
+/** Reads a whole number from 1 to `max`; `what` is it for people. */
+function wholeNumber(what: string, max: number): (text: string) => number | Expected {
+  return (text) => {
+    const value = Number(text);
+    const isRight = /^\d+$/.test(text) && value >= 1 && value <= max;
+    return isRight ? value : new Expected(`a ${what} from 1 to ${max}`);
+  };
 }
 
 function toAddress(text: string): string | Expected {
@@ -147,12 +146,6 @@ function toOperatorKey(text: string): string | undefined {
 
 function toLogLevel(text: string): LogLevel | Expected {
   return LOG_LEVELS.find((level) => level === text) ?? new Expected(`one of ${LOG_LEVELS.join(', ')}`);
-}
-
-function toInstances(text: string): number | Expected {
-  const count = Number(text);
-  const isFine = /^\d+$/.test(text) && count >= 1 && count <= MAX_INSTANCES;
-  return isFine ? count : new Expected(`a number from 1 to ${MAX_INSTANCES}`);
 }
 
 /** Undefined for an empty text. The complaint does not repeat the value: it may hold a password. */
