@@ -1,7 +1,7 @@
 /** The whole service, three servers behind Envoy, while its Redis dies, says nothing, or comes back. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Load, startLoad, total } from '../support/load.ts';
+import { type Load, startLoad, untilMore } from '../support/load.ts';
 import { connectOperator } from '../support/operator.ts';
 import { testUnless } from '../support/programs.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
@@ -37,11 +37,6 @@ async function startCalls({ rest }: TestStack): Promise<Load> {
       count % 4 === 0 ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
     return `${answer.status}, ${answer.headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
   });
-}
-
-async function untilMore(load: Load, count: number): Promise<void> {
-  const goal = total(load) + count;
-  await until(() => total(load) >= goal, `${count} more answers`);
 }
 
 /** What each server has said of Redis. */

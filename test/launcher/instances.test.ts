@@ -8,7 +8,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { insecure, type UnaryMethod } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning, type Launcher } from '../support/launcher.ts';
-import { type Load, startLoad, total } from '../support/load.ts';
+import { type Load, startLoad, untilMore } from '../support/load.ts';
 import { freePortRange } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -68,11 +68,6 @@ async function startRestLoad(url: string, key: string): Promise<Load> {
     const { status } = isWrite ? await rest.post('/categories', { name: 'More' }) : await rest.get(`/categories/${id}`);
     return `${isWrite ? 'POST' : 'GET'} ${status}`;
   });
-}
-
-async function untilMore(load: Load, count: number): Promise<void> {
-  const goal = total(load) + count;
-  await until(() => total(load) >= goal, `${count} more answers`);
 }
 
 /** What a server has logged, oldest first. */

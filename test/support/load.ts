@@ -1,4 +1,5 @@
 /** Callers that go on calling, each as soon as it has been answered, until they are told to stop. */
+import { until } from './until.ts';
 
 export interface Load {
   /** How often each answer has come so far. */
@@ -32,4 +33,10 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
 /** How many answers have come. */
 export function total({ answers }: Load): number {
   return [...answers.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Resolves when `count` more answers have come. */
+export async function untilMore(load: Load, count: number): Promise<void> {
+  const goal = total(load) + count;
+  await until(() => total(load) >= goal, `${count} more answers`);
 }
