@@ -54,7 +54,7 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
     }
   };
 
-  /** One after the other, so that an older total never overwrites a newer one. */
+  /** One after the other: whoever flushes has all that was counted before stored when it resolves. */
   const flush = (): Promise<void> => {
     flushing = flushing.catch(() => undefined).then(save);
     return flushing;

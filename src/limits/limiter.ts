@@ -50,7 +50,7 @@ export interface Ban {
   readonly untilMs: number;
 }
 
-/** What an account has used of a day, in totals: writing a row twice is the same as once, and the later row wins. */
+/** What an account has used of a day, in totals: writing a row twice is the same as once, and the greater totals win. */
 export interface UsageRow {
   readonly subject: string;
   /** Days since 1970-01-01, UTC. */
@@ -65,7 +65,7 @@ export interface UsageRow {
 export interface LimitsEngine extends Limiter {
   /**
    * The accounts' days that changed since the last call. They are held until they are drained, so somebody has to.
-   * Rows whose writing fails are the caller's to write again, before later ones.
+   * Rows whose writing fails are the caller's to write again.
    */
   drainUsage(): UsageRow[];
   /**

@@ -21,17 +21,13 @@ const GIVEN = process.env.TEST_DATABASE_URL || undefined;
 
 const initdb = findProgram(['initdb'], debianFolders());
 
-/** Why there is no PostgreSQL for tests; undefined when there is. */
-export const postgresMissing =
-  GIVEN === undefined && initdb === undefined
-    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql), or set TEST_DATABASE_URL'
-    : undefined;
+const HOW = 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)';
 
-/** The same for tests that stop and pause the server, which one that was given is not for. */
-export const ownPostgresMissing =
-  initdb === undefined
-    ? 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)'
-    : undefined;
+/** Why tests that stop and pause the server can't run, if they can't. */
+export const ownPostgresMissing = initdb === undefined ? HOW : undefined;
+/** Why tests that only use a server can't run, if they can't. */
+export const postgresMissing =
+  GIVEN === undefined && ownPostgresMissing ? `${HOW}, or set TEST_DATABASE_URL` : undefined;
 
 export interface TestPostgres {
   /** Makes an empty database, and resolves with its URL. */
