@@ -1,5 +1,5 @@
 /** What only PostgreSQL needs for figures that are right. */
-import { Client } from 'pg';
+import { query } from '../test/support/postgres.ts';
 
 /** Whether a commit is on the disk when it is answered. */
 export async function isDurable(url: string): Promise<boolean> {
@@ -14,15 +14,4 @@ export async function isDurable(url: string): Promise<boolean> {
  */
 export async function settle(url: string): Promise<void> {
   await query(url, 'VACUUM (ANALYZE)');
-}
-
-/** On a connection of its own, which waits as long as it takes. */
-async function query(url: string, sql: string): Promise<Readonly<Record<string, unknown>>[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -2,8 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { type Load, startLoad, total } from '../support/load.ts';
+import { query } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -105,10 +105,8 @@ test.serial(
     t.deepEqual(pidsOf(service), pids);
     t.is(await ejections(service), 0);
 
-    const client = new Client({ connectionString: settings.DATABASE_URL });
-    await client.connect();
-    const stored = new Set((await client.query('SELECT id FROM categories')).rows.map(({ id }) => Number(id)));
-    await client.end();
+    const rows = await query(settings.DATABASE_URL ?? '', 'SELECT id FROM categories');
+    const stored = new Set(rows.map(({ id }) => Number(id)));
     t.deepEqual(
       calls.created.filter((id) => !stored.has(id)),
       [],

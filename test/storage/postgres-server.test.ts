@@ -1,12 +1,11 @@
 /** What holds when the PostgreSQL server goes, is silent, comes back, or is used by several processes at once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
 import type { Runner } from '../../src/storage/engine.ts';
 import { StoreUnavailable } from '../../src/storage/errors.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
-import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
+import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
 
@@ -82,10 +81,7 @@ test.serial(
     t.deepEqual(calls.others, []);
     t.deepEqual(told, ['away', 'back', 'away', 'back']);
     // Every write that was answered is there.
-    const client = new Client({ connectionString: url });
-    await client.connect();
-    const { rows } = await client.query('SELECT id FROM categories');
-    await client.end();
+    const rows = await query(url, 'SELECT id FROM categories');
     const stored = new Set(rows.map(({ id }) => String(id)));
     t.deepEqual(
       calls.answers.filter((id) => !stored.has(id)),
@@ -142,10 +138,7 @@ test('PostgreSQL - several processes that start at once on an empty database all
 test('PostgreSQL - what a start that was killed amid its migrations leaves behind does not stop the next', async (t) => {
   const { url } = t.context;
   await (await openPostgres(url)).close();
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query('UPDATE schema_migrations_lock SET is_locked = 1');
-  await client.end();
+  await query(url, 'UPDATE schema_migrations_lock SET is_locked = 1');
   const engine = await openPostgres(url);
   t.truthy(await createStore(engine).write((tx) => tx.categories.insert(CATS)));
   await engine.close();

@@ -115,12 +115,12 @@ function databases(url: string): Pick<TestPostgres, 'createDatabase' | 'dropData
   };
 }
 
-async function query(url: string, sql: string): Promise<true> {
+/** The rows of a statement, on a connection of its own, which waits as long as it takes. */
+export async function query(url: string, sql: string): Promise<Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   await client.connect();
   try {
-    await client.query(sql);
-    return true;
+    return (await client.query<Record<string, unknown>>(sql)).rows;
   } finally {
     await client.end();
   }
