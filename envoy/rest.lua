@@ -8,11 +8,11 @@ local SERVER = "petstore"
 local EDGE = "/petstore.edge.v1.EdgeService/"
 local EDGE_TIMEOUT_MS = 2000
 
--- Carries the REST body of an error from the server; see src/error-status.ts.
+-- Carries the REST body of an error from the server; see src/grpc/status.ts.
 local ERROR_HEADER = "x-petstore-error"
 -- How long a body the server is told of when it can't be read.
 local MAX_REPEATED_BYTES = 65536
--- Tells the server that a request has a body and what type it says it is; see src/interceptors/rest-request.ts.
+-- Tells the server that a request has a body and what type it says it is; see src/edge/rest-request.ts.
 local BODY_TYPE_HEADER = "x-petstore-body-type"
 
 -- Headers of gRPC, or of the call to the server, that mean nothing to a REST caller.

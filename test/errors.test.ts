@@ -1,7 +1,7 @@
 import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
-import { toStatus } from '../src/error-status.ts';
 import { type ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
+import { toStatus } from '../src/grpc/status.ts';
 
 const LONG = 'x'.repeat(100_000);
 /** Cut at any even place, half a surrogate pair is left. */

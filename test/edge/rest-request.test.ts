@@ -1,6 +1,6 @@
 import test from 'ava';
+import { restRequest } from '../../src/edge/rest-request.ts';
 import { ApiError } from '../../src/errors.ts';
-import { restRequest } from '../../src/interceptors/rest-request.ts';
 import { handler, newCall } from '../support/call.ts';
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<unknown> {

@@ -2,8 +2,9 @@
  * Judges what the transcoder does not: query parameters that the operation doesn't know, and the content
  * type of the body. Calls that did not come in as REST pass untouched.
  */
-import { checkContentType, checkQuery } from '../rest-rules.ts';
-import type { Call, Interceptor } from './chain.ts';
+
+import type { Call, Interceptor } from '../interceptors/chain.ts';
+import { checkContentType, checkQuery } from './request-rules.ts';
 
 /** Set by Envoy's transcoder: the path as the caller sent it. */
 export const ORIGINAL_PATH = 'x-envoy-original-path';

@@ -3,16 +3,16 @@
  * (`google.rpc.ErrorInfo`, `BadRequest`, `RetryInfo`, `QuotaFailure`); for Envoy's REST side also the body that the caller is to see.
  */
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
-import type { Any } from '../gen/google/protobuf/any.ts';
+import type { Any } from '../../gen/google/protobuf/any.ts';
 import {
   BadRequest,
   ErrorInfo,
   QuotaFailure,
   QuotaFailure_Violation,
   RetryInfo,
-} from '../gen/google/rpc/error_details.ts';
-import { Status } from '../gen/google/rpc/status.ts';
-import type { ApiError } from './errors.ts';
+} from '../../gen/google/rpc/error_details.ts';
+import { Status } from '../../gen/google/rpc/status.ts';
+import type { ApiError } from '../errors.ts';
 
 const DOMAIN = 'petstore';
 /** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */

@@ -5,10 +5,10 @@
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { type ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
 import type { Operation } from '../operations.ts';
-import { checkContentType, checkQuery } from '../rest-rules.ts';
-import { parseBody, type RestValues, readValues } from '../rest-values.ts';
 import type { Rules } from '../rules.ts';
-import type { Service } from './service.ts';
+import type { Service } from '../services/service.ts';
+import { checkContentType, checkQuery } from './request-rules.ts';
+import { parseBody, type RestValues, readValues } from './request-values.ts';
 
 /** What Envoy serves from files to whoever reads it: no operation, so the proto files don't know of it. */
 const FILES: ReadonlySet<string> = new Set([

@@ -12,8 +12,8 @@ import {
   ScalarType,
 } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
-import type { Violation } from './errors.ts';
-import type { Operation } from './operations.ts';
+import type { Violation } from '../errors.ts';
+import type { Operation } from '../operations.ts';
 
 /** The values of a request, as they were written. */
 export interface RestValues {

@@ -14,12 +14,12 @@ import {
   type sendUnaryData,
   type UntypedHandleCall,
 } from '@grpc/grpc-js';
-import { toStatus } from './error-status.ts';
-import { ApiError, apiError } from './errors.ts';
-import { type Call, chain, type Interceptor } from './interceptors/chain.ts';
-import { ORIGINAL_PATH } from './interceptors/rest-request.ts';
-import type { Operation } from './operations.ts';
-import type { Context } from './services/service.ts';
+import { ORIGINAL_PATH } from '../edge/rest-request.ts';
+import { ApiError, apiError } from '../errors.ts';
+import { type Call, chain, type Interceptor } from '../interceptors/chain.ts';
+import type { Operation } from '../operations.ts';
+import type { Context } from '../services/service.ts';
+import { toStatus } from './status.ts';
 
 /** Envoy's own questions: their answers are for REST callers too. */
 const EDGE = '/petstore.edge.v1.';
