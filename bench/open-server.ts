@@ -2,16 +2,18 @@
  * The server without its key check and its limits: what they cost is the difference to the real one. Everything else
  * is the same: the store, the services, the other interceptors, the health check that Envoy asks for.
  */
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import pino from 'pino';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { readConfig } from '../src/config.ts';
-import { restRequest } from '../src/edge/rest-request.ts';
-import { addService } from '../src/grpc/adapter.ts';
+import { rest } from '../src/edge/rest.ts';
+import { restErrorHeaders } from '../src/edge/rest-error.ts';
+import { createGrpcServer } from '../src/grpc/adapter.ts';
 import { deprecation } from '../src/interceptors/deprecation.ts';
 import { errors } from '../src/interceptors/errors.ts';
 import { logging } from '../src/interceptors/logging.ts';
+import { message } from '../src/interceptors/message.ts';
 import { validation } from '../src/interceptors/validation.ts';
 import { ensureDemoKey } from '../src/keys/key-files.ts';
 import { loadOperations } from '../src/operations.ts';
@@ -26,9 +28,12 @@ const logger = pino({ level: config.logLevel });
 const store = createStore(await openEngine(config, logger));
 await ensureDemoKey(store, config.dataDir); // the load sends the key all the same
 const { registry, byPath } = loadOperations();
-const interceptors = [logging(logger), errors, restRequest, validation(createRules(registry)), deprecation];
-const server = new Server();
-addService(server, PetServiceService, petService(store), interceptors, byPath);
+const interceptors = [logging(logger), errors, message, rest, validation(createRules(registry)), deprecation];
+const server = createGrpcServer({
+  services: [{ definition: PetServiceService, methods: petService(store), interceptors }],
+  operations: byPath,
+  errorHeaders: restErrorHeaders,
+});
 new HealthImplementation({ [TAKES_CALLS]: 'SERVING' }).addToServer(server);
 
 server.bindAsync(`127.0.0.1:${config.grpcPort}`, ServerCredentials.createInsecure(), (error, port) => {

@@ -1,9 +1,13 @@
 /** Makes everything under `gen/` from the proto files. `npm run generate [-- FOLDER]`: into FOLDER/gen instead. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { luaTables } from '../src/edge/tables.ts';
+import { loadOperations } from '../src/operations.ts';
 
 const target = process.argv[2] ?? '.';
 const gen = join(target, 'gen');
@@ -17,7 +21,12 @@ mkdirSync(gen, { recursive: true });
 buf('generate', '--output', target);
 buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
 // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
-buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', join(gen, 'petstore.binpb'));
+const descriptors = join(gen, 'petstore.binpb');
+buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
+// For Envoy's Lua filter.
+mkdirSync(join(gen, 'edge'));
+const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
+writeFileSync(join(gen, 'edge/tables.lua'), luaTables(operations));
 // The types of the REST side, for openapi-fetch and the like.
 const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
 writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));

@@ -4,6 +4,7 @@
  * unexpected failure travels beside it (`cause`) and ends in the log only.
  */
 import { status as Status } from '@grpc/grpc-js';
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './bounds.ts';
 
 interface Row {
   readonly grpc: Status;
@@ -23,6 +24,9 @@ const CHALLENGE = { 'www-authenticate': 'Bearer' };
 const MAX_QUOTED = 200;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 1_500;
+
+/** In the place of a window, where calls are counted that are open together. */
+export const AT_A_TIME = 'at a time';
 
 /** Half a surrogate pair, which the cut may leave, can't be sent in `grpc-message`. */
 function short(text: string, max = MAX_QUOTED): string {
@@ -127,16 +131,21 @@ const TABLE = {
     message: ({ orderId }: { orderId: bigint }) =>
       `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
   },
+  REQUEST_TIMEOUT: {
+    grpc: Status.DEADLINE_EXCEEDED,
+    http: 408,
+    message: () => `the request had not arrived whole ${BODY_TIMEOUT_MS / 1_000} seconds after its headers`,
+  },
   BODY_TOO_LARGE: {
     grpc: Status.RESOURCE_EXHAUSTED,
     http: 413,
-    message: () => 'the request body is larger than 1 MiB',
+    message: () => `the request body is larger than ${MAX_BODY_BYTES / 1_024} KiB`,
   },
   RATE_LIMITED: {
     grpc: Status.RESOURCE_EXHAUSTED,
     http: 429,
     message: ({ limit, window, retryAfterSeconds }: { limit: number; window: string; retryAfterSeconds: number }) =>
-      `the limit of ${limit} per ${window} is used up: try again in ${retryAfterSeconds} s`,
+      `the limit of ${limit} ${window === AT_A_TIME ? window : `per ${window}`} is used up: try again in ${retryAfterSeconds} s`,
   },
   API_KEY_BANNED: {
     grpc: Status.RESOURCE_EXHAUSTED,

@@ -4,23 +4,28 @@
  */
 import {
   createFileRegistry,
+  type DescField,
   type DescMessage,
   type DescMethod,
   type FileRegistry,
   fromBinary,
   type Message,
   type Registry,
+  ScalarType,
   toBinary,
 } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
+import { FileDescriptorProtoSchema, type FileDescriptorSet } from '@bufbuild/protobuf/wkt';
 import { readDescriptorSet } from './descriptors.ts';
 import { apiError } from './errors.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './proto-options.ts';
 
+const EMPTY = 'google.protobuf.Empty';
+const HTTP_BODY = 'google.api.HttpBody';
+
 export interface RestRoute {
   /** The HTTP method, in upper case. */
   readonly method: string;
-  /** The path with fields of the request message in braces: `/pets/{pet_id}`. */
+  /** The path with fields of the request message in braces: `/pets/{pet_id}`, `/{file=docs}` for one value alone. */
   readonly template: string;
 }
 
@@ -31,19 +36,33 @@ export interface Deprecation {
   readonly successor: string;
 }
 
+/** What a REST caller gets when all is well. */
+export interface RestAnswer {
+  readonly status: 200 | 201 | 204;
+  /** Of what was created: its path, with fields of the response message in braces. */
+  readonly location: string | undefined;
+  /** The field of the response message that is the bare array; undefined when the answer is one thing. */
+  readonly list: DescField | undefined;
+  /** The JSON names of the int64 fields in the answer. */
+  readonly int64Names: readonly string[];
+}
+
 export interface Operation {
   /** The gRPC path: `/petstore.v1.PetService/GetPet`. */
   readonly path: string;
   readonly input: DescMessage;
+  /** Whether the answer is no JSON, but bytes of any type (google.api.HttpBody). */
+  readonly isRaw: boolean;
   /** Where the operation is found on the REST side; empty when it is not. */
   readonly routes: readonly RestRoute[];
+  readonly answer: RestAnswer;
   /** The field of the request message that is the REST body. */
   readonly bodyField: string | undefined;
   /** The query parameters that the operation knows. */
   readonly queryParameters: ReadonlySet<string>;
   readonly deprecation: Deprecation | undefined;
-  /** Whether a call counts against the limits. */
-  readonly isCounted: boolean;
+  /** Which calls count against the limits: all, none, or those that the limits refuse. */
+  readonly counting: 'always' | 'never' | 'refusals';
 }
 
 export interface Operations {
@@ -57,8 +76,9 @@ export function fileDescriptors(): Uint8Array[] {
   return readDescriptorSet().file.map((file) => toBinary(FileDescriptorProtoSchema, file));
 }
 
-export function loadOperations(): Operations {
-  const registry = createFileRegistry(readDescriptorSet());
+/** The operations of the proto files in `gen/`, or of other ones. */
+export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSet()): Operations {
+  const registry = createFileRegistry(descriptors);
   const byPath = new Map<string, Operation>();
   for (const file of registry.files) {
     for (const service of file.services) {
@@ -88,11 +108,13 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
+    isRaw: method.output.typeName === HTTP_BODY,
     routes,
+    answer: toAnswer(method.output, options),
     bodyField: rule?.body || undefined,
     queryParameters: new Set(rule === undefined ? [] : queryParameters(method.input, rule, routes)),
     deprecation: toDeprecation(options),
-    isCounted: options?.uncounted !== true,
+    counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
   };
 }
 
@@ -107,10 +129,48 @@ function toRoute({ pattern }: HttpRule): RestRoute {
   }
 }
 
+/** An empty message is no body; a message of a list and a page token is a page. */
+function toAnswer(output: DescMessage, options: OperationOptions | undefined): RestAnswer {
+  const location = options?.created || undefined;
+  const isEmpty = output.typeName === EMPTY;
+  return {
+    status: isEmpty ? 204 : location === undefined ? 200 : 201,
+    location,
+    list: pageItems(output),
+    int64Names: [...int64Names(output)],
+  };
+}
+
+function pageItems({ fields }: DescMessage): DescField | undefined {
+  const [items, token] = fields;
+  const isPage = fields.length === 2 && items?.fieldKind === 'list' && token?.name === 'next_page_token';
+  return isPage ? items : undefined;
+}
+
+const INT64: ReadonlySet<ScalarType | undefined> = new Set([
+  ScalarType.INT64,
+  ScalarType.UINT64,
+  ScalarType.SINT64,
+  ScalarType.FIXED64,
+  ScalarType.SFIXED64,
+]);
+
+/** Google's own types are printed as one value. */
+function int64Names({ typeName, fields }: DescMessage, seen = new Set<string>()): Set<string> {
+  if (seen.has(typeName) || typeName.startsWith('google.')) return new Set();
+  seen.add(typeName);
+  return new Set(
+    fields.flatMap(({ scalar, jsonName, message }) => [
+      ...(INT64.has(scalar) ? [jsonName] : []),
+      ...(message === undefined ? [] : int64Names(message, seen)),
+    ]),
+  );
+}
+
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
 function queryParameters(input: DescMessage, rule: HttpRule, routes: readonly RestRoute[]): string[] {
   if (rule.body !== '') return [];
-  const inPath = (name: string) => routes.some(({ template }) => template.includes(`{${name}}`));
+  const inPath = (name: string) => routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
   return input.fields.filter(({ name }) => !inPath(name)).map(({ jsonName }) => jsonName);
 }
 

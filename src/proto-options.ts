@@ -28,6 +28,8 @@ export type OperationOptions = Message & {
   readonly deprecation?: { readonly since: string; readonly sunset: string; readonly successor: string };
   readonly interactiveTestingDisabled: boolean;
   readonly uncounted: boolean;
+  readonly countsRefusalsOnly: boolean;
+  readonly created: string;
   readonly errors: readonly string[];
 };
 

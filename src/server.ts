@@ -1,5 +1,5 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
-import { Server, ServerCredentials } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
@@ -9,14 +9,19 @@ import { CategoryServiceService } from '../gen/petstore/v1/categories.ts';
 import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
+import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { edgeService } from './edge/edge-service.ts';
-import { restRequest } from './edge/rest-request.ts';
-import { addService } from './grpc/adapter.ts';
+import { rest } from './edge/rest.ts';
+import { restErrorHeaders } from './edge/rest-error.ts';
+import { checkHealth, fileSender } from './edge/web-service.ts';
+import { createGrpcServer } from './grpc/adapter.ts';
+import { boundOpenCalls } from './grpc/open-calls.ts';
 import { authentication, type KeyRing } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
 import { limits } from './interceptors/limits.ts';
 import { logging } from './interceptors/logging.ts';
+import { message } from './interceptors/message.ts';
 import { operatorOnly } from './interceptors/operator.ts';
 import { validation } from './interceptors/validation.ts';
 import type { PlanQuotas } from './keys/plans.ts';
@@ -30,11 +35,12 @@ import { orderService } from './services/orders.ts';
 import { petService } from './services/pets.ts';
 import type { Store } from './storage/store.ts';
 
-/** The largest request message, in bytes: as much as the REST side allows a body. */
-const MAX_REQUEST_BYTES = 1_048_576;
-
 /** How long open calls may go on when the server stops, in milliseconds. */
 const DRAIN_MS = 10_000;
+
+/** How many health watches, reflections and files one address may have open, and for how long. */
+const MAX_OPEN_PER_ADDRESS = 50;
+const MAX_OPEN_MS = 300_000;
 
 /** What reflection lists. The operator's and Envoy's services are nobody else's business. */
 const LISTED = [
@@ -74,36 +80,47 @@ export function createServer(parts: Parts): PetstoreServer {
   const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger } = parts;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
-  const server = new Server({ 'grpc.max_receive_message_length': MAX_REQUEST_BYTES });
-  const { interceptor: countRequest, chargeStranger } = limits(limiter);
+  const { interceptor: countRequest, anonymous } = limits(limiter);
 
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
   // interceptor says itself what it must come after; a wrong order fails here, at start.
+  const forAnybody = [logging(logger), errors, message];
   const forCallers = [
     logging(logger),
     errors,
-    authentication(keys, chargeStranger),
+    authentication(keys, anonymous),
     countRequest,
-    restRequest,
+    message,
+    rest,
     validation(rules),
     deprecation,
   ];
-  const forOperator = [logging(logger), errors, operatorOnly(operatorKey, chargeStranger), validation(rules)];
+  const forOperator = [logging(logger), errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];
 
   const admin = adminService({ store, plans, onChange: onKeysChanged, flushUsage });
-  const services = [
-    [PetServiceService, petService(store), forCallers],
-    [CategoryServiceService, categoryService(store), forCallers],
-    [OrderServiceService, orderService(store), forCallers],
-    [InventoryServiceService, inventoryService(store), forCallers],
-    [EdgeServiceService, edgeService(byPath.values(), rules), forCallers],
-    [AdminServiceService, admin, forOperator],
-  ] as const;
-  for (const [definition, methods, interceptors] of services) {
-    addService(server, definition, methods, interceptors, byPath);
-  }
+  const { getFile: _, ...unaryWebService } = WebServiceService;
+  const server = createGrpcServer({
+    services: [
+      { definition: PetServiceService, methods: petService(store), interceptors: forCallers },
+      { definition: CategoryServiceService, methods: categoryService(store), interceptors: forCallers },
+      { definition: OrderServiceService, methods: orderService(store), interceptors: forCallers },
+      { definition: InventoryServiceService, methods: inventoryService(store), interceptors: forCallers },
+      { definition: EdgeServiceService, methods: edgeService(byPath.values(), rules), interceptors: forCallers },
+      { definition: AdminServiceService, methods: admin, interceptors: forOperator },
+      { definition: unaryWebService, methods: { checkHealth }, interceptors: forAnybody },
+    ],
+    operations: byPath,
+    errorHeaders: restErrorHeaders,
+    others: boundOpenCalls({
+      maxPerAddress: MAX_OPEN_PER_ADDRESS,
+      maxMs: MAX_OPEN_MS,
+      errorHeaders: restErrorHeaders,
+    }),
+  });
 
-  // Without a key: health checks and reflection.
+  // Without a key: files, health checks and reflection.
+  const onFailure = (error: unknown) => logger.error({ err: error }, 'a file could not be sent');
+  server.addService({ getFile: WebServiceService.getFile }, { getFile: fileSender(onFailure) });
   const health = new HealthImplementation({ '': 'NOT_SERVING', [TAKES_CALLS]: 'NOT_SERVING' });
   health.addToServer(server);
   new ReflectionService(reflected(), { services: LISTED }).addToServer(server);

@@ -1,11 +1,24 @@
-import { status as Grpc } from '@grpc/grpc-js';
+import { status as Grpc, Metadata } from '@grpc/grpc-js';
 import test from 'ava';
+import { restErrorHeaders } from '../src/edge/rest-error.ts';
 import { type ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
 
 const LONG = 'x'.repeat(100_000);
 /** Cut at any even place, half a surrogate pair is left. */
 const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
+
+/** The status of an error for a caller of the REST side. */
+function restStatus(error: ApiError) {
+  return toStatus(error, headersFor({ 'x-envoy-original-path': '/pets' }, error));
+}
+
+function headersFor(headers: Readonly<Record<string, string>>, error: ApiError) {
+  return restErrorHeaders(
+    { metadata: Metadata.fromHttp2Headers(headers), path: '/petstore.v1.PetService/ListPets' },
+    error,
+  );
+}
 
 /** Each error with the longest texts that a caller may bring. */
 function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
@@ -30,6 +43,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     PET_IN_USE: apiError('PET_IN_USE', { petId: id }),
     INSUFFICIENT_STOCK: apiError('INSUFFICIENT_STOCK', { petId: id, wanted: most, inStock: most }),
     ORDER_COMPLETE: apiError('ORDER_COMPLETE', { orderId: id }),
+    REQUEST_TIMEOUT: apiError('REQUEST_TIMEOUT'),
     BODY_TOO_LARGE: apiError('BODY_TOO_LARGE'),
     RATE_LIMITED: apiError('RATE_LIMITED', { limit: most, window: 'minute', retryAfterSeconds: most }),
     API_KEY_BANNED: apiError('API_KEY_BANNED', { retryAfterSeconds: most }),
@@ -62,6 +76,7 @@ const CONTRACT = {
   PET_IN_USE: [409, Grpc.FAILED_PRECONDITION],
   INSUFFICIENT_STOCK: [409, Grpc.FAILED_PRECONDITION],
   ORDER_COMPLETE: [409, Grpc.FAILED_PRECONDITION],
+  REQUEST_TIMEOUT: [408, Grpc.DEADLINE_EXCEEDED],
   BODY_TOO_LARGE: [413, Grpc.RESOURCE_EXHAUSTED],
   RATE_LIMITED: [429, Grpc.RESOURCE_EXHAUSTED],
   API_KEY_BANNED: [429, Grpc.RESOURCE_EXHAUSTED],
@@ -125,14 +140,14 @@ test('Error messages - the words of a caller are quoted whole when they are shor
 test('Error messages - no cause is in the message or in what is sent', (t) => {
   const error = apiError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
   t.notRegex(error.message, /secret/);
-  t.notRegex(JSON.stringify(toStatus(error, [], true)), /secret/);
+  t.notRegex(JSON.stringify(restStatus(error)), /secret/);
 });
 
 /** Envoy takes response headers of 60 KiB. A gRPC message is percent-encoded, a binary value base64. */
 test('Error status - fits into headers, for REST too, whatever a caller wrote', (t) => {
   for (const text of [LONG, LONG_EMOJI, '猫'.repeat(50_000), '\n'.repeat(100_000), '\0'.repeat(100_000)]) {
     for (const error of Object.values(everyError(text))) {
-      const { details = '', metadata } = toStatus(error, [], true);
+      const { details = '', metadata } = restStatus(error);
       const headers = Object.entries(metadata?.toHttp2Headers() ?? {}).flatMap(([name, value]) => [
         name,
         String(value),
@@ -145,7 +160,7 @@ test('Error status - fits into headers, for REST too, whatever a caller wrote', 
 
 test('Error status - the REST body is the error shape, in ASCII', (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
-    const [body] = toStatus(error, [], true).metadata?.get('x-petstore-error') ?? [];
+    const [body] = restStatus(error).metadata?.get('x-petstore-error') ?? [];
     t.regex(String(body), /^[\x20-\x7e]+$/);
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
   }
@@ -153,12 +168,12 @@ test('Error status - the REST body is the error shape, in ASCII', (t) => {
 
 test('Error status - a gRPC caller gets no REST body', (t) => {
   for (const error of Object.values(everyError('x'))) {
-    t.deepEqual(toStatus(error, [], false).metadata?.get('x-petstore-error'), []);
+    t.deepEqual(headersFor({}, error), []);
   }
 });
 
 test('Error status - headers of the answer and of the error are both in it', (t) => {
-  const { metadata } = toStatus(apiError('API_KEY_INVALID'), [['x-ratelimit-limit', '60']], false);
+  const { metadata } = toStatus(apiError('API_KEY_INVALID'), [['x-ratelimit-limit', '60']]);
   t.deepEqual(metadata?.get('x-ratelimit-limit'), ['60']);
   t.deepEqual(metadata?.get('www-authenticate'), ['Bearer']);
 });

@@ -10,25 +10,15 @@ import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-rules.ts';
 import { parseBody, type RestValues, readValues } from './request-values.ts';
 
-/** What Envoy serves from files to whoever reads it: no operation, so the proto files don't know of it. */
-const FILES: ReadonlySet<string> = new Set([
-  '/openapi.json',
-  '/openapi.yaml',
-  '/docs',
-  '/docs/',
-  '/docs/page.js',
-  '/docs/page.css',
-  '/docs/favicon.svg',
-  '/docs/swagger-ui-bundle.js',
-  '/docs/swagger-ui.css',
-]);
-const METHODS_OF_FILES = ['GET', 'HEAD'];
-
 export function edgeService(operations: Iterable<Operation>, rules: Rules): Service<EdgeServiceServer> {
   const routes = [...operations].flatMap(toMatchers);
   return {
+    // Whoever comes so far has been judged.
+    judge: async () => ({}),
     async refuse(request) {
-      throw request.status === 413 ? apiError('BODY_TOO_LARGE') : badRequest(request, routes, rules);
+      if (request.status === 413) throw apiError('BODY_TOO_LARGE');
+      if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
+      throw badRequest(request, routes, rules);
     },
     async fail({ status }) {
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
@@ -44,16 +34,29 @@ interface RouteMatcher {
 
 function toMatchers(operation: Operation): RouteMatcher[] {
   return operation.routes.map(({ method, template }) => {
-    const pattern = new RegExp(`^${template.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}/?$`);
-    return { method, pattern, operation };
+    const slash = operation.isRaw ? '' : '/?'; // a file is no folder
+    return { method, pattern: toPattern(template, slash), operation };
   });
+}
+
+/** `{pet_id}` stands for one segment of the path, `{file=docs}` for `docs`. */
+function toPattern(template: string, end: string): RegExp {
+  const parts = template.split(/(\{\w+(?:=[^}]*)?\})/).map((part) => {
+    const [, name, text] = /^\{(\w+)(?:=(.*))?\}$/.exec(part) ?? [];
+    if (name === undefined) return escapePattern(part);
+    return `(?<${name}>${text === undefined ? '[^/]+' : escapePattern(text)})`;
+  });
+  return new RegExp(`^${parts.join('')}${end}$`);
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rules: Rules): ApiError {
   const { method, path, reply, contentType } = request;
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
-  if (FILES.has(pathname)) return methodNotAllowed(method, pathname, METHODS_OF_FILES);
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
   const route = onPath.find((candidate) => candidate.method === method);
   if (route === undefined) {
@@ -66,7 +69,7 @@ function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rul
   checkContentType(contentType);
   checkQuery(path, route.operation);
   const violations = complaints(request, route, rules);
-  return violations.length > 0 ? invalidArgument(violations) : unreadable(detailOf(reply), route.operation);
+  return violations.length > 0 ? invalidArgument(violations) : unreadable(reply, route.operation);
 }
 
 /** Every field of the wrong type, and every rule that another one breaks; none when the request can't be read. */
@@ -97,16 +100,6 @@ function valuesOf({ path, contentType, body }: RefuseRequest, { pattern }: Route
 function methodNotAllowed(method: string, path: string, allowed: readonly string[]): ApiError {
   const allow = allowed.toSorted().join(', ');
   return apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { headers: { allow } });
-}
-
-/** Envoy's own words: the detail of its reply. */
-function detailOf(reply: string): string {
-  try {
-    const { detail } = JSON.parse(reply) as { detail?: unknown };
-    return typeof detail === 'string' ? detail : '';
-  } catch {
-    return ''; // not JSON: nothing worth telling
-  }
 }
 
 /**

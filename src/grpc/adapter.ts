@@ -1,64 +1,102 @@
 /**
- * Between grpc-js and the chain: makes a Call of what comes off the wire, and an answer of what the chain resolves
- * or rejects with. The request stays bytes until the chain has let it through.
+ * Between grpc-js and the chain: hands each call to the chain when its headers have arrived, and sends what the chain
+ * resolves or rejects with. The request stays bytes until the chain has let it through.
  *
  * An error goes out as "trailers only", so that all its metadata reach a REST caller as headers.
  */
-import { randomUUID } from 'node:crypto';
 import {
   Metadata,
   type MethodDefinition,
-  type Server,
-  type ServerUnaryCall,
+  Server,
+  ServerInterceptingCall,
+  type ServerInterceptor,
   type ServiceDefinition,
-  type sendUnaryData,
-  type UntypedHandleCall,
 } from '@grpc/grpc-js';
-import { ORIGINAL_PATH } from '../edge/rest-request.ts';
+import { MAX_BODY_BYTES } from '../bounds.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { type Call, chain, type Interceptor } from '../interceptors/chain.ts';
 import type { Operation } from '../operations.ts';
 import type { Context } from '../services/service.ts';
+import { type Run, TakenOver, type UnaryCall } from './call.ts';
 import { toStatus } from './status.ts';
-
-/** Envoy's own questions: their answers are for REST callers too. */
-const EDGE = '/petstore.edge.v1.';
 
 type Method = (request: never, context: Context) => Promise<unknown>;
 
-/** Adds a service whose every method passes the interceptors. */
-export function addService(
-  server: Server,
-  definition: ServiceDefinition,
-  methods: Readonly<Record<string, Method>>,
-  interceptors: readonly Interceptor[],
-  operations: ReadonlyMap<string, Operation>,
-): void {
-  const handlers: Record<string, UntypedHandleCall> = {};
-  const rawDefinition: Record<string, MethodDefinition<Buffer, unknown>> = {};
-  for (const [name, method] of Object.entries(definition)) {
-    const operation = operations.get(method.path);
-    const run = methods[name];
-    if (operation === undefined || run === undefined) throw new Error(`nothing implements ${method.path}`);
-    rawDefinition[name] = { ...method, requestDeserialize: (bytes) => bytes };
-    const enter = chain(interceptors, async (call) =>
-      run(decode(method.requestDeserialize, call.requestBytes) as never, call),
-    );
-    handlers[name] = (unary: ServerUnaryCall<Buffer, unknown>, respond: sendUnaryData<unknown>) => {
-      const call = toCall(unary, operation);
-      enter(call).then(
-        (response) => {
-          if (call.responseHeaders.size > 0) unary.sendMetadata(toMetadata(call.responseHeaders));
-          respond(null, response);
-        },
-        (error: unknown) => {
-          const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
-          respond(toStatus(known, call.responseHeaders, isRest(call)));
-        },
+/** A service whose every method passes the interceptors. */
+export interface UnaryService {
+  readonly definition: ServiceDefinition;
+  readonly methods: Readonly<Record<string, Method>>;
+  readonly interceptors: readonly Interceptor[];
+}
+
+type Headers = Iterable<readonly [name: string, value: string]>;
+type ErrorHeaders = (call: { readonly metadata: Metadata; readonly path: string }, error: ApiError) => Headers;
+
+export interface GrpcServerOptions {
+  readonly services: readonly UnaryService[];
+  readonly operations: ReadonlyMap<string, Operation>;
+  /** Further headers of a call that ends with an error. */
+  readonly errorHeaders?: ErrorHeaders;
+  /** Stands before the calls of all other services. */
+  readonly others?: ServerInterceptor;
+}
+
+/** A grpc-js server with these services. Others can be added to it. */
+export function createGrpcServer({ services, operations, errorHeaders = () => [], others }: GrpcServerOptions): Server {
+  const taken = new Map<string, { readonly operation: Operation; readonly run: Run }>();
+  const interceptor: ServerInterceptor = (method, base) => {
+    const entry = taken.get(method.path);
+    if (entry !== undefined) return new TakenOver(base, entry.operation, entry.run);
+    return others?.(method, base) ?? new ServerInterceptingCall(base);
+  };
+  const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, interceptors: [interceptor] });
+  for (const { definition, methods, interceptors } of services) {
+    const rawDefinition: Record<string, MethodDefinition<Buffer, Buffer>> = {};
+    for (const [name, method] of Object.entries(definition)) {
+      const operation = operations.get(method.path);
+      const handler = methods[name];
+      if (operation === undefined || handler === undefined) throw new Error(`nothing implements ${method.path}`);
+      const enter = chain(interceptors, async (call) =>
+        handler(decode(method.requestDeserialize, call.requestBytes) as never, call),
       );
-    };
+      taken.set(method.path, { operation, run: (call) => run(call, enter, method.responseSerialize, errorHeaders) });
+      rawDefinition[name] = { ...method, ...RAW };
+    }
+    const untouched = Object.fromEntries(Object.keys(definition).map((name) => [name, neverCalled]));
+    server.addService(rawDefinition, untouched);
   }
-  server.addService(rawDefinition, handlers);
+  return server;
+}
+
+/** To grpc-js messages are bytes. */
+const asIs = (bytes: Buffer) => bytes;
+const RAW = {
+  requestSerialize: asIs,
+  requestDeserialize: asIs,
+  responseSerialize: asIs,
+  responseDeserialize: asIs,
+};
+
+/** grpc-js wants a handler for each method; `TakenOver` comes before it. */
+function neverCalled(): void {
+  throw new Error('a call came past the chain');
+}
+
+function run(
+  call: UnaryCall,
+  enter: (call: Call) => Promise<unknown>,
+  serialize: (response: unknown) => Buffer,
+  errorHeaders: ErrorHeaders,
+): void {
+  const fail = (error: unknown) => {
+    const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
+    const further = errorHeaders({ metadata: call.metadata, path: call.operation.path }, known);
+    call.end(toStatus(known, [...call.responseHeaders, ...further]));
+  };
+  call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
+  enter(call)
+    .then((response) => call.answer(serialize(response), toMetadata(call.responseHeaders)))
+    .catch(fail);
 }
 
 function decode(deserialize: (bytes: Buffer) => unknown, bytes: Buffer): unknown {
@@ -69,25 +107,9 @@ function decode(deserialize: (bytes: Buffer) => unknown, bytes: Buffer): unknown
   }
 }
 
-function isRest({ metadata, operation }: Call): boolean {
-  return operation.path.startsWith(EDGE) || metadata.get(ORIGINAL_PATH).length > 0;
-}
-
-function toMetadata(headers: ReadonlyMap<string, string>): Metadata {
+function toMetadata(headers: ReadonlyMap<string, string>): Metadata | undefined {
+  if (headers.size === 0) return undefined;
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.set(name, value);
   return metadata;
-}
-
-function toCall(unary: ServerUnaryCall<Buffer, unknown>, operation: Operation): Call {
-  const [requestId] = unary.metadata.get('x-request-id');
-  return {
-    operation,
-    metadata: unary.metadata,
-    requestBytes: unary.request,
-    peer: () => unary.getPeer(),
-    requestId: typeof requestId === 'string' ? requestId : randomUUID(),
-    isWanted: () => !unary.cancelled && Date.now() < Number(unary.getDeadline()),
-    responseHeaders: new Map(),
-  };
 }

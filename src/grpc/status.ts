@@ -1,6 +1,6 @@
 /**
  * An ApiError as it leaves the server: the canonical gRPC status, its message, and standard details
- * (`google.rpc.ErrorInfo`, `BadRequest`, `RetryInfo`, `QuotaFailure`); for Envoy's REST side also the body that the caller is to see.
+ * (`google.rpc.ErrorInfo`, `BadRequest`, `RetryInfo`, `QuotaFailure`).
  */
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
 import type { Any } from '../../gen/google/protobuf/any.ts';
@@ -17,11 +17,9 @@ import type { ApiError } from '../errors.ts';
 const DOMAIN = 'petstore';
 /** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
-/** The REST body of the error, as ASCII JSON. Envoy's Lua filter makes it the body and removes the header. */
-const REST_ERROR = 'x-petstore-error';
 
 /** The status that ends a call with `error`, with all headers that its answer must carry. */
-export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]>, isRest: boolean): StatusObject {
+export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]>): StatusObject {
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.set(name, value);
   for (const [name, value] of Object.entries(error.headers)) metadata.set(name, value);
@@ -29,15 +27,8 @@ export function toStatus(error: ApiError, headers: Iterable<readonly [string, st
     metadata.set('retry-after', String(error.retryAfterSeconds));
     metadata.set(PUSHBACK, String(error.retryAfterSeconds * 1_000));
   }
-  if (isRest) metadata.set(REST_ERROR, restBody(error));
   metadata.set('grpc-status-details-bin', Buffer.from(Status.encode(toDetails(error)).finish()));
   return { code: error.grpcStatus, details: error.message, metadata };
-}
-
-/** `{code, message, status}`, escaped to ASCII so that it can travel in a header. */
-function restBody({ code, message, httpStatus }: ApiError): string {
-  const json = JSON.stringify({ code, message, status: httpStatus });
-  return json.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 function toDetails(error: ApiError): Status {

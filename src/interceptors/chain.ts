@@ -2,9 +2,9 @@
  * The chain that every call passes: a list of interceptors, each `(call, next) => answer`, around one handler.
  *
  * They are functions over a call of our own, not grpc-js's ServerInterceptor: every method of ours is unary, so an
- * interceptor is a plain async function that is tested without a server, and nothing of a request is decoded
- * before the interceptors in front have judged it. Each says after which others it must come; a wrong
- * order fails at start.
+ * interceptor is a plain async function that is tested without a server. The chain begins when the headers of a call
+ * have arrived. Its message is read by one of the interceptors, `message`, for callers whom those in front have
+ * let through. Each interceptor says after which others it must come; a wrong order fails at start.
  */
 import type { Metadata } from '@grpc/grpc-js';
 import type { Quota } from '../limits/windows.ts';
@@ -23,7 +23,9 @@ export interface Call {
   readonly operation: Operation;
   /** The request's metadata: on REST the HTTP headers, as Envoy passes them on. */
   readonly metadata: Metadata;
-  /** The request message as it came off the wire. */
+  /** Reads the request message. Rejects with ApiError when it is too large, too slow or not readable. */
+  receive(): Promise<void>;
+  /** The request message as it came off the wire, once it has been received. */
   readonly requestBytes: Buffer;
   /** The address at the other end of the connection, `host:port`. */
   readonly peer: () => string;
@@ -34,7 +36,7 @@ export interface Call {
   /** Headers of the answer, of a refusal too. */
   readonly responseHeaders: Map<string, string>;
   /** Set by authentication. */
-  readonly caller?: Caller;
+  caller?: Caller;
 }
 
 /** What comes after an interceptor. It resolves with the response message, or rejects with what went wrong. */

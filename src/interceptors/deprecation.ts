@@ -5,7 +5,7 @@ import type { Call, Interceptor } from './chain.ts';
 
 export const deprecation: Interceptor = {
   name: 'deprecation',
-  after: { 'rest-request': 'a request that is refused for its form was no use of the operation' },
+  after: { rest: 'a request that is refused for its form was no use of the operation' },
   intercept(call, next) {
     const { deprecation: announced } = call.operation;
     if (announced !== undefined) {

@@ -3,25 +3,41 @@
  *
  * The numbers are left in `responseHeaders`, so that every answer carries them, a refusal by anybody behind too.
  */
-import { isIPv6 } from 'node:net';
 import { apiError } from '../errors.ts';
 import type { Attempt, Decision, Limiter } from '../limits/limiter.ts';
-import type { Reading } from '../limits/windows.ts';
+import type { Reading, Verdict } from '../limits/windows.ts';
+import { addressOf } from './address.ts';
 import type { Call, Caller, Interceptor } from './chain.ts';
+
+/** The limits of requests without a valid key, by IP address. */
+export interface AnonymousLimits {
+  /** Counts a request against its address. Rejects with 429 past the limit. */
+  count(call: Call): Promise<void>;
+  /**
+   * Asks whether the key of a request may be looked up. Rejects with 429 when its address has used up its limit, or
+   * would with the look-ups that are under way: so there are never more look-ups than the limit allows.
+   */
+  reserve(call: Call): Promise<void>;
+  /** Ends the reservation of a request, if it has one. */
+  release(call: Call): void;
+}
 
 export interface Limits {
   readonly interceptor: Interceptor;
-  /** Counts a request without a valid key against its address; rejects with 429 past the limit. */
-  readonly chargeStranger: (call: Call) => Promise<void>;
+  readonly anonymous: AnonymousLimits;
 }
 
 export function limits(limiter: Limiter, nowMs: () => number = Date.now): Limits {
-  const charge = async (call: Call, attempt: Attempt): Promise<void> => {
-    if (!call.operation.isCounted) return show(call, await limiter.peek(attempt));
+  const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const pending = limiter.admit(attempt);
     const decision = pending instanceof Promise ? await pending : pending;
     show(call, decision);
     if (!decision.allowed) throw refusal(attempt, decision);
+  };
+  const look = async (call: Call, attempt: Attempt): Promise<Verdict> => {
+    const verdict = await limiter.peek(attempt);
+    show(call, verdict);
+    return verdict;
   };
 
   return {
@@ -30,35 +46,59 @@ export function limits(limiter: Limiter, nowMs: () => number = Date.now): Limits
       after: { authentication: 'a request counts against the account that it comes from' },
       async intercept(call, next) {
         if (call.caller === undefined) throw new Error('a call came to the limits without a caller');
-        await charge(call, toAttempt(call.caller, nowMs()));
+        const attempt = toAttempt(call.caller, nowMs());
+        const { counting } = call.operation;
+        if (counting === 'always') await count(call, attempt);
+        else if (!(await look(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
         return next(call);
       },
     },
-    chargeStranger: (call) => charge(call, { kind: 'address', subject: addressOf(call), nowMs: nowMs() }),
+    anonymous: anonymousLimits(count, look, nowMs),
+  };
+}
+
+function anonymousLimits(
+  count: (call: Call, attempt: Attempt) => Promise<void>,
+  look: (call: Call, attempt: Attempt) => Promise<Verdict>,
+  nowMs: () => number,
+): AnonymousLimits {
+  const toAddressAttempt = (call: Call) => ({ kind: 'address', subject: addressOf(call), nowMs: nowMs() }) as const;
+  /** The address of each request whose key is being looked up, and how many such requests an address has. */
+  const reserved = new Map<Call, string>();
+  const underWay = new Map<string, number>();
+
+  return {
+    async count(call) {
+      const attempt = toAddressAttempt(call);
+      if (call.operation.counting === 'never') await look(call, attempt);
+      else await count(call, attempt);
+    },
+
+    async reserve(call) {
+      const attempt = toAddressAttempt(call);
+      const { subject } = attempt;
+      const place = (underWay.get(subject) ?? 0) + 1;
+      reserved.set(call, subject);
+      underWay.set(subject, place);
+      const verdict = await look(call, attempt);
+      if (verdict.remaining >= place) return;
+      const retryAfterSeconds = verdict.allowed ? 1 : verdict.retryAfterSeconds;
+      throw refusal(attempt, { ...verdict, allowed: false, retryAfterSeconds });
+    },
+
+    release(call) {
+      const subject = reserved.get(call);
+      if (subject === undefined) return;
+      reserved.delete(call);
+      const left = (underWay.get(subject) ?? 1) - 1;
+      if (left > 0) underWay.set(subject, left);
+      else underWay.delete(subject);
+    },
   };
 }
 
 function toAttempt({ accountId, keyId, quota }: Caller, nowMs: number): Attempt {
   return { kind: 'account', subject: String(accountId), key: String(keyId), quota, nowMs };
-}
-
-/**
- * The caller's address. Only Envoy, and whoever shares the machine with it, reaches the private port, so the
- * last entry of X-Forwarded-For, which Envoy adds, can be believed. What the caller wrote there comes before it.
- */
-function addressOf({ metadata, peer }: Call): string {
-  const forwarded = metadata.get('x-forwarded-for').at(-1);
-  const last = typeof forwarded === 'string' ? forwarded.split(',').at(-1)?.trim() : undefined;
-  return subjectOf(last || peer().replace(/:\d+$/, ''));
-}
-
-/** One caller has a whole /64 of IPv6 addresses: it counts as one. */
-function subjectOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':');
-  const zeros = tail === undefined ? [] : ['0', '0', '0', '0'];
-  return `${[...groups, ...zeros].slice(0, 4).join(':')}::/64`;
 }
 
 function show({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {

@@ -3,10 +3,11 @@ import { timingSafeEqual } from 'node:crypto';
 import { apiError } from '../errors.ts';
 import { hashKey } from '../keys/format.ts';
 import { bearerToken } from './authentication.ts';
-import type { Call, Interceptor } from './chain.ts';
+import type { Interceptor } from './chain.ts';
+import type { AnonymousLimits } from './limits.ts';
 
-/** `onStranger` is told of each request without the operator's key before it is refused; it may refuse it itself. */
-export function operatorOnly(operatorKey: string, onStranger: (call: Call) => Promise<void>): Interceptor {
+/** A request without the operator's key counts against its address, and is refused with 429 past the limit. */
+export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimits, 'count'>): Interceptor {
   const expected = hashKey(operatorKey);
   return {
     name: 'operator',
@@ -15,7 +16,7 @@ export function operatorOnly(operatorKey: string, onStranger: (call: Call) => Pr
       const key = bearerToken(call);
       // Hashes have one length, and comparing them takes one time.
       if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
-        await onStranger(call);
+        await anonymous.count(call);
         throw apiError('OPERATOR_KEY_INVALID');
       }
       return next(call);

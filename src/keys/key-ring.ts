@@ -4,7 +4,9 @@
  * that are looked up, how long a look-up takes says nothing of any key.
  *
  * An entry is looked up anew after `FRESH_MS`, so that a key revoked, an account suspended or a plan changed by
- * another process is noticed here too; `forget` makes this process notice at once.
+ * another process is noticed here too; `forget` makes this process notice at once. An entry that is no longer fresh
+ * stays: it says that the key was valid, so that the look-up is worth its price whoever asks. Only for a key that was
+ * never seen the limits of the caller's address are asked first.
  */
 import type { KeyRing } from '../interceptors/authentication.ts';
 import type { Caller } from '../interceptors/chain.ts';
@@ -21,11 +23,14 @@ const MAX_CACHED = 10_000;
 interface Cached {
   readonly caller: Caller;
   readonly expiresAtMs: number | undefined;
+  /** Until when it is believed; not beyond the next `forget`. */
   readonly staleAtMs: number;
+  /** How often all had been forgotten when its look-up began. */
+  readonly generation: number;
 }
 
 export interface CachingKeyRing extends KeyRing {
-  /** Drops what is cached: a key or an account has changed. */
+  /** Believes nothing that was looked up before: a key or an account has changed. */
   forget(): void;
 }
 
@@ -34,33 +39,36 @@ export function createKeyRing(
   plans: PlanQuotas,
   nowMs: () => number = Date.now,
 ): CachingKeyRing {
-  let cache = new Map<string, Cached>();
+  const cache = new Map<string, Cached>();
+  let generation = 0;
+
+  const isFresh = (cached: Cached) => cached.generation === generation && nowMs() < cached.staleAtMs;
+  const isExpired = (expiresAtMs: number | undefined) => expiresAtMs !== undefined && expiresAtMs <= nowMs();
 
   const lookUp = async (hash: Buffer, id: string): Promise<Caller | undefined> => {
-    const target = cache; // what is found must not outlive a `forget` that comes while it is looked for
+    const begunIn = generation; // what is found is not believed after a `forget` that comes while it is looked for
     const found = await accounts.findKey(hash);
-    target.delete(id);
+    cache.delete(id);
     if (found === undefined || !isUsable(found)) return undefined;
     const { key, account } = found;
     const caller = { keyId: key.id, accountId: account.id, quota: quotaOf(account.plan, account.agreed, plans) };
-    target.set(id, { caller, expiresAtMs: key.expiresAtMs, staleAtMs: nowMs() + FRESH_MS });
-    shrink(target);
+    cache.set(id, { caller, expiresAtMs: key.expiresAtMs, staleAtMs: nowMs() + FRESH_MS, generation: begunIn });
+    shrink(cache);
     return isExpired(key.expiresAtMs) ? undefined : caller;
   };
 
-  const isExpired = (expiresAtMs: number | undefined) => expiresAtMs !== undefined && expiresAtMs <= nowMs();
-
   return {
-    identify(key) {
+    identify(key, beforeLookUp) {
       if (!isWellFormed(key)) return undefined;
       const hash = hashKey(key);
       const id = hash.toString('latin1');
       const cached = cache.get(id);
-      if (cached === undefined || cached.staleAtMs <= nowMs()) return lookUp(hash, id);
+      if (cached === undefined) return beforeLookUp().then(() => lookUp(hash, id));
+      if (!isFresh(cached)) return lookUp(hash, id);
       return isExpired(cached.expiresAtMs) ? undefined : cached.caller;
     },
     forget() {
-      cache = new Map();
+      generation += 1;
     },
   };
 }

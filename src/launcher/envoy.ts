@@ -4,12 +4,15 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, grpcPorts } from '../config.ts';
+import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { Child } from './child.ts';
 import { DRAIN_MS, logDir, ROOT } from './places.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 50;
 const ADMIN_MS = 5_000;
+/** How many calls a server may have under way. */
+const MAX_CALLS_PER_SERVER = 256;
 
 /** A server as Envoy sees it. */
 export interface Host {
@@ -94,6 +97,8 @@ export class Envoy {
 /** Fills the `${NAME}` places of envoy.yaml. Texts stand in double quotes there. */
 function fillIn(template: string, config: Config): string {
   const values: Readonly<Record<string, string | number>> = {
+    ...ENVOY_VALUES,
+    MAX_CALLS: MAX_CALLS_PER_SERVER * config.instances,
     HOST: config.host,
     PORT: config.port,
     ENDPOINTS: `[${grpcPorts(config).map(toEndpoint).join(', ')}]`,

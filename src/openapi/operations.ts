@@ -43,7 +43,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
     ...Object.assign({}, ...notices.map(({ members }) => members)),
     'x-try-it': options?.interactiveTestingDisabled ? false : undefined,
     ...request(operation, route.template, scope),
-    responses: responses(method, operation, route.method, options?.errors ?? [], scope),
+    responses: responses(method, operation, options?.errors ?? [], scope),
   };
   return { path: inCallersTerms(route.template, method.input), method: route.method.toLowerCase(), object };
 }
@@ -66,14 +66,13 @@ function request(operation: Operation, template: string, { schemas, registry }: 
 function responses(
   method: DescMethod,
   operation: Operation,
-  httpMethod: string,
   ownErrors: readonly string[],
   { registry, schemas, errors }: Scope,
 ): JsonObject {
   const body = bodyOf(operation);
   const sent = body === undefined ? {} : requestExample(body, registry);
   const own = {
-    ...successResponse({ method, httpMethod, sent }, schemas),
+    ...successResponse({ method, answer: operation.answer, sent }, schemas),
     ...errors.ofOperation({ hasBody: body !== undefined, ownErrors }),
   };
   const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';

@@ -10,12 +10,6 @@ const edge = edgeService(byPath.values(), createRules(registry));
 const CONTEXT = { isWanted: () => true };
 const JSON_TYPE = 'application/json';
 
-/** Envoy's reply to a request that it refused, as envoy.yaml forms it. */
-function replyWith(detail: string): string {
-  const message = 'the service is not available just now; try again shortly';
-  return `${JSON.stringify({ code: 'UNAVAILABLE', detail, message, status: 503 })}\n`;
-}
-
 async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {
   const whole = {
     method: 'GET',
@@ -30,7 +24,7 @@ async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Pro
 }
 
 function post(detail: string): Partial<RefuseRequest> {
-  return { method: 'POST', path: '/pets', contentType: JSON_TYPE, reply: replyWith(detail) };
+  return { method: 'POST', path: '/pets', contentType: JSON_TYPE, reply: detail };
 }
 
 test('Refusal - a path that no operation has is ROUTE_NOT_FOUND, without its query', async (t) => {
@@ -122,7 +116,7 @@ test('Refusal - a wrong value in path or query is INVALID_ARGUMENT', async (t) =
     ['/pets?limit=x', 'limit: invalid value "x" for type TYPE_INT32', 'limit: invalid value "x" for type int32'],
   ] as const;
   for (const [path, detail, message] of cases) {
-    const error = await refuse(t, { path, reply: replyWith(detail) });
+    const error = await refuse(t, { path, reply: detail });
     t.is(error.code, 'INVALID_ARGUMENT');
     t.is(error.message, message);
   }
@@ -143,7 +137,7 @@ test('Refusal - JSON may carry parameters and be written in any case', async (t)
 });
 
 test('Refusal - an unknown query parameter is named before what the transcoder says', async (t) => {
-  const reply = replyWith('limit: invalid value "x" for type TYPE_INT32');
+  const reply = 'limit: invalid value "x" for type TYPE_INT32';
   const error = await refuse(t, { path: '/pets?limit=x&colour=red', reply });
   t.is(error.code, 'INVALID_ARGUMENT');
   t.regex(error.message, /^colour: /);
@@ -154,8 +148,8 @@ test('Refusal - a body that is too large is BODY_TOO_LARGE', async (t) => {
   t.is((await refuse(t, { ...post(detail), status: 413 })).code, 'BODY_TOO_LARGE');
 });
 
-test('Refusal - a reply of Envoy that is no JSON, or says nothing, still makes an answer', async (t) => {
-  for (const reply of ['', 'upstream connect error', '{}', '{"detail":7}', 'null', '[]']) {
+test('Refusal - a reply of Envoy that says nothing, or nothing known, still makes an answer', async (t) => {
+  for (const reply of ['', 'upstream connect error', '{}', 'null', '[]']) {
     const error = await refuse(t, { method: 'POST', contentType: JSON_TYPE, reply });
     t.is(error.code, 'MALFORMED_BODY', reply);
   }
@@ -176,6 +170,16 @@ test('Refusal - however much a caller wrote, the answer is short', async (t) => 
     t.true(message.length < 2_000);
     t.true(JSON.stringify(violations).length < 2_000);
   }
+});
+
+test('Refusal - a body that came too slowly is REQUEST_TIMEOUT, whatever else is wrong', async (t) => {
+  for (const path of ['/pets', '/nope']) {
+    t.is((await refuse(t, { ...post(''), path, status: 408 })).code, 'REQUEST_TIMEOUT');
+  }
+});
+
+test('Judgement - whoever comes through the interceptors may go on', async (t) => {
+  t.deepEqual(await edge.judge({}, CONTEXT), {});
 });
 
 test('Failure - what came too late is DEADLINE_EXCEEDED, anything else UNAVAILABLE', async (t) => {

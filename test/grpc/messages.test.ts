@@ -13,7 +13,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-const MIB = 1_048_576;
+const MAX_BYTES = 65_536;
 
 test('Bytes - that are no message are INVALID_ARGUMENT on every method, with rules and without', async (t) => {
   const definitions = [Pets, Categories, Orders].flatMap((service) => Object.values(service));
@@ -29,7 +29,7 @@ test('Bytes - that are no message are INVALID_ARGUMENT on every method, with rul
 
 test('Bytes - nested without end are refused, and the server lives on', async (t) => {
   // Groups of an unknown field, each opened in the one before.
-  const failure = await t.context.grpc.failureOfBytes(Pets.createPet.path, Buffer.alloc(500_000, 0x7b));
+  const failure = await t.context.grpc.failureOfBytes(Pets.createPet.path, Buffer.alloc(60_000, 0x7b));
   t.is(failure.code, Code.INVALID_ARGUMENT);
   t.truthy(await t.context.grpc.category());
 });
@@ -53,14 +53,22 @@ test('Text - that is no UTF-8 is refused', async (t) => {
   t.is(reason, 'MALFORMED_BODY');
 });
 
-test('Messages - up to 1 MiB are judged by what they say, above it they are RESOURCE_EXHAUSTED', async (t) => {
+test('Messages - up to 64 KiB are judged by what they say, above it they are BODY_TOO_LARGE, after the key', async (t) => {
   const { grpc } = t.context;
   const request = (bytes: number) => ({ category: { name: 'Cats', description: 'x'.repeat(bytes) } });
-  const below = await grpc.failure(Categories.createCategory, request(MIB - 100));
+  const below = await grpc.failure(Categories.createCategory, request(MAX_BYTES - 100));
   t.is(below.reason, 'INVALID_ARGUMENT');
   t.true(below.message.length < 2_000);
-  t.is((await grpc.failure(Categories.createCategory, request(MIB + 1))).code, Code.RESOURCE_EXHAUSTED);
-  t.is((await grpc.failure(Categories.createCategory, request(3 * MIB))).code, Code.RESOURCE_EXHAUSTED);
+  for (const bytes of [MAX_BYTES, 1_048_576, 3_145_728]) {
+    const above = await grpc.failure(Categories.createCategory, request(bytes));
+    t.is(above.code, Code.RESOURCE_EXHAUSTED);
+    t.is(above.reason, 'BODY_TOO_LARGE');
+    t.is(above.message, 'the request body is larger than 64 KiB');
+    t.deepEqual(above.metadata.get('x-ratelimit-limit'), ['1000000']);
+    const stranger = grpc.withKey(undefined);
+    t.is((await stranger.failure(Categories.createCategory, request(bytes))).reason, 'API_KEY_MISSING');
+    stranger.close();
+  }
 });
 
 test('Metadata - every answer shows what is left of the quota', async (t) => {

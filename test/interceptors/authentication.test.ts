@@ -42,10 +42,15 @@ async function enter(
   const { calls, next } = handler('passed');
   const strangers: Call[] = [];
   const keys = createKeyRing(context.store.accounts, plans);
-  const interceptor = authentication(keys, async (call) => {
-    strangers.push(call);
-    await onStranger();
-  });
+  const anonymous = {
+    async count(call: Call) {
+      strangers.push(call);
+      await onStranger();
+    },
+    reserve: async () => undefined,
+    release: () => undefined,
+  };
+  const interceptor = authentication(keys, anonymous);
   const call = newCall('PetService/GetPet', { metadata: authorization === undefined ? {} : { authorization } });
   const outcome = await interceptor.intercept(call, next).catch((error: ApiError) => error.code);
   return { outcome, caller: calls[0]?.caller, strangers };
@@ -98,10 +103,27 @@ test('Authentication - whoever is told of strangers may refuse them first', asyn
   for (const header of [undefined, 'Bearer x']) t.is((await enter(t, header, refuse)).outcome, 'RATE_LIMITED');
 });
 
+test('Authentication - a key that the limits of its address forbid to look up is refused with their 429', async (t) => {
+  const { store, key } = t.context;
+  const keys = createKeyRing(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
+  const released: Call[] = [];
+  const interceptor = authentication(keys, {
+    count: () => Promise.reject(new Error('not to be counted twice')),
+    reserve: () => Promise.reject(apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 1 })),
+    release: (call) => released.push(call),
+  });
+  const call = newCall('PetService/GetPet', { metadata: { authorization: `Bearer ${key}` } });
+  const error = await t.throwsAsync(interceptor.intercept(call, handler('passed').next), { instanceOf: ApiError });
+  t.is((error as ApiError).code, 'RATE_LIMITED');
+  t.deepEqual(released, [call]);
+});
+
 test('Operator - the key lets the call through, any other is OPERATOR_KEY_INVALID', async (t) => {
   const strangers: Call[] = [];
-  const interceptor = operatorOnly(OPERATOR_KEY, async (call) => {
-    strangers.push(call);
+  const interceptor = operatorOnly(OPERATOR_KEY, {
+    async count(call) {
+      strangers.push(call);
+    },
   });
   const send = (metadata: Readonly<Record<string, string>>) =>
     interceptor.intercept(newCall('PetService/GetPet', { metadata }), handler('passed').next);

@@ -14,10 +14,11 @@ const BAN = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 function setUp(startMs = MIDNIGHT_MS - 90_000) {
   const clock = { nowMs: startMs };
   const limiter = createMemoryLimiter({ ban: BAN, addresses: { perMinute: 3, maxTracked: 100 } });
-  const { interceptor, chargeStranger } = limits(limiter, () => clock.nowMs);
+  const { interceptor, anonymous } = limits(limiter, () => clock.nowMs);
   return {
     clock,
     interceptor,
+    anonymous,
     async call(quota = { perMinute: 2, perDay: 5 }) {
       const call = makeCall({ caller: { keyId: 1n, accountId: 7n, quota } });
       const outcome = await interceptor.intercept(call, async () => 'answer').catch((error: unknown) => error);
@@ -25,7 +26,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
     },
     async stranger(headers: Record<string, string> = {}, peer = '10.0.0.1:1234') {
       const call = makeCall({ peer: () => peer, metadata: Metadata.fromHttp2Headers(headers) });
-      return chargeStranger(call).then(
+      return anonymous.count(call).then(
         () => Object.fromEntries(call.responseHeaders),
         (error: unknown) => error,
       );
@@ -39,6 +40,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
   return {
     operation,
     metadata: new Metadata(),
+    receive: async () => undefined,
     requestBytes: Buffer.alloc(0),
     peer: () => '127.0.0.1:1',
     requestId: 'test',
@@ -150,6 +152,45 @@ test('limits - an operation that counts nothing shows the numbers all the same',
     t.is(await interceptor.intercept(call, async () => 'answer'), 'answer');
     t.is(call.responseHeaders.get('x-ratelimit-remaining'), '2');
   }
+});
+
+test('limits - a question about a caller counts nothing, unless it is refused', async (t) => {
+  const { interceptor, call } = setUp();
+  const caller = { keyId: 1n, accountId: 7n, quota: { perMinute: 2, perDay: 5 } };
+  const judge = () =>
+    interceptor.intercept(makeCall({ caller }, '/petstore.edge.v1.EdgeService/Judge'), async () => 'passed');
+  for (let i = 0; i < 30; i += 1) t.is(await judge(), 'passed');
+  for (let i = 0; i < 2; i += 1) t.is((await call()).outcome, 'answer');
+  for (let i = 0; i < 20; i += 1)
+    await t.throwsAsync(judge, { instanceOf: ApiError, message: /limit of 2 per minute/ });
+  t.is(((await call()).outcome as ApiError).code, 'API_KEY_BANNED');
+});
+
+test('limits - a stranger counts when only his key is asked about, too', async (t) => {
+  const { anonymous } = setUp();
+  const judge = () => makeCall({}, '/petstore.edge.v1.EdgeService/Judge');
+  for (let i = 0; i < 3; i += 1) await anonymous.count(judge());
+  await t.throwsAsync(anonymous.count(judge()), { instanceOf: ApiError, message: /limit of 3 per minute/ });
+});
+
+test('limits - an address has no more keys looked up than it may send requests', async (t) => {
+  const { anonymous } = setUp();
+  const calls = Array.from({ length: 10 }, () => makeCall({}));
+  const outcomes = await Promise.allSettled(calls.map((call) => anonymous.reserve(call)));
+  t.is(outcomes.filter(({ status }) => status === 'fulfilled').length, 3);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') t.is((outcome.reason as ApiError).code, 'RATE_LIMITED');
+  }
+  for (const call of calls) anonymous.release(call); // they were valid keys
+  await anonymous.reserve(makeCall({}));
+});
+
+test('limits - an address that is past its limit has no key looked up', async (t) => {
+  const { anonymous, stranger, clock } = setUp();
+  for (let i = 0; i < 3; i += 1) await stranger({}, '127.0.0.1:1');
+  await t.throwsAsync(anonymous.reserve(makeCall({})), { instanceOf: ApiError, message: /limit of 3 per minute/ });
+  clock.nowMs += 60_000;
+  await anonymous.reserve(makeCall({}));
 });
 
 test('limits - a call without a caller is a fault of ours, never let through', async (t) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
-import { loadOperations } from '../../src/operations.ts';
+import { loadOperations, type Operation } from '../../src/operations.ts';
 
 interface OpenApiOperation {
   readonly operationId: string;
@@ -61,7 +61,8 @@ test('Document - it describes exactly the operations of the contract, each under
 });
 
 test('Document - it has every REST route of the proto files but HEAD, which comes with GET', (t) => {
-  const routes = [...loadOperations().byPath.values()].flatMap((operation) => operation.routes);
+  const isDescribed = ({ path }: Operation) => path.startsWith('/petstore.v1.'); // the rest is not for programs
+  const routes = [...loadOperations().byPath.values()].filter(isDescribed).flatMap((operation) => operation.routes);
   const described = new Set([...operations.keys()].map((name) => name.replace(/\{\w+\}/g, '{}')));
   const names = routes.map(({ method, template }) => `${method} ${template.replace(/\{\w+\}/g, '{}')}`);
   t.deepEqual(

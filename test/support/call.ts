@@ -27,6 +27,7 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
   return {
     operation: operation(path),
     metadata: received,
+    receive: async () => undefined,
     requestBytes: Buffer.from(bytes),
     peer: () => '127.0.0.1:40000',
     requestId: requestId ?? 'request-1',

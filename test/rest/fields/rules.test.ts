@@ -187,7 +187,10 @@ test('rules - a field that is right is not named because another is wrong, in wh
   isInvalid(t, await rest.get('/store/orders?complete=true&petId=x'), 'petId');
 });
 
-test('rules - of a body that is too long to be read twice, the first wrong type is named', async (t) => {
+test('rules - every field is named of a body as long as it may be, too', async (t) => {
   const { categories } = t.context;
-  for (const operation of categories) isInvalid(t, await operation({ name: 5, padding: 'x'.repeat(70_000) }), 'name');
+  const padding = 'x'.repeat(65_000);
+  for (const operation of categories) {
+    isInvalid(t, await operation({ name: 5, description: 6, padding }), 'name', 'description');
+  }
 });

@@ -23,6 +23,14 @@ export const protobufPackage = "petstore.edge.v1";
 
 export const protobufFileName = "petstore/edge/v1/edge.proto";
 
+/** Empty: the caller's credentials travel as metadata, as on any call. */
+export interface JudgeRequest {
+}
+
+/** The caller may send the body. */
+export interface JudgeResponse {
+}
+
 /** A refused request, as Envoy saw it. The caller's credentials travel as metadata, as on any call. */
 export interface RefuseRequest {
   /** The HTTP method, in upper case. */
@@ -31,7 +39,7 @@ export interface RefuseRequest {
   path: string;
   /** The HTTP status that Envoy chose. */
   status: number;
-  /** The body of Envoy's own reply: JSON of the error shape, with what Envoy says of the request as `detail`. */
+  /** What Envoy says of the request in its own reply. */
   reply: string;
   /** The content type of the request's body: empty when none was given, absent when there is no body. */
   contentType?:
@@ -54,6 +62,92 @@ export interface FailResponse {
 /** Never sent: the answer to Refuse is always an error. */
 export interface RefuseResponse {
 }
+
+function createBaseJudgeRequest(): JudgeRequest {
+  return {};
+}
+
+export const JudgeRequest: MessageFns<JudgeRequest> = {
+  encode(_: JudgeRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JudgeRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJudgeRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<JudgeRequest>, I>>(base?: I): JudgeRequest {
+    return JudgeRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<JudgeRequest>, I>>(_: I): JudgeRequest {
+    const message = createBaseJudgeRequest();
+    return message;
+  },
+};
+
+function createBaseJudgeResponse(): JudgeResponse {
+  return {};
+}
+
+export const JudgeResponse: MessageFns<JudgeResponse> = {
+  encode(_: JudgeResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): JudgeResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseJudgeResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<JudgeResponse>, I>>(base?: I): JudgeResponse {
+    return JudgeResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<JudgeResponse>, I>>(_: I): JudgeResponse {
+    const message = createBaseJudgeResponse();
+    return message;
+  },
+};
 
 function createBaseRefuseRequest(): RefuseRequest {
   return { method: "", path: "", status: 0, reply: "", contentType: undefined, body: undefined };
@@ -311,9 +405,22 @@ export const RefuseResponse: MessageFns<RefuseResponse> = {
   },
 };
 
-/** The server's voice in Envoy's own refusals. */
+/** The server's voice in what Envoy decides by itself. */
 export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
+  /**
+   * Judges the caller of a request by its headers, before Envoy reads the body: who is calling, how much is left of
+   * the quota. The request itself comes later and is counted then; only one that is refused here is counted here.
+   */
+  judge: {
+    path: "/petstore.edge.v1.EdgeService/Judge" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: JudgeRequest): Buffer => Buffer.from(JudgeRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): JudgeRequest => JudgeRequest.decode(value),
+    responseSerialize: (value: JudgeResponse): Buffer => Buffer.from(JudgeResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): JudgeResponse => JudgeResponse.decode(value),
+  },
   /**
    * Judges a request that Envoy refused: who is calling, how much is left of the quota, then what was wrong
    * with the request. Always answers with an error, the one that the caller is to see.
@@ -344,6 +451,11 @@ export const EdgeServiceService = {
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
   /**
+   * Judges the caller of a request by its headers, before Envoy reads the body: who is calling, how much is left of
+   * the quota. The request itself comes later and is counted then; only one that is refused here is counted here.
+   */
+  judge: handleUnaryCall<JudgeRequest, JudgeResponse>;
+  /**
    * Judges a request that Envoy refused: who is calling, how much is left of the quota, then what was wrong
    * with the request. Always answers with an error, the one that the caller is to see.
    */
@@ -356,6 +468,25 @@ export interface EdgeServiceServer extends UntypedServiceImplementation {
 }
 
 export interface EdgeServiceClient extends Client {
+  /**
+   * Judges the caller of a request by its headers, before Envoy reads the body: who is calling, how much is left of
+   * the quota. The request itself comes later and is counted then; only one that is refused here is counted here.
+   */
+  judge(
+    request: JudgeRequest,
+    callback: (error: ServiceError | null, response: JudgeResponse) => void,
+  ): ClientUnaryCall;
+  judge(
+    request: JudgeRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: JudgeResponse) => void,
+  ): ClientUnaryCall;
+  judge(
+    request: JudgeRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: JudgeResponse) => void,
+  ): ClientUnaryCall;
   /**
    * Judges a request that Envoy refused: who is calling, how much is left of the quota, then what was wrong
    * with the request. Always answers with an error, the one that the caller is to see.

@@ -1,20 +1,23 @@
 import test from 'ava';
-import { restRequest } from '../../src/edge/rest-request.ts';
+import { rest } from '../../src/edge/rest.ts';
 import { ApiError } from '../../src/errors.ts';
 import { handler, newCall } from '../support/call.ts';
 
+/** What the service answers: nothing looks at more than this. */
+const ANSWER = { id: 7n };
+
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<unknown> {
   // It may refuse at once or in a promise: the chain takes either.
-  return restRequest.intercept(newCall(path, { metadata }), handler('passed').next);
+  return rest.intercept(newCall(path, { metadata }), handler(ANSWER).next);
 }
 
-function rest(path: string, originalPath: string, bodyType?: string): Promise<unknown> {
+function request(path: string, originalPath: string, bodyType?: string): Promise<unknown> {
   const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
   return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
 }
 
 test('REST request - a native gRPC call passes untouched', async (t) => {
-  t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), 'passed');
+  t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), ANSWER);
 });
 
 test('REST request - JSON passes, with parameters and in any case', async (t) => {
@@ -24,7 +27,7 @@ test('REST request - JSON passes, with parameters and in any case', async (t) =>
     'APPLICATION/JSON',
     ' application/json ;x=1',
   ]) {
-    t.is(await rest('PetService/CreatePet', '/pets', type), 'passed', type);
+    t.is(await request('PetService/CreatePet', '/pets', type), ANSWER, type);
   }
 });
 
@@ -37,15 +40,15 @@ test('REST request - a body that does not say JSON is UNSUPPORTED_CONTENT_TYPE, 
     'text/plain; application/json': 'this one says "text/plain; application/json"',
   };
   for (const [type, words] of Object.entries(cases)) {
-    const error = await t.throwsAsync(rest('PetService/CreatePet', '/pets', type), { instanceOf: ApiError });
+    const error = await t.throwsAsync(request('PetService/CreatePet', '/pets', type), { instanceOf: ApiError });
     t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
     t.true(error?.message.endsWith(words), error?.message);
   }
 });
 
 test('REST request - no body needs no content type', async (t) => {
-  t.is(await rest('PetService/ListPets', '/pets'), 'passed');
-  t.is(await rest('PetService/DeletePet', '/pets/7'), 'passed');
+  t.is(await request('PetService/ListPets', '/pets'), ANSWER);
+  t.is(await request('PetService/DeletePet', '/pets/7'), ANSWER);
 });
 
 test('REST request - the query parameters of the contract pass', async (t) => {
@@ -55,11 +58,11 @@ test('REST request - the query parameters of the contract pass', async (t) => {
     'OrderService/ListOrders': '/store/orders?petId=1&complete=true&limit=5&pageToken=x',
     'InventoryService/ListInventory': '/store/inventory?status=sold&limit=5&pageToken=x',
   };
-  for (const [operation, path] of Object.entries(known)) t.is(await rest(operation, path), 'passed', path);
+  for (const [operation, path] of Object.entries(known)) t.is(await request(operation, path), ANSWER, path);
 });
 
 test('REST request - unknown query parameters are a 400 that names each', async (t) => {
-  const error = await t.throwsAsync(rest('PetService/ListPets', '/pets?colour=red&limit=5&size=1'), {
+  const error = await t.throwsAsync(request('PetService/ListPets', '/pets?colour=red&limit=5&size=1'), {
     instanceOf: ApiError,
   });
   t.is((error as ApiError).code, 'INVALID_ARGUMENT');
@@ -76,13 +79,13 @@ test("REST request - another operation's parameter, a path field and the proto's
     ['PetService/ListPets', '/pets?=1'],
   ] as const;
   for (const [operation, path] of cases) {
-    const error = await t.throwsAsync(rest(operation, path), { instanceOf: ApiError }, path);
+    const error = await t.throwsAsync(request(operation, path), { instanceOf: ApiError }, path);
     t.is((error as ApiError).code, 'INVALID_ARGUMENT');
   }
 });
 
 test('REST request - a parameter that is taken once may be given once', async (t) => {
-  const error = await t.throwsAsync(rest('PetService/ListPets', '/pets?limit=1&ids=1&ids=2&limit=2'), {
+  const error = await t.throwsAsync(request('PetService/ListPets', '/pets?limit=1&ids=1&ids=2&limit=2'), {
     instanceOf: ApiError,
   });
   t.is(error?.message, 'limit: is given more than once');
@@ -90,14 +93,44 @@ test('REST request - a parameter that is taken once may be given once', async (t
 
 test('REST request - however many unknown parameters there are, the answer names a few', async (t) => {
   const query = Array.from({ length: 5_000 }, (_, index) => `p${index}=1`).join('&');
-  const error = await t.throwsAsync(rest('PetService/ListPets', `/pets?${query}`), { instanceOf: ApiError });
+  const error = await t.throwsAsync(request('PetService/ListPets', `/pets?${query}`), { instanceOf: ApiError });
   t.true((error?.message.length ?? 0) < 2_000);
   t.true((error as ApiError).violations.length <= 20);
 });
 
 test('REST request - the content type is judged before the query', async (t) => {
-  const error = await t.throwsAsync(rest('PetService/CreatePet', '/pets?colour=red', 'text/plain'), {
+  const error = await t.throwsAsync(request('PetService/CreatePet', '/pets?colour=red', 'text/plain'), {
     instanceOf: ApiError,
   });
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
+});
+
+function answered(path: string, originalPath: string | undefined, answer: object) {
+  const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
+  const call = newCall(path, { metadata });
+  return rest.intercept(call, handler(answer).next).then(() => Object.fromEntries(call.responseHeaders));
+}
+
+test('REST answer - what was created has a Location', async (t) => {
+  t.deepEqual(await answered('PetService/CreatePet', '/pets', { id: 7n }), { location: '/pets/7' });
+  t.deepEqual(await answered('OrderService/PlaceOrder', '/store/orders/', { id: 8n }), { location: '/store/orders/8' });
+  t.deepEqual(await answered('PetService/ReplacePet', '/pets/7', { id: 7n }), {});
+});
+
+test('REST answer - a page that is not the last has a Link to the next, with all other parameters', async (t) => {
+  const cases = {
+    '/pets': '/pets?pageToken=abc',
+    '/pets?limit=5&status=sold': '/pets?limit=5&status=sold&pageToken=abc',
+    '/pets?pageToken=x&limit=5': '/pets?limit=5&pageToken=abc',
+  };
+  for (const [path, next] of Object.entries(cases)) {
+    const headers = await answered('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
+    t.deepEqual(headers, { link: `<${next}>; rel="next"` });
+  }
+  t.deepEqual(await answered('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' }), {});
+});
+
+test('REST answer - a gRPC caller gets neither', async (t) => {
+  t.deepEqual(await answered('PetService/CreatePet', undefined, { id: 7n }), {});
+  t.deepEqual(await answered('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {});
 });

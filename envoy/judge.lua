@@ -1,0 +1,51 @@
+-- Has the server judge who is calling before the body of a request is read. Nothing of a body is scanned or transcoded
+-- for a caller whom the server has not accepted; a caller whom it refuses is answered at once.
+--
+-- For a key that the server has accepted lately it is not asked again. The request itself is judged by the server in any
+-- case: this only keeps bodies away from Envoy.
+
+local questions = require("questions")
+
+local M = {}
+
+-- The Authorization headers that the server has accepted, of this worker thread. When there are too many, all go.
+local MAX_ACCEPTED = 10000
+local accepted, accepted_count = {}, 0
+
+local function accept(authorization)
+  if accepted_count >= MAX_ACCEPTED then accepted, accepted_count = {}, 0 end
+  accepted[authorization] = true
+  accepted_count = accepted_count + 1
+end
+
+local function forget(authorization)
+  if not accepted[authorization] then return end
+  accepted[authorization] = nil
+  accepted_count = accepted_count - 1
+end
+
+-- Over HTTP/2 a body may come without any header that says so.
+local function may_have_body(handle, headers)
+  local length = headers:get("content-length")
+  if length then return length ~= "0" end
+  return headers:get("transfer-encoding") or handle:streamInfo():protocol() == "HTTP/2"
+end
+
+function M.on_request(handle)
+  local headers = handle:headers()
+  local authorization = headers:get("authorization")
+  if authorization and accepted[authorization] then return end
+  if (headers:get("content-type") or ""):find("^application/grpc") or not may_have_body(handle, headers) then return end
+  if questions.judge(handle) then accept(authorization) end
+end
+
+-- A key that the server no longer accepts is asked about again.
+function M.on_response(handle)
+  if accepted_count == 0 then return end
+  local status = handle:headers():get(":status")
+  if status ~= "401" and status ~= "429" then return end
+  local kept = handle:streamInfo():dynamicMetadata():get("petstore.rest")
+  if kept then forget(kept.request.authorization) end
+end
+
+return M

@@ -1,0 +1,98 @@
+-- Asks the gRPC server on behalf of a caller (petstore.edge.v1.EdgeService): about what Envoy decides by itself.
+
+local tables = require("tables")
+
+local M = {}
+
+M.ERROR = tables.headers.error
+
+-- The cluster of the servers.
+local SERVER = "petstore"
+-- How long the wording of an error may take.
+local WORDING_TIMEOUT_MS = 2000
+
+local function varint(n)
+  local bytes = {}
+  while n > 127 do
+    bytes[#bytes + 1] = string.char(n % 128 + 128)
+    n = math.floor(n / 128)
+  end
+  bytes[#bytes + 1] = string.char(n)
+  return table.concat(bytes)
+end
+
+-- A protobuf message of texts and of numbers that are not negative. `fields` are the numbers of the fields.
+function M.encode(fields, values)
+  local parts = {}
+  for name, number in pairs(fields) do
+    local value = values[name]
+    if type(value) == "number" then
+      parts[#parts + 1] = string.char(number * 8) .. varint(value)
+    elseif value then
+      parts[#parts + 1] = string.char(number * 8 + 2) .. varint(#value) .. value
+    end
+  end
+  return table.concat(parts)
+end
+
+local function frame(message)
+  local n = #message
+  return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
+    .. message
+end
+
+-- Puts a question of EdgeService by name. `caller` has the headers by which the server judges him: authorization,
+-- forwarded_for, request_id. Returns the headers of the answer; nil when the server doesn't answer in time.
+function M.ask(handle, name, values, caller, timeout_ms)
+  local question = tables.questions[name]
+  local headers = {
+    [":method"] = "POST", [":path"] = question.path, [":authority"] = SERVER,
+    ["content-type"] = "application/grpc", ["te"] = "trailers",
+    ["x-envoy-retry-on"] = tables.retries.on, ["x-envoy-max-retries"] = tostring(tables.retries.times),
+    ["authorization"] = caller.authorization, ["x-forwarded-for"] = caller.forwarded_for,
+    ["x-request-id"] = caller.request_id,
+  }
+  local message = frame(M.encode(question.fields, values))
+  local answer = handle:httpCall(SERVER, headers, message, {
+    timeout_ms = timeout_ms or WORDING_TIMEOUT_MS, send_xff = false,
+  })
+  -- Envoy's own word for a server that can't be reached is a gRPC error too, without ours.
+  local is_answered = answer[M.ERROR] or (answer[":status"] == "200" and not answer["grpc-status"])
+  return is_answered and answer or nil
+end
+
+-- The headers of an answer that are for the caller to see, with the error. Without an answer it is by the status that
+-- the request has failed with.
+function M.for_caller(answer, status)
+  if not answer and status == 504 then return { [M.ERROR] = tables.deadline_exceeded } end
+  if not answer then return { [M.ERROR] = tables.unavailable, ["retry-after"] = "1" } end
+  local headers = {}
+  for name, value in pairs(answer) do
+    local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
+    if not is_transport and name ~= "date" and name ~= "server" then headers[name] = value end
+  end
+  return headers
+end
+
+-- The HTTP status of an error.
+function M.status_of(error)
+  return error:match('"status":(%d+)}')
+end
+
+-- Has the server judge the caller of a request by its headers. Returns whether he may go on; if not, he is answered.
+function M.judge(handle)
+  local headers = handle:headers()
+  local begun_ms = handle:timestamp()
+  local answer = M.ask(handle, "judge", {}, {
+    authorization = headers:get("authorization"), forwarded_for = headers:get("x-forwarded-for"),
+    request_id = headers:get("x-request-id"),
+  }, tables.call_timeout_ms)
+  if answer and not answer[M.ERROR] then return true end
+  local is_late = handle:timestamp() - begun_ms >= tables.call_timeout_ms
+  local reply = M.for_caller(answer, is_late and 504 or 503)
+  reply[":status"] = M.status_of(reply[M.ERROR])
+  handle:respond(reply, "")
+  return false
+end
+
+return M

@@ -1,0 +1,39 @@
+/** What envoy.yaml has from the server: header names, bounds, and the wording of errors that nobody can be asked for. */
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
+import { ApiError, apiError } from '../errors.ts';
+import { EDGE_HEADERS } from './headers.ts';
+import { restBody } from './rest-error.ts';
+import { RETRIES } from './retries.ts';
+
+/** By the name of their place in envoy.yaml. */
+export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
+  HEADER_ACCEPT_ENCODING: EDGE_HEADERS.acceptEncoding,
+  HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
+  HEADER_ERROR: EDGE_HEADERS.error,
+  HEADER_LENGTH: EDGE_HEADERS.length,
+  HEADER_REFUSED: EDGE_HEADERS.refused,
+  HEADER_REQUEST: EDGE_HEADERS.request,
+  MAX_BODY_BYTES,
+  BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS),
+  CALL_TIMEOUT: seconds(CALL_TIMEOUT_MS),
+  CALL_TIMEOUT_GRPC: grpcTimeout(CALL_TIMEOUT_MS),
+  /** From the headers of a gRPC request to the end of its answer. */
+  REQUEST_TIMEOUT_GRPC: grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS),
+  RETRY_ON: RETRIES.on,
+  RETRIES: RETRIES.times,
+  UNAVAILABLE: restBody(apiError('UNAVAILABLE')),
+  UNAVAILABLE_MESSAGE: apiError('UNAVAILABLE').message,
+  BROKEN_HTTP: restBody(brokenHttp()),
+};
+
+function seconds(ms: number): string {
+  return `${ms / 1_000}s`;
+}
+
+function grpcTimeout(ms: number): string {
+  return `${ms / 1_000}S`;
+}
+
+function brokenHttp(): ApiError {
+  return new ApiError('INVALID_ARGUMENT', 'the request is not valid HTTP, or its headers are too large', {});
+}

@@ -1,0 +1,74 @@
+/**
+ * The files that anybody may read: the interface description and the docs page. They are read from disk when they are
+ * first asked for, compressed once, and then kept: about 3 MiB in all.
+ */
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { constants, gzip } from 'node:zlib';
+
+export interface ServedFile {
+  readonly contentType: string;
+  /** Headers of its answer. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Its bytes, as they are or compressed. */
+  read(encoding: 'identity' | 'gzip'): Promise<Buffer>;
+}
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+const FIVE_MINUTES = { 'cache-control': 'public, max-age=300' };
+const ONE_DAY = { 'cache-control': 'public, max-age=86400' };
+
+/** Editors and generators in the browser may read it from anywhere. */
+const DESCRIPTION = { ...FIVE_MINUTES, 'access-control-allow-origin': '*' };
+
+/** The page loads nothing but what is served here, and nothing embeds it. swagger-ui has its icons in data: addresses. */
+const PAGE = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+};
+
+/** By their path, without the slash in front: the paths that the proto file of WebService gives `GetFile`. */
+export const FILES: ReadonlyMap<string, ServedFile> = new Map([
+  ['openapi.json', served('gen/openapi/openapi.json', 'application/json', DESCRIPTION)],
+  ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
+  ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/page.js', served('docs-page/page.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/page.css', served('docs-page/page.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/favicon.svg', served('docs-page/favicon.svg', 'image/svg+xml', { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/swagger-ui-bundle.js', served(swaggerUi('swagger-ui-bundle.js'), JAVASCRIPT, { ...PAGE, ...ONE_DAY })],
+  ['docs/swagger-ui.css', served(swaggerUi('swagger-ui.css'), CSS, { ...PAGE, ...ONE_DAY })],
+]);
+
+function swaggerUi(name: string): string {
+  return `node_modules/swagger-ui-dist/${name}`;
+}
+
+function served(path: string, contentType: string, headers: Readonly<Record<string, string>>): ServedFile {
+  const url = new URL(`../../${path}`, import.meta.url);
+  const plain = once(() => readFile(url));
+  const compressed = once(async () => promisify(gzip)(await plain(), { level: constants.Z_BEST_COMPRESSION }));
+  return { contentType, headers, read: (encoding) => (encoding === 'gzip' ? compressed() : plain()) };
+}
+
+/** Does it when it is first asked for, and again only after a failure. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

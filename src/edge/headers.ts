@@ -1,0 +1,23 @@
+/**
+ * The headers by which Envoy and the server speak of a REST request. Each name stands here alone: envoy.yaml and the
+ * Lua filter have them from here. Envoy takes them from callers on the way in, and from answers on the way out.
+ */
+export const EDGE_HEADERS = {
+  /** To the server, set when a request has a body: its content type, empty when none was given. */
+  bodyType: 'x-petstore-body-type',
+  /** To the server, which grpc-js would not let see the caller's own: which encodings of a file he takes. */
+  acceptEncoding: 'x-petstore-accept-encoding',
+  /** From the server: how many bytes of a file it sends. */
+  length: 'x-petstore-length',
+  /** From the server: the REST body of an error, as ASCII JSON. */
+  error: 'x-petstore-error',
+  /** Within Envoy, on an answer of the server: HTTP method, gRPC path and path of the request. */
+  request: 'x-petstore-request',
+  /** Within Envoy, on a reply of its own that the server is to word. */
+  refused: 'x-petstore-refused',
+} as const;
+
+/** Set by Envoy's transcoder: the path as the caller sent it. */
+export const ORIGINAL_PATH = 'x-envoy-original-path';
+/** Set by Envoy's transcoder: the HTTP method. */
+export const ORIGINAL_METHOD = 'x-envoy-original-method';

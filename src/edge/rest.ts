@@ -1,0 +1,58 @@
+/**
+ * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
+ * body. And what a REST answer carries that gRPC has no word for: Location, Link to the next page (RFC 8288).
+ * Calls that did not come in as REST pass untouched.
+ */
+import type { Call, Interceptor } from '../interceptors/chain.ts';
+import type { Operation } from '../operations.ts';
+import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
+import { checkContentType, checkQuery } from './request-rules.ts';
+
+export const rest: Interceptor = {
+  name: 'rest',
+  after: {
+    authentication: 'a caller without a valid key learns nothing else',
+    limits: 'what is past the limit is refused whatever it says',
+    message: 'how long and how slow a body is comes before what it says',
+  },
+  async intercept(call, next) {
+    const path = headerOf(call, ORIGINAL_PATH);
+    if (path === undefined) return next(call);
+    checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
+    checkQuery(path, call.operation);
+    const response = await next(call);
+    addLinks(call, path, response as Readonly<Record<string, unknown>>);
+    return response;
+  },
+};
+
+function headerOf(call: Call, name: string): string | undefined {
+  const [value] = call.metadata.get(name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+function addLinks(call: Call, path: string, response: Readonly<Record<string, unknown>>): void {
+  const { location, list } = call.operation.answer;
+  if (location !== undefined) call.responseHeaders.set('location', fill(location, response, call.operation));
+  if (list === undefined) return;
+  const { nextPageToken } = response;
+  if (typeof nextPageToken === 'string' && nextPageToken !== '') {
+    call.responseHeaders.set('link', `<${nextPage(path, nextPageToken)}>; rel="next"`);
+  }
+}
+
+/** Fields of the response message in braces: `/pets/{id}`. */
+function fill(template: string, response: Readonly<Record<string, unknown>>, { path }: Operation): string {
+  return template.replace(/\{(\w+)\}/g, (place, name: string) => {
+    const value = response[name];
+    if (value === undefined) throw new Error(`the answer of ${path} has no field for ${place}`);
+    return encodeURIComponent(String(value));
+  });
+}
+
+/** The address of the page after this one: the request's own, with another page token. */
+function nextPage(path: string, token: string): string {
+  const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
+  const kept = query.split('&').filter((parameter) => parameter !== '' && !parameter.startsWith('pageToken='));
+  return `${pathname}?${[...kept, `pageToken=${token}`].join('&')}`;
+}

@@ -1,0 +1,83 @@
+/**
+ * What Envoy's Lua filter must know of the proto files and of the server, as a Lua module: `npm run generate` writes it to
+ * gen/edge/tables.lua. So the filter reads a table, and nothing stands there a second time.
+ */
+import type { DescMessage } from '@bufbuild/protobuf';
+import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
+import { apiError } from '../errors.ts';
+import type { Operation, Operations } from '../operations.ts';
+import { EDGE_HEADERS } from './headers.ts';
+import { restBody } from './rest-error.ts';
+import { RETRIES } from './retries.ts';
+
+const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
+
+export function luaTables({ registry, byPath }: Operations): string {
+  const service = registry.getService(EDGE_SERVICE);
+  if (service === undefined) throw new Error(`the proto files have no ${EDGE_SERVICE}`);
+  const tables = {
+    headers: EDGE_HEADERS,
+    max_body_bytes: MAX_BODY_BYTES,
+    call_timeout_ms: CALL_TIMEOUT_MS,
+    /** What to answer when the server can't be asked. */
+    unavailable: restBody(apiError('UNAVAILABLE')),
+    deadline_exceeded: restBody(apiError('DEADLINE_EXCEEDED')),
+    retries: RETRIES,
+    /** The paths of the questions to the server, and the numbers of their fields. */
+    questions: Object.fromEntries(
+      service.methods.map(({ name, input }) => [
+        name.toLowerCase(),
+        { path: `/${EDGE_SERVICE}/${name}`, fields: fieldNumbers(input) },
+      ]),
+    ),
+    /** How the answers of the server look on the REST side, by gRPC path. */
+    operations: Object.fromEntries(
+      [...byPath.values()].filter(isOnRest).map(({ path, answer }) => [path, shape(answer)]),
+    ),
+  };
+  const head = '-- Generated from the proto files by `npm run generate`: not to be edited.';
+  return `${head}\nreturn ${toLua(tables)}\n`;
+}
+
+function fieldNumbers({ fields }: DescMessage): Record<string, number> {
+  return Object.fromEntries(fields.map(({ name, number }) => [name, number]));
+}
+
+/** An operation whose answer is JSON. */
+function isOnRest({ routes, isRaw }: Operation): boolean {
+  return routes.length > 0 && !isRaw;
+}
+
+function shape({ status, list, int64Names }: Operation['answer']) {
+  return {
+    status: String(status),
+    list: list?.jsonName,
+    /** Patterns of the fields that the transcoder prints as strings. */
+    int64: status === 204 ? [] : int64Names.map((name) => `("${name}":)"(%-?%d+)"`),
+  };
+}
+
+type LuaValue = string | number | undefined | readonly LuaValue[] | { readonly [key: string]: LuaValue };
+
+function toLua(value: LuaValue, indent = ''): string {
+  if (typeof value === 'number') return String(value);
+  if (typeof value === 'string') return quote(value);
+  if (value === undefined) return 'nil';
+  const inner = `${indent}  `;
+  const entries = Array.isArray(value)
+    ? value.map((item) => toLua(item, inner))
+    : Object.entries(value).flatMap(([key, item]) =>
+        item === undefined ? [] : [`${toKey(key)} = ${toLua(item, inner)}`],
+      );
+  return entries.length === 0 ? '{}' : `{\n${entries.map((entry) => `${inner}${entry},\n`).join('')}${indent}}`;
+}
+
+function toKey(key: string): string {
+  return /^\w+$/.test(key) ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : `[${quote(key)}]`;
+}
+
+/** JSON's escapes that are not Lua's don't occur: the texts are visible ASCII. */
+function quote(text: string): string {
+  if (!/^[\x20-\x7e]*$/.test(text)) throw new Error(`"${text}" can't be written to a Lua file`);
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}

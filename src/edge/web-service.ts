@@ -1,0 +1,82 @@
+/**
+ * WebService: what anybody may have without a key. A file is sent in pieces, each when the one before is on its way, so
+ * that a caller who does not read holds a piece or two, here and in Envoy, however large the file is.
+ */
+import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
+import type { HttpBody } from '../../gen/google/api/httpbody.ts';
+import type { GetFileRequest } from '../../gen/petstore/web/v1/web.ts';
+import { type ApiError, apiError } from '../errors.ts';
+import { toStatus } from '../grpc/status.ts';
+import { FILES, type ServedFile } from './files.ts';
+import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
+import { restErrorHeaders } from './rest-error.ts';
+
+const PIECE_BYTES = 16_384;
+
+type FileCall = ServerWritableStream<GetFileRequest, HttpBody>;
+
+/** Nothing, of no type. */
+export async function checkHealth(): Promise<HttpBody> {
+  return { contentType: '', data: Buffer.alloc(0), extensions: [] };
+}
+
+/** `onFailure` is told of what should not have happened. */
+export function fileSender(onFailure: (error: unknown) => void): (call: FileCall) => void {
+  return (call) => {
+    send(call).catch((cause: unknown) => {
+      if (call.cancelled) return; // the caller has left
+      onFailure(cause);
+      fail(call, apiError('INTERNAL', { requestId: headerOf(call, 'x-request-id') }));
+    });
+  };
+}
+
+async function send(call: FileCall): Promise<void> {
+  const file = FILES.get(call.request.file);
+  if (file === undefined) {
+    return fail(call, apiError('ROUTE_NOT_FOUND', { method: 'GET', path: headerOf(call, ORIGINAL_PATH) }));
+  }
+  const isHead = headerOf(call, ORIGINAL_METHOD) === 'HEAD'; // told how long the file is as it is
+  const encoding = !isHead && acceptsGzip(headerOf(call, EDGE_HEADERS.acceptEncoding)) ? 'gzip' : 'identity';
+  const bytes = await file.read(encoding);
+  call.sendMetadata(toMetadata(file, encoding, bytes.length));
+  for (const piece of piecesOf(file.contentType, isHead ? Buffer.alloc(0) : bytes)) await written(call, piece);
+  call.end();
+}
+
+/** Resolves when the piece is on its way; rejects when the caller has left. */
+function written(call: FileCall, piece: HttpBody): Promise<void> {
+  return new Promise((resolve, reject) => {
+    call.write(piece, (error?: Error | null) => (error ? reject(error) : resolve()));
+  });
+}
+
+function fail(call: FileCall, error: ApiError): void {
+  call.emit('error', toStatus(error, restErrorHeaders({ metadata: call.metadata, path: call.getPath() }, error)));
+}
+
+/** One at least: it says of which type the answer is. */
+function* piecesOf(contentType: string, bytes: Buffer): Generator<HttpBody> {
+  for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
+    yield { contentType, data: bytes.subarray(start, start + PIECE_BYTES), extensions: [] };
+  }
+}
+
+function toMetadata({ headers }: ServedFile, encoding: string, length: number): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  metadata.set('vary', 'accept-encoding');
+  if (encoding !== 'identity') metadata.set('content-encoding', encoding);
+  metadata.set(EDGE_HEADERS.length, String(length));
+  return metadata;
+}
+
+/** RFC 9110, section 12.5.3, as far as it matters: gzip is named, and not with a weight of zero. */
+function acceptsGzip(header: string): boolean {
+  return header.split(',').some((part) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(part));
+}
+
+function headerOf({ metadata }: FileCall, name: string): string {
+  const [value] = metadata.get(name);
+  return typeof value === 'string' ? value : '';
+}

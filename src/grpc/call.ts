@@ -1,0 +1,169 @@
+/**
+ * A unary call as it comes off the wire. It begins with its headers: nothing of the message is read before `receive`,
+ * so that a caller who is refused is answered whether or not his message ever comes.
+ *
+ * grpc-js reads the message of a unary call before it asks anybody. So its own machinery for such calls is left out:
+ * `TakenOver` starts the call by itself and speaks to grpc-js's call below (`ServerInterceptingCallInterface`).
+ *
+ * Failure: what grpc-js finds wrong with a message (too large, not decompressible, a timeout that is none) it
+ * would answer at once, without details, and as INTERNAL. Here that is what `receive` rejects with.
+ */
+import { randomUUID } from 'node:crypto';
+import {
+  type Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  status as Status,
+  type StatusObject,
+} from '@grpc/grpc-js';
+import { BODY_TIMEOUT_MS } from '../bounds.ts';
+import { type ApiError, apiError } from '../errors.ts';
+import type { Call, Caller } from '../interceptors/chain.ts';
+import type { Operation } from '../operations.ts';
+
+type BaseCall = ServerInterceptingCallInterface;
+type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
+
+/** What becomes of a call. Called once, when its headers are there. */
+export type Run = (call: UnaryCall) => void;
+
+/** In the place of grpc-js's own handling of a unary call. */
+export class TakenOver extends ServerInterceptingCall {
+  readonly #base: BaseCall;
+  readonly #operation: Operation;
+  readonly #run: Run;
+
+  constructor(base: BaseCall, operation: Operation, run: Run) {
+    super(base);
+    this.#base = base;
+    this.#operation = operation;
+    this.#run = run;
+  }
+
+  override start(): void {
+    let call: UnaryCall | undefined;
+    this.#base.start({
+      onReceiveMetadata: (metadata) => {
+        call = new UnaryCall(this.#base, this.#operation, metadata);
+        this.#run(call);
+      },
+      onReceiveMessage: (bytes: Buffer) => call?.takeMessage(bytes),
+      onReceiveHalfClose: () => call?.takeEnd(),
+      onCancel: () => call?.cancel(),
+    });
+  }
+}
+
+export class UnaryCall implements Call {
+  readonly operation: Operation;
+  readonly metadata: Metadata;
+  readonly requestId: string;
+  readonly responseHeaders = new Map<string, string>();
+  caller?: Caller;
+  /** Called when the deadline has passed: whoever runs the call answers it. */
+  onExpired: () => void = () => undefined;
+  readonly #base: BaseCall;
+  /** grpc-js's own, before it was replaced. */
+  readonly #sendStatus: BaseCall['sendStatus'];
+  #message: Buffer | undefined;
+  #received: PromiseWithResolvers<void> | undefined;
+  #bodyTimer: NodeJS.Timeout | undefined;
+  /** What was wrong with the message before anybody asked for it. */
+  #fault: ApiError | undefined;
+  #isOver = false;
+
+  constructor(base: BaseCall, operation: Operation, metadata: Metadata) {
+    this.operation = operation;
+    this.metadata = metadata;
+    const [requestId] = metadata.get('x-request-id');
+    this.requestId = typeof requestId === 'string' ? requestId : randomUUID();
+    this.#base = base;
+    this.#sendStatus = base.sendStatus.bind(base);
+    base.sendStatus = (status) => this.#takeStatus(status); // from here on: what grpc-js itself finds wrong
+  }
+
+  get requestBytes(): Buffer {
+    if (this.#message === undefined) throw new Error('the message has not been received');
+    return this.#message;
+  }
+
+  peer = (): string => this.#base.getPeer();
+
+  isWanted = (): boolean => !this.#isOver && Date.now() < Number(this.#base.getDeadline());
+
+  receive(): Promise<void> {
+    this.#received = Promise.withResolvers();
+    if (this.#fault !== undefined) {
+      this.#received.reject(this.#fault);
+    } else if (this.#isOver) {
+      this.#received.reject(apiError('DEADLINE_EXCEEDED'));
+    } else {
+      this.#startBodyTimer();
+      this.#base.startRead();
+    }
+    return this.#received.promise;
+  }
+
+  /** A call with an earlier deadline needs none: every call from the REST side has one. */
+  #startBodyTimer(): void {
+    if (Number(this.#base.getDeadline()) - Date.now() < BODY_TIMEOUT_MS) return;
+    this.#bodyTimer = setTimeout(() => this.#refuse(apiError('REQUEST_TIMEOUT')), BODY_TIMEOUT_MS);
+  }
+
+  takeMessage(bytes: Buffer): void {
+    if (this.#message === undefined) {
+      this.#message = bytes;
+      this.#base.startRead();
+    } else {
+      this.#refuse(malformed('there is more than one message'));
+    }
+  }
+
+  takeEnd(): void {
+    clearTimeout(this.#bodyTimer);
+    if (this.#message === undefined) this.#refuse(malformed('there is no message'));
+    else this.#received?.resolve();
+  }
+
+  /** The caller has left, or has been answered. */
+  cancel(): void {
+    this.#isOver = true;
+    this.#refuse(apiError('DEADLINE_EXCEEDED'));
+  }
+
+  /** Ends the call with an answer. */
+  answer(response: Buffer, headers: Metadata | undefined): void {
+    if (headers !== undefined) this.#base.sendMetadata(headers);
+    this.#base.sendMessage(response, () => this.end({ code: Status.OK, details: 'OK', metadata: null }));
+  }
+
+  /** Ends the call with a status. */
+  end(status: PartialStatus | StatusObject): void {
+    this.#sendStatus(status);
+  }
+
+  #refuse(fault: ApiError): void {
+    clearTimeout(this.#bodyTimer);
+    if (this.#received === undefined) this.#fault ??= fault;
+    else this.#received.reject(fault);
+  }
+
+  /** What grpc-js would answer by itself, about the message or because the deadline has passed. */
+  #takeStatus(status: PartialStatus): void {
+    switch (status.code) {
+      case Status.DEADLINE_EXCEEDED:
+        this.onExpired();
+        this.cancel();
+        break;
+      case Status.RESOURCE_EXHAUSTED:
+        this.#refuse(apiError('BODY_TOO_LARGE'));
+        break;
+      default:
+        this.#refuse(malformed(status.details ?? 'it is no gRPC message'));
+    }
+  }
+}
+
+function malformed(detail: string): ApiError {
+  return apiError('MALFORMED_BODY', { detail });
+}

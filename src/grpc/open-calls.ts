@@ -1,0 +1,71 @@
+/**
+ * Bounds what one address may hold open of the streams that need no key: health watches, reflection, files. What one
+ * address has used up costs no other an answer. A stream also has a longest life, so that it ends even when its caller
+ * has forgotten it; a client that watches asks again.
+ *
+ * Unary calls without a key are answered at once and need no bound.
+ */
+import { type Metadata, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
+import { addressOf } from '../interceptors/address.ts';
+import { toStatus } from './status.ts';
+
+export interface OpenCallsOptions {
+  /** How many streams one address may have open. */
+  readonly maxPerAddress: number;
+  /** How long a stream may last. */
+  readonly maxMs: number;
+  /** Further headers of a call that is refused. */
+  readonly errorHeaders: (
+    call: { readonly metadata: Metadata; readonly path: string },
+    error: ApiError,
+  ) => Iterable<readonly [string, string]>;
+}
+
+export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCallsOptions): ServerInterceptor {
+  const open = new Map<string, number>();
+
+  const enter = (address: string): boolean => {
+    const count = open.get(address) ?? 0;
+    if (count >= maxPerAddress) return false;
+    open.set(address, count + 1);
+    return true;
+  };
+  const leave = (address: string): void => {
+    const count = (open.get(address) ?? 1) - 1;
+    if (count > 0) open.set(address, count);
+    else open.delete(address);
+  };
+
+  return ({ path, responseStream }, call) => {
+    if (!responseStream) return new ServerInterceptingCall(call);
+    let entered: string | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const refuse = (error: ApiError, metadata: Metadata) =>
+      call.sendStatus(toStatus(error, errorHeaders({ metadata, path }, error)));
+    return new ServerInterceptingCall(call, {
+      start(next) {
+        next({
+          onReceiveMetadata(metadata, proceed) {
+            const address = addressOf({ metadata, peer: () => call.getPeer() });
+            if (!enter(address)) return refuse(tooMany(maxPerAddress), metadata);
+            entered = address;
+            timer = setTimeout(() => refuse(apiError('DEADLINE_EXCEEDED'), metadata), maxMs).unref();
+            proceed(metadata);
+          },
+          // However the call ends, with an answer too.
+          onCancel() {
+            clearTimeout(timer);
+            if (entered !== undefined) leave(entered);
+            entered = undefined;
+          },
+        });
+      },
+    });
+  };
+}
+
+function tooMany(limit: number): ApiError {
+  const retryAfterSeconds = 1;
+  return apiError('RATE_LIMITED', { limit, window: AT_A_TIME, retryAfterSeconds }, { retryAfterSeconds });
+}
