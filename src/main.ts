@@ -1,5 +1,6 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { mkdir } from 'node:fs/promises';
+import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import pino from 'pino';
 import { ConfigError, readConfig } from './config.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
@@ -13,6 +14,8 @@ import { createStore } from './storage/store.ts';
 import { createUsageRecorder, restoreLimits } from './usage-recorder.ts';
 
 async function main(): Promise<void> {
+  // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
+  setLogVerbosity(logVerbosity.NONE);
   const config = readConfig();
   const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
 

@@ -1,0 +1,63 @@
+/** What callers of the server process send does not show in its log. */
+import { once } from 'node:events';
+import { connect, type OutgoingHttpHeaders } from 'node:http2';
+import { status as Code } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+
+const test = anyTest as TestFn<{ server: ServerProcess; remove: () => Promise<void> }>;
+
+test.beforeEach(async (t) => {
+  const { path, remove } = await createDataDir();
+  t.context = { server: await startServerProcess(path, { LOG_LEVEL: 'trace', GRPC_VERBOSITY: 'DEBUG' }), remove };
+});
+test.afterEach.always(async (t) => {
+  const { server, remove } = t.context;
+  server.grpc.close();
+  await server.end('SIGKILL');
+  await remove();
+});
+
+/** A call with headers that grpc-js's own client refuses to send. Resolves with its gRPC status. */
+async function call({ address }: ServerProcess, headers: OutgoingHttpHeaders): Promise<number> {
+  const session = connect(`http://${address}`);
+  try {
+    const fixed = { 'content-type': 'application/grpc', te: 'trailers' };
+    const target = { ':method': 'POST', ':path': Categories.listCategories.path };
+    const stream = session.request({ ...target, ...fixed, ...headers });
+    let grpcStatus: unknown;
+    for (const event of ['response', 'trailers']) {
+      stream.on(event, (received) => {
+        grpcStatus = received['grpc-status'] ?? grpcStatus;
+      });
+    }
+    stream.resume().end(Buffer.alloc(5)); // an empty message
+    await once(stream, 'close');
+    return Number(grpcStatus);
+  } finally {
+    session.close();
+  }
+}
+
+/** All that the process has written, when it has ended. */
+async function logOf(server: ServerProcess): Promise<string> {
+  await server.end('SIGTERM');
+  return server.output + server.errors;
+}
+
+const NOT_ASCII = '\u00ff';
+
+test('Headers - with a byte that is not ASCII leave nothing of their value in the log', async (t) => {
+  const { server } = t.context;
+  const long = `SECRET${'x'.repeat(50_000)}${NOT_ASCII}`;
+  t.is(await call(server, { 'x-anything': long }), Code.UNAUTHENTICATED);
+  t.is(await call(server, { authorization: `Bearer ${server.key}`, 'x-anything': `SECRET${NOT_ASCII}` }), Code.OK);
+  t.is(await call(server, { authorization: `Bearer ${server.key}${NOT_ASCII}` }), Code.UNAUTHENTICATED);
+  t.is(await call(server, { 'x-anything-bin': `SECRET${NOT_ASCII}` }), Code.UNAUTHENTICATED);
+  const log = await logOf(server);
+  t.regex(log, /"serving"/);
+  t.notRegex(log, /SECRET|x-anything|Bearer/);
+  t.false(log.includes(server.key));
+  t.true(log.length < 5_000, `${log.length} characters`);
+});
