@@ -1,13 +1,13 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { mkdir } from 'node:fs/promises';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import pino from 'pino';
 import { ConfigError, readConfig } from './config.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyNews } from './keys/key-news.ts';
 import { createKeyRing } from './keys/key-ring.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { openRedisLimiter } from './limits/redis.ts';
+import { createLogger, hideKeys } from './logger.ts';
 import { createServer } from './server.ts';
 import { openEngine } from './storage/open.ts';
 import { createStore } from './storage/store.ts';
@@ -17,7 +17,7 @@ async function main(): Promise<void> {
   // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
   setLogVerbosity(logVerbosity.NONE);
   const config = readConfig();
-  const logger = pino({ level: config.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const logger = createLogger(config);
 
   await mkdir(config.dataDir, { recursive: true });
   const store = createStore(await openEngine(config, logger));
@@ -72,10 +72,11 @@ function nextSignal(): Promise<string> {
   });
 }
 
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`petstore: ${describe(error)}\n`);
+process.on('uncaughtException', fail);
+await main().catch(fail);
+
+function fail(error: unknown): void {
+  process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
   process.exit(1); // whatever a start that failed half-way has left open
 }
 

@@ -24,6 +24,9 @@ const SHAPES: Readonly<Record<KeyPrefix, RegExp>> = {
   pso: /^pso_[0-9A-Za-z]{38}$/,
 };
 
+/** Whatever looks like a key, anywhere in a text. Its checksum does not matter: a mistyped key is nearly a key. */
+export const KEY_PATTERN = /ps[to]_[0-9A-Za-z]{38}/g;
+
 /** A new key. It is shown once and never stored. */
 export function generateKey(prefix: KeyPrefix = 'pst'): string {
   // randomInt draws again where a remainder would favour some characters.

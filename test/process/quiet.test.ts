@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { connect, type OutgoingHttpHeaders } from 'node:http2';
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { generateKey } from '../../src/keys/format.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
 
 const test = anyTest as TestFn<{ server: ServerProcess; remove: () => Promise<void> }>;
@@ -20,11 +22,15 @@ test.afterEach.always(async (t) => {
 });
 
 /** A call with headers that grpc-js's own client refuses to send. Resolves with its gRPC status. */
-async function call({ address }: ServerProcess, headers: OutgoingHttpHeaders): Promise<number> {
+async function call(
+  { address }: ServerProcess,
+  headers: OutgoingHttpHeaders,
+  { path }: { readonly path: string } = Categories.listCategories,
+): Promise<number> {
   const session = connect(`http://${address}`);
   try {
     const fixed = { 'content-type': 'application/grpc', te: 'trailers' };
-    const target = { ':method': 'POST', ':path': Categories.listCategories.path };
+    const target = { ':method': 'POST', ':path': path };
     const stream = session.request({ ...target, ...fixed, ...headers });
     let grpcStatus: unknown;
     for (const event of ['response', 'trailers']) {
@@ -60,4 +66,20 @@ test('Headers - with a byte that is not ASCII leave nothing of their value in th
   t.notRegex(log, /SECRET|x-anything|Bearer/);
   t.false(log.includes(server.key));
   t.true(log.length < 5_000, `${log.length} characters`);
+});
+
+test('Keys - in headers that are logged are not in the log', async (t) => {
+  const { server } = t.context;
+  const made = [server.key, generateKey(), generateKey('pso')];
+  for (const key of made) {
+    const requestIds = [key, `id-${key}-1`, `${key}${key}`, encodeURIComponent(`"${key}"`)];
+    for (const requestId of requestIds) {
+      await call(server, { 'x-request-id': requestId });
+      await call(server, { 'x-request-id': requestId, authorization: `Bearer ${server.key}` });
+      await call(server, { 'x-request-id': requestId, authorization: `Bearer ${key}` }, Admin.listAccounts);
+    }
+  }
+  const log = await logOf(server);
+  t.true(log.includes('"requestId":"id-(a key)-1"'));
+  for (const key of made) t.false(log.includes(key.slice(4)));
 });
