@@ -1,0 +1,123 @@
+/** A key that a caller puts where it does not belong is in no log. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import anyTest, { type TestFn } from 'ava';
+import { generateKey } from '../../../src/keys/format.ts';
+import { logDir } from '../../../src/launcher/places.ts';
+import { loadOperations } from '../../../src/operations.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { http1, http2 } from '../../support/wire.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.beforeEach(async (t) => {
+  t.context = await startTestStack({ LOG_LEVEL: 'trace' });
+});
+test.afterEach.always((t) => t.context.close());
+
+/** All logs of the service, when it has written the last line of them. */
+async function logsOf({ stack, config }: TestStack): Promise<string> {
+  await stack.stop();
+  const names = readdirSync(logDir(config));
+  return names.map((name) => readFileSync(join(logDir(config), name), 'latin1')).join('');
+}
+
+const percentEncoded = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
+
+/** Request lines and headers with a key in them; that they have no Host is one more way to be refused early. */
+function requestsWith(key: string): string[] {
+  const paths = [
+    `/pets/${key}`,
+    `/${key}`,
+    `/${key}/pets`,
+    `/pets/${key}/x?limit=1`,
+    `/pets?limit=${key}`,
+    `/pets/x${key}y`,
+    `/pets/1.${key}.x`,
+    `/pets/1;${key}`,
+    `/pets\\${key}`,
+    `/pets/%3F${key}`,
+    `/pets/${percentEncoded(key)}`,
+    `/pets/${percentEncoded(`${key}/`)}`,
+    `/pets#${key}`,
+    `/%00/${key}`,
+    `http://x/${key}`,
+    `/${'x'.repeat(300)}${key}`,
+    `/${'x/'.repeat(120)}${key}`,
+    `/petstore.v1.PetService/${key}`,
+    `/healthz/${key}`,
+    key,
+  ];
+  const lines = [...paths.map((path) => `GET ${path} HTTP/1.1`), `${key} /pets HTTP/1.1`, `GET /pets ${key}`];
+  const headers = [
+    `Host: x\r\nX-Request-Id: ${key}\r\nX-Envoy-Original-Path: /${key}\r\nX-Envoy-Original-Method: ${key}`,
+    `X-Request-Id: ${key}`,
+    `Host: ${key}`,
+    `Host: x\r\nContent-Type: application/grpc\r\nTE: ${key}`,
+    `Host: x\r\n${key}: ${key}\xff`,
+    `Host: x\r\nTransfer-Encoding: ${key}`,
+    `Host: x\r\nContent-Length: ${key}`,
+  ];
+  const all = lines.flatMap((line) => headers.map((header) => `${line}\r\n${header}\r\n\r\n`));
+  const body = `{"name":"${key}","${key}":}`;
+  const post = 'POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
+  return [
+    ...all,
+    `${post}Content-Length: ${body.length}\r\n\r\n${body}`,
+    `${post}Transfer-Encoding: chunked\r\n\r\n${key}`,
+  ];
+}
+
+test('Logs - a key anywhere in a request is in none of them', async (t) => {
+  const { publicAddress, key, rest } = t.context;
+  const made = [key, generateKey(), generateKey('pso')];
+  let answers = 0;
+  for (const secret of made) {
+    for (const request of requestsWith(secret)) {
+      for (const authorization of ['', `\r\nAuthorization: Bearer ${secret}`]) {
+        const sent = request.replace(' HTTP/1.1', ` HTTP/1.1${authorization}`);
+        answers += await http1(publicAddress, Buffer.from(sent, 'latin1')).then(
+          () => 1,
+          () => 0, // closed without an answer, or with one that is no REST
+        );
+      }
+    }
+    const headers = { 'x-request-id': secret, authorization: `Bearer ${secret}` };
+    for (const path of [`/pets/${secret}`, `/%00/${secret}`])
+      await http2(publicAddress, { method: 'GET', path, headers });
+  }
+  t.true(answers > 300, `${answers} answers`);
+  const { headers } = await rest.get('/pets/1');
+  const logs = await logsOf(t.context);
+  t.true(logs.includes(`${headers.get('x-request-id')}`));
+  t.true(logs.includes('"path":"(hidden)"'));
+  for (const secret of made) {
+    for (const text of [secret, secret.slice(12), percentEncoded(secret)]) t.false(logs.includes(text), text);
+  }
+});
+
+test('Logs - what is asked for is there all the same', async (t) => {
+  const { rest } = t.context;
+  const paths = [
+    '/pets',
+    '/pets/1',
+    '/store/inventory/-9223372036854775808',
+    '/categories/1',
+    '/openapi.json',
+    '/docs/swagger-ui-bundle.js',
+    '/docs/page.js',
+    '/wp-login.php',
+    '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+  ];
+  for (const path of paths) await rest.get(path);
+  await rest.get(`/store/orders?pageToken=${'x'.repeat(100)}`);
+  const logs = await logsOf(t.context);
+  for (const path of [...paths, '/store/orders']) t.true(logs.includes(`"path":"${path}"`), path);
+  t.false(logs.includes('(hidden)'));
+});
+
+test('Logs - no name in the path of a public method is so long that it would be hidden', (t) => {
+  const paths = [...loadOperations().byPath.keys()].filter((path) => path.startsWith('/petstore.v1.'));
+  t.true(paths.length > 15);
+  for (const path of paths) for (const name of path.split(/[/.]/)) t.true(name.length <= 21, name);
+});
