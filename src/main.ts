@@ -1,5 +1,4 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
-import { mkdir } from 'node:fs/promises';
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ConfigError, readConfig } from './config.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
@@ -8,18 +7,20 @@ import { createKeyRing } from './keys/key-ring.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { openRedisLimiter } from './limits/redis.ts';
 import { createLogger, hideKeys } from './logger.ts';
+import { makePrivate, PRIVATE_UMASK } from './private-folder.ts';
 import { createServer } from './server.ts';
 import { openEngine } from './storage/open.ts';
 import { createStore } from './storage/store.ts';
 import { createUsageRecorder, restoreLimits } from './usage-recorder.ts';
 
 async function main(): Promise<void> {
+  process.umask(PRIVATE_UMASK);
   // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
   setLogVerbosity(logVerbosity.NONE);
   const config = readConfig();
   const logger = createLogger(config);
 
-  await mkdir(config.dataDir, { recursive: true });
+  await makePrivate(config.dataDir);
   const store = createStore(await openEngine(config, logger));
   await ensureDemoKey(store, config.dataDir);
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));

@@ -5,6 +5,7 @@
 import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { demoKeyFile } from '../keys/key-files.ts';
+import { PRIVATE_UMASK } from '../private-folder.ts';
 import { ChildEnded } from './child.ts';
 import { logDir } from './places.ts';
 import { Interrupted, publicUrl, type Stack, startStack } from './stack.ts';
@@ -19,6 +20,7 @@ let stoppingSinceMs: number | undefined;
 let restart: { isWantedAgain: boolean } | undefined;
 
 async function main(): Promise<void> {
+  process.umask(PRIVATE_UMASK);
   const config = readConfig();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
   process.on('SIGHUP', () => hangUp(config));

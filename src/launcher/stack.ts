@@ -3,11 +3,11 @@
  * ready, stops all. When Envoy dies everything is stopped; so it is when an only server does.
  */
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
+import { makePrivate } from '../private-folder.ts';
 import { type Child, ChildEnded } from './child.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { Instances } from './instances.ts';
@@ -65,7 +65,7 @@ export async function startStack(
 ): Promise<Stack> {
   const envoyBinary = findEnvoy(config);
   await checkPortsAreFree(config);
-  await mkdir(logDir(config), { recursive: true });
+  for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
   const instances = new Instances({ config, env, file: program }, say);
   let envoy: Envoy | undefined;
   const over = new AbortController();

@@ -1,0 +1,93 @@
+/** What the service writes is its owner's alone. */
+import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chown } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startServerProcess, TestProcess } from '../support/process.ts';
+import { RestClient } from '../support/rest-client.ts';
+import { launch, refusedWith, type Test, test } from './launch.ts';
+
+/** The permissions of the data folder and of all that is in it, by path. */
+function modesOf(t: Test): Map<string, string> {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return new Map(['', ...paths].map((path) => [path, (statSync(join(folder, path)).mode & 0o7777).toString(8)]));
+}
+
+const OWN = [
+  'demo.key',
+  'operator.key',
+  'petstore.sqlite',
+  'petstore.sqlite-wal',
+  'petstore.sqlite-shm',
+  'envoy.yaml',
+  'logs/server.log',
+  'logs/envoy.log',
+  'logs/access.log',
+];
+
+function isPrivate(t: Test): void {
+  const modes = modesOf(t);
+  for (const path of OWN) t.true(modes.has(path), path);
+  for (const [path, mode] of modes) t.is(mode, path === '' || path === 'logs' ? '700' : '600', path);
+}
+
+/** Whoever starts the service has set nothing aside for himself. */
+const NO_UMASK = { NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)' };
+
+test("Files - are their owner's alone, whatever the umask was", async (t) => {
+  const { url, key } = await launch(t, NO_UMASK).opened();
+  await new RestClient(url, key).category();
+  isPrivate(t);
+});
+
+test('Files - of a server without a launcher too', async (t) => {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  mkdirSync(folder);
+  chmodSync(folder, 0o777);
+  writeFileSync(join(folder, 'petstore.sqlite'), '', { mode: 0o644 });
+  const server = await startServerProcess(folder, NO_UMASK);
+  for (const [path, mode] of modesOf(t)) t.is(mode, path === '' ? '700' : '600', path);
+  server.grpc.close();
+  await server.end('SIGTERM');
+});
+
+test('Files - that an earlier release made for all to read are closed, and those of others left as they are', async (t) => {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  const first = launch(t);
+  await first.opened();
+  await first.end('SIGTERM');
+  writeFileSync(join(folder, 'logs/access.log.1'), '');
+  writeFileSync(join(folder, 'mine.txt'), '');
+  symlinkSync('mine.txt', join(folder, 'linked.log'));
+  for (const [path] of modesOf(t)) chmodSync(join(folder, path), path === '' || path === 'logs' ? 0o777 : 0o666);
+
+  await launch(t).opened();
+  t.is((statSync(join(folder, 'mine.txt')).mode & 0o777).toString(8), '666');
+  for (const name of ['mine.txt', 'linked.log']) chmodSync(join(folder, name), 0o600);
+  isPrivate(t);
+});
+
+test('Start - with a data folder that is shared like /tmp says so, and so does a server alone', async (t) => {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  mkdirSync(folder);
+  chmodSync(folder, 0o1777);
+  const line = `${folder} is shared by several users: set DATA_DIR to a folder that this user alone can open`;
+  await refusedWith(t, launch(t), line);
+  const server = new TestProcess('src/main.ts', t.context.settings);
+  t.deepEqual(await server.ended, { code: 1, signal: null });
+  t.is(server.errors, `petstore: ${line}\n`);
+  t.deepEqual(readdirSync(folder), []);
+});
+
+const isRoot = process.getuid?.() === 0;
+
+test("Start - with somebody else's data folder says so", async (t) => {
+  let folder = '/';
+  if (isRoot) {
+    folder = t.context.settings.DATA_DIR ?? '';
+    mkdirSync(folder);
+    await chown(folder, 65_534, 65_534);
+  }
+  const line = `${folder} belongs to another user: set DATA_DIR to a folder that this user alone can open`;
+  await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
+});
