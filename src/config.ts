@@ -29,7 +29,7 @@ export interface Config {
   readonly grpcPort: number;
   /** How many servers the launcher starts behind Envoy. More than one need PostgreSQL and Redis to share. */
   readonly instances: number;
-  /** Envoy's admin port, on loopback. */
+  /** Where Envoy's statistics can be read, on loopback. */
   readonly envoyAdminPort: number;
   /** The folder of the SQLite file, the demo key and the logs. */
   readonly dataDir: string;

@@ -9,8 +9,16 @@ export interface ChildOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** With a channel for messages to the launcher and from it. */
   readonly ipc?: boolean;
+  /** For a program that does not notice by itself: it is ended when this process ends, by `kill -9` too. */
+  readonly endsWithParent?: boolean;
   readonly logFile: string;
 }
+
+/**
+ * Becomes the program, and leaves a process behind that waits for the end of the pipe: this process alone has the other
+ * side. `$$` is the program.
+ */
+const END_WITH_PARENT = '(read -r line <&3; kill "$$") 2>/dev/null & exec "$@" 3<&-';
 
 export class Child {
   /** For people: "the server". */
@@ -27,11 +35,14 @@ export class Child {
     this.logFile = options.logFile;
     const log = openSync(options.logFile, 'a');
     this.#logStart = fstatSync(log).size;
-    this.process = spawn(command, args, {
+    const { endsWithParent } = options;
+    const [file, ...rest] = endsWithParent ? ['sh', '-c', END_WITH_PARENT, 'sh', command, ...args] : [command, ...args];
+    this.process = spawn(file, rest, {
       detached: true,
       env: { ...process.env, ...options.env },
-      stdio: options.ipc ? ['ignore', log, log, 'ipc'] : ['ignore', log, log],
+      stdio: ['ignore', log, log, options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
     });
+    if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());
     closeSync(log);
     this.ended = new Promise((resolve) => {
       this.process.once('error', (error) => resolve(error.message));

@@ -1,4 +1,4 @@
-/** Envoy in front of the servers: its configuration and its process, and what its admin port tells of the servers. */
+/** Envoy in front of the servers: its configuration and its process, and what it says of the servers. */
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, grpcPorts } from '../config.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { Child } from './child.ts';
+import { adminSocket, EnvoyAdmin } from './envoy-admin.ts';
 import { DRAIN_MS, logDir, ROOT } from './places.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
@@ -44,18 +45,22 @@ export function findEnvoy({ envoy }: Config): string {
 
 export class Envoy {
   readonly child: Child;
-  readonly #admin: string;
+  readonly #admin: EnvoyAdmin;
 
   private constructor(child: Child, config: Config) {
     this.child = child;
-    this.#admin = `http://127.0.0.1:${config.envoyAdminPort}`;
+    this.#admin = new EnvoyAdmin(config);
   }
 
   static async start(config: Config, binary: string): Promise<Envoy> {
     const file = join(config.dataDir, 'envoy.yaml');
     await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
-    const args = ['--config-path', file, '--use-dynamic-base-id', '--log-level', 'warning'];
-    return new Envoy(new Child('Envoy', binary, args, { logFile: join(logDir(config), 'envoy.log') }), config);
+    // Hot restart, which is not used, would let any user of the machine end Envoy over a socket without permissions.
+    const args = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
+    return new Envoy(
+      new Child('Envoy', binary, args, { endsWithParent: true, logFile: join(logDir(config), 'envoy.log') }),
+      config,
+    );
   }
 
   /** The server on a private port; undefined while Envoy does not say. */
@@ -71,9 +76,8 @@ export class Envoy {
 
   async #clusters(): Promise<Clusters['cluster_statuses']> {
     try {
-      const signal = AbortSignal.timeout(ADMIN_MS);
-      const answer = await fetch(`${this.#admin}/clusters?format=json`, { signal });
-      return ((await answer.json()) as Clusters).cluster_statuses;
+      const answer = await this.#admin.get('/clusters?format=json', AbortSignal.timeout(ADMIN_MS));
+      return (JSON.parse(answer) as Clusters).cluster_statuses;
     } catch {
       return undefined; // very busy; if it has ended, that ends everything
     }
@@ -83,9 +87,9 @@ export class Envoy {
   async drain(): Promise<void> {
     const signal = AbortSignal.timeout(DRAIN_MS);
     try {
-      await fetch(`${this.#admin}/drain_listeners`, { method: 'POST', signal });
-      const stats = `${this.#admin}/stats?filter=^http.public.downstream_rq_active$`;
-      while (!(await (await fetch(stats, { signal })).text()).trim().endsWith(': 0')) {
+      await this.#admin.post('/drain_listeners', signal);
+      const stats = '/stats?filter=^http.public.downstream_rq_active$';
+      while (!(await this.#admin.get(stats, signal)).trim().endsWith(': 0')) {
         await delay(POLL_MS, undefined, { signal });
       }
     } catch {
@@ -103,6 +107,7 @@ function fillIn(template: string, config: Config): string {
     PORT: config.port,
     ENDPOINTS: `[${grpcPorts(config).map(toEndpoint).join(', ')}]`,
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
+    ADMIN_SOCKET: adminSocket(config),
     ROOT,
     LOG_DIR: logDir(config),
   };

@@ -10,6 +10,7 @@ import type { Config } from '../config.ts';
 import { makePrivate } from '../private-folder.ts';
 import { type Child, ChildEnded } from './child.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
+import { checkAdminSocket } from './envoy-admin.ts';
 import { Instances } from './instances.ts';
 import { CLOSE_MS, DRAIN_MS, logDir, ROOT } from './places.ts';
 import { checkPortsAreFree } from './ports.ts';
@@ -65,6 +66,7 @@ export async function startStack(
 ): Promise<Stack> {
   const envoyBinary = findEnvoy(config);
   await checkPortsAreFree(config);
+  await checkAdminSocket(config);
   for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
   const instances = new Instances({ config, env, file: program }, say);
   let envoy: Envoy | undefined;

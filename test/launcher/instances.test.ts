@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Client } from '@grpc/grpc-js';
 import { service } from 'grpc-health-check';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { readConfig } from '../../src/config.ts';
+import { EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
 import { insecure, type UnaryMethod } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning, type Launcher } from '../support/launcher.ts';
@@ -48,11 +50,12 @@ interface HostStatus {
 
 /** The servers as Envoy sees them. */
 async function hosts({ settings }: Launcher): Promise<HostStatus[]> {
-  const answer = await fetch(`http://127.0.0.1:${settings.ENVOY_ADMIN_PORT}/clusters?format=json`);
+  const answer = await new EnvoyAdmin(readConfig(settings)).get('/clusters?format=json', AbortSignal.timeout(5_000));
   // biome-ignore lint/suspicious/noExplicitAny: Envoy's own shape
-  const { cluster_statuses: clusters } = (await answer.json()) as any;
+  const { cluster_statuses: clusters } = JSON.parse(answer) as any;
+  const petstore = clusters.find(({ name }: { name: string }) => name === 'petstore');
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  return clusters[0].host_statuses.map(({ address, health_status: health, stats }: any) => ({
+  return petstore.host_statuses.map(({ address, health_status: health, stats }: any) => ({
     port: address.socket_address.port_value,
     isHealthy: !health.failed_active_health_check && !health.failed_outlier_check,
     requests: Number(stats.find(({ name }: { name: string }) => name === 'rq_total').value ?? 0),

@@ -51,7 +51,7 @@ test('Files - of a server without a launcher too', async (t) => {
   await server.end('SIGTERM');
 });
 
-test('Files - that an earlier release made for all to read are closed, and those of others left as they are', async (t) => {
+test('Files - that an earlier release left open are closed, and what is not the service’s is left as it is', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
   const first = launch(t);
   await first.opened();

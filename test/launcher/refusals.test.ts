@@ -50,7 +50,7 @@ test('Start - without Envoy says where it was looked for', async (t) => {
 
 test('Start - with an Envoy that is no program, or ends at once, says so and where its log is', async (t) => {
   const log = `${t.context.settings.DATA_DIR}/logs/envoy.log`;
-  await refusedWith(t, launch(t, { ENVOY: '/tmp' }), `Envoy ended unexpectedly (spawn /tmp EACCES): see ${log}`);
+  await refusedWith(t, launch(t, { ENVOY: '/tmp' }), `Envoy ended unexpectedly (exit code 126): see ${log}`);
   await refusedWith(t, launch(t, { ENVOY: '/bin/false' }), `Envoy ended unexpectedly (exit code 1): see ${log}`);
 });
 

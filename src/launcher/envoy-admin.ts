@@ -1,0 +1,70 @@
+/**
+ * Envoy's admin interface. It can do everything (drain, quit, log at trace), so it is a Unix socket that only its owner
+ * can open.
+ */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Config, ConfigError } from '../config.ts';
+
+/** What a socket's address has room for, in bytes: 107 on Linux, 103 on macOS. */
+const MAX_PATH_BYTES = 103;
+
+export function adminSocket({ dataDir }: Config): string {
+  return join(dataDir, 'envoy-admin.sock');
+}
+
+/** Throws ConfigError when Envoy can't have its socket, or when another one has it. */
+export async function checkAdminSocket(config: Config): Promise<void> {
+  const path = adminSocket(config);
+  const bytes = Buffer.byteLength(path);
+  if (bytes > MAX_PATH_BYTES) {
+    const tooLong = `${path} is too long for the path of a socket, ${bytes} bytes of at most ${MAX_PATH_BYTES}`;
+    throw new ConfigError(`${tooLong}: set DATA_DIR to a folder with a shorter path`);
+  }
+  if (await isTaken(path)) {
+    throw new ConfigError(
+      `${config.dataDir} is in use by another service: stop that one, or set DATA_DIR to another folder`,
+    );
+  }
+}
+
+/** A socket that nobody listens on is left over from an Envoy that was killed; the next one replaces it. */
+async function isTaken(path: string): Promise<boolean> {
+  const socket = connect(path);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
+
+export class EnvoyAdmin {
+  readonly #socketPath: string;
+
+  constructor(config: Config) {
+    this.#socketPath = adminSocket(config);
+  }
+
+  /** The body of a 200. Rejects on any other answer, and on none. */
+  async get(path: string, signal: AbortSignal): Promise<string> {
+    return this.#send('GET', path, signal);
+  }
+
+  async post(path: string, signal: AbortSignal): Promise<void> {
+    await this.#send('POST', path, signal);
+  }
+
+  async #send(method: string, path: string, signal: AbortSignal): Promise<string> {
+    const sent = request({ socketPath: this.#socketPath, method, path, signal, agent: false }).end();
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const body = await text(response);
+    if (response.statusCode !== 200) throw new Error(`Envoy answered ${response.statusCode} to ${method} ${path}`);
+    return body;
+  }
+}
