@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 
 export interface ChildOptions {
+  /** All its environment variables; if none are given, it has those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** With a channel for messages to the launcher and from it. */
   readonly ipc?: boolean;
@@ -39,7 +40,7 @@ export class Child {
     const [file, ...rest] = endsWithParent ? ['sh', '-c', END_WITH_PARENT, 'sh', command, ...args] : [command, ...args];
     this.process = spawn(file, rest, {
       detached: true,
-      env: { ...process.env, ...options.env },
+      env: { ...(options.env ?? process.env) },
       stdio: ['ignore', log, log, options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
     });
     if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());

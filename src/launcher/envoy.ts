@@ -15,6 +15,9 @@ const ADMIN_MS = 5_000;
 /** How many calls a server may have under way. */
 const MAX_CALLS_PER_SERVER = 256;
 
+/** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
+const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
+
 /** A server as Envoy sees it. */
 export interface Host {
   /** Whether new requests go to it. */
@@ -57,10 +60,9 @@ export class Envoy {
     await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
     // Hot restart, which is not used, would let any user of the machine end Envoy over a socket without permissions.
     const args = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
-    return new Envoy(
-      new Child('Envoy', binary, args, { endsWithParent: true, logFile: join(logDir(config), 'envoy.log') }),
-      config,
-    );
+    const env = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
+    const logFile = join(logDir(config), 'envoy.log');
+    return new Envoy(new Child('Envoy', binary, args, { env, endsWithParent: true, logFile }), config);
   }
 
   /** The server on a private port; undefined while Envoy does not say. */

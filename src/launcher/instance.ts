@@ -55,6 +55,7 @@ export class Instance {
     const { config, env, file } = this.#program;
     const child = new Child(this.name, process.execPath, [...NODE_OPTIONS, file], {
       env: {
+        ...process.env,
         ...env,
         GRPC_PORT: String(this.port),
         INSTANCES: '1', // the settings have been checked; the ports after its own are not this one's

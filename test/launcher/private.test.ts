@@ -1,7 +1,8 @@
 /** What the service writes is its owner's alone. */
-import { chmodSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
+import { childrenOf } from '../support/launcher.ts';
 import { startServerProcess, TestProcess } from '../support/process.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
@@ -90,4 +91,43 @@ test("Start - with somebody else's data folder says so", async (t) => {
   }
   const line = `${folder} belongs to another user: set DATA_DIR to a folder that this user alone can open`;
   await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
+});
+
+const SECRETS = {
+  OPERATOR_KEY: 'SECRET-key-of-the-operator',
+  REDIS_URL: 'redis://:SECRET@127.0.0.1:1',
+  AWS_SECRET_ACCESS_KEY: 'SECRET',
+};
+
+(process.platform === 'linux' ? test : test.skip)('Envoy - inherits none of the settings', async (t) => {
+  const launcher = launch(t, { ...SECRETS, TZ: 'UTC' });
+  await launcher.opened();
+  const { server, envoy } = await launcher.pair();
+  const environment = (pid: number) => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
+  t.true(environment(server.pid).includes(`OPERATOR_KEY=${SECRETS.OPERATOR_KEY}`));
+  const helpers = await childrenOf(envoy.pid);
+  t.is(helpers.length, 1);
+  for (const { pid } of [envoy, ...helpers]) {
+    const variables = environment(pid);
+    t.true(variables.includes('TZ=UTC'));
+    t.false(variables.some((variable) => variable.includes('SECRET')));
+    for (const name of Object.keys(launcher.settings)) {
+      if (name !== 'TZ')
+        t.false(
+          variables.some((variable) => variable.startsWith(`${name}=`)),
+          name,
+        );
+    }
+  }
+});
+
+(process.platform === 'linux' ? test : test.skip)('Processes - show no secret in their command lines', async (t) => {
+  const launcher = launch(t, SECRETS);
+  await launcher.opened();
+  const { server, envoy } = await launcher.pair();
+  const demoKey = readFileSync(join(launcher.settings.DATA_DIR ?? '', 'demo.key'), 'utf8').trim();
+  for (const { pid } of [launcher, server, envoy, ...(await childrenOf(envoy.pid))]) {
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    for (const secret of ['SECRET', demoKey]) t.false(commandLine.includes(secret), commandLine);
+  }
 });
