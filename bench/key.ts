@@ -8,6 +8,7 @@ const AS_MANY_AS_IT_TAKES = '2147483647';
 export const LOAD_ENV: Readonly<Record<string, string>> = {
   BUSINESS_PER_MINUTE: AS_MANY_AS_IT_TAKES,
   BUSINESS_PER_DAY: AS_MANY_AS_IT_TAKES,
+  DEMO_ACCOUNT: 'yes',
 };
 
 /** The key for a service whose data is in `dataDir`. */

@@ -41,6 +41,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** Another Envoy binary than the pinned one. */
   readonly envoy: string | undefined;
+  /** Whether an empty database gets an account with a key in `DATA_DIR/demo.key`. */
+  readonly demoAccount: boolean;
   /** The operator's key for the admin service; undefined: the one in `DATA_DIR/operator.key`. */
   readonly operatorKey: string | undefined;
   readonly limits: LimitsConfig;
@@ -80,6 +82,7 @@ export function readConfig(env: Environment = process.env): Config {
     redis: read(env, 'REDIS_URL', '', toRedis),
     logLevel: read(env, 'LOG_LEVEL', 'info', toLogLevel),
     envoy: env.ENVOY || undefined,
+    demoAccount: read(env, 'DEMO_ACCOUNT', env.DATABASE_URL ? 'no' : 'yes', toYesOrNo),
     operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),
     limits: {
       plans: {
@@ -136,6 +139,10 @@ function wholeNumber(what: string, max: number): (text: string) => number | Expe
 
 function toAddress(text: string): string | Expected {
   return isIP(text) === 0 ? new Expected('an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
+}
+
+function toYesOrNo(text: string): boolean | Expected {
+  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('yes or no');
 }
 
 /** Undefined for an empty text. The complaint does not repeat the value: it is a secret. */

@@ -22,7 +22,7 @@ async function main(): Promise<void> {
 
   await makePrivate(config.dataDir);
   const store = createStore(await openEngine(config, logger));
-  await ensureDemoKey(store, config.dataDir);
+  if (config.demoAccount) await ensureDemoKey(store, config.dataDir);
   const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
 
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;

@@ -26,6 +26,7 @@ test('Config - without settings everything has its default, on loopback', (t) =>
     redis: undefined,
     logLevel: 'info',
     envoy: undefined,
+    demoAccount: true,
     operatorKey: undefined,
   });
 });
@@ -52,6 +53,7 @@ test('Config - each setting is read', (t) => {
     DATA_DIR: '/var/lib/petstore',
     LOG_LEVEL: 'silent',
     ENVOY: '/usr/bin/envoy',
+    DEMO_ACCOUNT: 'no',
     OPERATOR_KEY: 'a-key-of-the-operator',
     FREE_PER_MINUTE: '1',
     PRO_PER_DAY: '2',
@@ -70,6 +72,7 @@ test('Config - each setting is read', (t) => {
     dataDir: '/var/lib/petstore',
     logLevel: 'silent',
     envoy: '/usr/bin/envoy',
+    demoAccount: false,
     operatorKey: 'a-key-of-the-operator',
   });
   t.deepEqual(config.limits, {
@@ -85,7 +88,8 @@ test('Config - each setting is read', (t) => {
 });
 
 test('Config - an empty setting is as good as none', (t) => {
-  const names = ['HOST', 'PORT', 'GRPC_PORT', 'DATA_DIR', 'LOG_LEVEL', 'ENVOY', 'OPERATOR_KEY', 'FREE_PER_MINUTE'];
+  const texts = ['HOST', 'DATA_DIR', 'LOG_LEVEL', 'ENVOY', 'DEMO_ACCOUNT', 'OPERATOR_KEY'];
+  const names = [...texts, 'PORT', 'GRPC_PORT', 'FREE_PER_MINUTE'];
   t.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
 });
 
@@ -131,6 +135,18 @@ test('Config - no two ports are the same, defaults included', (t) => {
   t.is(complaint({ PORT: '9000', GRPC_PORT: '9000' }), "GRPC_PORT must not be PORT's port 9000");
   t.is(complaint({ PORT: '9901' }), "ENVOY_ADMIN_PORT must not be PORT's port 9901");
   t.is(complaint({ ENVOY_ADMIN_PORT: '50051' }), "ENVOY_ADMIN_PORT must not be GRPC_PORT's port 50051");
+});
+
+test('Config - the demo account is made on the embedded database, and on PostgreSQL when it is asked for', (t) => {
+  const { DATABASE_URL } = SHARED;
+  t.true(readConfig({}).demoAccount);
+  t.true(readConfig({ DATABASE_URL: '' }).demoAccount);
+  t.false(readConfig({ DATABASE_URL }).demoAccount);
+  t.true(readConfig({ DATABASE_URL, DEMO_ACCOUNT: 'yes' }).demoAccount);
+  t.false(readConfig({ DATABASE_URL, DEMO_ACCOUNT: '' }).demoAccount);
+  for (const text of ['1', 'true', 'YES', 'on', ' yes']) {
+    t.is(complaint({ DEMO_ACCOUNT: text }), `DEMO_ACCOUNT must be yes or no, not "${text}"`);
+  }
 });
 
 test('Config - an operator key is long and can be sent, and a bad one is not repeated', (t) => {

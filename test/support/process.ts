@@ -25,10 +25,10 @@ export class TestProcess {
   #hasEnded = false;
 
   /** Runs one of the repository's TypeScript files, in a process group of its own as a terminal would. */
-  constructor(file: string, settings: Readonly<Record<string, string>>) {
+  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT) {
     const env = { ...process.env, ...settings };
     const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
-    this.process = spawn(process.execPath, [join(ROOT, file)], { cwd: ROOT, env, stdio, detached: true });
+    this.process = spawn(process.execPath, [join(ROOT, file)], { cwd, env, stdio, detached: true });
     this.process.stdout?.on('data', (chunk: Buffer) => {
       this.#output += chunk.toString();
     });
@@ -87,13 +87,14 @@ export interface ServerProcess extends TestProcess {
   readonly grpc: GrpcCaller;
 }
 
-/** The gRPC server in a process of its own, serving. */
+/** The gRPC server in a process of its own, serving, with a key to call it with. */
 export async function startServerProcess(
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<ServerProcess> {
   const [port] = await freePorts(1);
-  const env = { ...UNLIMITED, GRPC_PORT: String(port), DATA_DIR: dataDir, ...settings };
+  const fixed = { GRPC_PORT: String(port), DATA_DIR: dataDir, DEMO_ACCOUNT: 'yes' };
+  const env = { ...UNLIMITED, ...fixed, ...settings };
   const server = new TestProcess('src/main.ts', env);
   await server.says(/"serving"/);
   const address = `127.0.0.1:${port}`;

@@ -8,7 +8,7 @@ export const sharedMissing = ownPostgresMissing ?? MISSING_REDIS_SERVER;
 export interface Shared {
   readonly postgres: OwnPostgres;
   readonly redis: RedisProcess;
-  /** Settings of servers, with an empty database and no counts. */
+  /** Settings of servers, with an empty database, no counts, and a key to call them with. */
   settings(): Promise<Readonly<Record<string, string>>>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export async function startShared(): Promise<Shared> {
     redis,
     async settings() {
       const REDIS_URL = `${redis.config.urls[0]}/${database++}`;
-      return { DATABASE_URL: await postgres.createDatabase(), REDIS_URL };
+      return { DATABASE_URL: await postgres.createDatabase(), REDIS_URL, DEMO_ACCOUNT: 'yes' };
     },
     close: async () => void (await Promise.all([postgres.stop(), redis.stop()])),
   };
