@@ -2,13 +2,11 @@
  * `npm start`: brings the service up, says how to use it, and stops it cleanly on Ctrl-C or when the terminal is closed.
  * `kill -HUP` restarts the servers one after the other.
  */
-import { readFile } from 'node:fs/promises';
 import { type Config, ConfigError, readConfig } from '../config.ts';
-import { demoKeyFile } from '../keys/key-files.ts';
 import { PRIVATE_UMASK } from '../private-folder.ts';
 import { ChildEnded } from './child.ts';
-import { logDir } from './places.ts';
-import { Interrupted, publicUrl, type Stack, startStack } from './stack.ts';
+import { greeting } from './greeting.ts';
+import { Interrupted, type Stack, startStack } from './stack.ts';
 import { Terminal } from './terminal.ts';
 
 const interrupt = new AbortController();
@@ -27,7 +25,7 @@ async function main(): Promise<void> {
   const { instances } = config;
   say(instances === 1 ? 'Starting the server and Envoy …' : `Starting ${instances} servers and Envoy …`);
   stack = await startStack(config, {}, { interrupt: interrupt.signal, say });
-  say(await greeting(config));
+  say(greeting(config));
   await stack.ended;
   say('Stopped.');
 }
@@ -70,37 +68,6 @@ async function restartAll(running: Stack): Promise<void> {
     await running.restart();
   } while (restart.isWantedAgain && stoppingSinceMs === undefined);
   restart = undefined;
-}
-
-async function greeting(config: Config): Promise<string> {
-  const url = publicUrl(config);
-  const key = await demoKey(config);
-  const lines = [
-    '',
-    `The pet store is open: ${url}`,
-    '',
-    `  curl -H 'Authorization: Bearer ${key ?? '<API_KEY>'}' ${url}/pets`,
-    '',
-  ];
-  if (key === undefined)
-    lines.push('Keys are made with the petstore command: npm run -s petstore -- key create --help', '');
-  if (config.databaseUrl !== undefined && config.redis === undefined) {
-    lines.push('Limits are counted per instance, in this server alone. If others share its database, set REDIS_URL.');
-  }
-  if (config.instances > 1) {
-    lines.push(`${config.instances} servers run. To restart one after the other: kill -HUP ${process.pid}`);
-  }
-  return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
-}
-
-/** Undefined when it is elsewhere: whoever was the first to use a database keeps the key of its demo account. */
-async function demoKey({ dataDir }: Config): Promise<string | undefined> {
-  try {
-    return (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function say(text: string): void {

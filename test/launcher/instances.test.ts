@@ -12,6 +12,7 @@ import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning, type Launcher } from '../support/launcher.ts';
 import { type Load, startLoad, untilMore } from '../support/load.ts';
 import { freePortRange } from '../support/ports.ts';
+import { query } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
@@ -120,8 +121,17 @@ test.serial('Instances - without a demo key on this machine the greeting says ho
   await first.end('SIGTERM');
   await rm(join(first.settings.DATA_DIR ?? '', 'demo.key'));
   const again = launch(t, first.settings);
-  t.is((await again.opened()).key, '<API_KEY>');
-  t.regex(again.output, /\nKeys are made with the petstore command: .*\n/);
+  t.regex((await again.opened()).curl, /Bearer <API_KEY>"/);
+  t.regex(again.output, /\nAccounts and keys are made with the petstore command: .*\n/);
+});
+
+test.serial('Instances - have no demo account unless it is asked for', async (t) => {
+  const env = await shared.settings();
+  const launcher = launch(t, { ...env, DEMO_ACCOUNT: '' });
+  const { curl, key } = await launcher.opened();
+  t.regex(curl, /Bearer <API_KEY>"/);
+  t.is(key, '');
+  t.deepEqual(await query(env.DATABASE_URL ?? '', 'SELECT id FROM accounts'), []);
 });
 
 test.serial('Rolling restart - under load, twice, loses not one REST request', async (t) => {

@@ -26,9 +26,9 @@ async function kill(launcher: Launcher): Promise<void> {
   for (const child of children) if (isRunning(child)) process.kill(child.pid, 'SIGKILL');
 }
 
-/** Runs the launcher with the test's settings and those given. */
-export function launch(t: Test, settings: Readonly<Record<string, string>> = {}): Launcher {
-  const launcher = new Launcher({ ...t.context.settings, ...settings });
+/** Runs the launcher with the test's settings and those given, in the repository's folder or another one. */
+export function launch(t: Test, settings: Readonly<Record<string, string>> = {}, cwd?: string): Launcher {
+  const launcher = new Launcher({ ...t.context.settings, ...settings }, cwd);
   t.context.launchers.push(launcher);
   return launcher;
 }

@@ -1,8 +1,9 @@
 /** `npm start` that goes well. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { RestClient } from '../support/rest-client.ts';
 import { launch, test } from './launch.ts';
@@ -22,11 +23,14 @@ test('Start - says where the service is, how to call it, where its logs are and 
   t.is(launcher.errors, '');
 });
 
-test('Start - the curl line works as it stands', async (t) => {
-  const { curl, url, key } = await launch(t).opened();
-  t.is((await sh('sh', ['-c', `${curl.trim()} --silent --fail`])).stdout, '[]');
+test('Start - the curl line works as it stands, and shows where the key is, not the key', async (t) => {
+  const launcher = launch(t);
+  const { curl, url, key } = await launcher.opened();
+  t.is(curl, `curl -H "Authorization: Bearer $(cat '${launcher.settings.DATA_DIR}/demo.key')" ${url}/pets`);
+  t.false(launcher.output.includes(key.slice(4)));
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
   const id = await new RestClient(url, key).pet();
-  t.regex((await sh('sh', ['-c', `${curl.trim()} --silent --fail`])).stdout, new RegExp(`^\\[{"id":${id},.*}\\]$`));
+  t.regex((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, new RegExp(`^\\[{"id":${id},.*}\\]$`));
 });
 
 test('Start - a second one has the same data and the same key', async (t) => {
@@ -62,11 +66,32 @@ test('Start - keys can be read by their owner alone', async (t) => {
 
 test('Start - a data folder with a quote and a backslash in its name is fine', async (t) => {
   const { curl } = await launch(t, { DATA_DIR: `${t.context.settings.DATA_DIR}/Tom's "data" \\ $x` }).opened();
-  t.is((await sh('sh', ['-c', `${curl.trim()} --silent --fail`])).stdout, '[]');
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
+});
+
+test('Start - with its data below the working folder has a short path, unless npm was called elsewhere', async (t) => {
+  const cwd = await realpath(dirname(t.context.settings.DATA_DIR ?? ''));
+  const first = launch(t, { DATA_DIR: 'my data', INIT_CWD: cwd }, cwd);
+  const { curl, url } = await first.opened();
+  t.is(curl, `curl -H "Authorization: Bearer $(cat 'my data/demo.key')" ${url}/pets`);
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`], { cwd })).stdout, '[]');
+  await first.end('SIGTERM');
+
+  const again = await launch(t, { DATA_DIR: 'my data', INIT_CWD: '/' }, cwd).opened();
+  t.is(again.curl, `curl -H "Authorization: Bearer $(cat '${cwd}/my data/demo.key')" ${url}/pets`);
+  t.is((await sh('sh', ['-c', `${again.curl} --silent --fail`], { cwd: '/' })).stdout, '[]');
+});
+
+test('Start - without a demo account has no key for it, and says how keys are made', async (t) => {
+  const launcher = launch(t, { DEMO_ACCOUNT: 'no' });
+  const { curl, key, url } = await launcher.opened();
+  t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`);
+  t.is(key, '');
+  t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
 (hasIPv6 ? test : test.skip)('Start - on IPv6 the curl line works as well', async (t) => {
   const { curl, url } = await launch(t, { HOST: '::1' }).opened();
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
-  t.is((await sh('sh', ['-c', `${curl.trim()} --silent --fail`])).stdout, '[]');
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });

@@ -1,7 +1,9 @@
 /** The launcher as `npm start` runs it, with ports and data of its own; and what it has started. */
 import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { demoKeyFile } from '../../src/keys/key-files.ts';
 import { freePorts } from './ports.ts';
 import { createDataDir, TestProcess } from './process.ts';
 import { UNLIMITED } from './unlimited.ts';
@@ -16,17 +18,18 @@ type Settings = Readonly<Record<string, string>>;
 export class Launcher extends TestProcess {
   readonly settings: Settings;
 
-  constructor(settings: Settings) {
-    super('src/launcher/main.ts', settings);
+  constructor(settings: Settings, cwd?: string) {
+    super('src/launcher/main.ts', settings, cwd);
     this.settings = settings;
   }
 
-  /** Waits until the service is open. */
+  /** Waits until the service is open. The key is the demo account's, or empty. */
   async opened(): Promise<{ readonly url: string; readonly key: string; readonly curl: string }> {
     const [, url = ''] = await this.says(/open: (\S+)\n/);
-    const [curl, key = ''] = await this.says(/curl .*Bearer (\S+)'.*\n/);
+    const [curl] = await this.says(/curl .*/);
     await this.says(/Ctrl-C stops it/);
-    return { url, key, curl };
+    const key = await readFile(demoKeyFile(this.settings.DATA_DIR ?? ''), 'utf8').catch(() => '');
+    return { url, key: key.trim(), curl };
   }
 
   /** The processes that it has started. */
