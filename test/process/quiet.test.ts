@@ -83,3 +83,16 @@ test('Keys - in headers that are logged are not in the log', async (t) => {
   t.true(log.includes('"requestId":"id-(a key)-1"'));
   for (const key of made) t.false(log.includes(key.slice(4)));
 });
+
+test('Keys - in an error that ends the process are not in the log', async (t) => {
+  const { path, remove } = await createDataDir();
+  const key = generateKey();
+  const throwOnSignal = "process.on('SIGUSR2',()=>{throw(new(Error)(process.env.KEY))})";
+  const settings = { KEY: `no such key: ${key}`, NODE_OPTIONS: `--import=data:text/javascript,${throwOnSignal}` };
+  const server = await startServerProcess(path, settings);
+  server.grpc.close();
+  t.deepEqual(await server.end('SIGUSR2'), { code: 1, signal: null });
+  t.regex(server.errors, /^petstore: Error: no such key: \(a key\)\n/);
+  t.false(server.errors.includes(key.slice(4)));
+  await remove();
+});
