@@ -52,7 +52,7 @@ test('Files - of a server without a launcher too', async (t) => {
   await server.end('SIGTERM');
 });
 
-test('Files - that an earlier release left open are closed, and what is not the service’s is left as it is', async (t) => {
+test('Files - that an earlier release left open are closed, and those that are none of ours left alone', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
   const first = launch(t);
   await first.opened();
