@@ -18,10 +18,15 @@ const MAX_CALLS_PER_SERVER = 256;
 /** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
 const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
+/** Each server is in both: one for calls, one for what needs no key. */
+const CLUSTERS = ['petstore', 'petstore_open'];
+
 /** A server as Envoy sees it. */
 export interface Host {
-  /** Whether new requests go to it. */
+  /** Whether new requests of every kind go to it. */
   readonly isHealthy: boolean;
+  /** Whether none goes to it any more. */
+  readonly isAvoided: boolean;
   /** Connections that requests go over; the health checks have their own. */
   readonly connections: number;
 }
@@ -67,13 +72,20 @@ export class Envoy {
 
   /** The server on a private port; undefined while Envoy does not say. */
   async host(port: number): Promise<Host | undefined> {
-    const clusters = await this.#clusters();
-    const hosts = clusters?.find(({ name }) => name === 'petstore')?.host_statuses;
-    const host = hosts?.find(({ address }) => address.socket_address.port_value === port);
-    if (host === undefined) return undefined;
-    const { failed_active_health_check: isDown = false, failed_outlier_check: isEjected = false } = host.health_status;
-    const connections = Number(host.stats.find(({ name }) => name === 'cx_active')?.value ?? 0);
-    return { isHealthy: !isDown && !isEjected, connections };
+    const clusters = (await this.#clusters())?.filter(({ name }) => CLUSTERS.includes(name));
+    const hosts = clusters?.flatMap(({ host_statuses = [] }) =>
+      host_statuses.filter(({ address }) => address.socket_address.port_value === port),
+    );
+    if (hosts?.length !== CLUSTERS.length) return undefined;
+    const healthy = hosts.filter(({ health_status: { failed_active_health_check, failed_outlier_check } }) => {
+      return !failed_active_health_check && !failed_outlier_check;
+    });
+    const connections = hosts.map(({ stats }) => Number(stats.find(({ name }) => name === 'cx_active')?.value ?? 0));
+    return {
+      isHealthy: healthy.length === hosts.length,
+      isAvoided: healthy.length === 0,
+      connections: connections.reduce((sum, count) => sum + count, 0),
+    };
   }
 
   async #clusters(): Promise<Clusters['cluster_statuses']> {

@@ -44,7 +44,7 @@ export async function rollingRestart(instances: Instances, envoy: Envoy, say: (l
 async function hasLeft(instance: Instance, envoy: Envoy, over: AbortSignal): Promise<boolean> {
   const look = () => envoy.host(instance.port);
   instance.leave();
-  await until(look, ({ isHealthy }) => !isHealthy, NOTICE_MS, over);
+  await until(look, ({ isAvoided }) => isAvoided, NOTICE_MS, over);
   let quietLooks = 0;
   const isQuiet = ({ connections }: Host) => {
     quietLooks = connections === 0 ? quietLooks + 1 : 0;
