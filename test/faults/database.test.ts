@@ -71,7 +71,7 @@ const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.pr
 
 /** How many servers Envoy has taken out because they could not be reached. */
 async function ejections({ config }: TestStack): Promise<number> {
-  const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=outlier_detection.ejections_enforced_total`;
+  const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^cluster.petstore.outlier_detection.ejections_enforced_total$`;
   return Number((await (await fetch(url)).text()).trim().split(': ')[1]);
 }
 
