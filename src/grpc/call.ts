@@ -24,6 +24,9 @@ import type { Operation } from '../operations.ts';
 type BaseCall = ServerInterceptingCallInterface;
 type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
 
+/** A longer one is not what anybody would look for in a log. */
+const MAX_REQUEST_ID = 128;
+
 /** What becomes of a call. Called once, when its headers are there. */
 export type Run = (call: UnaryCall) => void;
 
@@ -76,7 +79,8 @@ export class UnaryCall implements Call {
     this.operation = operation;
     this.metadata = metadata;
     const [requestId] = metadata.get('x-request-id');
-    this.requestId = typeof requestId === 'string' ? requestId : randomUUID();
+    const isUsable = typeof requestId === 'string' && requestId.length <= MAX_REQUEST_ID;
+    this.requestId = isUsable ? requestId : randomUUID();
     this.#base = base;
     this.#sendStatus = base.sendStatus.bind(base);
     base.sendStatus = (status) => this.#takeStatus(status); // from here on: what grpc-js itself finds wrong
