@@ -54,6 +54,7 @@ local function read_body(handle)
   if length and tonumber(length) > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local body = handle:body()
   if not body or body:length() == 0 then return nil end
+  if body:length() > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local text = body:getBytes(0, body:length())
   if EXPECTS_NO_BODY[handle:headers():get(":method")] and not questions.judge(handle) then return nil end
   return text
@@ -120,7 +121,8 @@ local function on_refusal(handle)
     local body = handle:body(true) -- before any other wait: later it can't be had
     local answer
     if status >= 500 then
-      answer = questions.ask(handle, "fail", { status = status }, caller)
+      local is_open = tables.open_paths[path:match("^[^?]*")] -- there is no caller to judge
+      answer = not is_open and questions.ask(handle, "fail", { status = status }, caller) or nil
     else
       local content_type, text = kept_request(handle)
       answer = questions.ask(handle, "refuse", {

@@ -224,7 +224,7 @@ export class ApiError extends Error {
     const row: Row = TABLE[code];
     this.name = 'ApiError';
     this.code = code;
-    this.grpcStatus = row.grpc;
+    this.grpcStatus = options.grpcStatus ?? row.grpc;
     this.httpStatus = row.http;
     this.headers = { ...row.headers, ...options.headers };
     this.violations = options.violations ?? [];
@@ -238,6 +238,8 @@ interface ApiErrorOptions {
   readonly violations?: readonly Violation[];
   readonly retryAfterSeconds?: number;
   readonly quotaSubject?: string;
+  /** Where gRPC itself asks for another status than the table has. */
+  readonly grpcStatus?: Status;
   /** Why it happened. Logged, never sent. */
   readonly cause?: unknown;
 }

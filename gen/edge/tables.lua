@@ -16,6 +16,17 @@ return {
     on = 'connect-failure,refused-stream,reset-before-request',
     times = 2,
   },
+  open_paths = {
+    ['/healthz'] = true,
+    ['/openapi.json'] = true,
+    ['/openapi.yaml'] = true,
+    ['/docs'] = true,
+    ['/docs/page.js'] = true,
+    ['/docs/page.css'] = true,
+    ['/docs/favicon.svg'] = true,
+    ['/docs/swagger-ui-bundle.js'] = true,
+    ['/docs/swagger-ui.css'] = true,
+  },
   questions = {
     judge = {
       path = '/petstore.edge.v1.EdgeService/Judge',

@@ -14,7 +14,8 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_REFUSED: EDGE_HEADERS.refused,
   HEADER_REQUEST: EDGE_HEADERS.request,
   MAX_BODY_BYTES,
-  BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS),
+  /** A little later than the server, which has a better answer to a gRPC caller. */
+  BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS + 1_000),
   CALL_TIMEOUT: seconds(CALL_TIMEOUT_MS),
   CALL_TIMEOUT_GRPC: grpcTimeout(CALL_TIMEOUT_MS),
   /** From the headers of a gRPC request to the end of its answer. */

@@ -23,6 +23,8 @@ export function luaTables({ registry, byPath }: Operations): string {
     unavailable: restBody(apiError('UNAVAILABLE')),
     deadline_exceeded: restBody(apiError('DEADLINE_EXCEEDED')),
     retries: RETRIES,
+    /** What needs no key. */
+    open_paths: Object.fromEntries([...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf)),
     /** The paths of the questions to the server, and the numbers of their fields. */
     questions: Object.fromEntries(
       service.methods.map(({ name, input }) => [
@@ -57,10 +59,15 @@ function shape({ status, list, int64Names }: Operation['answer']) {
   };
 }
 
-type LuaValue = string | number | undefined | readonly LuaValue[] | { readonly [key: string]: LuaValue };
+/** The paths of an operation that has the same everywhere: `/{file=docs}` is `/docs`. */
+function pathsOf({ routes }: Operation): [path: string, true][] {
+  return routes.map(({ template }) => [template.replace(/\{\w+=([^}]*)\}/g, '$1'), true]);
+}
+
+type LuaValue = string | number | true | undefined | readonly LuaValue[] | { readonly [key: string]: LuaValue };
 
 function toLua(value: LuaValue, indent = ''): string {
-  if (typeof value === 'number') return String(value);
+  if (typeof value === 'number' || value === true) return String(value);
   if (typeof value === 'string') return quote(value);
   if (value === undefined) return 'nil';
   const inner = `${indent}  `;

@@ -163,11 +163,13 @@ export class UnaryCall implements Call {
         this.#refuse(apiError('BODY_TOO_LARGE'));
         break;
       default:
-        this.#refuse(malformed(status.details ?? 'it is no gRPC message'));
+        this.#refuse(malformed(status.details ?? 'it is no gRPC message', status.code));
     }
   }
 }
 
-function malformed(detail: string): ApiError {
-  return apiError('MALFORMED_BODY', { detail });
+/** An encoding that the server does not know is UNIMPLEMENTED (gRPC's compression.md); all else is the caller's fault. */
+function malformed(detail: string, code?: Status): ApiError {
+  const isUnknownEncoding = code === Status.UNIMPLEMENTED;
+  return apiError('MALFORMED_BODY', { detail }, isUnknownEncoding ? { grpcStatus: code } : {});
 }

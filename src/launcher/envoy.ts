@@ -18,8 +18,8 @@ const MAX_CALLS_PER_SERVER = 256;
 /** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
 const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
-/** Each server is in both: one for calls, one for what needs no key. */
-const CLUSTERS = ['petstore', 'petstore_open'];
+/** Each server is in all: one for calls, one for callers without a key, one for what needs no key. */
+const CLUSTERS = ['petstore', 'petstore_strangers', 'petstore_open'];
 
 /** A server as Envoy sees it. */
 export interface Host {
