@@ -172,6 +172,7 @@ function M.on_response(handle)
   local method, operation = request:match("^(%S+) (%S+)")
   local error = headers:get(HEADERS.error)
   if error then return set_error(handle, method == "HEAD", error) end
+  if headers:get(":status") ~= "200" then return end -- Envoy's own 503, when there is no room: it says all there is
   on_success(handle, method, operation)
 end
 
