@@ -8,7 +8,7 @@ import pino from 'pino';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { readConfig } from '../src/config.ts';
 import { rest } from '../src/edge/rest.ts';
-import { restErrorHeaders } from '../src/edge/rest-error.ts';
+import { edgeErrorHeaders } from '../src/edge/rest-error.ts';
 import { createGrpcServer } from '../src/grpc/adapter.ts';
 import { deprecation } from '../src/interceptors/deprecation.ts';
 import { errors } from '../src/interceptors/errors.ts';
@@ -32,7 +32,7 @@ const interceptors = [logging(logger), errors, message, rest, validation(createR
 const server = createGrpcServer({
   services: [{ definition: PetServiceService, methods: petService(store), interceptors }],
   operations: byPath,
-  errorHeaders: restErrorHeaders,
+  errorHeaders: edgeErrorHeaders,
 });
 new HealthImplementation({ [TAKES_CALLS]: 'SERVING' }).addToServer(server);
 

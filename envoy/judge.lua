@@ -1,10 +1,11 @@
 -- Has the server judge who is calling before the body of a request is read. Nothing of a body is scanned or transcoded
 -- for a caller whom the server has not accepted; a caller whom it refuses is answered at once.
 --
--- For a key that the server has accepted lately it is not asked again. The request itself is judged by the server in any
+-- For a key that the server has accepted lately it is not asked again. The server judges the request itself in any
 -- case: this only keeps bodies away from Envoy.
 
 local questions = require("questions")
+local strangers = require("strangers")
 
 local M = {}
 
@@ -41,8 +42,10 @@ end
 
 -- A key that the server no longer accepts is asked about again.
 function M.on_response(handle)
+  local headers = handle:headers()
+  strangers.learn(handle, headers)
   if accepted_count == 0 then return end
-  local status = handle:headers():get(":status")
+  local status = headers:get(":status")
   if status ~= "401" and status ~= "429" then return end
   local kept = handle:streamInfo():dynamicMetadata():get("petstore.rest")
   if kept then forget(kept.request.authorization) end

@@ -1,13 +1,14 @@
 -- Asks the gRPC server on behalf of a caller (petstore.edge.v1.EdgeService): about what Envoy decides by itself.
 
+local strangers = require("strangers")
 local tables = require("tables")
 
 local M = {}
 
 M.ERROR = tables.headers.error
 
--- The cluster of the servers.
-local SERVER = "petstore"
+-- The clusters of the servers.
+local SERVER, SERVER_OF_STRANGERS = "petstore", "petstore_strangers"
 -- How long the wording of an error may take.
 local WORDING_TIMEOUT_MS = 2000
 
@@ -53,7 +54,8 @@ function M.ask(handle, name, values, caller, timeout_ms)
     ["x-request-id"] = caller.request_id,
   }
   local message = frame(M.encode(question.fields, values))
-  local answer = handle:httpCall(SERVER, headers, message, {
+  local cluster = strangers.is_stranger(handle, caller.authorization) and SERVER_OF_STRANGERS or SERVER
+  local answer = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms or WORDING_TIMEOUT_MS, send_xff = false,
   })
   -- Envoy's own word for a server that can't be reached is a gRPC error too, without ours.

@@ -5,6 +5,7 @@
 -- Native gRPC and gRPC-Web pass untouched.
 
 local questions = require("questions")
+local strangers = require("strangers")
 local tables = require("tables")
 
 local HEADERS, OPERATIONS = tables.headers, tables.operations
@@ -62,6 +63,10 @@ end
 
 function M.on_request(handle)
   local headers = handle:headers()
+  if strangers.is_stranger(handle, headers:get("authorization")) then
+    headers:replace(HEADERS.stranger, "1")
+    handle:clearRouteCache()
+  end
   local content_type = headers:get("content-type") or ""
   if is_grpc(content_type) then return end
   if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
@@ -95,6 +100,7 @@ end
 local function set_error(handle, is_head, error)
   set_body(handle, is_head, error)
   local headers = handle:headers()
+  strangers.learn(handle, headers)
   headers:replace(":status", questions.status_of(error))
   headers:replace("content-type", "application/json")
 end
@@ -168,7 +174,7 @@ function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_refusal(handle) end
   local request = headers:get(HEADERS.request)
-  if not request then return end
+  if not request then return strangers.learn(handle, headers) end
   local method, operation = request:match("^(%S+) (%S+)")
   local error = headers:get(HEADERS.error)
   if error then return set_error(handle, method == "HEAD", error) end

@@ -12,7 +12,7 @@ import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { rest } from './edge/rest.ts';
-import { restErrorHeaders } from './edge/rest-error.ts';
+import { edgeErrorHeaders } from './edge/rest-error.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
 import { boundOpenCalls } from './grpc/open-calls.ts';
@@ -110,11 +110,11 @@ export function createServer(parts: Parts): PetstoreServer {
       { definition: unaryWebService, methods: { checkHealth }, interceptors: forAnybody },
     ],
     operations: byPath,
-    errorHeaders: restErrorHeaders,
+    errorHeaders: edgeErrorHeaders,
     others: boundOpenCalls({
       maxPerAddress: MAX_OPEN_PER_ADDRESS,
       maxMs: MAX_OPEN_MS,
-      errorHeaders: restErrorHeaders,
+      errorHeaders: edgeErrorHeaders,
     }),
   });
 

@@ -1,6 +1,6 @@
 import { status as Grpc, Metadata } from '@grpc/grpc-js';
 import test from 'ava';
-import { restErrorHeaders } from '../src/edge/rest-error.ts';
+import { edgeErrorHeaders } from '../src/edge/rest-error.ts';
 import { type ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
 
@@ -14,7 +14,7 @@ function restStatus(error: ApiError) {
 }
 
 function headersFor(headers: Readonly<Record<string, string>>, error: ApiError) {
-  return restErrorHeaders(
+  return edgeErrorHeaders(
     { metadata: Metadata.fromHttp2Headers(headers), path: '/petstore.v1.PetService/ListPets' },
     error,
   );

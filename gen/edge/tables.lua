@@ -3,6 +3,8 @@ return {
   headers = {
     body_type = 'x-petstore-body-type',
     accept_encoding = 'x-petstore-accept-encoding',
+    stranger = 'x-petstore-stranger',
+    suspect = 'x-petstore-suspect',
     length = 'x-petstore-length',
     error = 'x-petstore-error',
     request = 'x-petstore-request',

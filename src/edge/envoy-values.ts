@@ -13,6 +13,8 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_LENGTH: EDGE_HEADERS.length,
   HEADER_REFUSED: EDGE_HEADERS.refused,
   HEADER_REQUEST: EDGE_HEADERS.request,
+  HEADER_STRANGER: EDGE_HEADERS.stranger,
+  HEADER_SUSPECT: EDGE_HEADERS.suspect,
   MAX_BODY_BYTES,
   /** A little later than the server, which has a better answer to a gRPC caller. */
   BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS + 1_000),

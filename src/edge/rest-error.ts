@@ -1,21 +1,27 @@
-/** The REST body of an error. It travels in a header: Envoy's Lua filter makes it the body. */
+/** What an error says to Envoy, in headers: of the REST body Envoy's Lua filter makes the body. */
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
+import { ADDRESS_SUBJECT } from '../interceptors/limits.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
 /** Envoy's own questions: their answers are for REST callers too. */
 const EDGE = '/petstore.edge.v1.';
 
-/** The header with the body, for a call that came in as REST; for others there is none. */
-export function restErrorHeaders(
-  call: RestOrNot,
-  error: ApiError,
-): readonly (readonly [name: string, value: string])[] {
-  const isRest = call.path.startsWith(EDGE) || call.metadata.get(ORIGINAL_PATH).length > 0;
-  return isRest ? [[EDGE_HEADERS.error, restBody(error)]] : [];
+/**
+ * What Envoy is told of an error: the body, for a call that came in as REST; and that an address has used up what it may
+ * send without a valid key.
+ */
+export function edgeErrorHeaders(call: EdgeCall, error: ApiError): (readonly [name: string, value: string])[] {
+  const { metadata, path } = call;
+  const headers: [string, string][] = [];
+  const isRest = path.startsWith(EDGE) || metadata.get(ORIGINAL_PATH).length > 0;
+  if (isRest) headers.push([EDGE_HEADERS.error, restBody(error)]);
+  const isSuspect = error.quotaSubject?.startsWith(ADDRESS_SUBJECT) && metadata.get('x-forwarded-for').length > 0;
+  if (isSuspect) headers.push([EDGE_HEADERS.suspect, String(error.retryAfterSeconds)]);
+  return headers;
 }
 
-interface RestOrNot {
+interface EdgeCall {
   readonly metadata: Metadata;
   /** The gRPC path. */
   readonly path: string;

@@ -9,7 +9,7 @@ import { type ApiError, apiError } from '../errors.ts';
 import { toStatus } from '../grpc/status.ts';
 import { FILES, type ServedFile } from './files.ts';
 import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
-import { restErrorHeaders } from './rest-error.ts';
+import { edgeErrorHeaders } from './rest-error.ts';
 
 const PIECE_BYTES = 16_384;
 
@@ -52,7 +52,7 @@ function written(call: FileCall, piece: HttpBody): Promise<void> {
 }
 
 function fail(call: FileCall, error: ApiError): void {
-  call.emit('error', toStatus(error, restErrorHeaders({ metadata: call.metadata, path: call.getPath() }, error)));
+  call.emit('error', toStatus(error, edgeErrorHeaders({ metadata: call.metadata, path: call.getPath() }, error)));
 }
 
 /** One at least: it says of which type the answer is. */
