@@ -83,8 +83,8 @@ end
 
 local act = {}
 
--- Counts a request if it may pass. ARGV 3, 4: the quota by the minute and by the day; of a key 5: the end of the ban that
--- the caller knows of, or 0; 6 to 8: the ban policy. Status 1: passed, 0: refused, 2: was banned.
+-- Counts a request if it may pass. ARGV 3, 4: the quota by the minute and by the day; of a key 5: the end of the ban
+-- that the caller knows of, or 0; 6 to 8: the ban policy. Status 1: passed, 0: refused, 2: was banned.
 function act.admit()
   local isAccount = kind == 'account'
   local untilMs = isAccount and bannedUntil(tonumber(ARGV[5])) or 0
@@ -112,8 +112,9 @@ function act.ban()
   return reply(1, bannedUntil(tonumber(ARGV[3])))
 end
 
--- Brings in what one caller counted by itself. ARGV 3: the life that its totals are of, '' for none; then for the minute
--- 4: index, 5: total when last heard from here, 6: counted since; 7 to 9: the day likewise; 10, 11: refused in that day.
+-- Brings in what one caller counted by itself. ARGV 3: the life that its totals are of, '' for none; then for the
+-- minute 4: index, 5: total when last heard from here, 6: counted since; 7 to 9: the day likewise; 10, 11: refused in
+-- that day.
 function act.merge()
   local floors = redis.call('HMGET', KEYS[1], 'minuteFloor', 'dayFloor', 'refusedFloor')
   if hasNewMinute then floors[1] = 0 end

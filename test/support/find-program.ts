@@ -8,6 +8,11 @@ export function findProgram(names: readonly string[], folders: readonly string[]
   return searched.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
 }
 
+/** Whether what needs a program that is missing may be skipped: not where CI or PETSTORE_SKIP_NOTHING says so. */
+export function mayBeSkipped(): boolean {
+  return !(process.env.CI || process.env.PETSTORE_SKIP_NOTHING);
+}
+
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

@@ -1,0 +1,18 @@
+/**
+ * Runs luacheck on every Lua file of ours, as .luacheckrc says. npm can't install it: where it is missing this says so and
+ * nothing is checked, unless nothing may be skipped.
+ */
+import { spawnSync } from 'node:child_process';
+import { findProgram, mayBeSkipped } from '../test/support/find-program.ts';
+
+const FOLDERS = ['envoy', 'src', 'gen'];
+const MISSING = 'NO LUACHECK FOUND, so no Lua file is checked: install it (apt-get install lua-check)';
+
+const luacheck = findProgram(['luacheck']);
+if (luacheck === undefined) {
+  process.stderr.write(`${MISSING}\n`);
+  process.exitCode = mayBeSkipped() ? 0 : 1;
+} else {
+  const { status } = spawnSync(luacheck, ['--formatter', 'plain', '--codes', ...FOLDERS], { stdio: 'inherit' });
+  process.exitCode = status ?? 1;
+}
