@@ -28,7 +28,7 @@ end
 
 -- Whether text that the transcoder takes for JSON is JSON (RFC 8259). It forgives control characters and unknown
 -- escapes in strings, single quotes, keys without quotes, commas before a closing bracket, and "1.".
-local function is_json(text)
+function M.is_json(text)
   if text:find("[%z\1-\8\11\12\14-\31]") then return false end
   local plain = text
   if text:find("\\", 1, true) then
@@ -75,7 +75,7 @@ function M.on_request(handle)
   headers = handle:headers() -- those from before do not outlive a wait
   headers:replace(HEADERS.body_type, content_type)
   local metadata = handle:streamInfo():dynamicMetadata()
-  local is_right = is_json(text)
+  local is_right = M.is_json(text)
   metadata:set(FILTER, "request", {
     authorization = headers:get("authorization"), content_type = content_type, body = is_right and text or "",
   })

@@ -1,0 +1,30 @@
+-- Tests with names, and what they are written with. run.lua runs them.
+
+local M = { tests = {} }
+
+function M.test(title, body)
+  M.tests[#M.tests + 1] = { title = title, body = body }
+end
+
+local function show(value)
+  if type(value) ~= "table" then return type(value) == "string" and ("%q"):format(value) or tostring(value) end
+  local parts = {}
+  for key, item in pairs(value) do parts[#parts + 1] = ("[%s] = %s"):format(show(key), show(item)) end
+  table.sort(parts)
+  return "{ " .. table.concat(parts, ", ") .. " }"
+end
+
+-- Tables are equal when they show alike.
+function M.equal(actual, expected, about)
+  if show(actual) == show(expected) then return end
+  local prefix = about and about .. ": " or ""
+  error(("%sexpected %s, got %s"):format(prefix, show(expected), show(actual)), 2)
+end
+
+-- A module as it is at Envoy's start: nothing remembered.
+function M.fresh(name)
+  for _, module in ipairs({ "judge", "questions", "rest" }) do package.loaded[module] = nil end
+  return require(name)
+end
+
+return M

@@ -1,0 +1,113 @@
+/** Runs the tests of Envoy's Lua filters (envoy/test), and reads with the server's own decoder what they send to it. */
+import { readdirSync } from 'node:fs';
+import type { ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import { FailRequest, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
+import { luaTest, runLua } from '../support/luajit.ts';
+
+const test = luaTest();
+
+const FOLDER = 'envoy/test';
+
+interface LuaTest {
+  readonly title: string;
+  readonly hasPassed: boolean;
+  /** The error and where it was, of one that has not. */
+  readonly problem: string;
+}
+
+/** Reads TAP as run.lua writes it. */
+function parseTap(output: string): LuaTest[] {
+  const tests = output.split(/^(?=(?:not )?ok )/m).slice(1);
+  return tests.flatMap((text) => {
+    const [, isNot, title, problem = ''] = /^(not )?ok \d+ - ([^\n]*)\n(.*)$/s.exec(text) ?? [];
+    return title === undefined ? [] : [{ title, hasPassed: isNot === undefined, problem }];
+  });
+}
+
+const files = readdirSync(FOLDER).filter((name) => name.endsWith('_test.lua'));
+const { output, errors } = runLua([`${FOLDER}/run.lua`, ...files.map((name) => `${FOLDER}/${name}`)]);
+const luaTests = parseTap(output);
+
+test('Lua - every test of the filters is run to its end', (t) => {
+  t.is(errors, '');
+  t.true(files.length > 0 && luaTests.length > 0);
+  t.is(output.split('\n', 1)[0], `1..${luaTests.length}`);
+});
+
+for (const { title, hasPassed, problem } of luaTests) {
+  test(`Lua - ${title}`, (t) => t.true(hasPassed, problem));
+}
+
+/** The messages in the frames that Lua makes of `questions` (see ask.lua). */
+function messagesOf(t: ExecutionContext, questions: readonly string[]): Buffer[] {
+  const sent = runLua([`${FOLDER}/ask.lua`], questions.map((question) => `${question}\n`).join(''));
+  t.is(sent.errors, '');
+  const frames = sent.output.split('\n').slice(0, -1);
+  t.is(frames.length, questions.length);
+  return frames.map((hex) => {
+    const frame = Buffer.from(hex, 'hex');
+    const message = frame.subarray(5);
+    t.is(frame[0], 0, 'not compressed');
+    t.is(frame.readUInt32BE(1), message.length);
+    return message;
+  });
+}
+
+/** One without a value is left out. */
+function field(name: string, value: string | Uint8Array | undefined): string {
+  return value === undefined ? '' : ` ${name}=${Buffer.from(value).toString('hex')}`;
+}
+
+function asLine({ method, path, status, reply, contentType, body }: RefuseRequest): string {
+  const texts = field('method', method) + field('path', path) + field('reply', reply);
+  return `refuse${texts}${field('content_type', contentType)}${field('body', body)} status#${status}`;
+}
+
+function decodeAll(t: ExecutionContext, requests: readonly RefuseRequest[]): void {
+  const decoded = messagesOf(t, requests.map(asLine)).map((message) => RefuseRequest.decode(message));
+  for (const [index, { body, ...rest }] of requests.entries()) {
+    const { body: decodedBody, ...decodedRest } = decoded[index] ?? {};
+    t.deepEqual(decodedRest, rest);
+    t.is(decodedBody === undefined, body === undefined);
+    t.true(Buffer.from(decodedBody ?? []).equals(body ?? Buffer.of()), `a body of ${body?.length} bytes`);
+  }
+}
+
+const text = fc.string({ unit: 'binary', maxLength: 200 });
+const INT32_MAX = 2 ** 31 - 1;
+
+const refuseRequest: fc.Arbitrary<RefuseRequest> = fc.record({
+  method: text,
+  path: text,
+  status: fc.nat(INT32_MAX),
+  reply: text,
+  contentType: fc.option(text, { nil: undefined }),
+  body: fc.option(fc.uint8Array({ maxLength: 300 }), { nil: undefined }),
+});
+
+test('Lua question - whatever a refused request was, the server reads what was sent', (t) => {
+  fc.assert(
+    fc.property(fc.array(refuseRequest, { minLength: 1, maxLength: 20 }), (requests) => decodeAll(t, requests)),
+    { numRuns: 50 },
+  );
+});
+
+test('Lua question - lengths and numbers of every size are read, on both sides of each further byte', (t) => {
+  const sizes = [0, 1, 127, 128, 255, 256, 16_383, 16_384, 65_535, 65_536, 2_097_151, 2_097_152];
+  const requests = sizes.map((size) => ({
+    method: 'POST',
+    path: '/pets',
+    status: size,
+    reply: '',
+    contentType: '',
+    body: Buffer.alloc(size, 'x'),
+  }));
+  decodeAll(t, [...requests, ...requests.map((request) => ({ ...request, body: undefined, status: INT32_MAX }))]);
+});
+
+test('Lua question - a failure has its status, and a judgement is an empty message', (t) => {
+  const [fail, judge] = messagesOf(t, ['fail status#504', 'judge']);
+  t.deepEqual(FailRequest.decode(fail ?? new Uint8Array()), { status: 504 });
+  t.is(judge?.length, 0);
+});
