@@ -5,6 +5,7 @@
 -- case: this only keeps bodies away from Envoy.
 
 local questions = require("questions")
+local request = require("request")
 local strangers = require("strangers")
 
 local M = {}
@@ -36,7 +37,7 @@ function M.on_request(handle)
   local headers = handle:headers()
   local authorization = headers:get("authorization")
   if authorization and accepted[authorization] then return end
-  if (headers:get("content-type") or ""):find("^application/grpc") or not may_have_body(handle, headers) then return end
+  if request.is_grpc(headers:get("content-type") or "") or not may_have_body(handle, headers) then return end
   if questions.judge(handle) then accept(authorization) end
 end
 
@@ -47,8 +48,8 @@ function M.on_response(handle)
   if accepted_count == 0 then return end
   local status = headers:get(":status")
   if status ~= "401" and status ~= "429" then return end
-  local kept = handle:streamInfo():dynamicMetadata():get("petstore.rest")
-  if kept then forget(kept.request.authorization) end
+  local kept = request.kept(handle)
+  if kept then forget(kept.authorization) end
 end
 
 return M

@@ -5,6 +5,7 @@
 -- Native gRPC and gRPC-Web pass untouched.
 
 local questions = require("questions")
+local request = require("request")
 local strangers = require("strangers")
 local tables = require("tables")
 
@@ -12,19 +13,7 @@ local HEADERS, OPERATIONS = tables.headers, tables.operations
 
 local M = {}
 
--- The name of this filter: under it the request is kept for the way back, if it has a body.
-local FILTER = "petstore.rest"
 -- Requests ------------------------------------------------------------------------------------------------------------
-
--- The content types of gRPC-Web, as Envoy's filter knows them.
-local GRPC_WEB = {
-  ["application/grpc-web"] = true, ["application/grpc-web+proto"] = true,
-  ["application/grpc-web-text"] = true, ["application/grpc-web-text+proto"] = true,
-}
-
-local function is_grpc(content_type)
-  return content_type == "application/grpc" or content_type:find("^application/grpc%+") or GRPC_WEB[content_type]
-end
 
 -- Whether text that the transcoder takes for JSON is JSON (RFC 8259). It forgives control characters and unknown
 -- escapes in strings, single quotes, keys without quotes, commas before a closing bracket, and "1.".
@@ -68,26 +57,17 @@ function M.on_request(handle)
     handle:clearRouteCache()
   end
   local content_type = headers:get("content-type") or ""
-  if is_grpc(content_type) then return end
+  if request.is_grpc(content_type) then return end
   if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
   local text = read_body(handle)
   if not text then return end
   headers = handle:headers() -- those from before do not outlive a wait
   headers:replace(HEADERS.body_type, content_type)
-  local metadata = handle:streamInfo():dynamicMetadata()
   local is_right = M.is_json(text)
-  metadata:set(FILTER, "request", {
-    authorization = headers:get("authorization"), content_type = content_type, body = is_right and text or "",
+  request.keep(handle, {
+    authorization = headers:get("authorization"), content_type = content_type, body = is_right and text or nil,
   })
   if not is_right then handle:respond({ [":status"] = "400" }, "") end
-end
-
--- Of a request that had a body: its content type, and the body if it is JSON.
-local function kept_request(handle)
-  local metadata = handle:streamInfo():dynamicMetadata():get(FILTER)
-  if not metadata then return nil, nil end
-  local kept = metadata.request
-  return kept.content_type, kept.body ~= "" and kept.body or nil
 end
 
 -- Answers -------------------------------------------------------------------------------------------------------------
@@ -130,10 +110,10 @@ local function on_refusal(handle)
       local is_open = tables.open_paths[path:match("^[^?]*")] -- there is no caller to judge
       answer = not is_open and questions.ask(handle, "fail", { status = status }, caller) or nil
     else
-      local content_type, text = kept_request(handle)
+      local kept = request.kept(handle) or {}
       answer = questions.ask(handle, "refuse", {
         method = method, path = path, status = status, reply = body:getBytes(0, body:length()),
-        content_type = content_type, body = text,
+        content_type = kept.content_type, body = kept.body,
       }, caller)
     end
     headers = handle:headers() -- those from before do not outlive a wait
@@ -173,9 +153,9 @@ end
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_refusal(handle) end
-  local request = headers:get(HEADERS.request)
-  if not request then return strangers.learn(handle, headers) end
-  local method, operation = request:match("^(%S+) (%S+)")
+  local call = headers:get(HEADERS.request) -- the method and the operation, if it is REST
+  if not call then return strangers.learn(handle, headers) end
+  local method, operation = call:match("^(%S+) (%S+)")
   local error = headers:get(HEADERS.error)
   if error then return set_error(handle, method == "HEAD", error) end
   if headers:get(":status") ~= "200" then return end -- Envoy's own 503, when there is no room: it says all there is

@@ -145,9 +145,13 @@ test("judge - gRPC and gRPC-Web pass untouched", function()
   end
 end)
 
-test("judge - a body of any type, or of none, is judged", function()
-  for _, content_type in ipairs({ "text/plain", "application/x-www-form-urlencoded", "", false }) do
-    equal(questions_for(fresh("judge"), post("a", { ["content-type"] = content_type })), 1)
+test("judge - a body of any type, or of none, is judged, also when the type only begins like gRPC", function()
+  local types = {
+    "text/plain", "application/x-www-form-urlencoded", "", false, "application/grpcx", "application/grpc-foo",
+    "application/grpc; x=y", "application/grpc-webx", "application/grpc-web+json",
+  }
+  for _, content_type in ipairs(types) do
+    equal(questions_for(fresh("judge"), post("a", { ["content-type"] = content_type })), 1, tostring(content_type))
   end
 end)
 

@@ -1,4 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
+import { BODY_TIMEOUT_MS } from '../../../src/bounds.ts';
 import { generateKey } from '../../../src/keys/format.ts';
 import { isError } from '../../support/contract.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
@@ -154,4 +155,14 @@ test('HEAD without a key - is 401 with WWW-Authenticate and no body', async (t) 
     t.is(headers.get('www-authenticate'), 'Bearer');
     t.is(headers.get('content-type'), 'application/json');
   }
+});
+
+test('401 - comes before the body has, whatever type the body has', async (t) => {
+  const { publicAddress } = t.context;
+  const started = Date.now();
+  for (const type of ['application/json', 'text/plain', 'application/grpcx', 'application/grpc-web+json']) {
+    const head = `POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 100\r\n\r\n{`;
+    isError(t, await http1(publicAddress, head), 401, 'API_KEY_MISSING', MISSING);
+  }
+  t.true(Date.now() - started < BODY_TIMEOUT_MS / 2);
 });
