@@ -73,6 +73,14 @@ test("JSON - a comma before a closing bracket is wrong", function()
   expect(false, { "[1,]", '{"a":1,}', "[1, ]", "[1,\n]", '{"a":1\t,\t}', "[[1],]", '{"a":"b",}', "[,]", "{,}" })
 end)
 
-test("JSON - a number that ends in a point is wrong", function()
-  expect(false, { "1.", "-1.", "0.", "1.e5", "1. 5", "1..2" })
+test("JSON - a point without a digit before and after it is wrong", function()
+  expect(false, { "1.", "-1.", "0.", "1.e5", "1. 5", "1..2", "-.5", "-.0", "-.5e3", ".5" })
+end)
+
+test("JSON - a number that begins with a further zero is wrong", function()
+  expect(false, { "01.5", "00.5", "-01.5", "-00.5", "01e1", "00e1", "-01E1", "00", "01", "-01" })
+end)
+
+test("JSON - a hexadecimal number is wrong", function()
+  expect(false, { "0x1e", "-0x1e", "0x1.8", "0x1" })
 end)

@@ -133,6 +133,7 @@ const MALFORMED = [
   ...["{'name':'Cats'}", `{"name":'Cats'}`, '{name:"Cats"}', '{"name":Cats}', '{"name":"Cats" "description":""}'],
   ...['{"name":"Cats","x":[1,]}', '{"name":"Cats","x":[1 2]}', '{"name":"Cats","x":[1}', '{"name":"Cats","x":{"y"}}'],
   ...['{"name":"Cats","x":01}', '{"name":"Cats","x":1.}', '{"name":"Cats","x":.5}', '{"name":"Cats","x":+1}'],
+  ...['{"name":"Cats","x":01.5}', '{"name":"Cats","x":-00e1}', '{"name":"Cats","x":-.5}', '{"name":"Cats","x":0x1e}'],
   ...[
     '{"name":"Cats","x":NaN}',
     '{"name":"Cats","x":undefined}',
