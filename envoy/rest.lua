@@ -102,36 +102,61 @@ local function take(headers, name)
   return value
 end
 
--- A reply of Envoy itself: the server says what the caller is told.
+-- The request that Envoy refused, as its reply tells it to this filter alone (local_reply_config in envoy.yaml).
+local function take_refused(headers)
+  return {
+    method = take(headers, HEADERS.refused), path = take(headers, HEADERS.refused .. "-path") or "",
+    caller = {
+      authorization = take(headers, HEADERS.refused .. "-authorization"),
+      forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
+      request_id = take(headers, HEADERS.refused .. "-request-id"),
+    },
+  }
+end
+
+-- As much of Envoy's words as the server is told: a value that they quote may be as long as a body.
+local MAX_REPLY_BYTES = 1000
+-- What the fields of a question take besides their values, at the most.
+local MAX_TAGS_BYTES = 100
+
+-- The fields of RefuseRequest. The server reads no message that is longer than a body, so a body that makes it one is
+-- left out.
+local function refuse_fields(refused, status, reply, kept)
+  local fields = {
+    method = refused.method, path = refused.path, status = status, reply = reply:sub(1, MAX_REPLY_BYTES),
+    content_type = kept.content_type,
+  }
+  if kept.body then
+    local others = #fields.method + #fields.path + #fields.reply + #fields.content_type + MAX_TAGS_BYTES
+    if #kept.body + others <= tables.max_body_bytes then fields.body = kept.body end
+  end
+  return fields
+end
+
+-- Asks the server what the caller is told, and puts that on the reply. Returns the error.
+local function word_refusal(handle, refused)
+  local status = tonumber(handle:headers():get(":status"))
+  local body = handle:body(true) -- before any other wait: later it can't be had
+  local answer
+  if status >= 500 then
+    local is_open = tables.open_paths[refused.path:match("^[^?]*")] -- there is no caller to judge
+    answer = not is_open and questions.ask(handle, "fail", { status = status }, refused.caller) or nil
+  else
+    local fields = refuse_fields(refused, status, body:getBytes(0, body:length()), request.kept(handle) or {})
+    answer = questions.ask(handle, "refuse", fields, refused.caller)
+  end
+  local headers = handle:headers()
+  headers:remove("retry-after")
+  for name, value in pairs(questions.for_caller(answer, status)) do headers:replace(name, value) end
+  return headers:get(HEADERS.error)
+end
+
+-- A reply of Envoy itself.
 local function on_refusal(handle)
   local headers = handle:headers()
-  local status = tonumber(headers:get(":status"))
-  local error = headers:get(HEADERS.error) -- the server has been asked already
-  local method, path = take(headers, HEADERS.refused), take(headers, HEADERS.refused .. "-path") or ""
-  local caller = {
-    authorization = take(headers, HEADERS.refused .. "-authorization"),
-    forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
-    request_id = take(headers, HEADERS.refused .. "-request-id"),
-  }
-  if not error then
-    local body = handle:body(true) -- before any other wait: later it can't be had
-    local answer
-    if status >= 500 then
-      local is_open = tables.open_paths[path:match("^[^?]*")] -- there is no caller to judge
-      answer = not is_open and questions.ask(handle, "fail", { status = status }, caller) or nil
-    else
-      local kept = request.kept(handle) or {}
-      answer = questions.ask(handle, "refuse", {
-        method = method, path = path, status = status, reply = body:getBytes(0, body:length()),
-        content_type = kept.content_type, body = kept.body,
-      }, caller)
-    end
-    headers = handle:headers() -- those from before do not outlive a wait
-    headers:remove("retry-after")
-    for name, value in pairs(questions.for_caller(answer, status)) do headers:replace(name, value) end
-    error = headers:get(HEADERS.error)
-  end
-  set_error(handle, method == "HEAD", error)
+  local refused = take_refused(headers)
+  local error = headers:get(HEADERS.error) or word_refusal(handle, refused) -- a refusal by Judge is worded already
+  set_error(handle, refused.method == "HEAD", error)
 end
 
 local function on_success(handle, method, operation)

@@ -6,6 +6,7 @@ local tables = require("tables")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
 local HEADERS = tables.headers
+local MAX = tables.max_body_bytes
 
 local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
 local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","status":401}'
@@ -95,4 +96,42 @@ test("a refusal of this filter - that the server has worded already is not asked
   equal(#pass.calls, 0)
   equal({ pass:header(":status"), pass.body, pass:header("www-authenticate") }, { "401", UNAUTHENTICATED, "Bearer" })
   equal(pass:header(HEADERS.refused .. "-authorization"), nil)
+end)
+
+-- What the server is asked about a request with this body, refused with these words: the fields by name.
+local function asked(body, words, path)
+  local rest = fresh("rest")
+  local questions, fields = require("questions"), nil
+  questions.ask = function(_, _, values) fields = values end
+  local headers = { [":status"] = "400", [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = path or "/pets" }
+  local kept = { content_type = "application/json", body = body }
+  envoy.answer(rest.on_response, {
+    headers = headers, body = words, metadata = { ["petstore.rest"] = { request = kept } },
+  })
+  return fields, require("questions").encode(tables.questions.refuse.fields, fields)
+end
+
+test("a question about a refusal - has the request and Envoy's words of it", function()
+  equal(asked('{"name":1}', "Unexpected token.", "/pets?x=1"), {
+    method = "POST", path = "/pets?x=1", status = 400, reply = "Unexpected token.", content_type = "application/json",
+    body = '{"name":1}',
+  })
+  equal({ body = asked(nil, "Unexpected token.").body }, {})
+end)
+
+test("a question about a refusal - is as long as the server reads, and leaves out a body that would be more", function()
+  local longest = 0
+  for length = MAX - 300, MAX do
+    local fields, message = asked(("x"):rep(length), "Unexpected token.")
+    equal(#message <= MAX, true, length)
+    if fields.body then longest = length end
+  end
+  equal(longest > MAX - 200, true, "a body that fits is not left out: " .. longest)
+  local _, message = asked(("x"):rep(10000), ("y"):rep(MAX), "/" .. ("z"):rep(60000))
+  equal(#message <= MAX, true, #message)
+end)
+
+test("a question about a refusal - has the beginning of long words of Envoy", function()
+  local words = 'quantity: invalid value "' .. ("x"):rep(MAX) .. '" for type TYPE_INT32'
+  equal(asked("{}", words).reply, words:sub(1, 1000))
 end)

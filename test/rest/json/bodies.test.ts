@@ -206,3 +206,21 @@ test('BODY_TOO_LARGE - a body of 64 KiB is taken, one byte more is 413', async (
     t.is((await http2(publicAddress, { method: 'POST', path: '/categories', headers: typed, body })).status, status);
   }
 });
+
+test('INVALID_ARGUMENT - a body of up to 64 KiB is told what is wrong with it, however long the query or the value', async (t) => {
+  const { rest } = t.context;
+  const headers = { 'content-type': 'application/json' };
+  for (const size of [60_000, 65_400, 65_500, 65_536]) {
+    const longValue = `{"quantity":"${'x'.repeat(size - 15)}"}`;
+    const longBody = `{"quantity":"abc","x":"${'x'.repeat(size - 25)}"}`;
+    for (const [raw, query] of [
+      [longValue, ''],
+      [longBody, ''],
+      [longBody, `?${'a'.repeat(6_000)}=1`],
+    ] as const) {
+      t.is(raw.length, size);
+      const response = await rest.send('PUT', `/store/inventory/1${query}`, { raw, headers });
+      isError(t, response, 400, 'INVALID_ARGUMENT', query === '' ? /^quantity: invalid value "/ : /^a+/);
+    }
+  }
+});
