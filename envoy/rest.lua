@@ -60,6 +60,11 @@ local function read_body(handle)
   return text
 end
 
+-- A content type that can be gRPC metadata: with any other byte the server would see none.
+local function printable(content_type)
+  return (content_type:gsub("\t", " "):gsub("[^ -~]", "?"))
+end
+
 function M.on_request(handle)
   local headers = handle:headers()
   if strangers.is_stranger(handle, headers:get("authorization")) then
@@ -72,6 +77,7 @@ function M.on_request(handle)
   local text = read_body(handle)
   if not text then return end
   headers = handle:headers() -- those from before do not outlive a wait
+  content_type = printable(content_type)
   headers:replace(HEADERS.body_type, content_type)
   local is_right = M.is_json(text)
   request.keep(handle, {

@@ -57,6 +57,17 @@ test("a request with a body - tells the server the body's type, also that there 
   end
 end)
 
+test("a request with a body - tells the server the type also when it has bytes that metadata can't have", function()
+  local types = {
+    ["text/pl\233in"] = "text/pl?in", ["\195\169"] = "??",
+    ["application/json;\tcharset=utf-8"] = "application/json; charset=utf-8",
+  }
+  for content_type, told in pairs(types) do
+    local pass = request("POST", "{}", { ["content-type"] = content_type })
+    equal({ pass:header(HEADERS.body_type), kept(pass).content_type }, { told, told })
+  end
+end)
+
 test("a request with a body - can't say the type by a header of ours", function()
   local pass = request("POST", "{}", { [HEADERS.body_type] = "application/json", ["content-type"] = "text/plain" })
   equal(pass:header(HEADERS.body_type), "text/plain")

@@ -105,6 +105,16 @@ test('Content-Type - is asked of every operation with a body, and judged before 
   isError(t, await rest.send('PATCH', '/store/orders/1', { raw: '{}', headers }), 400, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
+test('Content-Type - bytes that are not ASCII do not hide that a body is of another type', async (t) => {
+  const { publicAddress, key } = t.context;
+  const head = `POST /categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n`;
+  const sent = (type: string) =>
+    http1(publicAddress, Buffer.from(`${head}Content-Type: ${type}\r\n\r\n${BODY}`, 'latin1'));
+  isError(t, await sent('text/pl\xe9in'), 400, 'UNSUPPORTED_CONTENT_TYPE', /"text\/pl\?in"$/);
+  t.is((await sent('application/json; x=\xe9')).status, 201);
+  t.is((await sent('application/json;\tx=y')).status, 201);
+});
+
 test('Content-Type - a request without a body needs none, and may have any', async (t) => {
   const { publicAddress, rest, key } = t.context;
   const authorization = `Bearer ${key}`;
