@@ -10,11 +10,12 @@ local strangers = require("strangers")
 
 local M = {}
 
--- The Authorization headers that the server has accepted, of this worker thread. When there are too many, all go.
+-- The Authorization headers that the server has accepted, as this worker thread knows. When there are too many, all go.
 local MAX_ACCEPTED = 10000
 local accepted, accepted_count = {}, 0
 
 local function accept(authorization)
+  if accepted[authorization] then return end -- by another request, meanwhile
   if accepted_count >= MAX_ACCEPTED then accepted, accepted_count = {}, 0 end
   accepted[authorization] = true
   accepted_count = accepted_count + 1

@@ -22,28 +22,37 @@ local function varint(n)
   return table.concat(bytes)
 end
 
+-- The wire types of protobuf that are needed.
+local VARINT, LENGTH_DELIMITED = 0, 2
+
+local function tag(field_number, wire_type)
+  return varint(field_number * 8 + wire_type)
+end
+
 -- A protobuf message of texts and of numbers that are not negative. `fields` are the numbers of the fields.
 function M.encode(fields, values)
   local parts = {}
   for name, number in pairs(fields) do
     local value = values[name]
     if type(value) == "number" then
-      parts[#parts + 1] = string.char(number * 8) .. varint(value)
+      parts[#parts + 1] = tag(number, VARINT) .. varint(value)
     elseif value then
-      parts[#parts + 1] = string.char(number * 8 + 2) .. varint(#value) .. value
+      parts[#parts + 1] = tag(number, LENGTH_DELIMITED) .. varint(#value) .. value
     end
   end
   return table.concat(parts)
 end
 
+-- A gRPC message on the wire: not compressed, the length in four bytes, the message.
 local function frame(message)
   local n = #message
   return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
     .. message
 end
 
--- Puts a question of EdgeService by name. `caller` has the headers by which the server judges him: authorization,
--- forwarded_for, request_id. Returns the headers of the answer; nil when the server doesn't answer in time.
+-- Puts a question of EdgeService by name. `values` are its fields. `caller` has the headers by which the server judges
+-- the caller: authorization, forwarded_for, request_id. Returns the headers of the answer; nil when the server doesn't
+-- answer in time.
 function M.ask(handle, name, values, caller, timeout_ms)
   local question = tables.questions[name]
   local headers = {
@@ -63,8 +72,8 @@ function M.ask(handle, name, values, caller, timeout_ms)
   return is_answered and answer or nil
 end
 
--- The headers of an answer that are for the caller to see, with the error. Without an answer it is by the status that
--- the request has failed with.
+-- The headers of an answer that are for the caller to see, with the error. Without an answer the error goes by the
+-- status that the request has failed with.
 function M.for_caller(answer, status)
   if not answer and status == 504 then return { [M.ERROR] = tables.deadline_exceeded } end
   if not answer then return { [M.ERROR] = tables.unavailable, ["retry-after"] = "1" } end
@@ -81,7 +90,8 @@ function M.status_of(error)
   return error:match('"status":(%d+)}')
 end
 
--- Has the server judge the caller of a request by its headers. Returns whether he may go on; if not, he is answered.
+-- Has the server judge the caller of a request by its headers. Returns whether the caller may go on; if not, the
+-- request is answered.
 function M.judge(handle)
   local headers = handle:headers()
   local begun_ms = handle:timestamp()

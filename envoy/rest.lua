@@ -44,10 +44,12 @@ function M.is_json(text)
   return true
 end
 
--- The methods whose callers judge.lua has not seen.
+-- The methods for which envoy.yaml leaves judge.lua out, so that a GET costs no more. One that has a body all the same
+-- is judged here, after the body has been read (64 KiB at the most): after the judgement it couldn't be had.
 local EXPECTS_NO_BODY = { GET = true, HEAD = true, DELETE = true }
 
--- The text of the body, or nil when there is none. Without a length only a look tells.
+-- The text of the body, or nil when there is none, which without a length only a look tells. Nil too when the request
+-- has been answered: the body is too large, or the caller is refused.
 local function read_body(handle)
   local length = handle:headers():get("content-length")
   if length == "0" then return nil end
@@ -88,6 +90,7 @@ end
 
 -- Answers -------------------------------------------------------------------------------------------------------------
 
+-- The answer to HEAD has no body, but the length of one.
 local function set_body(handle, is_head, text)
   handle:body(true):setBytes(is_head and "" or text)
   handle:headers():replace("content-length", tostring(#text))

@@ -197,10 +197,21 @@ test("judge - remembers 10,000 keys, then begins anew", function()
   equal(questions_for(judge, post("one more")), 0)
 end)
 
-test("judge - a key that was forgotten makes room for another", function()
+test("judge - a key that was forgotten makes room for one other, and no more", function()
   local judge = fresh("judge")
   for i = 1, SLOTS do send(judge, post("key-" .. i), accepts) end
-  answer(judge, "401", "key-1")
+  for _ = 1, 3 do answer(judge, "401", "key-1") end
   send(judge, post("one more"), accepts)
   equal(questions_for(judge, post("key-2")), 0)
+  send(judge, post("two more"), accepts)
+  equal(questions_for(judge, post("key-2")), 1)
+end)
+
+test("judge - a key that is asked about by several requests at once is one key", function()
+  local judge = fresh("judge")
+  local passes = {}
+  for i = 1, 100 do passes[i] = send(judge, post("a")) end
+  for _, pass in ipairs(passes) do pass:answer(accepts()) end
+  for i = 2, SLOTS do send(judge, post("key-" .. i), accepts) end
+  equal(questions_for(judge, post("a")), 0)
 end)
