@@ -91,6 +91,7 @@ end
 local function stream_info(pass)
   return mortal(pass, {
     protocol = function() return pass.protocol end,
+    downstreamRemoteAddress = function() return pass.address end,
     dynamicMetadata = function() return metadata_map(pass) end,
   })
 end
@@ -127,6 +128,8 @@ function Handle:headers() return header_map(self.pass) end
 function Handle:streamInfo() return stream_info(self.pass) end
 
 function Handle:timestamp() return self.pass.now_ms end
+
+function Handle:clearRouteCache() self.pass.is_route_cleared = true end
 
 function Handle:body(always_wrap)
   local pass = self.pass
@@ -180,14 +183,16 @@ local function run(script, message, is_answer)
   local pass = setmetatable({
     header_list = to_list(message.headers or {}), body = message.body, is_body_ahead = message.body ~= nil,
     protocol = message.protocol or "HTTP/1.1", metadata = message.metadata or {}, server = message.server,
-    is_answer = is_answer, now_ms = 1000, waits = 0, calls = {},
+    address = message.address or "10.0.0.1:50000", is_answer = is_answer, now_ms = message.now_ms or 1000,
+    waits = 0, calls = {},
   }, Pass)
   pass.thread = coroutine.create(script)
   return pass:resume(setmetatable({ pass = pass }, Handle))
 end
 
--- Sends a request through a filter. `message` has headers, body (nil: the request ends with its headers), protocol, and
--- server, a function that answers a call with headers. What is returned has reply, calls, body, metadata, header(name).
+-- Sends a request through a filter. `message` has headers, body (nil: the request ends with its headers), protocol,
+-- address, now_ms, and server, a function that answers a call with headers. What is returned has reply, calls, body,
+-- metadata, header(name).
 function M.request(script, message) return run(script, message, false) end
 
 -- The same for an answer. `metadata` of `message` is the request's.

@@ -81,6 +81,16 @@ test("a failure behind Envoy - is worded by Fail, which counts nothing", functio
   end
 end)
 
+test("a failure behind Envoy - of what needs no key is worded here: there is no caller to ask about", function()
+  for path in pairs(tables.open_paths) do
+    for _, query in ipairs({ "", "?x=1" }) do
+      local pass = refusal("503", nil, nil, { [HEADERS.refused .. "-path"] = path .. query })
+      equal({ #pass.calls, pass:header(":status"), pass.body }, { 0, "503", tables.unavailable }, path .. query)
+    end
+  end
+  equal(#refusal("503", says(tables.unavailable), nil, { [HEADERS.refused .. "-path"] = "/pets?/docs" }).calls, 1)
+end)
+
 test("a failure behind Envoy - that nobody can word is 504 if it came too late, else 503 with Retry-After", function()
   local silent = function() return { [":status"] = "200", ["grpc-status"] = "14" } end
   for status, expected in pairs({ ["400"] = "503", ["404"] = "503", ["503"] = "503", ["504"] = "504" }) do

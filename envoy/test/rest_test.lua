@@ -90,6 +90,12 @@ test("a request with a body - of more than 64 KiB is a 413 by its length, before
   equal(request("POST", "{}", { ["content-length"] = tostring(MAX) }).reply, nil)
 end)
 
+test("a request with a body - of more than 64 KiB without a length is a 413 when it is there", function()
+  local chunked = { ["transfer-encoding"] = "chunked" }
+  equal(request("POST", '"' .. ("x"):rep(MAX - 1) .. '"', chunked).reply.headers, { [":status"] = "413" })
+  equal(request("POST", '"' .. ("x"):rep(MAX - 2) .. '"', chunked).reply, nil)
+end)
+
 test("a request with a body where none is expected - is judged before the body is looked at", function()
   for _, method in ipairs({ "GET", "HEAD", "DELETE" }) do
     local pass = request(method, "{", nil, refuses)
@@ -222,6 +228,11 @@ test("an answer - of what is no JSON keeps its bytes, and its length where the s
   equal({ page.body, page.waits, page:header("content-length") }, { '{"id":"7"}', 0, "10" })
   path[HEADERS.length] = "1234"
   equal(answer("HEAD", "", nil, path):header("content-length"), "1234")
+end)
+
+test("an answer - of Envoy's own that has no room for the call is left as it is", function()
+  local pass = answer("GET", "PetService/GetPet", tables.unavailable, { [":status"] = "503" })
+  equal({ pass:header(":status"), pass.body, pass.waits }, { "503", tables.unavailable, 0 })
 end)
 
 test("an answer - to gRPC passes untouched", function()
