@@ -1,0 +1,97 @@
+/** Bodies of callers whom nobody knows: they cost nothing to send, so they must cost next to nothing to refuse. */
+import type { TestFn } from 'ava';
+import { generateKey } from '../../src/keys/format.ts';
+import { HEAVY_BODIES, measureCosts, TRANSPORTS } from '../support/hostile/body-cost.ts';
+import { breaches } from '../support/hostile/bounds.ts';
+import { endlessBodies } from '../support/hostile/endless-bodies.ts';
+import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { heavyBodies } from '../support/hostile/heavy-bodies.ts';
+import { hostileMissing } from '../support/hostile/resources.ts';
+import { openSocket, targetOf } from '../support/hostile/sockets.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { UNLIMITED } from '../support/unlimited.ts';
+import { until } from '../support/until.ts';
+
+const test: TestFn<{ limited: TestStack; unlimited: TestStack }> = testUnless(hostileMissing);
+
+test.before(async (t) => {
+  const unlimited = await startTestStack({ ...UNLIMITED, LOG_LEVEL: 'info' });
+  t.context = { limited: await startTestStack(AS_DEPLOYED), unlimited };
+});
+test.after.always(async ({ context: { limited, unlimited } }) => {
+  await Promise.all([limited.close(), unlimited.close()]);
+});
+
+const MAX_RATIO = 2;
+
+for (const transport of TRANSPORTS) {
+  test.serial(`Bodies - over ${transport} none of a stranger costs more than ${MAX_RATIO} GETs of his`, async (t) => {
+    for (const [name, body] of Object.entries(HEAVY_BODIES)) {
+      const measured = { body, transport, withKeys: name === 'many numbers', rounds: 3, perRound: 15 };
+      let costs = await measureCosts(t.context.unlimited, measured);
+      // Other work on the machine shows in a short measurement: before it is a fault it is measured for longer.
+      if (costs.ratio > MAX_RATIO) costs = await measureCosts(t.context.unlimited, { ...measured, rounds: 9 });
+      const { ratio, getUs, postUs, statuses } = costs;
+      t.true(
+        ratio <= MAX_RATIO,
+        `${name}: ${postUs.toFixed()} µs beside ${getUs.toFixed()} µs, ${ratio.toFixed(1)} times`,
+      );
+      t.deepEqual(Object.keys(statuses), [transport === 'gRPC' ? 'grpc-status 16' : '401'], name);
+    }
+  });
+}
+
+test.serial('Bodies - large ones of a stranger, again and again, keep nobody waiting', async (t) => {
+  const report = await undergo(t.context.limited, heavyBodies, {
+    size: heavyBodies.short,
+    holdMs: 3_000,
+    recoveryMs: 0,
+    from: ['127.0.0.4'],
+  });
+  t.deepEqual(breaches(report), []);
+  t.deepEqual(Object.keys(report.outcomes.counts), ['401', '429']);
+});
+
+test.serial('Bodies - those that never end are refused by their headers, and nobody waits for them', async (t) => {
+  const size = endlessBodies.short;
+  const report = await undergo(t.context.limited, endlessBodies, {
+    size,
+    holdMs: 8_000,
+    isOver: ({ total }) => total >= size.connections,
+    recoveryMs: 0,
+    from: ['127.0.0.2'],
+  });
+  t.deepEqual(breaches(report), []);
+  const { counts, p99Ms } = report.outcomes;
+  const { 401: refused = 0, 429: limited = 0, ...others } = counts;
+  t.deepEqual(others, {});
+  t.is(refused + limited, size.connections);
+  for (const [status, ms] of Object.entries(p99Ms)) t.true(ms < 3_000, `${status} took ${ms} ms`);
+});
+
+const HEAD = 'POST /pets HTTP/1.1\r\nHost: petstore\r\nContent-Type: application/json\r\n';
+const WAITING = {
+  'that announces 64 KiB': 'Content-Length: 65536\r\n\r\n',
+  'that announces a mebibyte': 'Content-Length: 1048576\r\n\r\n',
+  'of chunks': 'Transfer-Encoding: chunked\r\n\r\n',
+  'that is begun': 'Content-Length: 65536\r\n\r\n{"name":',
+  'that waits to be asked for': 'Content-Length: 65536\r\nExpect: 100-continue\r\n\r\n',
+};
+
+for (const [title, rest] of Object.entries(WAITING)) {
+  test(`Bodies - a stranger with one ${title} has his 401 though it never comes`, async (t) => {
+    for (const authorization of ['', `Authorization: Bearer ${generateKey()}\r\n`, 'Authorization: Bearer x\r\n']) {
+      const socket = openSocket(targetOf(t.context.unlimited.publicAddress, '127.0.0.7'));
+      let answer = '';
+      socket.on('data', (chunk: Buffer) => {
+        answer += chunk;
+      });
+      socket.write(HEAD + authorization + rest);
+      const last = () => answer.replace('HTTP/1.1 100 Continue\r\n\r\n', '');
+      await until(() => last().includes('\r\n\r\n') || socket.closed, 'the answer', 5_000);
+      t.regex(last(), /^HTTP\/1\.1 401 /);
+      socket.destroy();
+    }
+  });
+}

@@ -1,0 +1,32 @@
+/** More callers than the machine can serve: those who are answered are answered soon, and the others are told to wait. */
+import type { TestFn } from 'ava';
+import { breaches, CALM_MS, healthLies } from '../support/hostile/bounds.ts';
+import { crowd } from '../support/hostile/crowd.ts';
+import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { hostileMissing } from '../support/hostile/resources.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test: TestFn<TestStack> = testUnless(hostileMissing);
+
+test.before(async (t) => {
+  t.context = await startTestStack(AS_DEPLOYED);
+});
+test.after.always((t) => t.context.close());
+
+test('Crowd - who is answered is answered within 2 s, the rest is told to wait, and health says what is so', async (t) => {
+  const report = await undergo(t.context, crowd, {
+    size: crowd.short,
+    holdMs: 6_000,
+    recoveryMs: 0,
+    afterMs: CALM_MS + 1_000,
+    from: ['127.0.1.1'],
+  });
+  t.deepEqual(breaches(report, { mayShed: true }), []);
+  t.deepEqual(healthLies(report.visits), []);
+  const { counts, p99Ms } = report.outcomes;
+  const { 200: answered = 0, 503: shed, ...others } = counts;
+  t.deepEqual(others, {}, 'every answer is 200, or 503 with Retry-After');
+  t.true(answered > 100, `${answered} were answered, ${shed} were not`);
+  t.true((p99Ms[200] ?? 0) < 2_000, `they waited ${p99Ms[200]} ms at p99`);
+});

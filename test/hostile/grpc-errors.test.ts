@@ -1,0 +1,129 @@
+/** gRPC that is broken, slow or too large: the fault is the caller's, so it is never INTERNAL. At both ports. */
+import { gzipSync } from 'node:zlib';
+import { status as Code } from '@grpc/grpc-js';
+import type { TestFn } from 'ava';
+import { CreateCategoryRequest } from '../../gen/petstore/v1/categories.ts';
+import { type RawCall, rawGrpc } from '../support/hostile/raw-grpc.ts';
+import { hostileMissing } from '../support/hostile/resources.ts';
+import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test: TestFn<TestStack> = testUnless(hostileMissing);
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+const PATH = '/petstore.v1.CategoryService/CreateCategory';
+const MAX_BYTES = 65_536;
+const message = CreateCategoryRequest.encode({ category: { name: 'Cats' } }).finish();
+
+/** A message of so many bytes: the rest is in a field that nobody knows, which is ignored. */
+function ofLength(bytes: number): Buffer {
+  const rest = bytes - message.length - 5; // two bytes of a field's number and type, three of its length
+  const length = [(rest & 0x7f) | 0x80, ((rest >> 7) & 0x7f) | 0x80, rest >> 14];
+  return Buffer.concat([message, Buffer.from([0xfa, 0x7f, ...length]), Buffer.alloc(rest, 'x')]);
+}
+
+const timeouts = ['soon', '', '1', 'S', '1x', '-1S', '1.5S', '999999999S', '1S1S', ' 1S'];
+const gzip = { 'grpc-encoding': 'gzip' };
+
+/** What a caller can get wrong, and the statuses that say so. */
+const FAULTS: Readonly<Record<string, { readonly call: Partial<RawCall>; readonly codes: readonly Code[] }>> = {
+  ...Object.fromEntries(
+    timeouts.map((timeout) => [
+      `grpc-timeout ${JSON.stringify(timeout)}`,
+      { call: { headers: { 'grpc-timeout': timeout } }, codes: [Code.OK, Code.INVALID_ARGUMENT] },
+    ]),
+  ),
+  'no message': { call: { bytes: Buffer.alloc(0) }, codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED] },
+  'no body at all': { call: {}, codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED] },
+  'two messages': {
+    call: { bytes: Buffer.concat([grpcFrame(message), grpcFrame(message)]) },
+    codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
+  },
+  'half a message': {
+    call: { bytes: grpcFrame(message).subarray(0, 9) },
+    codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
+  },
+  'half a frame': {
+    call: { bytes: grpcFrame(message).subarray(0, 3) },
+    codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
+  },
+  'bytes that are no message': { call: { bytes: grpcFrame(Buffer.alloc(9, 0xff)) }, codes: [Code.INVALID_ARGUMENT] },
+  'a compressed message that is not compressed': {
+    call: { headers: gzip, bytes: grpcFrame(message, true) },
+    codes: [Code.INVALID_ARGUMENT],
+  },
+  'a compressed message without an encoding': {
+    call: { bytes: grpcFrame(gzipSync(message), true) },
+    codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
+  },
+  'a compressed message that is cut off': {
+    call: { headers: gzip, bytes: grpcFrame(gzipSync(message).subarray(0, 12), true) },
+    codes: [Code.INVALID_ARGUMENT],
+  },
+  'an encoding that nobody knows': {
+    call: { headers: { 'grpc-encoding': 'banana' }, bytes: grpcFrame(message, true) },
+    codes: [Code.UNIMPLEMENTED],
+  },
+  'a frame that is neither compressed nor not': {
+    call: { bytes: Buffer.concat([Buffer.from([7, 0, 0, 0, message.length]), message]) },
+    codes: [Code.OK, Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
+  },
+};
+
+for (const port of ['publicAddress', 'grpcAddress'] as const) {
+  for (const [title, { call, codes }] of Object.entries(FAULTS)) {
+    test(`gRPC errors - ${title} at ${port} is the caller's fault`, async (t) => {
+      const { key, [port]: address } = t.context;
+      const bytes = title === 'no body at all' ? {} : { bytes: grpcFrame(message) };
+      const answer = await rawGrpc(targetOf(address, '127.0.0.1'), { path: PATH, key, ...bytes, ...call });
+      const { status = -1, headers } = answer;
+      t.true(codes.includes(status), `grpc-status ${status}: ${answer.message}`);
+      if (port === 'publicAddress') t.regex(String(headers['x-request-id'] ?? ''), /^\S+$/);
+      if (status !== Code.OK) t.not(answer.message, '');
+    });
+  }
+
+  test(`gRPC errors - a message of 64 KiB at ${port} is read`, async (t) => {
+    const { key, [port]: address } = t.context;
+    const call = { path: PATH, key, bytes: grpcFrame(ofLength(MAX_BYTES)) };
+    t.is((await rawGrpc(targetOf(address, '127.0.0.1'), call)).status, Code.OK);
+  });
+
+  for (const [title, bytes] of Object.entries({
+    'one byte larger': grpcFrame(ofLength(MAX_BYTES + 1)),
+    'of a mebibyte': grpcFrame(ofLength(2 ** 20)),
+    'of 4 GiB that never comes': Buffer.from([0, 0xff, 0xff, 0xff, 0xff]),
+    'that is so large when it is unpacked': grpcFrame(gzipSync(ofLength(MAX_BYTES + 1)), true),
+  })) {
+    test(`gRPC errors - one ${title} at ${port} is RESOURCE_EXHAUSTED, after the key`, async (t) => {
+      const { key, [port]: address } = t.context;
+      const target = targetOf(address, '127.0.0.1');
+      const call = { path: PATH, bytes, isEnded: !title.includes('never'), headers: gzip };
+      const refused = await rawGrpc(target, { ...call, key });
+      t.is(refused.status, Code.RESOURCE_EXHAUSTED);
+      t.is(refused.reason, 'BODY_TOO_LARGE');
+      t.true(refused.tookMs < 5_000);
+      const stranger = await rawGrpc(target, call);
+      t.is(stranger.status, Code.UNAUTHENTICATED);
+      t.is(stranger.reason, 'API_KEY_MISSING');
+    });
+  }
+
+  for (const [title, bytes] of [
+    ['of which nothing comes', undefined],
+    ['of which half comes', grpcFrame(message).subarray(0, 9)],
+  ] as const) {
+    test(`gRPC errors - a message ${title} at ${port} is DEADLINE_EXCEEDED after 30 s`, async (t) => {
+      const { key, [port]: address } = t.context;
+      const call = { path: PATH, key, isEnded: false, ...(bytes === undefined ? {} : { bytes }) };
+      const { status, tookMs } = await rawGrpc(targetOf(address, '127.0.0.1'), call);
+      t.is(status, Code.DEADLINE_EXCEEDED);
+      t.true(tookMs < 40_000, `it took ${tookMs} ms`);
+    });
+  }
+}

@@ -1,0 +1,125 @@
+/** HTTP that is broken, slow or too large: the fault is the caller's, and every answer says so. */
+import type { ExecutionContext, TestFn } from 'ava';
+import { isError } from '../support/contract.ts';
+import { hostileMissing } from '../support/hostile/resources.ts';
+import { testUnless } from '../support/programs.ts';
+import type { RestResponse } from '../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { http1, http2 } from '../support/wire.ts';
+
+const test: TestFn<TestStack> = testUnless(hostileMissing);
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+type Context = ExecutionContext<TestStack>;
+
+function isRefused(t: Context, answer: RestResponse, status: number, code: string, what: string): void {
+  t.is(answer.status, status, what);
+  isError(t, answer, status, code);
+  t.regex(answer.headers.get('x-request-id') ?? '', /^\S+$/, `${what}: x-request-id`);
+  t.is(answer.headers.get('retry-after'), null, `${what} is no better later`);
+}
+
+function post({ key }: TestStack, ...lines: readonly string[]): string {
+  const own = ['POST /categories HTTP/1.1', `Authorization: Bearer ${key}`, 'Content-Type: application/json'];
+  return [...own, ...lines].join('\r\n');
+}
+
+for (const encoding of ['gzip', 'gzip, chunked', 'identity', 'banana', 'chunked, chunked', 'chunked;x=y']) {
+  test(`HTTP errors - the transfer encoding "${encoding}" is a 400`, async (t) => {
+    const request = post(t.context, 'Host: petstore', `Transfer-Encoding: ${encoding}`, '', '0\r\n\r\n');
+    isRefused(t, await http1(t.context.publicAddress, request), 400, 'INVALID_ARGUMENT', encoding);
+  });
+}
+
+for (const host of ['Host:', 'Host: ', 'Host:  \t']) {
+  test(`HTTP errors - an empty host is a 400: ${JSON.stringify(host)}`, async (t) => {
+    const { publicAddress, key } = t.context;
+    const get = `GET /pets HTTP/1.1\r\n${host}\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    isRefused(t, await http1(publicAddress, get), 400, 'INVALID_ARGUMENT', 'GET');
+    const posted = post(t.context, host, 'Content-Length: 15', '', '{"name":"Cats"}');
+    isRefused(t, await http1(publicAddress, posted), 400, 'INVALID_ARGUMENT', 'POST');
+  });
+}
+
+const NO_CHUNKS = ['ZZ\r\n{}\r\n', '-1\r\n', 'fffffffffffffffff\r\n{}\r\n', '2;x\r\n{}}\r\n0\r\n'];
+
+for (const chunk of [...NO_CHUNKS, ...NO_CHUNKS.map((bad) => `5\r\n{"nam\r\n${bad}`)]) {
+  test(`HTTP errors - a chunk that is none is answered with a 400: ${JSON.stringify(chunk)}`, async (t) => {
+    const request = post(t.context, 'Host: petstore', 'Transfer-Encoding: chunked', '', chunk);
+    isRefused(t, await http1(t.context.publicAddress, request), 400, 'INVALID_ARGUMENT', 'it');
+  });
+}
+
+const MAX_BYTES = 65_536;
+const BODY = '{"name":"Cats"}';
+const largest = BODY.padEnd(MAX_BYTES, ' ');
+const tooLarge = `${largest} `;
+/** RFC 9112, section 7.1, in chunks of 4 KiB. */
+const chunked = (body: string) =>
+  `${(body.match(/.{1,4096}/g) ?? []).map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`;
+
+test('HTTP errors - a body of 64 KiB is read', async (t) => {
+  const { publicAddress, key } = t.context;
+  const length = post(t.context, 'Host: petstore', `Content-Length: ${MAX_BYTES}`, '', largest);
+  t.is((await http1(publicAddress, length)).status, 201);
+  const chunks = post(t.context, 'Host: petstore', 'Transfer-Encoding: chunked', '', chunked(largest));
+  t.is((await http1(publicAddress, chunks)).status, 201);
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  t.is((await http2(publicAddress, { method: 'POST', path: '/categories', headers, body: largest })).status, 201);
+});
+
+for (const [title, lines] of Object.entries({
+  'of one byte more': [`Content-Length: ${tooLarge.length}`, '', tooLarge],
+  'of a mebibyte': [`Content-Length: ${2 ** 20}`, '', ' '.repeat(2 ** 20)],
+  'that never comes': [`Content-Length: ${tooLarge.length}`, '', ''],
+  'that is announced as a tebibyte': [`Content-Length: ${2 ** 40}`, '', BODY],
+  'of chunks': ['Transfer-Encoding: chunked', '', chunked(tooLarge)],
+  'of chunks that do not end': ['Transfer-Encoding: chunked', '', chunked(tooLarge).slice(0, -5)],
+})) {
+  test(`HTTP errors - a larger body ${title} is a 413`, async (t) => {
+    const answer = await http1(t.context.publicAddress, post(t.context, 'Host: petstore', ...lines));
+    isRefused(t, answer, 413, 'BODY_TOO_LARGE', title);
+  });
+}
+
+for (const [title, length] of Object.entries({
+  'that says its length': { 'content-length': tooLarge.length },
+  'that does not say its length': {},
+})) {
+  test(`HTTP errors - a larger body over HTTP/2 ${title} is a 413`, async (t) => {
+    const { publicAddress, key } = t.context;
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...length };
+    const answer = await http2(publicAddress, { method: 'POST', path: '/categories', headers, body: tooLarge });
+    isRefused(t, answer, 413, 'BODY_TOO_LARGE', title);
+  });
+}
+
+test('HTTP errors - a stranger is not told of the size', async (t) => {
+  const { publicAddress } = t.context;
+  const head = 'POST /categories HTTP/1.1\r\nHost: petstore\r\nContent-Type: application/json\r\n';
+  const refuse = (answer: RestResponse, what: string) => isRefused(t, answer, 401, 'API_KEY_MISSING', what);
+  refuse(await http1(publicAddress, `${head}Content-Length: ${tooLarge.length}\r\n\r\n${tooLarge}`), 'a length');
+  refuse(await http1(publicAddress, `${head}Transfer-Encoding: chunked\r\n\r\n${chunked(tooLarge)}`), 'chunks');
+  const headers = { 'content-type': 'application/json' };
+  refuse(await http2(publicAddress, { method: 'POST', path: '/categories', headers, body: tooLarge }), 'HTTP/2');
+});
+
+const SLOW = {
+  'of which nothing comes': ['Content-Length: 15', '', ''],
+  'of which half comes': ['Content-Length: 15', '', '{"name"'],
+  'of chunks, without the last': ['Transfer-Encoding: chunked', '', '7\r\n{"name"\r\n'],
+};
+
+for (const [title, lines] of Object.entries(SLOW)) {
+  test(`HTTP errors - a body ${title} is a 408 after 30 s`, async (t) => {
+    const startedAtMs = performance.now();
+    const answer = await http1(t.context.publicAddress, post(t.context, 'Host: petstore', ...lines));
+    isRefused(t, answer, 408, 'REQUEST_TIMEOUT', title);
+    const tookS = (performance.now() - startedAtMs) / 1_000;
+    t.true(tookS > 25 && tookS < 40, `it took ${tookS} s`);
+  });
+}

@@ -1,0 +1,25 @@
+/** What one host makes Envoy keep for him, and what Envoy gives back. */
+import type { TestFn } from 'ava';
+import { breaches } from '../support/hostile/bounds.ts';
+import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { hostileMissing, MIB } from '../support/hostile/resources.ts';
+import { unreadPages } from '../support/hostile/unread-pages.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test: TestFn<TestStack> = testUnless(hostileMissing);
+
+test.before(async (t) => {
+  t.context = await startTestStack(AS_DEPLOYED);
+});
+test.after.always((t) => t.context.close());
+
+test('Memory - pages that are asked for and never read cost Envoy little, and all of it comes back', async (t) => {
+  const report = await undergo(t.context, unreadPages, {
+    size: unreadPages.short,
+    holdMs: 3_000,
+    recoveryMs: 60_000,
+    from: ['127.0.0.2'],
+  });
+  t.deepEqual(breaches(report, { maxGrowthBytes: 100 * MIB, mustRecover: true }), []);
+});

@@ -1,0 +1,19 @@
+/** Every attack that runs in processes of its own. Beside these there are bodies and keys, which are measured otherwise. */
+import type { Attack } from './attack.ts';
+import { crowd } from './crowd.ts';
+import { endlessBodies } from './endless-bodies.ts';
+import { silentCalls, silentCallsWithMadeUpKeys, watches } from './grpc-calls.ts';
+import { heavyBodies } from './heavy-bodies.ts';
+import { idleConnections } from './idle-connections.ts';
+import { unreadPages } from './unread-pages.ts';
+
+export const ATTACKS: readonly Attack[] = [
+  unreadPages,
+  watches,
+  silentCalls,
+  silentCallsWithMadeUpKeys,
+  heavyBodies,
+  endlessBodies,
+  idleConnections,
+  crowd,
+];

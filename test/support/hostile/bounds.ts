@@ -1,0 +1,74 @@
+/** What no attack may do, and whether one did. */
+import { type Served, served, type Visit } from './bystanders.ts';
+import type { Report } from './experiment.ts';
+import { MIB } from './resources.ts';
+
+/** The promise is 2 s at p99; nobody is to wait longer because of an attack. */
+export const MAX_P99_MS = 2_000;
+const MAX_ENVOY_BYTES = 512 * MIB;
+
+/** How long after a load has gone all has to be as before. */
+export const CALM_MS = 5_000;
+const MAX_CALM_P99_MS = 1_000;
+
+export interface Bounds {
+  /** How much Envoy may grow. Small attacks have small bounds; without one it is the whole of what it may have. */
+  readonly maxGrowthBytes?: number;
+  /** Whether memory has to be back within the time that was given. */
+  readonly mustRecover?: boolean;
+  /** Under a load that is too much for the machine a caller may be asked to come again. */
+  readonly mayShed?: boolean;
+}
+
+/** All that was not as it must be, each with its numbers; empty when all is well. */
+export function breaches(report: Report, bounds: Bounds = {}): string[] {
+  const { memory, recoveredMs, isAborted, caller, stranger } = report;
+  const growth = memory.peakBytes - memory.restBytes;
+  return [
+    isAborted && 'it had to be ended: Envoy took too much memory for this machine',
+    memory.peakBytes > MAX_ENVOY_BYTES && `Envoy took ${mib(memory.peakBytes)}, more than ${mib(MAX_ENVOY_BYTES)}`,
+    bounds.maxGrowthBytes !== undefined &&
+      growth > bounds.maxGrowthBytes &&
+      `Envoy grew by ${mib(growth)}, more than ${mib(bounds.maxGrowthBytes)}`,
+    bounds.mustRecover &&
+      recoveredMs === undefined &&
+      `Envoy kept ${mib(memory.afterBytes)}; at rest it had ${mib(memory.restBytes)}`,
+    ...servedBadly('a caller with a key', caller, bounds.mayShed),
+    ...servedBadly('a stranger', stranger, bounds.mayShed),
+    ...(bounds.mayShed ? notCalm(report) : []),
+  ].filter((breach) => typeof breach === 'string');
+}
+
+function servedBadly(who: string, { visits, p99Ms, failures }: Served, mayShed = false): string[] {
+  const bad = Object.entries(failures).filter(([failure]) => !(mayShed && / 503$|grpc-status 14$/.test(failure)));
+  return [
+    ...(visits === 0 ? [`${who} was never answered`] : []),
+    ...bad.map(([failure, count]) => `${who} met ${failure} ${count} times in ${visits}`),
+    ...(visits > 0 && p99Ms > MAX_P99_MS ? [`${who} waited ${Math.round(p99Ms)} ms at p99`] : []),
+  ];
+}
+
+/** What is still wrong when the load has been gone for long enough. */
+function notCalm({ visits, toMs }: Report): string[] {
+  const { failures, p99Ms, visits: count } = served(visits, 'caller', toMs + CALM_MS);
+  const bad = Object.entries(failures).map(([failure, times]) => `${failure} ${times} times`);
+  if (count === 0) bad.push('no answer');
+  if (p99Ms > MAX_CALM_P99_MS) bad.push(`${Math.round(p99Ms)} ms at p99`);
+  return bad.map((what) => `${CALM_MS / 1_000} s after the load a caller met ${what}`);
+}
+
+/** How far apart a 503 and what health says of it may be. */
+const HEALTH_LAG_MS = 1_500;
+
+/** Times at which health said 503 though no caller met one. */
+export function healthLies(visits: readonly Visit[]): string[] {
+  const shed = visits.filter(({ failure, who }) => who === 'caller' && failure !== undefined);
+  return visits
+    .filter(({ what, failure }) => what === '/healthz' && failure !== undefined)
+    .filter(({ endedAtMs }) => !shed.some((other) => Math.abs(other.endedAtMs - endedAtMs) < HEALTH_LAG_MS))
+    .map(({ failure }) => `/healthz was ${failure} while callers were served`);
+}
+
+export function mib(bytes: number): string {
+  return `${Math.round(bytes / MIB)} MiB`;
+}

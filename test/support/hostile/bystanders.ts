@@ -1,0 +1,159 @@
+/**
+ * Those who must be served whatever anybody else does: a caller with a key, over kept connections, new ones and gRPC,
+ * and a stranger at another address who looks at health and at the docs page.
+ */
+import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from '@grpc/grpc-js';
+import { quantile } from '../../../bench/numbers.ts';
+import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { bearer, insecure, unary } from '../grpc.ts';
+import type { TestStack } from '../stack.ts';
+import { grpcFrame, grpcHeaders, openSession, type Target, targetOf } from './sockets.ts';
+
+const PAUSE_MS = 50;
+const TIMEOUT_MS = 10_000;
+
+const CALLER_ADDRESS = '127.0.0.1';
+const STRANGER_ADDRESS = '127.0.0.3';
+
+/** One request and what became of it. */
+export interface Visit {
+  readonly who: 'caller' | 'stranger';
+  readonly what: string;
+  readonly endedAtMs: number;
+  readonly tookMs: number;
+  /** Undefined when it was answered as it should be. */
+  readonly failure: string | undefined;
+}
+
+/** How one of them was served. */
+export interface Served {
+  readonly visits: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** How often each failure was met: `GET /pets: 503`. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+export class Bystanders {
+  readonly #visits: Visit[] = [];
+  readonly #over = new AbortController();
+  readonly #loops: Promise<unknown>;
+
+  constructor({ publicAddress, key }: TestStack) {
+    const target = targetOf(publicAddress, CALLER_ADDRESS);
+    const kept = new Agent({ keepAlive: true, maxSockets: 1 });
+    const grpc = new Client(publicAddress, insecure);
+    const withKey = { authorization: `Bearer ${key}` };
+    const post = {
+      method: 'POST',
+      body: '{"name":"Cats"}',
+      headers: { ...withKey, 'content-type': 'application/json' },
+    };
+    const stranger = targetOf(publicAddress, STRANGER_ADDRESS);
+    this.#loops = Promise.all([
+      this.#visit('caller', 'GET /pets', () => status(target, { path: '/pets', headers: withKey, agent: kept })),
+      this.#visit('caller', 'POST', () => status(target, { path: '/categories', ...post, agent: kept })),
+      this.#visit('caller', 'GET on a new connection', () => status(target, { path: '/pets', headers: withKey })),
+      this.#visit('caller', 'gRPC', () => grpcStatus(grpc, key)),
+      this.#visit('stranger', '/healthz', () => status(stranger, { path: '/healthz' })),
+      this.#visit('stranger', '/docs', () => status(stranger, { path: '/docs' })),
+      this.#visit('stranger', 'Watch', () => watchStatus(stranger)),
+    ]).finally(() => {
+      kept.destroy();
+      grpc.close();
+    });
+  }
+
+  get visits(): readonly Visit[] {
+    return this.#visits;
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await this.#loops;
+  }
+
+  /** `ask` resolves with undefined when all is well, or with what is not. */
+  async #visit(who: Visit['who'], what: string, ask: () => Promise<string | undefined>): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      const beganAtMs = performance.now();
+      const failure = await ask();
+      const endedAtMs = performance.now();
+      this.#visits.push({ who, what, endedAtMs, tookMs: endedAtMs - beganAtMs, failure });
+      await delay(PAUSE_MS);
+    }
+  }
+}
+
+/** How one of them was served from one moment to another. */
+export function served(
+  visits: readonly Visit[],
+  who: Visit['who'],
+  fromMs = 0,
+  toMs = Number.POSITIVE_INFINITY,
+): Served {
+  const own = visits.filter((visit) => visit.who === who && visit.endedAtMs >= fromMs && visit.endedAtMs <= toMs);
+  const timesMs = own.map(({ tookMs }) => tookMs).sort((a, b) => a - b);
+  const failures: Record<string, number> = {};
+  for (const { what, failure } of own) {
+    if (failure !== undefined) failures[`${what}: ${failure}`] = (failures[`${what}: ${failure}`] ?? 0) + 1;
+  }
+  const at = (share: number) => (timesMs.length === 0 ? Number.POSITIVE_INFINITY : quantile(timesMs, share));
+  return { visits: own.length, p50Ms: at(0.5), p99Ms: at(0.99), failures };
+}
+
+interface Asked {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string;
+  readonly agent?: Agent;
+}
+
+function status({ host, port, from: [localAddress] }: Target, { body, agent, ...asked }: Asked) {
+  return new Promise<string | undefined>((resolve) => {
+    const where = { host, port, localAddress, agent: agent ?? false, timeout: TIMEOUT_MS };
+    const sent = request({ ...where, ...asked }, (answer) => {
+      answer.resume();
+      const { statusCode = 0 } = answer;
+      answer.once('end', () => resolve(statusCode < 300 ? undefined : `${statusCode}`));
+      answer.once('error', () => resolve('cut off'));
+    });
+    sent.once('timeout', () => sent.destroy(new Error(`no answer in ${TIMEOUT_MS / 1_000} s`)));
+    sent.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    sent.end(body);
+  });
+}
+
+async function grpcStatus(client: Client, key: string): Promise<string | undefined> {
+  const deadline = Date.now() + TIMEOUT_MS;
+  const request = { ids: [], limit: 1, pageToken: '' };
+  try {
+    await unary(client, Pets.listPets, request, bearer(key), { deadline });
+    return undefined;
+  } catch (error) {
+    return `grpc-status ${(error as { code?: number }).code}`;
+  }
+}
+
+/** Opens a Watch of the stranger's own, and leaves when it says something. */
+async function watchStatus(target: Target): Promise<string | undefined> {
+  const session = await openSession(target).catch(() => undefined);
+  if (session === undefined) return 'refused connection';
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  const stream = session.request(grpcHeaders('/grpc.health.v1.Health/Watch'), { endStream: false });
+  stream.end(grpcFrame());
+  stream.once('data', () => resolve(undefined));
+  stream.once('response', (headers) => {
+    if (headers['grpc-status'] !== undefined) resolve(`grpc-status ${headers['grpc-status']}`);
+  });
+  stream.once('error', () => resolve('reset'));
+  session.once('close', () => resolve('closed'));
+  const timer = setTimeout(() => resolve(`no answer in ${TIMEOUT_MS / 1_000} s`), TIMEOUT_MS);
+  const found = await promise;
+  clearTimeout(timer);
+  session.destroy();
+  return found;
+}

@@ -1,0 +1,103 @@
+/** One attack on one service, from rest to rest: what it did to memory, CPU time and everybody else, and whether that is right. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TestStack } from '../stack.ts';
+import { until } from '../until.ts';
+import type { Attack, Size } from './attack.ts';
+import { Attacker } from './attacker.ts';
+import { Bystanders, type Served, served, type Visit } from './bystanders.ts';
+import { MemoryWatch, MIB, pidsOf, serviceCpuUs } from './resources.ts';
+import { targetOf } from './sockets.ts';
+import type { Outcomes } from './tally.ts';
+
+/** More of the machine than this Envoy does not get, whatever is to be found out. */
+const ABORT_BYTES = 3_072 * MIB;
+const SETTLED = 1.5;
+const WARM_UP_MS = 1_500;
+
+/** Settings of a service that is attacked: as it is deployed, but for the limits of the caller who has a key. */
+export const AS_DEPLOYED = { LOG_LEVEL: 'info', ADDRESS_PER_MINUTE: '60' } as const;
+
+export interface Conditions {
+  readonly size: Size;
+  /** How long the attack goes on at most. */
+  readonly holdMs: number;
+  /** Whether it has shown what there is to see, and may end. */
+  readonly isOver?: (outcomes: Outcomes) => boolean;
+  /** How long Envoy has to give memory back. */
+  readonly recoveryMs: number;
+  /** How long the bystanders go on after the attack, at least. */
+  readonly afterMs?: number;
+  /** The attacker's addresses. */
+  readonly from: readonly [string, ...string[]];
+  readonly signal?: AbortSignal;
+}
+
+export interface Report {
+  readonly attack: string;
+  readonly size: Size;
+  readonly outcomes: Outcomes;
+  readonly memory: { readonly restBytes: number; readonly peakBytes: number; readonly afterBytes: number };
+  /** How long the memory took to come back; undefined when it did not. */
+  readonly recoveredMs: number | undefined;
+  /** Envoy's and the server's, during the attack. */
+  readonly cpuUs: number;
+  readonly attackMs: number;
+  readonly caller: Served;
+  readonly stranger: Served;
+  readonly visits: readonly Visit[];
+  /** When the attack began and ended. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Whether it was ended early, because Envoy took too much of the machine. */
+  readonly isAborted: boolean;
+}
+
+export async function undergo(stack: TestStack, attack: Attack, conditions: Conditions): Promise<Report> {
+  const { size, holdMs, isOver = () => false, recoveryMs, afterMs = 0, from, signal } = conditions;
+  const pids = pidsOf(stack);
+  const bystanders = new Bystanders(stack);
+  const tooMuch = new AbortController();
+  const memory = new MemoryWatch(pids.envoy, ABORT_BYTES, () => tooMuch.abort());
+  let attacker: Attacker | undefined;
+  try {
+    await delay(WARM_UP_MS, undefined, { signal });
+    const restBytes = memory.now();
+    const cpuBeforeUs = serviceCpuUs(pids);
+    const fromMs = performance.now();
+    const over = AbortSignal.any([tooMuch.signal, ...(signal === undefined ? [] : [signal])]);
+    const target = targetOf(stack.publicAddress, ...from);
+    const attacking = Attacker.start(attack, target, size, stack.key);
+    attacker = attacking;
+    await attacker.begun(over);
+    await until(() => over.aborted || isOver(attacking.outcomes), 'the end', holdMs).catch(() => undefined);
+    const cpuUs = serviceCpuUs(pids) - cpuBeforeUs;
+    const outcomes = await attacker.end();
+    const toMs = performance.now();
+    signal?.throwIfAborted();
+    const hasSettled = () => signal?.aborted || memory.now() <= SETTLED * restBytes;
+    const settled = await until(hasSettled, 'the memory', recoveryMs).catch(() => false);
+    signal?.throwIfAborted();
+    const recoveredMs = settled ? performance.now() - toMs : undefined;
+    await delay(Math.max(0, toMs + afterMs - performance.now()), undefined, { signal });
+    await bystanders.stop();
+    const { visits } = bystanders;
+    return {
+      attack: attack.name,
+      size,
+      outcomes,
+      memory: { restBytes, peakBytes: memory.peakBytes, afterBytes: memory.now() },
+      recoveredMs,
+      cpuUs,
+      attackMs: toMs - fromMs,
+      caller: served(visits, 'caller', fromMs, toMs),
+      stranger: served(visits, 'stranger', fromMs, toMs),
+      visits,
+      fromMs,
+      toMs,
+      isAborted: tooMuch.signal.aborted,
+    };
+  } finally {
+    memory.stop();
+    await Promise.all([attacker?.end(), bystanders.stop()]);
+  }
+}

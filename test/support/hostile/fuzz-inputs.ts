@@ -1,0 +1,295 @@
+/** Requests as nobody should send them, and some as everybody does: what the fuzz sends, from a seed. */
+import fc, { type Arbitrary } from 'fast-check';
+import { loadOperations } from '../../../src/operations.ts';
+
+/** Stands for a valid key. Inputs are the same in each run, keys are not. */
+export const KEY = '{key}';
+
+type Header = readonly [name: string, value: string];
+
+/** Bytes are strings of Latin-1 characters, so that an input can be printed. */
+export type FuzzInput =
+  | {
+      readonly kind: 'http1' | 'http2';
+      readonly method: string;
+      readonly path: string;
+      readonly headers: readonly Header[];
+      readonly body: string | undefined;
+      readonly isChunked: boolean;
+    }
+  | { readonly kind: 'bytes'; readonly bytes: string }
+  | { readonly kind: 'grpc'; readonly path: string; readonly headers: readonly Header[]; readonly bytes: string }
+  | { readonly kind: 'grpc-web'; readonly path: string; readonly headers: readonly Header[]; readonly bytes: string };
+
+/** The inputs from `first` on, of the endless row of this seed. */
+export function fuzzInputs(seed: number, first: number, count: number): FuzzInput[] {
+  // Each input has a seed of its own, so that one can be made again without those before it.
+  return Array.from({ length: count }, (_, index) => {
+    const [input] = fc.sample(anyInput, { numRuns: 1, seed: seed + first + index });
+    if (input === undefined) throw new Error('fast-check made nothing');
+    return input;
+  });
+}
+
+const pick = <T>(...values: readonly T[]) => fc.constantFrom(...values);
+/** What is usual, and now and then what is not. */
+const mostly = <T>(usual: Arbitrary<T>, odd: Arbitrary<T>, weight = 4) =>
+  fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd });
+
+const latin1 = (maxLength: number) =>
+  fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
+/** What a header may hold, RFC 9110, section 5.5, bytes above ASCII too. */
+const headerText = fc
+  .array(fc.oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff })), { maxLength: 60 })
+  .map((codes) => String.fromCharCode(...codes).trim());
+
+const id = fc.oneof(
+  fc.integer({ min: 0, max: 60 }).map(String),
+  pick('-1', '9223372036854775807', '9223372036854775808', '1e3', 'abc', '%00', '%2F', '0x1', '1.0', '١', ' ', '..'),
+);
+const segment = fc.oneof(id, pick('pets', 'store', 'orders', 'inventory', 'categories', '', '.', '%', '%zz', ';', '~'));
+const path = mostly(
+  fc
+    .tuple(pick('/pets', '/categories', '/store/orders', '/store/inventory'), fc.option(id, { nil: undefined }))
+    .map(([collection, one]) => (one === undefined ? collection : `${collection}/${one}`)),
+  fc.oneof(
+    pick('/', '/healthz', '/docs', '/openapi.json', '/docs/swagger-ui.css', '/petstore.v1.PetService/ListPets', '*'),
+    fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`),
+  ),
+);
+
+const parameter = fc.tuple(
+  mostly(
+    pick('status', 'categoryId', 'ids', 'limit', 'pageToken', 'petId', 'complete'),
+    pick('', 'x', 'pet_id', '%00'),
+  ),
+  fc.oneof(
+    id,
+    pick('available', 'sold', '0', 'true', 'false', '', '%F0%9F%90%B1', '%ff', 'null'),
+    fc.webQueryParameters(),
+  ),
+);
+const query = fc
+  .oneof(
+    { weight: 5, arbitrary: fc.constant('') },
+    {
+      weight: 4,
+      arbitrary: fc
+        .array(parameter, { maxLength: 3 })
+        .map((all) => all.map(([name, value]) => `${name}=${value}`).join('&')),
+    },
+    { weight: 1, arbitrary: fc.webQueryParameters() },
+  )
+  .map((text) => (text === '' ? '' : `?${text}`));
+
+const authorization = fc.oneof(
+  { weight: 6, arbitrary: fc.constant(`Bearer ${KEY}`) },
+  { weight: 1, arbitrary: pick('', 'Bearer', 'Bearer  ', `bearer ${KEY}`, `Basic ${KEY}`, `Bearer ${KEY}x`, `${KEY}`) },
+  { weight: 1, arbitrary: headerText.map((text) => `Bearer ${text}`) },
+);
+const headerName = pick(
+  ...['accept', 'accept-encoding', 'if-match', 'if-none-match', 'idempotency-key', 'x-request-id', 'x-forwarded-for'],
+  ...['grpc-timeout', 'grpc-encoding', 'grpc-status', 'x-envoy-original-path', 'x-petstore-error', 'cookie', 'range'],
+  ...['x-http-method-override', 'forwarded', 'origin', 'referer', 'user-agent', 'te', 'traceparent', 'x-bin', 'x_y'],
+);
+const headerValue = fc.oneof(
+  headerText,
+  pick(
+    '*',
+    '"x"',
+    'W/"x"',
+    '"',
+    '1S',
+    '1n',
+    'soon',
+    'gzip',
+    'br;q=0',
+    '0',
+    '-1',
+    'trailers',
+    ',',
+    'a,b',
+    'x'.repeat(300),
+  ),
+);
+const header: Arbitrary<Header> = fc.tuple(headerName, headerValue);
+const headers = fc
+  .tuple(fc.option(authorization, { nil: undefined, freq: 8 }), fc.array(header, { maxLength: 3 }))
+  .map(([value, others]): Header[] => [...(value === undefined ? [] : [['authorization', value] as const]), ...others]);
+
+const text = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit: 'binary', maxLength: 20 }), pick('', ' ', 'Tom'));
+const number = fc.oneof(fc.integer({ min: -2, max: 60 }), fc.double(), pick(2 ** 31, 2 ** 53, -(2 ** 63), 1_000_000));
+const scalar = fc.oneof(text, number, fc.boolean(), fc.constant(null));
+/** Fields of all request bodies: most of what comes of it is nearly right. */
+const model = fc.record(
+  {
+    name: mostly(text, scalar),
+    description: mostly(text, scalar),
+    categoryId: mostly(fc.integer({ min: 1, max: 40 }), scalar),
+    status: mostly(pick('available', 'pending', 'sold'), scalar),
+    petId: mostly(fc.integer({ min: 1, max: 40 }), scalar),
+    quantity: mostly(fc.integer({ min: 0, max: 3 }), scalar),
+    shipDate: mostly(
+      fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+      scalar,
+    ),
+    complete: mostly(fc.boolean(), scalar),
+    unknown: fc.jsonValue({ maxDepth: 2 }),
+  },
+  { requiredKeys: [] },
+);
+/** What every operation takes. */
+const rightModel = fc.record({
+  name: fc.string({ minLength: 1, maxLength: 20 }),
+  categoryId: fc.integer({ min: 1, max: 40 }),
+  petId: fc.integer({ min: 1, max: 40 }),
+  quantity: fc.integer({ min: 1, max: 3 }),
+});
+const utf8 = (value: string) => Buffer.from(value).toString('latin1');
+const json = fc.oneof(
+  { weight: 6, arbitrary: rightModel.map((value) => utf8(JSON.stringify(value))) },
+  { weight: 6, arbitrary: model.map((value) => utf8(JSON.stringify(value))) },
+  { weight: 1, arbitrary: fc.json({ maxDepth: 3 }).map(utf8) },
+);
+const oddBody = fc.oneof(
+  fc.tuple(json, fc.nat(200)).map(([value, length]) => value.slice(0, length)),
+  fc.tuple(json, fc.nat(200), latin1(4)).map(([value, at, bytes]) => value.slice(0, at) + bytes + value.slice(at)),
+  latin1(100),
+  pick(
+    '',
+    ' ',
+    'null',
+    '[]',
+    '""',
+    '1',
+    '{',
+    '}{',
+    "{'name':'x'}",
+    '{name:"x"}',
+    '{"name":"\\u0000"}',
+    '\ufeff{}'.slice(1),
+  ),
+  fc.nat(3_000).map((depth) => '['.repeat(depth)),
+  fc.nat(3_000).map((depth) => '{"name":'.repeat(depth)),
+  fc.integer({ min: 60_000, max: 70_000 }).map((length) => `{"name":"${'x'.repeat(length)}"}`),
+);
+const body = mostly(json, oddBody, 3);
+const contentType = mostly(
+  pick('application/json', 'application/json; charset=utf-8'),
+  fc.oneof(
+    pick('', 'text/plain', 'application/JSON', 'application/x-www-form-urlencoded', 'multipart/form-data'),
+    headerText,
+  ),
+  6,
+).filter((type) => !type.toLowerCase().startsWith('application/grpc')); // that is no REST
+
+const rest = fc
+  .record({
+    kind: pick('http1' as const, 'http2' as const),
+    method: mostly(
+      pick('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'),
+      pick('OPTIONS', 'TRACE', 'PROPFIND', 'get', 'X'),
+    ),
+    path: fc.tuple(path, query).map((parts) => parts.join('').replaceAll(' ', '%20')),
+    headers,
+    type: contentType,
+    sent: body,
+    isChunked: fc.boolean(),
+  })
+  .map(({ headers: own, type, sent, ...input }) => {
+    const hasBody = !/^(GET|HEAD|DELETE)$/.test(input.method);
+    return hasBody
+      ? { ...input, headers: [...own, ['content-type', type] as const], body: sent }
+      : { ...input, headers: own, body: undefined };
+  });
+
+/** A request with some of its bytes changed. What is sent is no longer known to be whole. */
+const bytes = fc
+  .record({
+    method: pick('GET', 'POST', 'PUT'),
+    path,
+    lines: fc.array(
+      fc.oneof(
+        header.map(([name, value]) => `${name}: ${value}`),
+        pick('Transfer-Encoding: chunked', 'Content-Length: 5', 'Content-Length: x', 'Expect: 100-continue', 'Host: y'),
+        pick('Connection: upgrade', 'Upgrade: h2c', 'Connection: close', ' folded', 'no colon', ': empty', 'Host:'),
+      ),
+      { maxLength: 5 },
+    ),
+    sent: body,
+    changes: fc.array(fc.tuple(fc.nat(400), latin1(3)), { maxLength: 3 }),
+  })
+  .map(({ method, path: target, lines, sent, changes }) => {
+    const head = [`${method} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${KEY}`, ...lines].join('\r\n');
+    const whole = `${head}\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`;
+    const changed = changes.reduce(
+      (request, [at, with_]) => request.slice(0, at) + with_ + request.slice(at + 1),
+      whole,
+    );
+    return { kind: 'bytes' as const, bytes: changed };
+  });
+
+const METHODS = [...loadOperations().byPath.keys()].filter((name) => name.startsWith('/petstore.v1.'));
+const grpcPath = mostly(
+  pick(...METHODS),
+  pick(
+    ...['/grpc.health.v1.Health/Check', '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', '/', '/x', '/x/y'],
+    ...['/petstore.v1.PetService/', '/petstore.v1.PetService/Nope', '/petstore.admin.v1.AdminService/ListAccounts'],
+    '/petstore.edge.v1.EdgeService/Fail',
+  ),
+  9,
+);
+
+function varint(value: number): number[] {
+  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(Math.floor(value / 0x80))];
+}
+
+/** Fields as protobuf writes them, of messages that may or may not be ours. */
+const { message } = fc.letrec<{ message: number[]; field: number[]; value: readonly [number, readonly number[]] }>(
+  (tie) => ({
+    message: fc.array(tie('field'), { maxLength: 4 }).map((fields) => fields.flat()),
+    field: fc
+      .tuple(mostly(fc.integer({ min: 1, max: 9 }), fc.nat(600)), tie('value'))
+      .map(([number_, [type, content]]) => [...varint(number_ * 8 + type), ...content]),
+    value: fc.oneof(
+      { depthIdentifier: 'message', maxDepth: 3 },
+      fc.nat(2 ** 31 - 1).map((value) => [0, varint(value)] as const),
+      text.map((value) => [2, [...varint(Buffer.byteLength(value)), ...Buffer.from(value)]] as const),
+      tie('message').map((inner) => [2, [...varint(inner.length), ...inner]] as const),
+      fc.tuple(pick(1, 3, 4, 5, 6, 7), fc.array(fc.nat(255), { maxLength: 9 })),
+    ),
+  }),
+);
+
+const frame = fc
+  .record({
+    content: mostly(message, fc.array(fc.nat(255), { maxLength: 60 }), 5),
+    flag: mostly(fc.constant(0), fc.nat(255), 12),
+    lengthOff: mostly(fc.constant(0), fc.integer({ min: -5, max: 100_000 }), 12),
+  })
+  .map(({ content, flag, lengthOff }) => {
+    const head = Buffer.alloc(5);
+    head.writeUInt8(flag);
+    head.writeUInt32BE(Math.max(0, content.length + lengthOff), 1);
+    return Buffer.concat([head, Buffer.from(content)]).toString('latin1');
+  });
+const frames = mostly(
+  frame,
+  fc.oneof(
+    fc.array(frame, { maxLength: 3 }).map((all) => all.join('')),
+    latin1(20),
+    fc.integer({ min: 65_000, max: 66_500 }).map((length) => {
+      const head = Buffer.from([0, 0, 0, 0, 0]);
+      head.writeUInt32BE(length, 1);
+      return head.toString('latin1') + '\0'.repeat(length);
+    }),
+  ),
+  9,
+);
+
+const anyInput: Arbitrary<FuzzInput> = fc.oneof(
+  { weight: 10, arbitrary: rest },
+  { weight: 2, arbitrary: bytes },
+  { weight: 6, arbitrary: fc.record({ kind: pick('grpc' as const), path: grpcPath, headers, bytes: frames }) },
+  { weight: 2, arbitrary: fc.record({ kind: pick('grpc-web' as const), path: grpcPath, headers, bytes: frames }) },
+);

