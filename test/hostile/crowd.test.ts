@@ -1,4 +1,4 @@
-/** More callers than the machine can serve: those who are answered are answered soon, and the others are told to wait. */
+/** More callers than the machine can serve: who is answered is answered soon, and the others are told to wait. */
 import type { TestFn } from 'ava';
 import { breaches, CALM_MS, healthLies } from '../support/hostile/bounds.ts';
 import { crowd } from '../support/hostile/crowd.ts';
@@ -14,7 +14,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Crowd - who is answered is answered within 2 s, the rest is told to wait, and health says what is so', async (t) => {
+test('Crowd - who is answered is answered within 2 s, the rest is told to wait, and health is right', async (t) => {
   const report = await undergo(t.context, crowd, {
     size: crowd.short,
     holdMs: 6_000,

@@ -1,7 +1,9 @@
 /** HTTP that is broken, slow or too large: the fault is the caller's, and every answer says so. */
 import type { ExecutionContext, TestFn } from 'ava';
 import { isError } from '../support/contract.ts';
+import { halfRequest } from '../support/hostile/half-request.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
+import { targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -123,3 +125,13 @@ for (const [title, lines] of Object.entries(SLOW)) {
     t.true(tookS > 25 && tookS < 40, `it took ${tookS} s`);
   });
 }
+
+test('HTTP errors - one over HTTP/2 of which half comes is a 408 too', async (t) => {
+  const { publicAddress, key } = t.context;
+  const startedAtMs = performance.now();
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const answer = await halfRequest(targetOf(publicAddress, '127.0.0.1'), headers, '{"name"');
+  isRefused(t, answer, 408, 'REQUEST_TIMEOUT', 'HTTP/2');
+  const tookS = (performance.now() - startedAtMs) / 1_000;
+  t.true(tookS > 25 && tookS < 40, `it took ${tookS} s`);
+});

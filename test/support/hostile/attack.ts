@@ -21,8 +21,8 @@ export interface Attack {
   /** How long it goes on, beside the time that it takes to begin. */
   readonly holdMs: number;
   /**
-   * Begins and resolves when all has been sent, or as much of it as the service takes. Then it is held, or goes on, until
-   * the signal is aborted, which ends its requests.
+   * Begins and resolves when all has been sent, or as much of it as the service takes. Then it is held, or goes on,
+   * until the signal is aborted, which ends its requests.
    */
   run(context: AttackContext): Promise<void>;
 }

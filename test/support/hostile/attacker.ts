@@ -27,7 +27,7 @@ export interface Told {
 const PROCESS = fileURLToPath(new URL('attacker-process.ts', import.meta.url));
 const NOTHING: Told = { outcomes: sumOutcomes([]), hasBegun: false };
 /** A service that takes connections slowly is part of many attacks. */
-const BEGIN_MS = 60_000;
+const BEGIN_MS = 40_000;
 
 class Part {
   readonly child: ChildProcess;

@@ -1,4 +1,4 @@
-/** Every attack that runs in processes of its own. Beside these there are bodies and keys, which are measured otherwise. */
+/** Every attack that runs in processes of its own. Costs, look-ups and logs are measured otherwise: see campaign.ts. */
 import type { Attack } from './attack.ts';
 import { crowd } from './crowd.ts';
 import { endlessBodies } from './endless-bodies.ts';

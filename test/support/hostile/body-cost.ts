@@ -58,8 +58,17 @@ interface Measured {
 /** A service that is busy with what it has answered is still counted. */
 const AFTERMATH_MS = 30;
 
+/** What no request of a stranger may cost more than, in GETs of a stranger. */
+export const MAX_RATIO = 2;
+
+/** Other work on the machine shows in a short measurement: what seems to cost too much is measured for longer. */
+export async function settledCosts(stack: TestStack, measured: Measured): Promise<Costs> {
+  const costs = await measureCosts(stack, measured);
+  return costs.ratio <= MAX_RATIO ? costs : measureCosts(stack, { ...measured, rounds: 3 * measured.rounds });
+}
+
 /** Measures both side by side, in turn, so that whatever else the machine does hits both alike. */
-export async function measureCosts(stack: TestStack, measured: Measured): Promise<Costs> {
+async function measureCosts(stack: TestStack, measured: Measured): Promise<Costs> {
   const { body, transport, withKeys, rounds, perRound } = measured;
   const pids = pidsOf(stack);
   const caller = await Caller.open(targetOf(stack.publicAddress, '127.0.0.2'), transport);

@@ -32,6 +32,7 @@ export function breaches(report: Report, bounds: Bounds = {}): string[] {
       `Envoy grew by ${mib(growth)}, more than ${mib(bounds.maxGrowthBytes)}`,
     bounds.mustRecover &&
       recoveredMs === undefined &&
+      !isAborted &&
       `Envoy kept ${mib(memory.afterBytes)}; at rest it had ${mib(memory.restBytes)}`,
     ...servedBadly('a caller with a key', caller, bounds.mayShed),
     ...servedBadly('a stranger', stranger, bounds.mayShed),

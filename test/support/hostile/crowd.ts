@@ -1,4 +1,4 @@
-/** Many callers with a key who behave: one request at a time, the next after the answer, and not before it is welcome. */
+/** Many callers with a key who behave: one request at a time, and after a refusal none before it is welcome. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type AttackContext, forEachConnection } from './attack.ts';

@@ -1,4 +1,4 @@
-/** One attack on one service, from rest to rest: what it did to memory, CPU time and everybody else, and whether that is right. */
+/** One attack on one service, from rest to rest: what it did to memory, to CPU time and to everybody else. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
@@ -57,7 +57,10 @@ export async function undergo(stack: TestStack, attack: Attack, conditions: Cond
   const pids = pidsOf(stack);
   const bystanders = new Bystanders(stack);
   const tooMuch = new AbortController();
-  const memory = new MemoryWatch(pids.envoy, ABORT_BYTES, () => tooMuch.abort());
+  const memory = new MemoryWatch(pids.envoy, ABORT_BYTES, () => {
+    if (!tooMuch.signal.aborted) stack.stack.envoy.process.kill('SIGKILL'); // it would go on with what it has
+    tooMuch.abort();
+  });
   let attacker: Attacker | undefined;
   try {
     await delay(WARM_UP_MS, undefined, { signal });
@@ -74,10 +77,11 @@ export async function undergo(stack: TestStack, attack: Attack, conditions: Cond
     const outcomes = await attacker.end();
     const toMs = performance.now();
     signal?.throwIfAborted();
-    const hasSettled = () => signal?.aborted || memory.now() <= SETTLED * restBytes;
-    const settled = await until(hasSettled, 'the memory', recoveryMs).catch(() => false);
+    const hasSettled = () => over.aborted || memory.now() <= SETTLED * restBytes;
+    await until(hasSettled, 'the memory', recoveryMs).catch(() => undefined);
     signal?.throwIfAborted();
-    const recoveredMs = settled ? performance.now() - toMs : undefined;
+    const isBack = !tooMuch.signal.aborted && memory.now() <= SETTLED * restBytes;
+    const recoveredMs = isBack ? performance.now() - toMs : undefined;
     await delay(Math.max(0, toMs + afterMs - performance.now()), undefined, { signal });
     await bystanders.stop();
     const { visits } = bystanders;

@@ -24,7 +24,7 @@ export function openSocket({ host, port, from }: Target, index = 0): Socket {
   return socket;
 }
 
-/** An HTTP/2 connection. Resolves when the service has said how many streams it may have; rejects when it is refused. */
+/** An HTTP/2 connection. Resolves when the service has said what it allows; rejects when it is refused. */
 export async function openSession(target: Target, index = 0, settings: Settings = {}): Promise<ClientHttp2Session> {
   const session = connectHttp2(`http://${target.host}:${target.port}`, {
     createConnection: () => openSocket(target, index),

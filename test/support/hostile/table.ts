@@ -4,6 +4,11 @@ import type { Row } from './campaign.ts';
 
 const HEADINGS = ['attack', 'sent', 'RSS rest', 'peak', 'after', 'CPU s', 'p50 ms', 'p99 ms', 'failures', 'verdict'];
 
+const LEGEND = [
+  "RSS is Envoy's; CPU is of Envoy and server.",
+  'p50, p99 and failures are of a second caller, who has a key; the times are of the kind of request that was served worst.',
+].join('\n');
+
 export function formatTable(rows: readonly Row[]): string {
   const cells = [HEADINGS, ...rows.map(toCells)];
   const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
@@ -17,15 +22,13 @@ export function formatTable(rows: readonly Row[]): string {
     `${name}: ${outcome}`,
     ...breaches.map((breach) => `  broken: ${breach}`),
   ]);
-  const legend =
-    "RSS is Envoy's; CPU is of Envoy and server; p50, p99 and failures are of a second caller, who has a key.";
-  return `\n${table.join('\n')}\n\n${legend}\n\n${details.join('\n')}\n`;
+  return `\n${table.join('\n')}\n\n${LEGEND}\n\n${details.join('\n')}\n`;
 }
 
 function toCells({ name, sent, report, breaches }: Row): string[] {
   const verdict = breaches.length === 0 ? 'holds' : 'BROKEN';
   if (report === undefined) return [name, sent, '', '', '', '', '', '', '', verdict];
-  const { memory, recoveredMs, cpuUs, attackMs, caller } = report;
+  const { memory, recoveredMs, isAborted, cpuUs, attackMs, caller } = report;
   const failures = Object.values(caller.failures).reduce((a, b) => a + b, 0);
   const recovered = recoveredMs === undefined ? '' : ` (${(recoveredMs / 1_000).toFixed()} s)`;
   return [
@@ -33,7 +36,7 @@ function toCells({ name, sent, report, breaches }: Row): string[] {
     sent,
     mib(memory.restBytes),
     mib(memory.peakBytes),
-    `${mib(memory.afterBytes)}${recovered}`,
+    isAborted ? 'ended' : `${mib(memory.afterBytes)}${recovered}`,
     `${(cpuUs / 1e6).toFixed(1)} in ${(attackMs / 1_000).toFixed()} s`,
     caller.p50Ms.toFixed(1),
     caller.p99Ms.toFixed(),

