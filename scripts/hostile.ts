@@ -10,9 +10,9 @@ import { formatTable } from '../test/support/hostile/table.ts';
 
 const HELP = `Usage: npm run test:hostile -- [options]
 
-Attacks the whole service (Envoy, server, a database in a temporary folder) as one host without a key would, at full size,
-and says what that did to it and to others. Progress goes to stderr, the table to stdout. All of it takes about fifteen
-minutes, two cores and up to 4 GB of memory. The exit code is 1 when a bound was broken. Ctrl-C stops it cleanly.
+Attacks the whole service (Envoy, server, a database in a temporary folder) as one host without a key would, at full
+size, and says what that did to it and to others. Progress goes to stderr, the table to stdout. All of it takes about
+fifteen minutes, two cores and up to 4 GB of memory. The exit code is 1 when a bound was broken. Ctrl-C stops it cleanly.
 
 Options:
   --only NAME   this attack; can be given more than once

@@ -6,7 +6,7 @@ const HEADINGS = ['attack', 'sent', 'RSS rest', 'peak', 'after', 'CPU s', 'p50 m
 
 const LEGEND = [
   "RSS is Envoy's; CPU is of Envoy and server.",
-  'p50, p99 and failures are of a second caller, who has a key; the times are of the kind of request that was served worst.',
+  'p50, p99 and failures are of a second caller, who has a key; times are of what he was served worst.',
 ].join('\n');
 
 export function formatTable(rows: readonly Row[]): string {
