@@ -202,7 +202,7 @@ async function runFuzz(run: Run): Promise<Row> {
     const { answers, faults, growth } = await fuzz(stack, { seed, count: inputs, signal, onProgress });
     const broken = faults.map(
       ({ what, count: times, first, index }) =>
-        `${times} times, first #${index}: ${what.slice(0, 300)}: ${JSON.stringify(first).slice(0, 500)}`,
+        `${times} times, first #${index}: ${what}: ${JSON.stringify(first).slice(0, 500)}`,
     );
     if (growth.envoy > MAX_FUZZ_GROWTH.envoy) broken.push(`Envoy grew by ${mib(growth.envoy)}`);
     if (growth.server > MAX_FUZZ_GROWTH.server) broken.push(`the server grew by ${mib(growth.server)}`);

@@ -30,6 +30,8 @@ export interface Fault {
   count: number;
 }
 
+/** So much of what was wrong is kept. */
+const MAX_FAULT = 400;
 const WORKERS = 24;
 const BATCH = 500;
 /** By then caches are full and compilers have compiled. */
@@ -54,7 +56,7 @@ export async function fuzz(stack: TestStack, { seed, count, signal, onProgress }
       if (index % BATCH === 0) onProgress?.(index);
       const { answer, fault } = await sender.send(input);
       answers[answer] = (answers[answer] ?? 0) + 1;
-      if (fault !== undefined) addFault(faults, `${input.kind}: ${fault}`, input, index);
+      if (fault !== undefined) addFault(faults, `${input.kind}: ${fault}`.slice(0, MAX_FAULT), input, index);
     }
   };
   try {
@@ -88,7 +90,7 @@ function memoryOf({ envoy, server }: Pids): Pids {
 
 function addFault(faults: Map<string, Fault>, what: string, first: FuzzInput, index: number): void {
   // Numbers and quoted words differ from one answer to the next; the fault is the same.
-  const kind = what.replace(/\b[A-Z]+ breaks|"[^:]*"|(?<=header [a-z-]+:).*/g, '…').slice(0, 100);
+  const kind = what.replace(/\b[A-Z]+ breaks|"[^:]*"|(?<=header [a-z-]+:).*/gs, '…').slice(0, 100);
   const known = faults.get(kind);
   if (known === undefined) faults.set(kind, { what, first, index, count: 1 });
   else known.count += 1;

@@ -16,6 +16,9 @@ export function targetOf(publicAddress: string, ...from: Target['from']): Target
   return { host: hostname, port: Number(port), from };
 }
 
+/** With less Node drops answers to requests with large bodies, of which not all has been sent. */
+const SESSION_MB = 1_000;
+
 /** A TCP connection; `index` says which of the attacker's addresses it comes from. Errors end it and nothing else. */
 export function openSocket({ host, port, from }: Target, index = 0): Socket {
   const localAddress = from[index % from.length] ?? from[0];
@@ -29,6 +32,7 @@ export async function openSession(target: Target, index = 0, settings: Settings 
   const session = connectHttp2(`http://${target.host}:${target.port}`, {
     createConnection: () => openSocket(target, index),
     settings,
+    maxSessionMemory: SESSION_MB,
   });
   session.on('error', () => undefined); // its streams are told
   const closed = once(session, 'close').then(() => {
