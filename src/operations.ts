@@ -155,16 +155,24 @@ const INT64: ReadonlySet<ScalarType | undefined> = new Set([
   ScalarType.SFIXED64,
 ]);
 
+/**
+ * The JSON names of a message's int64 fields, however deep. Envoy's filter knows a field by its name alone, so no other
+ * field may have one of these names.
+ */
+function int64Names(message: DescMessage): Set<string> {
+  const fields = fieldsWithin(message);
+  const names = new Set(fields.filter(({ scalar }) => INT64.has(scalar)).map(({ jsonName }) => jsonName));
+  const other = fields.find(({ scalar, jsonName }) => names.has(jsonName) && !INT64.has(scalar));
+  if (other !== undefined)
+    throw new Error(`${message.typeName} has "${other.jsonName}" as an int64 and as something else`);
+  return names;
+}
+
 /** Google's own types are printed as one value. */
-function int64Names({ typeName, fields }: DescMessage, seen = new Set<string>()): Set<string> {
-  if (seen.has(typeName) || typeName.startsWith('google.')) return new Set();
+function fieldsWithin({ typeName, fields }: DescMessage, seen = new Set<string>()): DescField[] {
+  if (seen.has(typeName) || typeName.startsWith('google.')) return [];
   seen.add(typeName);
-  return new Set(
-    fields.flatMap(({ scalar, jsonName, message }) => [
-      ...(INT64.has(scalar) ? [jsonName] : []),
-      ...(message === undefined ? [] : int64Names(message, seen)),
-    ]),
-  );
+  return fields.flatMap((field) => [field, ...(field.message === undefined ? [] : fieldsWithin(field.message, seen))]);
 }
 
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */

@@ -55,8 +55,7 @@ local function add_header(list, name, value)
   list[#list + 1] = { check_string(name, "a header's name"):lower(), check_string(value, name) }
 end
 
-local function header_map(pass)
-  local list = pass.header_list
+local function header_map(pass, list)
   return mortal(pass, {
     get = function(_, name) return find_header(list, name) end,
     add = function(_, name, value) add_header(list, name, value) end,
@@ -123,7 +122,7 @@ end
 local Handle = {}
 Handle.__index = Handle
 
-function Handle:headers() return header_map(self.pass) end
+function Handle:headers() return header_map(self.pass, self.pass.header_list) end
 
 function Handle:streamInfo() return stream_info(self.pass) end
 
@@ -141,6 +140,13 @@ function Handle:body(always_wrap)
   if not pass.body and not always_wrap then return nil end
   pass.body = pass.body or ""
   return buffer(pass)
+end
+
+-- They come after the body: who asks for them waits.
+function Handle:trailers()
+  local pass = self.pass
+  pass:wait("body")
+  return pass.trailer_list and header_map(pass, pass.trailer_list)
 end
 
 function Handle:httpCall(cluster, headers, message, options)
@@ -178,13 +184,14 @@ end
 function Pass:answer(headers) return self:resume(headers) end
 
 function Pass:header(name) return find_header(self.header_list, name) end
+function Pass:trailer(name) return find_header(self.trailer_list, name) end
 
 local function run(script, message, is_answer)
   local pass = setmetatable({
     header_list = to_list(message.headers or {}), body = message.body, is_body_ahead = message.body ~= nil,
     protocol = message.protocol or "HTTP/1.1", metadata = message.metadata or {}, server = message.server,
     address = message.address or "10.0.0.1:50000", is_answer = is_answer, now_ms = message.now_ms or 1000,
-    waits = 0, calls = {},
+    waits = 0, calls = {}, trailer_list = message.trailers and to_list(message.trailers),
   }, Pass)
   pass.thread = coroutine.create(script)
   return pass:resume(setmetatable({ pass = pass }, Handle))
@@ -195,7 +202,7 @@ end
 -- metadata, header(name).
 function M.request(script, message) return run(script, message, false) end
 
--- The same for an answer. `metadata` of `message` is the request's.
+-- The same for an answer, which may have trailers too. `metadata` of `message` is the request's.
 function M.answer(script, message) return run(script, message, true) end
 
 return M

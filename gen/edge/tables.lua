@@ -57,31 +57,31 @@ return {
       status = '200',
       list = 'categories',
       int64 = {
-        '("id":)"(%-?%d+)"',
+        '"id":"',
       },
     },
     ['/petstore.v1.CategoryService/CreateCategory'] = {
       status = '201',
       int64 = {
-        '("id":)"(%-?%d+)"',
+        '"id":"',
       },
     },
     ['/petstore.v1.CategoryService/GetCategory'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
+        '"id":"',
       },
     },
     ['/petstore.v1.CategoryService/ReplaceCategory'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
+        '"id":"',
       },
     },
     ['/petstore.v1.CategoryService/UpdateCategory'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
+        '"id":"',
       },
     },
     ['/petstore.v1.CategoryService/DeleteCategory'] = {
@@ -92,36 +92,36 @@ return {
       status = '200',
       list = 'pets',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("categoryId":)"(%-?%d+)"',
+        '"id":"',
+        '"categoryId":"',
       },
     },
     ['/petstore.v1.PetService/CreatePet'] = {
       status = '201',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("categoryId":)"(%-?%d+)"',
+        '"id":"',
+        '"categoryId":"',
       },
     },
     ['/petstore.v1.PetService/GetPet'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("categoryId":)"(%-?%d+)"',
+        '"id":"',
+        '"categoryId":"',
       },
     },
     ['/petstore.v1.PetService/ReplacePet'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("categoryId":)"(%-?%d+)"',
+        '"id":"',
+        '"categoryId":"',
       },
     },
     ['/petstore.v1.PetService/UpdatePet'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("categoryId":)"(%-?%d+)"',
+        '"id":"',
+        '"categoryId":"',
       },
     },
     ['/petstore.v1.PetService/DeletePet'] = {
@@ -132,48 +132,48 @@ return {
       status = '200',
       list = 'items',
       int64 = {
-        '("petId":)"(%-?%d+)"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.InventoryService/GetInventoryItem'] = {
       status = '200',
       int64 = {
-        '("petId":)"(%-?%d+)"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.InventoryService/SetInventory'] = {
       status = '200',
       int64 = {
-        '("petId":)"(%-?%d+)"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.OrderService/ListOrders'] = {
       status = '200',
       list = 'orders',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("petId":)"(%-?%d+)"',
+        '"id":"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.OrderService/PlaceOrder'] = {
       status = '201',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("petId":)"(%-?%d+)"',
+        '"id":"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.OrderService/GetOrder'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("petId":)"(%-?%d+)"',
+        '"id":"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.OrderService/UpdateOrder'] = {
       status = '200',
       int64 = {
-        '("id":)"(%-?%d+)"',
-        '("petId":)"(%-?%d+)"',
+        '"id":"',
+        '"petId":"',
       },
     },
     ['/petstore.v1.OrderService/CancelOrder'] = {

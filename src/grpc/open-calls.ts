@@ -4,8 +4,16 @@
  * has forgotten it; a client that watches asks again.
  *
  * Unary calls without a key are answered at once and need no bound.
+ *
+ * What grpc-js can't read of a message or a deadline it calls INTERNAL. It is the caller's fault, and so it is called here.
  */
-import { type Metadata, ServerInterceptingCall, type ServerInterceptor } from '@grpc/grpc-js';
+import {
+  type Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status as Status,
+} from '@grpc/grpc-js';
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
 import { toStatus } from './status.ts';
@@ -38,6 +46,7 @@ export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCalls
   };
 
   return ({ path, responseStream }, call) => {
+    blameCaller(call);
     if (!responseStream) return new ServerInterceptingCall(call);
     let entered: string | undefined;
     let timer: NodeJS.Timeout | undefined;
@@ -62,6 +71,15 @@ export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCalls
         });
       },
     });
+  };
+}
+
+/** The services that this stands before never fail by themselves: what is INTERNAL comes from grpc-js. */
+function blameCaller(call: ServerInterceptingCallInterface): void {
+  const send = call.sendStatus.bind(call);
+  call.sendStatus = (status) => {
+    const isInternal = status.code === Status.INTERNAL && !status.metadata;
+    send(isInternal ? { ...status, code: Status.INVALID_ARGUMENT } : status);
   };
 }
 

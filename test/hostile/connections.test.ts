@@ -22,7 +22,7 @@ test('Connections - one without a whole request is closed within seconds', async
   const size = idleConnections.short;
   const report = await undergo(t.context, idleConnections, {
     size,
-    holdMs: 15_000,
+    holdMs: 20_000,
     isOver: ({ total }) => total >= size.connections,
     recoveryMs: 0,
     from: ['127.0.0.2', '127.0.0.4', '127.0.0.5'],

@@ -13,6 +13,11 @@ const test: TestFn<TestStack> = testUnless(hostileMissing);
 
 test.before(async (t) => {
   t.context = await startTestStack();
+  // While the server is asked about a key for the first time, Envoy takes in no more of a body than it may have, and
+  // then sees no more that it is too large: each of Envoy's threads is to know the key.
+  const { publicAddress } = t.context;
+  const short = post(t.context, 'Host: petstore', `Content-Length: ${BODY.length}`, '', BODY);
+  for (let i = 0; i < 20; i += 1) t.is((await http1(publicAddress, short)).status, 201);
 });
 test.after.always((t) => t.context.close());
 
