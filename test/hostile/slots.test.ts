@@ -22,6 +22,7 @@ test.after.always((t) => t.context.close());
 const PER_MINUTE = Number(AS_DEPLOYED.ADDRESS_PER_MINUTE);
 const UNAUTHENTICATED = 16;
 const RESOURCE_EXHAUSTED = 8;
+const UNAVAILABLE = 14;
 /** Far more than a client has use for, and far less than what would be missed. */
 const MAX_WATCHES = 500;
 
@@ -30,7 +31,12 @@ test.serial('Slots - what one address watches is bounded, and everybody else is 
   const report = await undergo(t.context, watches, { size, holdMs: 5_000, recoveryMs: 0, from: ['127.0.0.2'] });
   t.deepEqual(breaches(report), []);
   const { [ANSWERED]: held = 0, ...ended } = report.outcomes.counts;
-  t.deepEqual(Object.keys(ended), [`grpc-status ${RESOURCE_EXHAUSTED}`]);
+  // All at once they are more than there are slots for what needs no key: some are not even counted.
+  const refusals = [`grpc-status ${UNAVAILABLE}`, `grpc-status ${RESOURCE_EXHAUSTED}`];
+  t.deepEqual(
+    Object.keys(ended).filter((outcome) => !refusals.includes(outcome)),
+    [],
+  );
   t.true(held > 0 && held <= MAX_WATCHES, `${held} watches were answered`);
 });
 
@@ -62,7 +68,7 @@ async function isRefusedAtOnce(t: ExecutionContext<TestStack>, attack: Attack, f
     recoveryMs: 0,
     from: [from],
   });
-  t.deepEqual(breaches(report), []);
+  t.deepEqual(breaches(report, { maxShedShare: attack.maxShedShare ?? 0 }), []);
   const { counts } = report.outcomes;
   const { unauthenticated, exhausted } = refusals(counts);
   t.is(unauthenticated + exhausted, all, JSON.stringify(counts));

@@ -20,6 +20,8 @@ export interface Attack {
   readonly processes?: number;
   /** How long it goes on, beside the time that it takes to begin. */
   readonly holdMs: number;
+  /** What share of the others' visits it may have refused for lack of room; unless told, none. */
+  readonly maxShedShare?: number;
   /**
    * Begins and resolves when all has been sent, or as much of it as the service takes. Then it is held, or goes on,
    * until the signal is aborted, which ends its requests.

@@ -16,8 +16,8 @@ export interface Bounds {
   readonly maxGrowthBytes?: number;
   /** Whether memory has to be back within the time that was given. */
   readonly mustRecover?: boolean;
-  /** Under a load that is too much for the machine a caller may be asked to come again. */
-  readonly mayShed?: boolean;
+  /** What share of the visits may be asked to come again; unless told, none. */
+  readonly maxShedShare?: number;
 }
 
 /** All that was not as it must be, each with its numbers; empty when all is well. */
@@ -34,14 +34,17 @@ export function breaches(report: Report, bounds: Bounds = {}): string[] {
       recoveredMs === undefined &&
       !isAborted &&
       `Envoy kept ${mib(memory.afterBytes)}; at rest it had ${mib(memory.restBytes)}`,
-    ...servedBadly('a caller with a key', caller, bounds.mayShed),
-    ...servedBadly('a stranger', stranger, bounds.mayShed),
-    ...(bounds.mayShed ? notCalm(report) : []),
+    ...servedBadly('a caller with a key', caller, bounds.maxShedShare),
+    ...servedBadly('a stranger', stranger, bounds.maxShedShare),
+    ...(bounds.maxShedShare === 1 ? notCalm(report) : []),
   ].filter((breach) => typeof breach === 'string');
 }
 
-function servedBadly(who: string, { visits, p99Ms, failures }: Served, mayShed = false): string[] {
-  const bad = Object.entries(failures).filter(([failure]) => !(mayShed && / 503$|grpc-status 14$/.test(failure)));
+function servedBadly(who: string, { visits, p99Ms, failures }: Served, maxShedShare = 0): string[] {
+  const isShed = ([failure]: readonly [string, number]) => / 503$|grpc-status 14$/.test(failure);
+  const shed = Object.entries(failures).filter(isShed);
+  const isTooMuch = shed.reduce((sum, [, count]) => sum + count, 0) > maxShedShare * visits;
+  const bad = Object.entries(failures).filter((failure) => isTooMuch || !isShed(failure));
   return [
     ...(visits === 0 ? [`${who} was never answered`] : []),
     ...bad.map(([failure, count]) => `${who} met ${failure} ${count} times in ${visits}`),
@@ -61,11 +64,14 @@ function notCalm({ visits, toMs }: Report): string[] {
 /** How far apart a 503 and what health says of it may be. */
 const HEALTH_LAG_MS = 1_500;
 
-/** Times at which health said 503 though no caller met one. */
-export function healthLies(visits: readonly Visit[]): string[] {
+/** Times at which health said 503 though nobody else met one. */
+export function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
   const shed = visits.filter(({ failure, who }) => who === 'caller' && failure !== undefined);
+  const isOfAttack = ({ endedAtMs }: Visit) =>
+    (outcomes.counts[503] ?? 0) > 0 && endedAtMs >= fromMs && endedAtMs <= toMs + HEALTH_LAG_MS;
   return visits
     .filter(({ what, failure }) => what === '/healthz' && failure !== undefined)
+    .filter((visit) => !isOfAttack(visit))
     .filter(({ endedAtMs }) => !shed.some((other) => Math.abs(other.endedAtMs - endedAtMs) < HEALTH_LAG_MS))
     .map(({ failure }) => `/healthz was ${failure} while callers were served`);
 }

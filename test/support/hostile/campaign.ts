@@ -99,8 +99,8 @@ async function runAttack(attack: Attack, run: Run): Promise<Row> {
       outcome: `${JSON.stringify(report.outcomes.counts)}, p99 ms ${JSON.stringify(rounded(report.outcomes.p99Ms))}`,
       report,
       breaches: [
-        ...breaches(report, { mustRecover: true, mayShed: attack === crowd }),
-        ...(attack === crowd ? healthLies(report.visits) : []),
+        ...breaches(report, { mustRecover: true, maxShedShare: attack.maxShedShare ?? 0 }),
+        ...(attack === crowd ? healthLies(report) : []),
         ...(EXPECTED.get(attack)?.(report) ?? []),
       ],
     };
