@@ -5,7 +5,7 @@
 export const EDGE_HEADERS = {
   /** To the server, set when a request has a body: its content type, empty when none was given. */
   bodyType: 'x-petstore-body-type',
-  /** To the server, which grpc-js would not let see the caller's own: which encodings of a file he takes. */
+  /** To the server, which grpc-js would not let see the caller's own: which encodings of a file are welcome. */
   acceptEncoding: 'x-petstore-accept-encoding',
   /** To the routes: the caller has shown no key that may be valid. */
   stranger: 'x-petstore-stranger',

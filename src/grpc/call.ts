@@ -1,6 +1,6 @@
 /**
  * A unary call as it comes off the wire. It begins with its headers: nothing of the message is read before `receive`,
- * so that a caller who is refused is answered whether or not his message ever comes.
+ * so that a caller who is refused is answered whether or not the message ever comes.
  *
  * grpc-js reads the message of a unary call before it asks anybody. So its own machinery for such calls is left out:
  * `TakenOver` starts the call by itself and speaks to grpc-js's call below (`ServerInterceptingCallInterface`).
