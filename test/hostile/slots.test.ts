@@ -95,7 +95,7 @@ for (const [title, key] of [
       const { status, reason, tookMs } = await rawGrpc(target, call);
       t.is(status, UNAUTHENTICATED);
       t.is(reason, key === undefined ? 'API_KEY_MISSING' : 'API_KEY_INVALID');
-      t.true(tookMs < 1_000, `it took ${tookMs} ms`);
+      t.true(tookMs < 10_000, `it took ${tookMs} ms`);
     }
   });
 }

@@ -99,7 +99,7 @@ async function runAttack(attack: Attack, run: Run): Promise<Row> {
       outcome: `${JSON.stringify(report.outcomes.counts)}, p99 ms ${JSON.stringify(rounded(report.outcomes.p99Ms))}`,
       report,
       breaches: [
-        ...breaches(report, { mustRecover: true, maxShedShare: attack.maxShedShare ?? 0 }),
+        ...breaches(report, { mustRecover: true, maxShedShare: attack.maxShedShare ?? 0, isTimed: true }),
         ...(attack === crowd ? healthLies(report) : []),
         ...(EXPECTED.get(attack)?.(report) ?? []),
       ],
