@@ -1,0 +1,95 @@
+import type { ClientHttp2Session } from 'node:http2';
+import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { service } from 'grpc-health-check';
+import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { isError } from '../../support/contract.ts';
+import { bearer, insecure, type UnaryMethod, unary } from '../../support/grpc.ts';
+import { grpcHeaders, openSession, targetOf } from '../../support/hostile/sockets.ts';
+import { listServices } from '../../support/reflection.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { until } from '../../support/until.ts';
+
+interface Context extends TestStack {
+  readonly grpc: Client;
+  /** Each keeps calls open that take up slots. */
+  readonly sessions: ClientHttp2Session[];
+}
+
+const test = anyTest as TestFn<Context>;
+const { Check } = service as unknown as Record<'Check', UnaryMethod<{ service: string }, { status: string }>>;
+/** As many as one connection may have. */
+const CALLS = 100;
+/** Many more calls than there are slots. */
+const MAX_SESSIONS = 50;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  t.context = { ...stack, grpc: new Client(stack.publicAddress, insecure), sessions: [] };
+});
+test.after.always(async ({ context }) => {
+  for (const session of context.sessions) session.destroy();
+  context.grpc.close();
+  await context.close();
+});
+
+/** Whether all slots for calls are taken, by what Envoy says. */
+async function isFull({ config }: Context): Promise<boolean> {
+  const name = 'cluster.petstore.circuit_breakers.default.rq_open';
+  const stats = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
+  return (await stats.text()).trim() === `${name}: 1`;
+}
+
+/** Opens calls with a valid key whose messages never come, until there is no room for one more. */
+async function fill(context: Context): Promise<void> {
+  while (!(await isFull(context))) {
+    if (context.sessions.length === MAX_SESSIONS) throw new Error('there is room for any number of calls');
+    const session = await openSession(targetOf(context.publicAddress, '127.0.0.1'));
+    context.sessions.push(session);
+    for (let call = 0; call < CALLS; call += 1) {
+      const stream = session.request(grpcHeaders(Pets.listPets.path, context.key), { endStream: false });
+      stream.on('error', () => undefined);
+      stream.resume();
+    }
+    await new Promise((resolve) => session.ping(resolve)); // frames arrive in order: Envoy has all of them
+  }
+}
+
+test('503 - without room a call is refused and changes nothing; what needs no key is answered', async (t) => {
+  const { rest, grpc, key, publicAddress, stack, sessions } = t.context;
+  const stranger = rest.withKey(undefined);
+  const categoryId = await rest.category();
+  const petId = await rest.pet({ categoryId });
+  await fill(t.context);
+
+  const refused = [
+    await rest.get('/pets'),
+    await rest.get(`/pets/${petId}`),
+    await rest.post('/pets', { name: 'Tom', categoryId }),
+    await rest.put(`/categories/${categoryId}`, { name: 'Dogs' }),
+    await rest.delete(`/pets/${petId}`),
+    await stranger.get('/healthz'),
+  ];
+  for (const response of refused) {
+    isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
+    t.is(response.headers.get('retry-after'), '1');
+  }
+  const call = unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key));
+  const { code, metadata } = await t.throwsAsync<ServiceError>(call);
+  t.is(code, Status.UNAVAILABLE);
+  t.deepEqual(metadata.get('grpc-retry-pushback-ms'), ['1000']);
+
+  t.is((await stranger.get('/openapi.json')).status, 200);
+  t.is((await stranger.get('/docs')).status, 200);
+  isError(t, await stranger.get('/pets'), 401, 'API_KEY_MISSING');
+  t.is((await unary(grpc, Check, { service: '' }, new Metadata())).message.status, 'SERVING');
+  t.true((await listServices(publicAddress, 'v1')).includes('petstore.v1.PetService'));
+  t.true(await isFull(t.context), 'there was no room all the while');
+
+  for (const session of sessions) session.destroy();
+  await until(async () => (await stranger.get('/healthz')).status === 200, '/healthz 200');
+  t.true(stack.servers[0].isRunning);
+  t.is((await rest.get(`/pets/${petId}`)).status, 200);
+  t.deepEqual((await rest.get(`/categories/${categoryId}`)).body, { id: categoryId, name: 'Cats' });
+  t.is(JSON.parse((await rest.get('/pets')).text).length, 1);
+});
