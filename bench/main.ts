@@ -7,14 +7,13 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError } from '../src/config.ts';
 import { hasCpuTimes } from './cpu.ts';
-import { LoadFailed, LoadGenerator } from './load.ts';
-import { Broken } from './logs.ts';
+import { LoadGenerator } from './load.ts';
 import { type Measured, measureRow } from './measure.ts';
-import { HELP, type Options, readOptions, UsageError } from './options.ts';
+import { HELP, type Options, readOptions } from './options.ts';
 import { createProgress, type Progress } from './progress.ts';
 import type { Way } from './rows.ts';
+import { interruption, rejection, runAsProgram } from './running.ts';
 import { checkPrograms, startShared } from './shared.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
 import { formatJson, formatTable } from './table.ts';
@@ -29,8 +28,6 @@ async function main(): Promise<void> {
     return;
   }
   checkPrograms(options);
-  // A reader that has gone (a closed terminal, "| head") must not end this before it has cleaned up.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   const progress = createProgress();
   if (!hasCpuTimes()) progress.note('This system has no /proc: CPU time and what is compared by it are not measured.');
   const results = await bench(options, interruption(), progress);
@@ -78,34 +75,4 @@ async function bench(options: Options, signal: AbortSignal, progress: Progress):
   return results;
 }
 
-class Interrupted extends Error {
-  override name = 'Interrupted';
-}
-
-/** Aborted by the first signal to stop. Later ones change nothing: cleaning up has bounds of its own. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => controller.abort(new Interrupted(`stopped by ${signal}`)));
-  }
-  return controller.signal;
-}
-
-async function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.throwIfAborted();
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}
-
-function describe(error: unknown): string {
-  const isExpected = [UsageError, ConfigError, Broken, LoadFailed, Interrupted].some((kind) => error instanceof kind);
-  return error instanceof Error && !isExpected ? (error.stack ?? error.message) : String((error as Error).message);
-}
-
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`bench: ${describe(error)}\n`);
-  process.exitCode = error instanceof Interrupted ? 130 : 1;
-}
+await runAsProgram('bench', main);

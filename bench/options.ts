@@ -1,5 +1,5 @@
 /** The command line. A mistake in it is one clear line. */
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { ROWS, type Row } from './rows.ts';
 
 const ENGINES = ['sqlite', 'postgres'] as const;
@@ -50,7 +50,15 @@ TMPDIR says where the temporary folder is made: it should be on a real disk. ENV
 
 /** The options, or undefined when help is wanted. */
 export function readOptions(args: readonly string[]): Options | undefined {
-  const values = parse(args);
+  const values = parseValues(args, {
+    help: { type: 'boolean', default: false },
+    seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '64' },
+    engine: { type: 'string', default: 'sqlite' },
+    instances: { type: 'string', default: '1' },
+    only: { type: 'string', multiple: true },
+    json: { type: 'boolean', default: false },
+  });
   if (values.help) return undefined;
   const engine = toEngine(values.engine);
   const instances = toInteger('--instances', values.instances, 1, MAX_INSTANCES);
@@ -67,34 +75,24 @@ export function readOptions(args: readonly string[]): Options | undefined {
   };
 }
 
-function parse(args: readonly string[]) {
+/** @throws UsageError, in a line, for what is no such option. */
+export function parseValues<T extends NonNullable<ParseArgsConfig['options']>>(args: readonly string[], options: T) {
   try {
-    return parseArgs({
-      args: [...args],
-      options: {
-        help: { type: 'boolean', default: false },
-        seconds: { type: 'string', default: '5' },
-        connections: { type: 'string', default: '64' },
-        engine: { type: 'string', default: 'sqlite' },
-        instances: { type: 'string', default: '1' },
-        only: { type: 'string', multiple: true },
-        json: { type: 'boolean', default: false },
-      },
-    }).values;
+    return parseArgs({ args: [...args], options }).values;
   } catch (error) {
     const [first = ''] = (error as Error).message.split(/\. |\n/, 1);
     throw new UsageError(`${first.charAt(0).toLowerCase()}${first.slice(1)} (see --help)`);
   }
 }
 
-function toNumber(option: string, text: string, min: number, max: number): number {
+export function toNumber(option: string, text: string, min: number, max: number): number {
   const value = Number(text);
   const isRight = text.trim() !== '' && value >= min && value <= max;
   if (!isRight) throw new UsageError(`${option} must be a number from ${min} to ${max}, not "${text}"`);
   return value;
 }
 
-function toInteger(option: string, text: string, min: number, max: number): number {
+export function toInteger(option: string, text: string, min: number, max: number): number {
   const value = toNumber(option, text, min, max);
   if (!Number.isInteger(value)) throw new UsageError(`${option} must be a whole number, not "${text}"`);
   return value;

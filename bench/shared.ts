@@ -34,7 +34,7 @@ export interface Shared {
 }
 
 /** The settings are empty, rather than absent, so that the user's own of the same names don't reach the servers. */
-const NOTHING: Shared = {
+export const NO_DATABASES: Shared = {
   nextSettings: () => ({ DATABASE_URL: '', REDIS_URL: '' }),
   counted: {},
   ended: new Promise(() => undefined),
@@ -48,7 +48,7 @@ export async function startShared(
   cleanUp: AsyncDisposableStack,
   progress: Progress,
 ): Promise<Shared> {
-  if (engine === 'sqlite') return NOTHING;
+  if (engine === 'sqlite') return NO_DATABASES;
   progress.update('Starting PostgreSQL and Redis …');
   const connections = stacks * instances * CONNECTIONS_PER_SERVER + MORE_CONNECTIONS;
   const child = new Child(

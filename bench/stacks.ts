@@ -25,6 +25,8 @@ export type Counted = Readonly<Partial<Record<Program, Processes>>>;
 
 export interface BenchStack {
   readonly url: string;
+  /** Where Envoy's statistics are. */
+  readonly statisticsUrl: string;
   readonly key: string;
   readonly counted: Counted;
   /** Rejects when a process ends by itself. */
@@ -79,7 +81,8 @@ export async function startBenchStack(way: Way, setup: StackSetup): Promise<Benc
   try {
     const counted = { server: { pids: stack.servers.map(pidOf) }, envoy: { pids: [pidOf(stack.envoy)] } };
     const key = await loadKey(dataDir);
-    return { url: `http://127.0.0.1:${port}`, key, counted: { ...counted, ...shared.counted }, ended, stop };
+    const [url, statisticsUrl] = [`http://127.0.0.1:${port}`, `http://127.0.0.1:${adminPort}`];
+    return { url, statisticsUrl, key, counted: { ...counted, ...shared.counted }, ended, stop };
   } catch (error) {
     await stop();
     throw error;
