@@ -16,6 +16,8 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_STRANGER: EDGE_HEADERS.stranger,
   HEADER_SUSPECT: EDGE_HEADERS.suspect,
   MAX_BODY_BYTES,
+  /** The transcoder's bound is one that a body must stay below. */
+  TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,
   /** A little later than the server, which has a better answer to a gRPC caller. */
   BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS + 1_000),
   CALL_TIMEOUT: seconds(CALL_TIMEOUT_MS),

@@ -1,4 +1,4 @@
-/** What an error says to Envoy, in headers: of the REST body Envoy's Lua filter makes the body. */
+/** What Envoy is told of an error, in headers. Its Lua filter makes the body of a REST answer of it. */
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import { ADDRESS_SUBJECT } from '../interceptors/limits.ts';
