@@ -63,7 +63,7 @@ async function isRefusedAtOnce(t: ExecutionContext<TestStack>, attack: Attack, f
   const all = size.connections * size.perConnection;
   const report = await undergo(t.context, attack, {
     size,
-    holdMs: 10_000,
+    holdMs: 60_000,
     isOver: ({ counts }) => refusals(counts).unauthenticated + refusals(counts).exhausted >= all,
     recoveryMs: 0,
     from: [from],
