@@ -1,6 +1,6 @@
 /** What one host makes Envoy keep for him, and what Envoy gives back. */
 import type { TestFn } from 'ava';
-import { breaches } from '../support/hostile/bounds.ts';
+import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
 import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
 import { hostileMissing, MIB } from '../support/hostile/resources.ts';
 import { unreadPages } from '../support/hostile/unread-pages.ts';
@@ -21,5 +21,5 @@ test('Memory - pages that are asked for and never read cost Envoy little, and al
     recoveryMs: 60_000,
     from: ['127.0.0.2'],
   });
-  t.deepEqual(breaches(report, { maxGrowthBytes: 100 * MIB, mustRecover: true }), []);
+  t.deepEqual(breaches(report, { ...ON_A_BUSY_MACHINE, maxGrowthBytes: 100 * MIB, mustRecover: true }), []);
 });

@@ -22,6 +22,9 @@ export interface Bounds {
   readonly isTimed?: boolean;
 }
 
+/** What the tests allow: on a machine that is busy with other things a call in twenty may be asked to come again. */
+export const ON_A_BUSY_MACHINE: Bounds = { maxShedShare: 0.05 };
+
 /** All that was not as it must be, each with its numbers; empty when all is well. */
 export function breaches(report: Report, bounds: Bounds = {}): string[] {
   const { memory, recoveredMs, isAborted, caller, stranger } = report;
@@ -47,7 +50,7 @@ function servedBadly(
   { visits, p99Ms, failures }: Served,
   { maxShedShare = 0, isTimed }: Bounds,
 ): string[] {
-  const isShed = ([failure]: readonly [string, number]) => / 503$|grpc-status 14$/.test(failure);
+  const isShed = ([failure]: readonly [string, number]) => / 50[34]$|grpc-status 14$/.test(failure);
   const shed = Object.entries(failures).filter(isShed);
   const isTooMuch = shed.reduce((sum, [, count]) => sum + count, 0) > maxShedShare * visits;
   const bad = Object.entries(failures).filter((failure) => isTooMuch || !isShed(failure));
