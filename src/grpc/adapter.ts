@@ -18,7 +18,7 @@ import { type Call, chain, type Interceptor } from '../interceptors/chain.ts';
 import type { Operation } from '../operations.ts';
 import type { Context } from '../services/service.ts';
 import { type Run, TakenOver, type UnaryCall } from './call.ts';
-import { toStatus } from './status.ts';
+import { type ErrorHeaders, toStatus } from './status.ts';
 
 type Method = (request: never, context: Context) => Promise<unknown>;
 
@@ -28,9 +28,6 @@ export interface UnaryService {
   readonly methods: Readonly<Record<string, Method>>;
   readonly interceptors: readonly Interceptor[];
 }
-
-type Headers = Iterable<readonly [name: string, value: string]>;
-type ErrorHeaders = (call: { readonly metadata: Metadata; readonly path: string }, error: ApiError) => Headers;
 
 export interface GrpcServerOptions {
   readonly services: readonly UnaryService[];

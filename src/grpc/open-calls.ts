@@ -16,7 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
-import { toStatus } from './status.ts';
+import { type ErrorHeaders, toStatus } from './status.ts';
 
 export interface OpenCallsOptions {
   /** How many streams one address may have open. */
@@ -24,10 +24,7 @@ export interface OpenCallsOptions {
   /** How long a stream may last. */
   readonly maxMs: number;
   /** Further headers of a call that is refused. */
-  readonly errorHeaders: (
-    call: { readonly metadata: Metadata; readonly path: string },
-    error: ApiError,
-  ) => Iterable<readonly [string, string]>;
+  readonly errorHeaders: ErrorHeaders;
 }
 
 export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCallsOptions): ServerInterceptor {

@@ -18,6 +18,12 @@ const DOMAIN = 'petstore';
 /** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
+/** The further headers of a call that ends with an error; `path` is the gRPC path. */
+export type ErrorHeaders = (
+  call: { readonly metadata: Metadata; readonly path: string },
+  error: ApiError,
+) => Iterable<readonly [name: string, value: string]>;
+
 /** The status that ends a call with `error`, with all headers that its answer must carry. */
 export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]>): StatusObject {
   const metadata = new Metadata();
