@@ -16,6 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
+import { OpenCounts } from '../interceptors/open-counts.ts';
 import { type ErrorHeaders, toStatus } from './status.ts';
 
 export interface OpenCallsOptions {
@@ -28,18 +29,12 @@ export interface OpenCallsOptions {
 }
 
 export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCallsOptions): ServerInterceptor {
-  const open = new Map<string, number>();
+  const streams = new OpenCounts();
 
   const enter = (address: string): boolean => {
-    const count = open.get(address) ?? 0;
-    if (count >= maxPerAddress) return false;
-    open.set(address, count + 1);
-    return true;
-  };
-  const leave = (address: string): void => {
-    const count = (open.get(address) ?? 1) - 1;
-    if (count > 0) open.set(address, count);
-    else open.delete(address);
+    if (streams.open(address) <= maxPerAddress) return true;
+    streams.close(address);
+    return false;
   };
 
   return ({ path, responseStream }, call) => {
@@ -62,7 +57,7 @@ export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCalls
           // However the call ends, with an answer too.
           onCancel() {
             clearTimeout(timer);
-            if (entered !== undefined) leave(entered);
+            if (entered !== undefined) streams.close(entered);
             entered = undefined;
           },
         });

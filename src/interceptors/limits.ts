@@ -8,6 +8,7 @@ import type { Attempt, Decision, Limiter } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
 import type { Call, Caller, Interceptor } from './chain.ts';
+import { OpenCounts } from './open-counts.ts';
 
 /** The limits of requests without a valid key, by IP address. */
 export interface AnonymousLimits {
@@ -65,7 +66,7 @@ function anonymousLimits(
   const toAddressAttempt = (call: Call) => ({ kind: 'address', subject: addressOf(call), nowMs: nowMs() }) as const;
   /** The address of each request whose key is being looked up, and how many such requests an address has. */
   const reserved = new Map<Call, string>();
-  const underWay = new Map<string, number>();
+  const underWay = new OpenCounts();
 
   return {
     async count(call) {
@@ -77,9 +78,8 @@ function anonymousLimits(
     async reserve(call) {
       const attempt = toAddressAttempt(call);
       const { subject } = attempt;
-      const place = (underWay.get(subject) ?? 0) + 1;
+      const place = underWay.open(subject);
       reserved.set(call, subject);
-      underWay.set(subject, place);
       const verdict = await look(call, attempt);
       if (verdict.remaining >= place) return;
       const retryAfterSeconds = verdict.allowed ? 1 : verdict.retryAfterSeconds;
@@ -90,9 +90,7 @@ function anonymousLimits(
       const subject = reserved.get(call);
       if (subject === undefined) return;
       reserved.delete(call);
-      const left = (underWay.get(subject) ?? 1) - 1;
-      if (left > 0) underWay.set(subject, left);
-      else underWay.delete(subject);
+      underWay.close(subject);
     },
   };
 }
