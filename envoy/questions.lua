@@ -1,6 +1,6 @@
 -- Asks the gRPC server on behalf of a caller (petstore.edge.v1.EdgeService): about what Envoy decides by itself.
 
-local strangers = require("strangers")
+local known_keys = require("known_keys")
 local tables = require("tables")
 
 local M = {}
@@ -64,7 +64,7 @@ function M.ask(handle, name, values, caller, timeout_ms)
     ["x-request-id"] = caller.request_id,
   }
   local message = frame(M.encode(question.fields, values))
-  local cluster = strangers.is_stranger(handle, caller.authorization) and SERVER_OF_STRANGERS or SERVER
+  local cluster = known_keys.is_known(caller.authorization) and SERVER or SERVER_OF_STRANGERS
   local answer = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms or WORDING_TIMEOUT_MS, send_xff = false,
   })

@@ -4,9 +4,9 @@
 --
 -- Native gRPC and gRPC-Web pass untouched.
 
+local known_keys = require("known_keys")
 local questions = require("questions")
 local request = require("request")
-local strangers = require("strangers")
 local tables = require("tables")
 
 local HEADERS, OPERATIONS = tables.headers, tables.operations
@@ -70,10 +70,7 @@ end
 
 function M.on_request(handle)
   local headers = handle:headers()
-  if strangers.is_stranger(handle, headers:get("authorization")) then
-    headers:replace(HEADERS.stranger, "1")
-    handle:clearRouteCache()
-  end
+  known_keys.on_request(handle, headers)
   local content_type = headers:get("content-type") or ""
   if request.is_grpc(content_type) then return end
   if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
@@ -100,7 +97,6 @@ end
 local function set_error(handle, is_head, error)
   set_body(handle, is_head, error)
   local headers = handle:headers()
-  strangers.learn(handle, headers)
   headers:replace(":status", questions.status_of(error))
   headers:replace("content-type", "application/json")
 end
@@ -227,8 +223,9 @@ end
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_refusal(handle) end
+  known_keys.on_response(handle, headers)
   local call = headers:get(HEADERS.request) -- the method and the operation, if it is REST
-  if not call then return strangers.learn(handle, headers) end
+  if not call then return end
   local method, operation = call:match("^(%S+) (%S+)")
   local error = headers:get(HEADERS.error)
   if error then return set_error(handle, method == "HEAD", error) end

@@ -23,7 +23,7 @@ end
 
 -- A module as it is at Envoy's start: nothing remembered.
 function M.fresh(name)
-  for _, module in ipairs({ "judge", "questions", "request", "rest", "strangers" }) do package.loaded[module] = nil end
+  for _, module in ipairs({ "judge", "known_keys", "questions", "request", "rest" }) do package.loaded[module] = nil end
   return require(name)
 end
 

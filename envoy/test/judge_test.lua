@@ -47,7 +47,7 @@ end
 test("judge - asks the server by the caller's headers alone, and lets an accepted caller go on", function()
   local pass = send(fresh("judge"), post("a"), accepts)
   equal(#pass.calls, 1)
-  equal(pass.calls[1].cluster, "petstore")
+  equal(pass.calls[1].cluster, "petstore_strangers")
   equal(pass.calls[1].message, "\0\0\0\0\0")
   equal(pass.calls[1].headers, {
     [":method"] = "POST", [":path"] = "/petstore.edge.v1.EdgeService/Judge", [":authority"] = "petstore",

@@ -4,7 +4,7 @@ return {
     body_type = 'x-petstore-body-type',
     accept_encoding = 'x-petstore-accept-encoding',
     stranger = 'x-petstore-stranger',
-    suspect = 'x-petstore-suspect',
+    accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
     error = 'x-petstore-error',
     request = 'x-petstore-request',

@@ -7,6 +7,7 @@ import { RETRIES } from './retries.ts';
 
 /** By the name of their place in envoy.yaml. */
 export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
+  HEADER_ACCEPTED: EDGE_HEADERS.accepted,
   HEADER_ACCEPT_ENCODING: EDGE_HEADERS.acceptEncoding,
   HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
   HEADER_ERROR: EDGE_HEADERS.error,
@@ -14,7 +15,6 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_REFUSED: EDGE_HEADERS.refused,
   HEADER_REQUEST: EDGE_HEADERS.request,
   HEADER_STRANGER: EDGE_HEADERS.stranger,
-  HEADER_SUSPECT: EDGE_HEADERS.suspect,
   MAX_BODY_BYTES,
   /** The transcoder's bound is one that a body must stay below. */
   TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,

@@ -7,10 +7,10 @@ export const EDGE_HEADERS = {
   bodyType: 'x-petstore-body-type',
   /** To the server, which grpc-js would not let see the caller's own: which encodings of a file are welcome. */
   acceptEncoding: 'x-petstore-accept-encoding',
-  /** To the routes: the caller has shown no key that may be valid. */
+  /** To the routes and the server: the caller has shown no key of which Envoy knows that it is valid. */
   stranger: 'x-petstore-stranger',
-  /** From the server: for so many seconds the caller's address is a stranger's, whatever key it shows. */
-  suspect: 'x-petstore-suspect',
+  /** From the server, to a stranger: the key is valid, and within its limits. */
+  accepted: 'x-petstore-accepted',
   /** From the server: how many bytes of a file it sends. */
   length: 'x-petstore-length',
   /** From the server: the REST body of an error, as ASCII JSON. */

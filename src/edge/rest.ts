@@ -1,7 +1,7 @@
 /**
  * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
  * body. And what a REST answer carries that gRPC has no word for: Location, Link to the next page (RFC 8288).
- * Calls that did not come in as REST pass untouched.
+ * Of other calls it tells Envoy no more than of these: that a key which Envoy doesn't know is accepted.
  */
 import type { Call, Interceptor } from '../interceptors/chain.ts';
 import type { Operation } from '../operations.ts';
@@ -16,6 +16,7 @@ export const rest: Interceptor = {
     message: 'how long and how slow a body is comes before what it says',
   },
   async intercept(call, next) {
+    if (headerOf(call, EDGE_HEADERS.stranger) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
     if (path === undefined) return next(call);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));

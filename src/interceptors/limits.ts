@@ -99,9 +99,6 @@ function toAttempt({ accountId, keyId, quota }: Caller, nowMs: number): Attempt 
   return { kind: 'account', subject: String(accountId), key: String(keyId), quota, nowMs };
 }
 
-/** How the quota subject of an address begins; what follows is the address. */
-export const ADDRESS_SUBJECT = 'address:';
-
 function show({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {
   responseHeaders.set('x-ratelimit-limit', String(limit));
   responseHeaders.set('x-ratelimit-remaining', String(remaining));

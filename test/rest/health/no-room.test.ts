@@ -3,6 +3,7 @@ import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grp
 import anyTest, { type TestFn } from 'ava';
 import { service } from 'grpc-health-check';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { generateKey } from '../../../src/keys/format.ts';
 import { isError } from '../../support/contract.ts';
 import { bearer, insecure, type UnaryMethod, unary } from '../../support/grpc.ts';
 import { grpcHeaders, openSession, targetOf } from '../../support/hostile/sockets.ts';
@@ -55,7 +56,7 @@ async function fill(context: Context): Promise<void> {
   }
 }
 
-test('503 - without room a call is refused and changes nothing; what needs no key is answered', async (t) => {
+test('503 - without room a call is refused and changes nothing; what needs no key is answered, and who has none', async (t) => {
   const { rest, grpc, key, publicAddress, stack, sessions } = t.context;
   const stranger = rest.withKey(undefined);
   const categoryId = await rest.category();
@@ -82,6 +83,7 @@ test('503 - without room a call is refused and changes nothing; what needs no ke
   t.is((await stranger.get('/openapi.json')).status, 200);
   t.is((await stranger.get('/docs')).status, 200);
   isError(t, await stranger.get('/pets'), 401, 'API_KEY_MISSING');
+  isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
   t.is((await unary(grpc, Check, { service: '' }, new Metadata())).message.status, 'SERVING');
   t.true((await listServices(publicAddress, 'v1')).includes('petstore.v1.PetService'));
   t.true(await isFull(t.context), 'there was no room all the while');

@@ -38,7 +38,6 @@ export const silentCallsWithMadeUpKeys: Attack = {
   ...silentCalls,
   name: 'silent-calls-made-up-keys',
   title: 'the same, each with another made-up key that has the right checksum',
-  maxShedShare: 0.2, // the first of them are there before the server has refused any
   run: (context) => openCalls(context, { path: LIST_PETS, makeKey: generateKey }),
 };
 

@@ -1,0 +1,109 @@
+-- known_keys.lua, and that the filters use it: whose calls have slots of their own.
+
+local envoy = require("fake_envoy")
+local harness = require("harness")
+local tables = require("tables")
+
+local test, equal, fresh = harness.test, harness.equal, harness.fresh
+local HEADERS = tables.headers
+
+local SLOTS = 10000
+
+local function send(rest, authorization, content_type)
+  local headers = { [":method"] = "GET", [":path"] = "/pets", authorization = authorization }
+  headers["content-type"] = content_type
+  return envoy.request(rest.on_request, { headers = headers })
+end
+
+-- The answer to a request, on its way back.
+local function answer(rest, pass, headers)
+  envoy.answer(rest.on_response, { headers = headers, metadata = pass.metadata, body = "{}" })
+end
+
+local function accepted(changes)
+  local headers = { [":status"] = "200", [HEADERS.accepted] = "1" }
+  for name, value in pairs(changes or {}) do headers[name] = value end
+  return headers
+end
+
+local function is_stranger(rest, authorization)
+  local pass = send(rest, authorization)
+  equal(pass.is_route_cleared, pass:header(HEADERS.stranger) and true or nil)
+  return pass:header(HEADERS.stranger) == "1"
+end
+
+test("strangers - are all whose key the server has not accepted yet", function()
+  local rest = fresh("rest")
+  equal(is_stranger(rest, nil), true)
+  equal(is_stranger(rest, "Bearer a"), true)
+  equal(is_stranger(rest, "Bearer a"), true)
+end)
+
+test("strangers - are so no more when the server has accepted the key, on REST and on gRPC, in errors too", function()
+  local error = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
+  local call = "GET /petstore.v1.PetService/GetPet /pets/7"
+  for _, headers in ipairs({
+    accepted(), -- gRPC
+    accepted({ [HEADERS.request] = call, [HEADERS.error] = error }),
+    accepted({ [HEADERS.request] = call }),
+  }) do
+    local rest = fresh("rest")
+    answer(rest, send(rest, "Bearer a"), headers)
+    equal(is_stranger(rest, "Bearer a"), false)
+    equal(is_stranger(rest, "Bearer b"), true, "another key")
+    equal(is_stranger(rest, nil), true, "no key")
+  end
+end)
+
+test("strangers - stay so when the server does not say that it has accepted the key", function()
+  local rest = fresh("rest")
+  answer(rest, send(rest, "Bearer a"), { [":status"] = "200" })
+  equal(is_stranger(rest, "Bearer a"), true)
+end)
+
+test("strangers - without a key stay so, whatever the server says", function()
+  local rest = fresh("rest")
+  answer(rest, send(rest, nil), accepted())
+  equal(is_stranger(rest, nil), true)
+end)
+
+test("known keys - nothing is kept of a request with one, or without any", function()
+  local rest = fresh("rest")
+  equal(send(rest, nil).metadata, {})
+  answer(rest, send(rest, "Bearer a", "application/grpc"), accepted())
+  equal(send(rest, "Bearer a").metadata, {})
+end)
+
+test("known keys - are at most 10,000, each counted once, then it begins anew", function()
+  local known_keys = fresh("known_keys")
+  for _ = 1, 3 do
+    for i = 1, SLOTS do known_keys.learn("key-" .. i) end
+  end
+  equal(known_keys.is_known("key-1"), true)
+  known_keys.learn("one more")
+  equal(known_keys.is_known("key-1"), false)
+  equal(known_keys.is_known("one more"), true)
+end)
+
+test("known keys - the server is asked about others in the slots of strangers", function()
+  local judge = fresh("judge")
+  local function cluster(authorization)
+    local headers = { [":method"] = "POST", ["content-length"] = "2", authorization = authorization }
+    return envoy.request(judge.on_request, { headers = headers, body = "{}" }).calls[1].cluster
+  end
+  equal(cluster("Bearer a"), "petstore_strangers")
+  equal(cluster(nil), "petstore_strangers")
+end)
+
+test("known keys - an error of Envoy is worded in the slots of the caller", function()
+  local rest = fresh("rest")
+  local function cluster(authorization)
+    local headers = {
+      [":status"] = "400", [HEADERS.refused] = "GET", [HEADERS.refused .. "-authorization"] = authorization,
+    }
+    return envoy.answer(rest.on_response, { headers = headers, body = "words" }).calls[1].cluster
+  end
+  equal(cluster("Bearer a"), "petstore_strangers")
+  answer(rest, send(rest, "Bearer a"), accepted())
+  equal(cluster("Bearer a"), "petstore")
+end)
