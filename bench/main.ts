@@ -8,11 +8,12 @@ import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasCpuTimes } from './cpu.ts';
+import { startFloor } from './floor/stack.ts';
 import { LoadGenerator } from './load.ts';
 import { type Measured, measureRow } from './measure.ts';
 import { HELP, type Options, readOptions } from './options.ts';
 import { createProgress, type Progress } from './progress.ts';
-import type { Way } from './rows.ts';
+import { type Way, waysOf } from './rows.ts';
 import { interruption, rejection, runAsProgram } from './running.ts';
 import { checkPrograms, startShared } from './shared.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
@@ -47,13 +48,16 @@ async function bench(options: Options, signal: AbortSignal, progress: Progress):
     );
   }
 
-  const ways = new Map(options.rows.flatMap((row) => row.ways.map((way) => [way.name, way])));
-  const shared = await startShared(options, ways.size, folder, cleanUp, progress);
+  const ways = new Map(options.rows.flatMap(waysOf).map((way) => [way.name, way]));
+  const services = [...ways.values()].filter(({ isFloor }) => !isFloor);
+  const shared = await startShared(options, services.length, folder, cleanUp, progress);
   signal.throwIfAborted();
   const stacks = new Map<string, BenchStack>();
   for (const way of ways.values()) {
     const { instances } = options;
-    const stack = await startBenchStack(way, { parent: folder, instances, shared, signal, progress });
+    const stack = way.isFloor
+      ? await startFloor(way.pets, await mkdtemp(join(folder, 'floor-')))
+      : await startBenchStack(way, { parent: folder, instances, shared, signal, progress });
     cleanUp.defer(() => stack.stop());
     stacks.set(way.name, stack);
     signal.throwIfAborted();

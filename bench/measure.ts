@@ -3,11 +3,12 @@
  * busy for a while then disturbs all ways alike, and a single bad round decides nothing.
  */
 import { availableParallelism } from 'node:os';
+import { calibrate } from './calibration.ts';
 import { sumOf } from './cpu.ts';
 import { LoadFailed, type LoadGenerator, type Round } from './load.ts';
 import { median } from './numbers.ts';
 import type { Progress } from './progress.ts';
-import type { Request, Row, Way } from './rows.ts';
+import { type Request, type Row, type Way, waysOf } from './rows.ts';
 import { type BenchStack, type Counted, PROGRAMS, type Program } from './stacks.ts';
 
 export const ROUNDS = 5;
@@ -34,11 +35,20 @@ export interface Figures {
 export interface Measured extends Figures {
   readonly row: Row;
   readonly way: Way;
+  /** This way's CPU time divided by the floor's; undefined where there is none, and for the floor itself. */
+  readonly toFloor: ToFloor | undefined;
   /** This way's CPU time divided by the first way's; undefined for the first itself. */
   readonly ratio: number | undefined;
   /** This way's CPU time less the first way's, in microseconds; undefined for the first itself. */
   readonly extraUs: number | undefined;
   readonly rounds: readonly Figures[];
+}
+
+export interface ToFloor {
+  /** Server and Envoy together, and what databases there are. */
+  readonly all: number;
+  readonly server: number;
+  readonly envoy: number;
 }
 
 export interface Setup {
@@ -53,26 +63,30 @@ export interface Setup {
 /** The figures of a row's ways, in the row's order. */
 export async function measureRow(row: Row, setup: Setup): Promise<Measured[]> {
   const { progress, seconds, instances } = setup;
-  const rounds = new Map<Way, Figures[]>(row.ways.map((way) => [way, []]));
-  for (const way of row.ways) {
+  const ways = waysOf(row);
+  const rounds = new Map<Way, Figures[]>(ways.map((way) => [way, []]));
+  for (const way of ways) {
     progress.update(`${row.name}, ${way.name}: warming up`);
     await probe(row, way, setup.stackOf(way));
     await runRound(row, way, setup, 0, WARM_UP_MS * instances);
   }
   for (let round = 0; round < ROUNDS; round += 1) {
-    for (const way of rotated(row.ways, round)) {
+    for (const way of rotated(ways, round)) {
       progress.update(`${row.name}, ${way.name}: round ${round + 1} of ${ROUNDS}`);
+      calibrate();
       const done = await runRound(row, way, setup, LEAD_IN_MS, (seconds * 1000) / ROUNDS);
       rounds.get(way)?.push(toFigures(done, setup.stackOf(way).counted));
     }
   }
-  const [first] = rounds.values();
+  const floor = [...rounds].find(([way]) => way.isFloor)?.[1];
+  const first = [...rounds].find(([way]) => !way.isFloor)?.[1];
   return [...rounds].map(([way, own]) => ({
     row,
     way,
     ...medians(own),
-    ratio: compared(first, own, (cpuUs, firstUs) => cpuUs / firstUs),
-    extraUs: compared(first, own, (cpuUs, firstUs) => cpuUs - firstUs),
+    toFloor: toFloor(floor, own),
+    ratio: way.isFloor ? undefined : compared(first, own, (cpuUs, firstUs) => cpuUs / firstUs),
+    extraUs: way.isFloor ? undefined : compared(first, own, (cpuUs, firstUs) => cpuUs - firstUs),
     rounds: own,
   }));
 }
@@ -142,16 +156,26 @@ function medians(rounds: readonly Figures[]): Figures {
   };
 }
 
+function toFloor(floor: readonly Figures[] | undefined, own: readonly Figures[]): ToFloor | undefined {
+  const divide = (us: number, floorUs: number) => us / floorUs;
+  const all = compared(floor, own, divide);
+  const [server, envoy] = (['server', 'envoy'] as const).map((program) =>
+    compared(floor, own, divide, ({ programUs }) => programUs.get(program)),
+  );
+  return all === undefined || server === undefined || envoy === undefined ? undefined : { all, server, envoy };
+}
+
 /** The median of the rounds, each compared with its neighbour in time. Undefined for the first way itself. */
 function compared(
   first: readonly Figures[] | undefined,
   own: readonly Figures[],
-  compare: (cpuUs: number, firstUs: number) => number,
+  compare: (us: number, firstUs: number) => number,
+  figure: (round: Figures) => number | undefined = ({ cpuUs }) => cpuUs,
 ): number | undefined {
   if (first === undefined || first === own) return undefined;
-  const found = own.flatMap(({ cpuUs }, round) => {
-    const firstUs = first[round]?.cpuUs;
-    return cpuUs === undefined || firstUs === undefined ? [] : [compare(cpuUs, firstUs)];
+  const found = own.flatMap((figures, round) => {
+    const [us, firstUs] = [figures, first[round]].map((each) => each && figure(each));
+    return us === undefined || firstUs === undefined ? [] : [compare(us, firstUs)];
   });
   return found.length === 0 ? undefined : median(found);
 }

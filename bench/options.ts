@@ -24,7 +24,8 @@ export class UsageError extends Error {
 
 export const HELP = `Usage: npm run bench -- [options]
 
-Starts the whole service (Envoy, server, a database in a temporary folder), loads it over HTTP, and prints requests per
+Starts the whole service (Envoy, server, a database in a temporary folder) and the floor (an Envoy that only transcodes,
+before a grpc-js that answers from a map), loads them over HTTP in turn, and prints requests per
 second, latency, and CPU time per request of each program. Progress goes to stderr, the table to stdout. All of it takes
 about two minutes, some more on PostgreSQL. Ctrl-C stops it cleanly.
 

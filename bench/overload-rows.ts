@@ -5,7 +5,7 @@ import type { OverloadOptions } from './overload-options.ts';
 import type { Cores } from './pinning.ts';
 import type { Progress } from './progress.ts';
 import { type Request, ROWS, type Row, type Way } from './rows.ts';
-import type { BenchStack } from './stacks.ts';
+import type { ServiceStack } from './stacks.ts';
 import { watchServer } from './watch-server.ts';
 
 export const WAY: Way = { name: '100,000 pets', pets: 100_000 };
@@ -35,7 +35,7 @@ export interface OverloadResults {
 }
 
 interface Setup extends OverloadOptions {
-  readonly stack: BenchStack;
+  readonly stack: ServiceStack;
   readonly load: OverloadGenerator;
   readonly cores: Cores | undefined;
   readonly progress: Progress;
@@ -80,13 +80,13 @@ async function offer(row: Row, times: number, perSecond: number, setup: Setup): 
   return { row, times, perSecond, outcome, server: await watched.stop() };
 }
 
-function common(row: Row, stack: BenchStack) {
+function common(row: Row, stack: ServiceStack) {
   const { hostname: host, port } = new URL(stack.url);
   const requests = Array.from({ length: REQUESTS }, () => toRaw(row.request(WAY.pets), stack));
   return { target: { host, port: Number(port) }, requests, timed: stack.counted };
 }
 
-function toRaw({ method, path, body }: Request, { key, url }: BenchStack): string {
+function toRaw({ method, path, body }: Request, { key, url }: ServiceStack): string {
   const head = [`${method} ${path} HTTP/1.1`, `host: ${new URL(url).host}`, `authorization: Bearer ${key}`];
   const ofBody = body === undefined ? [] : ['content-type: application/json', `content-length: ${body.length}`];
   return `${[...head, ...ofBody].join('\r\n')}\r\n\r\n${body ?? ''}`;

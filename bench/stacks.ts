@@ -25,13 +25,17 @@ export type Counted = Readonly<Partial<Record<Program, Processes>>>;
 
 export interface BenchStack {
   readonly url: string;
-  /** Where Envoy's statistics are. */
-  readonly statisticsUrl: string;
   readonly key: string;
   readonly counted: Counted;
   /** Rejects when a process ends by itself. */
   readonly ended: Promise<void>;
   stop(): Promise<void>;
+}
+
+/** The service itself. */
+export interface ServiceStack extends BenchStack {
+  /** Where Envoy's statistics are. */
+  readonly statisticsUrl: string;
 }
 
 export interface StackSetup {
@@ -44,7 +48,7 @@ export interface StackSetup {
 }
 
 /** Fills a database and starts the service on it. */
-export async function startBenchStack(way: Way, setup: StackSetup): Promise<BenchStack> {
+export async function startBenchStack(way: Way, setup: StackSetup): Promise<ServiceStack> {
   const { parent, instances, shared, progress } = setup;
   const dataDir = join(parent, way.name.replace(/\W+/g, '-'));
   await mkdir(dataDir);
@@ -104,7 +108,10 @@ async function fill(config: Config, pets: number, { signal, progress }: StackSet
   await settle(config.databaseUrl);
 }
 
-function pidOf(child: { readonly name: string; readonly process: { readonly pid?: number | undefined } }): number {
+export function pidOf(child: {
+  readonly name: string;
+  readonly process: { readonly pid?: number | undefined };
+}): number {
   if (child.process.pid === undefined) throw new Error(`${child.name} has no process`);
   return child.process.pid;
 }

@@ -1,0 +1,47 @@
+/** The least that a server in grpc-js can be: no key, no limits, no rules, and a map in the place of a database. */
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import {
+  type CreatePetRequest,
+  type GetPetRequest,
+  type ListPetsRequest,
+  type ListPetsResponse,
+  type Pet,
+  PetServiceService,
+  PetStatus,
+} from '../../gen/petstore/v1/pets.ts';
+
+const PAGE = 20;
+const pets = new Map<bigint, Pet>();
+let lastId = 0n;
+
+function insert(name: string, categoryId: bigint): Pet {
+  lastId += 1n;
+  const pet = { id: lastId, name, categoryId, status: PetStatus.available };
+  pets.set(lastId, pet);
+  return pet;
+}
+
+for (let count = Number(process.argv[2]); count > 0; count -= 1) insert('Pet of the floor', 1n);
+const firstPage = { pets: [...pets.values()].slice(0, PAGE), nextPageToken: 'more' };
+
+const server = new Server();
+server.addService(
+  {
+    getPet: PetServiceService.getPet,
+    listPets: PetServiceService.listPets,
+    createPet: PetServiceService.createPet,
+  },
+  {
+    getPet: ({ request }: ServerUnaryCall<GetPetRequest, Pet>, answer: sendUnaryData<Pet>) =>
+      answer(null, pets.get(request.petId)),
+    listPets: (_call: ServerUnaryCall<ListPetsRequest, ListPetsResponse>, answer: sendUnaryData<ListPetsResponse>) =>
+      answer(null, firstPage),
+    createPet: ({ request: { pet } }: ServerUnaryCall<CreatePetRequest, Pet>, answer: sendUnaryData<Pet>) =>
+      answer(null, insert(pet?.name ?? '', pet?.categoryId ?? 0n)),
+  },
+);
+server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {
+  if (error !== null) throw error;
+  process.send?.({ port });
+});
+process.once('disconnect', () => process.exit()); // the benchmark has ended
