@@ -198,7 +198,10 @@ type ErrorFields<C extends ErrorCode> = Parameters<(typeof TABLE)[C]['message']>
 
 /** One broken rule of one field. */
 export interface Violation {
-  /** The path of the field in the gRPC request message, for `google.rpc.BadRequest`: `pet.category_id`. */
+  /**
+   * The path of the field in the gRPC request message, for `google.rpc.BadRequest`, in JSON's spelling, as in the
+   * message, which REST and gRPC share: `pet.categoryId`.
+   */
   readonly path: string;
   /** The name that a caller knows, for the message: `categoryId`. */
   readonly name: string;

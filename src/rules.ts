@@ -64,7 +64,7 @@ function toViolation({ field, message, ruleId }: RuleViolation): Violation {
   const names = field.flatMap((step) => (step.kind === 'field' ? [step] : []));
   const last = names.at(-1);
   return {
-    path: names.map(({ name }) => name).join('.'),
+    path: names.map(({ jsonName }) => jsonName).join('.'),
     name: last?.jsonName ?? '',
     description: message || ruleId,
   };

@@ -5,7 +5,7 @@ import { Status } from '../../gen/google/rpc/status.ts';
 
 /** One broken rule of one field of the request. */
 export interface FieldViolation {
-  /** The field's path in the request message, in proto spelling: `pet.category_id`. */
+  /** The field's path in the request message, in JSON's spelling: `pet.categoryId`. */
   readonly field: string;
   /** What is wrong with it: `must be 1 to 200 characters after trimming`. */
   readonly description: string;

@@ -53,7 +53,7 @@ export function readValues({ input, bodyField }: Operation, { path, query, body 
       mergeFromJson(owner, into, { [field.jsonName]: field.fieldKind === 'list' ? [json] : json });
     } catch {
       const description = `invalid value ${JSON.stringify(value)} for type ${typeOf(field)}`;
-      violations.push({ path: prefix + field.name, name: field.jsonName, description });
+      violations.push({ path: prefix + field.jsonName, name: field.jsonName, description });
     }
   };
 
@@ -63,10 +63,10 @@ export function readValues({ input, bodyField }: Operation, { path, query, body 
   if (field?.fieldKind === 'message' && body !== undefined && body !== null) {
     if (typeof body === 'object' && !Array.isArray(body)) {
       const content = create(field.message);
-      for (const [name, value] of Object.entries(body)) read(content, field.message, name, value, `${field.name}.`);
+      for (const [name, value] of Object.entries(body)) read(content, field.message, name, value, `${field.jsonName}.`);
       reflect(input, message).set(field, reflect(field.message, content));
     } else {
-      violations.push({ path: field.name, name: 'body', description: 'must be a JSON object' });
+      violations.push({ path: field.jsonName, name: 'body', description: 'must be a JSON object' });
     }
   }
   return { violations, message };

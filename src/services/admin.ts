@@ -141,8 +141,7 @@ function agreedLimits(plan: Plan, asked: AskedLimits, current: Quota | undefined
 }
 
 function badLimits(names: readonly string[], description: string) {
-  const path = (name: string) => (name === 'perMinute' ? 'per_minute' : 'per_day');
-  return invalidArgument(names.map((name) => ({ path: path(name), name, description })));
+  return invalidArgument(names.map((name) => ({ path: name, name, description })));
 }
 
 const PLANS: Readonly<Record<Plan, PlanMessage>> = {

@@ -68,7 +68,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
 function checked(shipDate: Instant | undefined): Instant | undefined {
   if (shipDate === undefined || (shipDate.nanos >= 0 && shipDate.nanos <= 999_999_999)) return shipDate;
   const description = 'must have 0 to 999,999,999 nanoseconds';
-  throw invalidArgument([{ path: 'order.ship_date', name: 'shipDate', description }]);
+  throw invalidArgument([{ path: 'order.shipDate', name: 'shipDate', description }]);
 }
 
 async function lockOpen(tx: Transaction, orderId: bigint): Promise<Order> {

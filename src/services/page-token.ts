@@ -38,7 +38,7 @@ function decode(list: List, text: string): bigint {
   const isOurs = token.length === LENGTH && token.toString('base64url') === text;
   if (!isOurs || token.readUInt8(0) !== LISTS.indexOf(list) + 1) {
     const description = 'is not a page token of this list: use the one that the page before gave';
-    throw invalidArgument([{ path: 'page_token', name: 'pageToken', description }]);
+    throw invalidArgument([{ path: 'pageToken', name: 'pageToken', description }]);
   }
   return token.readBigInt64BE(1);
 }

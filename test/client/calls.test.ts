@@ -97,7 +97,7 @@ test('client - an error names every field that broke a rule', async (t) => {
   t.is(code, 'INVALID_ARGUMENT');
   t.deepEqual(violations, [
     { field: 'pet.name', description: 'must be 1 to 200 characters after trimming' },
-    { field: 'pet.category_id', description: 'value is required' },
+    { field: 'pet.categoryId', description: 'value is required' },
   ]);
 });
 

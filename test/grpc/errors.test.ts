@@ -94,17 +94,17 @@ test('NOT_FOUND - any int64 is an id that may name nothing', async (t) => {
   }
 });
 
-test('INVALID_ARGUMENT - names every field that broke a rule, by its path', async (t) => {
+test('INVALID_ARGUMENT - names every field that broke a rule, by its path, spelt as in the text', async (t) => {
   const { grpc } = t.context;
   const failure = await grpc.failure(Pets.createPet, { pet: { name: '', status: 0 } });
   expect(t, failure, Code.INVALID_ARGUMENT, 'INVALID_ARGUMENT', /^name: .*; categoryId: .*; status: /);
-  t.deepEqual(failure.fields, ['pet.name', 'pet.category_id', 'pet.status']);
+  t.deepEqual(failure.fields, ['pet.name', 'pet.categoryId', 'pet.status']);
 
   const list = await grpc.failure(Orders.listOrders, { limit: 101, pageToken: 'nonsense' });
   t.deepEqual(list.fields, ['limit']);
   const token = await grpc.failure(Orders.listOrders, { pageToken: 'nonsense' });
   expect(t, token, Code.INVALID_ARGUMENT, 'INVALID_ARGUMENT', /^pageToken: /);
-  t.deepEqual(token.fields, ['page_token']);
+  t.deepEqual(token.fields, ['pageToken']);
 });
 
 test('INVALID_ARGUMENT - a category or pet that does not exist', async (t) => {

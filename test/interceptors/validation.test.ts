@@ -72,7 +72,7 @@ test('Validation - an absent body whose fields are all optional passes', async (
   t.deepEqual(await broken('PetService/UpdatePet', UpdatePetRequest, { petId: 1n }), []);
 });
 
-test('Validation - every field that broke a rule is named, with its path in the message', async (t) => {
+test('Validation - every field that broke a rule is named, with its path in the message, spelt as in the text', async (t) => {
   const bytes = CreatePetRequest.encode(CreatePetRequest.fromPartial({ pet: { name: ' ', status: 0 } })).finish();
   const error = await refusal('PetService/CreatePet', bytes);
   t.is(error?.code, 'INVALID_ARGUMENT');
@@ -80,7 +80,7 @@ test('Validation - every field that broke a rule is named, with its path in the 
     error?.violations.map(({ path, name }) => [path, name]),
     [
       ['pet.name', 'name'],
-      ['pet.category_id', 'categoryId'],
+      ['pet.categoryId', 'categoryId'],
       ['pet.status', 'status'],
     ],
   );

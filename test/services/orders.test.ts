@@ -92,7 +92,7 @@ test('Placing and changing - nanoseconds that are no fraction of a second are IN
       const { violations } = await refused(t, 'INVALID_ARGUMENT', answer);
       t.deepEqual(
         violations.map(({ path, name }) => [path, name]),
-        [['order.ship_date', 'shipDate']],
+        [['order.shipDate', 'shipDate']],
       );
     }
   }
