@@ -53,6 +53,8 @@ const LISTED = [
 
 /** The service whose health says whether new calls are to come to this server; Envoy asks for it. */
 export const TAKES_CALLS = 'petstore.TakesCalls';
+/** Whose health is told: the whole server's, each listed service's, and whether it takes new calls. */
+const HEALTH_NAMES = ['', TAKES_CALLS, ...LISTED];
 
 export interface PetstoreServer {
   /** Listens on `host:port`; port 0 takes a free one. Resolves with the port. */
@@ -121,7 +123,11 @@ export function createServer(parts: Parts): PetstoreServer {
   // Without a key: files, health checks and reflection.
   const onFailure = (error: unknown) => logger.error({ err: error }, 'a file could not be sent');
   server.addService({ getFile: WebServiceService.getFile }, { getFile: fileSender(onFailure) });
-  const health = new HealthImplementation({ '': 'NOT_SERVING', [TAKES_CALLS]: 'NOT_SERVING' });
+  const health = new HealthImplementation();
+  const setHealth = (status: 'SERVING' | 'NOT_SERVING') => {
+    for (const name of HEALTH_NAMES) health.setStatus(name, status);
+  };
+  setHealth('NOT_SERVING');
   health.addToServer(server);
   new ReflectionService(reflected(), { services: LISTED }).addToServer(server);
 
@@ -132,7 +138,7 @@ export function createServer(parts: Parts): PetstoreServer {
           error === null ? resolve(boundPort) : reject(error),
         );
       });
-      for (const service of ['', TAKES_CALLS]) health.setStatus(service, 'SERVING');
+      setHealth('SERVING');
       return bound;
     },
 
@@ -141,7 +147,7 @@ export function createServer(parts: Parts): PetstoreServer {
     },
 
     async drain() {
-      for (const service of ['', TAKES_CALLS]) health.setStatus(service, 'NOT_SERVING');
+      setHealth('NOT_SERVING');
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       const deadline = setTimeout(() => server.forceShutdown(), DRAIN_MS);
       await closed;

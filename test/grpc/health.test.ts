@@ -36,6 +36,16 @@ test('Health - Check says SERVING, without a key', async (t) => {
   t.deepEqual((await unary(t.context.client, Check, { service: '' })).message, { status: 'SERVING' });
 });
 
+test('Health - Check knows every listed service by its name', async (t) => {
+  for (const name of ['CategoryService', 'InventoryService', 'OrderService', 'PetService']) {
+    const { message } = await unary(t.context.client, Check, { service: `petstore.v1.${name}` });
+    t.deepEqual(message, { status: 'SERVING' }, name);
+  }
+  t.deepEqual((await unary(t.context.client, Check, { service: 'grpc.health.v1.Health' })).message, {
+    status: 'SERVING',
+  });
+});
+
 test('Health - Check of a service that is not known is NOT_FOUND', async (t) => {
   const error = await t.throwsAsync<ServiceError>(unary(t.context.client, Check, { service: 'petstore.v9.Dragons' }));
   t.is(error.code, Code.NOT_FOUND);
