@@ -73,7 +73,8 @@ const TABLE = {
     grpc: Status.UNAUTHENTICATED,
     http: 401,
     headers: CHALLENGE,
-    message: () => 'the API key is not valid: it is unknown, revoked or expired',
+    message: ({ isSuspended }: { isSuspended: boolean }) =>
+      `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,
   },
   PET_NOT_FOUND: {
     grpc: Status.NOT_FOUND,

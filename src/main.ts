@@ -1,9 +1,9 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ConfigError, readConfig } from './config.ts';
+import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
-import { createKeyNews } from './keys/key-news.ts';
-import { createKeyRing } from './keys/key-ring.ts';
+import { createKeyInvalidation } from './keys/key-invalidation.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { openRedisLimiter } from './limits/redis.ts';
 import { createLogger, hideKeys } from './logger.ts';
@@ -37,11 +37,11 @@ async function main(): Promise<void> {
   const usage = createUsageRecorder(store, limiter, logger);
   await restoreLimits(store, limiter, Date.now());
 
-  const keys = createKeyRing(store.accounts, plans);
-  const keyNews = config.redis && createKeyNews(config.redis, () => keys.forget());
-  const onKeysChanged = () => {
-    keys.forget();
-    keyNews?.publish();
+  const keys = createApiKeyCache(store.accounts, plans);
+  const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate);
+  const onKeysChanged = (change: KeyChange) => {
+    keys.invalidate(change);
+    keyInvalidation?.publish(change);
   };
   const flushUsage = usage.flush;
   const server = createServer({ store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger });
@@ -60,7 +60,7 @@ async function main(): Promise<void> {
   logger.info({ signal }, 'draining');
   await server.drain();
   await usage.close();
-  await Promise.all([limiter.close(), keyNews?.close()]);
+  await Promise.all([limiter.close(), keyInvalidation?.close()]);
   await store.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();

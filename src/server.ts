@@ -16,7 +16,7 @@ import { edgeErrorHeaders } from './edge/rest-error.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
 import { boundOpenCalls } from './grpc/open-calls.ts';
-import { authentication, type KeyRing } from './interceptors/authentication.ts';
+import { type ApiKeys, authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
 import { limits } from './interceptors/limits.ts';
@@ -24,6 +24,7 @@ import { logging } from './interceptors/logging.ts';
 import { message } from './interceptors/message.ts';
 import { operatorOnly } from './interceptors/operator.ts';
 import { validation } from './interceptors/validation.ts';
+import type { KeyChange } from './keys/api-key-cache.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter } from './limits/limiter.ts';
 import { fileDescriptors, loadOperations } from './operations.ts';
@@ -67,9 +68,9 @@ export interface PetstoreServer {
 
 export interface Parts {
   readonly store: Store;
-  readonly keys: KeyRing;
-  /** Told when a key or an account has changed. */
-  readonly onKeysChanged: () => void;
+  readonly keys: ApiKeys;
+  /** Told which key or account has changed. */
+  readonly onKeysChanged: (change: KeyChange) => void;
   readonly limiter: Limiter;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;

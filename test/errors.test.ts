@@ -32,7 +32,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     UNKNOWN_CATEGORY: apiError('UNKNOWN_CATEGORY', { categoryId: id }),
     UNKNOWN_PET: apiError('UNKNOWN_PET', { petId: id }),
     API_KEY_MISSING: apiError('API_KEY_MISSING'),
-    API_KEY_INVALID: apiError('API_KEY_INVALID'),
+    API_KEY_INVALID: apiError('API_KEY_INVALID', { isSuspended: false }),
     PET_NOT_FOUND: apiError('PET_NOT_FOUND', { petId: id }),
     CATEGORY_NOT_FOUND: apiError('CATEGORY_NOT_FOUND', { categoryId: id }),
     ORDER_NOT_FOUND: apiError('ORDER_NOT_FOUND', { orderId: id }),
@@ -173,7 +173,7 @@ test('Error status - a gRPC caller gets no REST body', (t) => {
 });
 
 test('Error status - headers of the answer and of the error are both in it', (t) => {
-  const { metadata } = toStatus(apiError('API_KEY_INVALID'), [['x-ratelimit-limit', '60']]);
+  const { metadata } = toStatus(apiError('API_KEY_INVALID', { isSuspended: false }), [['x-ratelimit-limit', '60']]);
   t.deepEqual(metadata?.get('x-ratelimit-limit'), ['60']);
   t.deepEqual(metadata?.get('www-authenticate'), ['Bearer']);
 });

@@ -3,23 +3,26 @@ import { apiError } from '../errors.ts';
 import type { Call, Caller, Interceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
 
+/** The caller of a key that is valid now; `suspended`, if only its account is; undefined for any other string. */
+export type Identity = Caller | 'suspended' | undefined;
+
 /** Knows whose a key is. */
-export interface KeyRing {
+export interface ApiKeys {
   /**
-   * The caller of a key that is valid now; undefined for any other string. A key that was never seen to be valid
-   * costs a look-up, so `beforeLookUp` is asked first: when it rejects, nothing is looked up.
+   * A key that was never seen to be valid costs a look-up, so `beforeLookUp` is asked first: when it rejects, nothing is
+   * looked up.
    */
-  identify(key: string, beforeLookUp: () => Promise<void>): Promise<Caller | undefined> | Caller | undefined;
+  identify(key: string, beforeLookUp: () => Promise<void>): Promise<Identity> | Identity;
 }
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
-export function authentication(keys: KeyRing, anonymous: AnonymousLimits): Interceptor {
-  const lookUp = async (call: Call, looking: Promise<Caller | undefined> | undefined): Promise<Caller | undefined> => {
+export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Interceptor {
+  const lookUp = async (call: Call, looking: Promise<Identity> | Identity): Promise<Identity> => {
     try {
-      const caller = await looking;
-      if (caller === undefined) await anonymous.count(call);
-      return caller;
+      const identity = await looking;
+      if (!isCaller(identity)) await anonymous.count(call);
+      return identity;
     } finally {
       anonymous.release(call);
     }
@@ -30,12 +33,17 @@ export function authentication(keys: KeyRing, anonymous: AnonymousLimits): Inter
     async intercept(call, next) {
       const key = bearerToken(call);
       const found = key === undefined ? undefined : keys.identify(key, () => anonymous.reserve(call));
-      const caller = found === undefined || found instanceof Promise ? await lookUp(call, found) : found;
-      if (caller === undefined) throw apiError(key === undefined ? 'API_KEY_MISSING' : 'API_KEY_INVALID');
-      call.caller = caller;
+      const identity = isCaller(found) ? found : await lookUp(call, found);
+      if (key === undefined) throw apiError('API_KEY_MISSING');
+      if (!isCaller(identity)) throw apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
+      call.caller = identity;
       return next(call);
     },
   };
+}
+
+function isCaller(found: Promise<Identity> | Identity): found is Caller {
+  return typeof found === 'object' && !(found instanceof Promise);
 }
 
 /** The token of the Authorization header; undefined when there is none, or it is not a Bearer. */

@@ -32,6 +32,7 @@ const SAMPLE = {
   contentType: 'text/plain',
   detail: 'Closing quote expected in string.',
   inStock: 3,
+  isSuspended: false,
   limit: 1_000,
   method: 'PUT',
   orderId: 1n,

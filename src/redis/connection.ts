@@ -81,7 +81,7 @@ export class RedisConnection {
     await this.#answer(() => this.#client.publish(channel, message));
   }
 
-  async subscribe(channel: string, onMessage: () => void): Promise<void> {
+  async subscribe(channel: string, onMessage: (message: string) => void): Promise<void> {
     await this.#answer(() => this.#client.subscribe(channel, onMessage));
   }
 

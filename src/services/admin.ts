@@ -6,6 +6,7 @@ import {
   Plan as PlanMessage,
 } from '../../gen/petstore/admin/v1/admin.ts';
 import { apiError, invalidArgument } from '../errors.ts';
+import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import { dayIndexAt, dayStartMs, type Quota } from '../limits/windows.ts';
@@ -21,7 +22,7 @@ export interface AdminParts {
   readonly store: Store;
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
-  readonly onChange: () => void;
+  readonly onChange: (change: KeyChange) => void;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly nowMs?: () => number;
@@ -37,7 +38,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       await tx.accounts.update(account);
       return account;
     });
-    onChange();
+    onChange({ kind: 'account', id: accountId });
     return toMessage(changed);
   }
 
@@ -96,7 +97,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
         await tx.accounts.revokeKey(keyId, revokedAtMs);
         return { ...key, revokedAtMs };
       });
-      onChange();
+      onChange({ kind: 'key', id: keyId });
       return toKeyMessage(revoked);
     },
 

@@ -3,8 +3,8 @@ import { ApiError, apiError } from '../../src/errors.ts';
 import { authentication } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { operatorOnly } from '../../src/interceptors/operator.ts';
+import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
 import { generateKey, hashKey } from '../../src/keys/format.ts';
-import { createKeyRing } from '../../src/keys/key-ring.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { handler, newCall } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
@@ -41,7 +41,7 @@ async function enter(
   const plans = { free: QUOTA, pro: QUOTA, business: QUOTA };
   const { calls, next } = handler('passed');
   const strangers: Call[] = [];
-  const keys = createKeyRing(context.store.accounts, plans);
+  const keys = createApiKeyCache(context.store.accounts, plans);
   const anonymous = {
     async count(call: Call) {
       strangers.push(call);
@@ -105,7 +105,7 @@ test('Authentication - whoever is told of strangers may refuse them first', asyn
 
 test('Authentication - a key that the limits of its address forbid to look up is refused with their 429', async (t) => {
   const { store, key } = t.context;
-  const keys = createKeyRing(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
+  const keys = createApiKeyCache(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
   const released: Call[] = [];
   const interceptor = authentication(keys, {
     count: () => Promise.reject(new Error('not to be counted twice')),

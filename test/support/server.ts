@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
+import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/keys/key-files.ts';
-import { createKeyRing } from '../../src/keys/key-ring.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
 import { createServer } from '../../src/server.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
@@ -44,11 +44,11 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
   const { plans, addressPerMinute, maxAddresses, ban } = limits;
   const limiter = createMemoryLimiter({ ban, addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses } });
   const usage = createUsageRecorder(store, limiter, logger);
-  const keys = createKeyRing(store.accounts, plans);
+  const keys = createApiKeyCache(store.accounts, plans);
   const server = createServer({
     store,
     keys,
-    onKeysChanged: () => keys.forget(),
+    onKeysChanged: keys.invalidate,
     limiter,
     plans,
     operatorKey: generateKey('pso'),

@@ -31,13 +31,16 @@ test('keys - a revoked key is refused from the next request on, other keys of th
   t.deepEqual(again.revokeTime, revoked.revokeTime); // once is for good
 });
 
-test("keys - a suspended account's keys answer 401 until it is resumed", async (t) => {
+test("keys - a suspended account's keys answer 401, and say why, until it is resumed", async (t) => {
   const { rest, operator } = t.context;
   const { id: accountId } = await operator.account(Plan.PLAN_FREE);
   const caller = rest.withKey((await operator.key(accountId)).key);
   t.is((await caller.get('/pets')).status, 200);
   t.true((await operator.call(Admin.suspendAccount, { accountId })).suspended);
-  t.is((await caller.get('/pets')).body.code, 'API_KEY_INVALID');
+  const { status, body } = await caller.get('/pets');
+  t.is(status, 401);
+  t.deepEqual(body, { code: 'API_KEY_INVALID', message: 'the API key is not valid: its account is suspended', status });
+  t.regex((await rest.withKey(generateKey()).get('/pets')).body.message, /it is unknown, revoked or expired$/);
   t.false((await operator.call(Admin.resumeAccount, { accountId })).suspended);
   t.is((await caller.get('/pets')).status, 200);
 });

@@ -1,0 +1,264 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { createApiKeyCache, type KeyChange } from '../../src/keys/api-key-cache.ts';
+import { generateKey, hashKey } from '../../src/keys/format.ts';
+import type { Account, ApiKey, Plan } from '../../src/model.ts';
+
+const PLANS = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+};
+
+/** Limits that let every look-up pass. */
+const allowed = async () => undefined;
+
+/** A cache on a clock of its own over one stored key. It counts look-ups, and can hold them up after they have read. */
+function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {}) {
+  const secret = generateKey();
+  const state = { nowMs: 1_000_000, monotonicMs: 5_000, lookUps: 0, held: undefined as Promise<void> | undefined };
+  const account: Account = {
+    id: 7n,
+    name: 'Test',
+    plan: 'free',
+    agreed: undefined,
+    isSuspended: false,
+    createdAtMs: 0,
+    ...stored.account,
+  };
+  const key: ApiKey = {
+    id: 3n,
+    accountId: 7n,
+    prefix: '',
+    label: undefined,
+    createdAtMs: 0,
+    expiresAtMs: undefined,
+    revokedAtMs: undefined,
+    ...stored.key,
+  };
+  const database = { key, account };
+  const change = (fields: { key?: Partial<ApiKey>; account?: Partial<Account> }) => {
+    Object.assign(database, {
+      key: { ...database.key, ...fields.key },
+      account: { ...database.account, ...fields.account },
+    });
+  };
+  const accounts = {
+    async findKey(hash: Buffer) {
+      state.lookUps += 1;
+      const read = hash.equals(hashKey(secret)) ? { ...database } : undefined;
+      await state.held;
+      return read;
+    },
+  };
+  const pass = (ms: number) => {
+    state.nowMs += ms;
+    state.monotonicMs += ms;
+  };
+  /** Holds up all look-ups that begin from here on, until what it returns is called. */
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    state.held = promise;
+    return () => {
+      state.held = undefined;
+      resolve();
+    };
+  };
+  const clock = { nowMs: () => state.nowMs, monotonicMs: () => state.monotonicMs };
+  return { secret, state, change, pass, hold, cache: createApiKeyCache(accounts, PLANS, clock) };
+}
+
+test('API key cache - a known key is identified without the database', async (t) => {
+  const { cache, secret, state } = setUp();
+  t.deepEqual(await cache.identify(secret, allowed), { keyId: 3n, accountId: 7n, quota: PLANS.free });
+  for (let i = 0; i < 100; i += 1) t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.is(state.lookUps, 1);
+});
+
+test('API key cache - a mistyped key fails without a look-up', async (t) => {
+  const { cache, secret, state } = setUp();
+  const typo = secret.slice(0, 10) + (secret[10] === 'A' ? 'B' : 'A') + secret.slice(11);
+  t.is(await cache.identify(typo, allowed), undefined);
+  t.is(state.lookUps, 0);
+});
+
+test('API key cache - a well-formed key that nobody has is not valid', async (t) => {
+  t.is(await setUp().cache.identify(generateKey(), allowed), undefined);
+});
+
+test('API key cache - a key is looked up anew within 5 seconds, so a change elsewhere is noticed', async (t) => {
+  const { cache, secret, change, pass } = setUp();
+  await cache.identify(secret, allowed);
+  change({ account: { plan: 'pro' } });
+  pass(5_000);
+  t.like(await cache.identify(secret, allowed), { quota: PLANS.pro });
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000);
+  t.is(await cache.identify(secret, allowed), undefined);
+});
+
+test('API key cache - what a look-up found is believed from before it read, however slow it was', async (t) => {
+  const { cache, secret, change, pass, hold, state } = setUp();
+  const release = hold();
+  const slow = cache.identify(secret, allowed);
+  await turn(); // it has read
+  change({ key: { revokedAtMs: 1 } });
+  pass(3_900);
+  release();
+  t.truthy(await slow);
+  t.truthy(await cache.identify(secret, allowed), '3.9 s after the revocation');
+  pass(1_000);
+  t.is(await cache.identify(secret, allowed), undefined, '4.9 s after the revocation');
+  t.is(state.lookUps, 2);
+});
+
+test('API key cache - who comes 5 seconds after a change waits for a look-up that began after it', async (t) => {
+  const { cache, secret, change, pass, hold, state } = setUp();
+  const release = hold();
+  const early = cache.identify(secret, allowed);
+  await turn();
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000); // the look-up is still under way
+  const late = [cache.identify(secret, allowed), cache.identify(secret, allowed)];
+  await turn();
+  t.is(state.lookUps, 1, 'one look-up at a time');
+  release();
+  t.truthy(await early);
+  t.deepEqual(await Promise.all(late), [undefined, undefined]);
+  t.is(state.lookUps, 2, 'and one for all who waited');
+});
+
+test('API key cache - requests at the moment of expiry share one look-up', async (t) => {
+  const { cache, secret, pass, state } = setUp();
+  const many = () => Promise.all(Array.from({ length: 500 }, async () => cache.identify(secret, allowed)));
+  t.true((await many()).every((identity) => identity !== undefined));
+  t.is(state.lookUps, 1, 'a key that is new');
+  pass(5_000);
+  t.true((await many()).every((identity) => identity !== undefined));
+  t.is(state.lookUps, 2, 'a key that is no longer fresh');
+});
+
+test('API key cache - a look-up that fails fails for all who share it, and the next request tries again', async (t) => {
+  const { cache, secret, state, pass } = setUp();
+  await cache.identify(secret, allowed);
+  pass(5_000);
+  state.held = Promise.reject(new Error('the database is away'));
+  const failed = [1, 2, 3].map(async () => cache.identify(secret, allowed));
+  for (const one of failed) await t.throwsAsync(one, { message: 'the database is away' });
+  state.held = undefined;
+  t.truthy(await cache.identify(secret, () => Promise.reject(new Error('it is known'))));
+  t.is(state.lookUps, 3);
+});
+
+test('API key cache - a clock that is set back makes no change unnoticed', async (t) => {
+  const { cache, secret, change, pass, state } = setUp();
+  await cache.identify(secret, allowed);
+  state.nowMs -= 3_600_000;
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000);
+  t.is(await cache.identify(secret, allowed), undefined);
+});
+
+for (const kind of ['key', 'account', 'any'] as const) {
+  const changed: KeyChange = kind === 'any' ? { kind } : { kind, id: kind === 'key' ? 3n : 7n };
+  test(`API key cache - after a change of kind "${kind}" it is noticed at once`, async (t) => {
+    const { cache, secret, change } = setUp();
+    await cache.identify(secret, allowed);
+    change({ account: { isSuspended: true } });
+    cache.invalidate(changed);
+    t.is(await cache.identify(secret, allowed), 'suspended');
+  });
+}
+
+test('API key cache - a change drops nothing but what it concerns', async (t) => {
+  const { cache, secret, state } = setUp();
+  await cache.identify(secret, allowed);
+  for (const id of [1n, 2n, 8n]) for (const kind of ['key', 'account'] as const) cache.invalidate({ kind, id });
+  cache.invalidate({ kind: 'account', id: 3n });
+  cache.invalidate({ kind: 'key', id: 7n });
+  t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.is(state.lookUps, 1);
+});
+
+test('API key cache - what was read before a change is not believed after it', async (t) => {
+  const { cache, secret, change, hold, state } = setUp();
+  const release = hold();
+  const early = cache.identify(secret, allowed);
+  await turn(); // it has read
+  change({ key: { revokedAtMs: 1 } });
+  cache.invalidate({ kind: 'key', id: 3n });
+  const late = cache.identify(secret, allowed);
+  release();
+  t.truthy(await early); // it came before the change
+  t.is(await late, undefined);
+  t.is(await cache.identify(secret, allowed), undefined);
+  t.is(state.lookUps, 3);
+});
+
+test('API key cache - what was read before a change of another key is remembered', async (t) => {
+  const { cache, secret, hold, state } = setUp();
+  const release = hold();
+  const early = cache.identify(secret, allowed);
+  await turn();
+  cache.invalidate({ kind: 'key', id: 99n });
+  release();
+  await early;
+  t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.is(state.lookUps, 1);
+});
+
+test("API key cache - a suspended account's key says so, unless it is no valid key for another reason", async (t) => {
+  const account = { isSuspended: true };
+  const { cache, secret, change } = setUp({ account });
+  t.is(await cache.identify(secret, allowed), 'suspended');
+  t.is(await cache.identify(generateKey(), allowed), undefined);
+  change({ account: { isSuspended: false } });
+  t.truthy(await cache.identify(secret, allowed), 'nothing of it is remembered');
+  for (const key of [{ revokedAtMs: 1 }, { expiresAtMs: 1_000_000 }]) {
+    const other = setUp({ account, key });
+    t.is(await other.cache.identify(other.secret, allowed), undefined);
+  }
+});
+
+test('API key cache - keys that nobody has drive out none that is known', async (t) => {
+  const { cache, secret, state } = setUp();
+  await cache.identify(secret, allowed);
+  for (let count = 0; count < 10_001; count += 1) await cache.identify(generateKey(), allowed);
+  const { lookUps } = state;
+  t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.is(state.lookUps, lookUps);
+});
+
+test('API key cache - a key is refused from the moment it expires, cached or not', async (t) => {
+  const { cache, secret, state } = setUp({ key: { expiresAtMs: 1_002_000 } });
+  t.truthy(await cache.identify(secret, allowed));
+  state.nowMs = 1_001_999;
+  t.truthy(await cache.identify(secret, allowed));
+  state.nowMs = 1_002_000;
+  t.is(await cache.identify(secret, allowed), undefined);
+  cache.invalidate({ kind: 'any' });
+  t.is(await cache.identify(secret, allowed), undefined);
+});
+
+test('API key cache - each plan has its quota, an enterprise account the agreed one', async (t) => {
+  for (const plan of ['free', 'pro', 'business'] as const satisfies Plan[]) {
+    const { cache, secret } = setUp({ account: { plan } });
+    t.like(await cache.identify(secret, allowed), { quota: PLANS[plan] });
+  }
+  const agreed = { perMinute: 5, perDay: 6 };
+  const { cache, secret } = setUp({ account: { plan: 'enterprise', agreed } });
+  t.like(await cache.identify(secret, allowed), { quota: agreed });
+});
+
+test('API key cache - a key that was never seen to be valid is looked up only if the limits of its caller allow it', async (t) => {
+  const { cache, secret, state, pass } = setUp();
+  const refused = () => Promise.reject(new Error('past the limit'));
+  await t.throwsAsync(async () => cache.identify(secret, refused), { message: 'past the limit' });
+  t.is(state.lookUps, 0);
+  await cache.identify(secret, allowed);
+  pass(5_000);
+  t.truthy(await cache.identify(secret, refused)); // stale, but known: its owner must not suffer from a neighbour
+  cache.invalidate({ kind: 'any' });
+  t.truthy(await cache.identify(secret, refused));
+  t.is(state.lookUps, 3);
+});

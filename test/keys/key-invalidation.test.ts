@@ -1,0 +1,112 @@
+/** A change of a key reaches every server at once, over Redis; without Redis nobody fails or waits for it. */
+import type { TestFn } from 'ava';
+import { type ApiKeyCache, createApiKeyCache, type KeyChange } from '../../src/keys/api-key-cache.ts';
+import { generateKey } from '../../src/keys/format.ts';
+import { createKeyInvalidation, type KeyInvalidation } from '../../src/keys/key-invalidation.ts';
+import type { Account, ApiKey } from '../../src/model.ts';
+import { testUnless } from '../support/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess, startRedisCluster, type TestRedis } from '../support/redis.ts';
+import { until } from '../support/until.ts';
+
+interface Server {
+  readonly cache: ApiKeyCache;
+  readonly invalidation: KeyInvalidation;
+  readonly heard: KeyChange[];
+}
+
+interface Context {
+  readonly opened: (KeyInvalidation | { close: () => Promise<void> })[];
+}
+
+const test: TestFn<Context> = testUnless(MISSING_REDIS_SERVER);
+
+test.beforeEach((t) => {
+  t.context = { opened: [] };
+});
+test.afterEach.always(async (t) => {
+  for (const opened of t.context.opened.reverse()) await opened.close();
+});
+
+const QUOTA = { perMinute: 1, perDay: 1 };
+const PLANS = { free: QUOTA, pro: QUOTA, business: QUOTA };
+const SECRET = generateKey();
+
+/** What the servers' database has: one key. */
+function oneKey() {
+  const account: Account = { id: 1n, name: 'A', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 };
+  const times = { createdAtMs: 0, expiresAtMs: undefined, revokedAtMs: undefined };
+  const key: ApiKey = { id: 1n, accountId: 1n, prefix: '', label: undefined, ...times };
+  const stored = { key, account };
+  const accounts = { findKey: async () => ({ ...stored }) };
+  const revoke = () => Object.assign(stored, { key: { ...key, revokedAtMs: 1 } });
+  return { accounts, revoke };
+}
+
+/** A server on a clock that stands still: what is in its cache is believed until it hears of a change. */
+function serve(opened: Context['opened'], redis: TestRedis, accounts: ReturnType<typeof oneKey>['accounts']): Server {
+  const cache = createApiKeyCache(accounts, PLANS, { nowMs: () => 0, monotonicMs: () => 0 });
+  const heard: KeyChange[] = [];
+  const invalidation = createKeyInvalidation(redis.config, (change) => {
+    heard.push(change);
+    cache.invalidate(change);
+  });
+  opened.push(invalidation);
+  return { cache, invalidation, heard };
+}
+
+async function isKnown({ cache }: Server): Promise<boolean> {
+  return (await cache.identify(SECRET, async () => undefined)) !== undefined;
+}
+
+for (const [name, start] of [
+  ['Redis', () => RedisProcess.start()],
+  ['Redis cluster', startRedisCluster],
+] as const) {
+  test(`${name} - a key that one server revokes is not valid at another as soon as it hears of it`, async (t) => {
+    const redis = await start();
+    t.context.opened.push({ close: () => redis.stop() });
+    const { accounts, revoke } = oneKey();
+    const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
+    await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
+    t.true((await isKnown(one)) && (await isKnown(other)));
+    revoke();
+    t.true(await isKnown(other), 'it is still in the cache');
+    one.invalidation.publish({ kind: 'key', id: 1n });
+    await until(async () => !(await isKnown(other)) && !(await isKnown(one)), 'the change');
+    t.deepEqual(other.heard, [{ kind: 'any' }, { kind: 'key', id: 1n }]); // the new connection, and what has changed
+  });
+}
+
+test('Redis away - nobody fails; what was missed is made up for, and changes are heard of again', async (t) => {
+  const redis = await RedisProcess.start();
+  t.context.opened.push({ close: () => redis.stop() });
+  const { accounts, revoke } = oneKey();
+  const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
+  await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
+  await redis.kill();
+  t.true(await isKnown(other));
+  revoke();
+  t.notThrows(() => one.invalidation.publish({ kind: 'key', id: 1n }));
+  t.true(await isKnown(other));
+  await redis.startAgain();
+  await until(async () => !(await isKnown(other)), 'the new connection');
+  await until(() => one.heard.length > 1 && other.heard.length > 1, 'both connections');
+  const { length } = other.heard;
+  one.invalidation.publish({ kind: 'key', id: 1n });
+  await until(() => other.heard.length > length, 'the change');
+});
+
+test('Redis - an account is named; of a message that names nothing everything is concerned', async (t) => {
+  const redis = await RedisProcess.start();
+  t.context.opened.push({ close: () => redis.stop() });
+  const { invalidation, heard } = serve(t.context.opened, redis, oneKey().accounts);
+  await until(() => heard.length === 1, 'the connection');
+  invalidation.publish({ kind: 'account', id: 2n ** 63n - 1n });
+  await until(() => heard.length === 2, 'the account');
+  for (const [sent, message] of ['', 'key:', 'key:x', 'account:-1', 'other:1'].entries()) {
+    await redis.command('PUBLISH', 'petstore:keys', message);
+    await until(() => heard.length === 3 + sent, message);
+  }
+  const any = { kind: 'any' } as const;
+  t.deepEqual(heard, [any, { kind: 'account', id: 2n ** 63n - 1n }, any, any, any, any, any]);
+});
