@@ -63,14 +63,25 @@ local function read_body(handle)
   return text
 end
 
--- A content type that can be gRPC metadata: with any other byte the server would see none.
-local function printable(content_type)
-  return (content_type:gsub("\t", " "):gsub("[^ -~]", "?"))
+-- The value of a header so that it can be gRPC metadata: with any other byte the server would see none.
+local function printable(value)
+  return (value:gsub("\t", " "):gsub("[^ -~]", "?"))
+end
+
+-- Headers that are lists, however many lines they have. The server would see the first line.
+local LISTS = { "if-match", "if-none-match" }
+
+local function join_lists(headers)
+  for i = 1, #LISTS do
+    local value = headers:get(LISTS[i])
+    if value then headers:replace(LISTS[i], printable(value)) end
+  end
 end
 
 function M.on_request(handle)
   local headers = handle:headers()
   known_keys.on_request(handle, headers)
+  join_lists(headers)
   local content_type = headers:get("content-type") or ""
   if request.is_grpc(content_type) then return end
   if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
@@ -206,9 +217,10 @@ local function on_success(handle, method, operation)
     if length then headers:replace("content-length", length) end
     return drop_trailers(handle)
   end
-  if shape.status ~= "200" then headers:replace(":status", shape.status) end
+  local status = headers:get(HEADERS.not_modified) and "304" or shape.status
+  if status ~= "200" then headers:replace(":status", status) end
   local body = handle:body(true)
-  if shape.status == "204" then
+  if status == "204" or status == "304" then
     body:setBytes("")
     headers = handle:headers()
     headers:remove("content-type")

@@ -132,6 +132,12 @@ const TABLE = {
     message: ({ orderId }: { orderId: bigint }) =>
       `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
   },
+  PRECONDITION_FAILED: {
+    grpc: Status.ABORTED,
+    http: 412,
+    message: ({ etag }: { etag: string }) =>
+      `what is stored has the ETag ${etag} now, which If-Match does not name: read it again before you change it`,
+  },
   REQUEST_TIMEOUT: {
     grpc: Status.DEADLINE_EXCEEDED,
     http: 408,

@@ -56,6 +56,10 @@ export interface Operation {
   /** Where the operation is found on the REST side; empty when it is not. */
   readonly routes: readonly RestRoute[];
   readonly answer: RestAnswer;
+  /** Whether the answer is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
+  readonly isTagged: boolean;
+  /** The header by which a caller may ask for it on a condition (RFC 9110, section 13.1). */
+  readonly condition: 'if-match' | 'if-none-match' | undefined;
   /** The field of the request message that is the REST body. */
   readonly bodyField: string | undefined;
   /** The query parameters that the operation knows. */
@@ -105,12 +109,17 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
   const rule = httpRule(method, registry);
   const options = operationOptions(method, registry);
   const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
+  const isRaw = method.output.typeName === HTTP_BODY;
+  const answer = toAnswer(method.output, options);
+  const isTagged = routes.length > 0 && !isRaw && answer.status !== 204 && answer.list === undefined;
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
-    isRaw: method.output.typeName === HTTP_BODY,
+    isRaw,
     routes,
-    answer: toAnswer(method.output, options),
+    answer,
+    isTagged,
+    condition: conditionOf(routes, isTagged),
     bodyField: rule?.body || undefined,
     queryParameters: new Set(rule === undefined ? [] : queryParameters(method.input, rule, routes)),
     deprecation: toDeprecation(options),
@@ -126,6 +135,20 @@ function toRoute({ pattern }: HttpRule): RestRoute {
       return { method: pattern.value.kind, template: pattern.value.path };
     default:
       return { method: pattern.case.toUpperCase(), template: pattern.value };
+  }
+}
+
+/** A resource is read, or changed, on a condition. What is created has no state before that one could ask for. */
+function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operation['condition'] {
+  switch (route?.method) {
+    case 'GET':
+      return isTagged ? 'if-none-match' : undefined;
+    case 'PUT':
+    case 'PATCH':
+    case 'DELETE':
+      return 'if-match';
+    default:
+      return undefined;
   }
 }
 

@@ -19,6 +19,7 @@ import { boundOpenCalls } from './grpc/open-calls.ts';
 import { type ApiKeys, authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
+import { etags } from './interceptors/etags.ts';
 import { limits } from './interceptors/limits.ts';
 import { logging } from './interceptors/logging.ts';
 import { message } from './interceptors/message.ts';
@@ -95,6 +96,7 @@ export function createServer(parts: Parts): PetstoreServer {
     countRequest,
     message,
     rest,
+    etags,
     validation(rules),
     deprecation,
   ];

@@ -1,6 +1,7 @@
 import { status as Grpc, Metadata } from '@grpc/grpc-js';
 import test from 'ava';
 import { edgeErrorHeaders } from '../src/edge/rest-error.ts';
+import { entityTag } from '../src/entity-tags.ts';
 import { type ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
 
@@ -43,6 +44,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     PET_IN_USE: apiError('PET_IN_USE', { petId: id }),
     INSUFFICIENT_STOCK: apiError('INSUFFICIENT_STOCK', { petId: id, wanted: most, inStock: most }),
     ORDER_COMPLETE: apiError('ORDER_COMPLETE', { orderId: id }),
+    PRECONDITION_FAILED: apiError('PRECONDITION_FAILED', { etag: entityTag(Buffer.from(text)) }),
     REQUEST_TIMEOUT: apiError('REQUEST_TIMEOUT'),
     BODY_TOO_LARGE: apiError('BODY_TOO_LARGE'),
     RATE_LIMITED: apiError('RATE_LIMITED', { limit: most, window: 'minute', retryAfterSeconds: most }),
@@ -76,6 +78,7 @@ const CONTRACT = {
   PET_IN_USE: [409, Grpc.FAILED_PRECONDITION],
   INSUFFICIENT_STOCK: [409, Grpc.FAILED_PRECONDITION],
   ORDER_COMPLETE: [409, Grpc.FAILED_PRECONDITION],
+  PRECONDITION_FAILED: [412, Grpc.ABORTED],
   REQUEST_TIMEOUT: [408, Grpc.DEADLINE_EXCEEDED],
   BODY_TOO_LARGE: [413, Grpc.RESOURCE_EXHAUSTED],
   RATE_LIMITED: [429, Grpc.RESOURCE_EXHAUSTED],

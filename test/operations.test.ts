@@ -149,6 +149,40 @@ test('Answers - a field that may be absent says so', (t) => {
   ]);
 });
 
+test('Entity tags - what answers with one pet, category, order or inventory entry has one', (t) => {
+  t.deepEqual(
+    methods.filter((method) => operationOf(method).isTagged).map(({ name, output }) => `${name}: ${output.name}`),
+    [
+      ...['CreatePet', 'GetPet', 'ReplacePet', 'UpdatePet'].map((name) => `${name}: Pet`),
+      ...['Create', 'Get', 'Replace', 'Update'].map((name) => `${name}Category: Category`),
+      ...['PlaceOrder', 'GetOrder', 'UpdateOrder'].map((name) => `${name}: Order`),
+      ...['GetInventoryItem', 'SetInventory'].map((name) => `${name}: InventoryItem`),
+    ],
+  );
+});
+
+// A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.
+test('Entity tags - a field that is added to what has one can be absent', (t) => {
+  const tagged = new Set(methods.filter((method) => operationOf(method).isTagged).map(({ output }) => output));
+  const always = [...tagged].flatMap(({ name, fields }) =>
+    fields.filter(({ proto }) => !proto.proto3Optional).map((field) => `${name}.${field.name}`),
+  );
+  t.deepEqual(always, [
+    ...['id', 'name', 'category_id', 'status'].map((name) => `Pet.${name}`),
+    ...['id', 'name'].map((name) => `Category.${name}`),
+    ...['pet_id', 'quantity', 'status'].map((name) => `InventoryItem.${name}`),
+  ]);
+});
+
+test('Conditions - If-None-Match is for GET by id, If-Match for PUT, PATCH and DELETE', (t) => {
+  for (const { condition, routes, path } of operations) {
+    const [route] = routes;
+    const isById = route?.template.endsWith('}');
+    const expected = route?.method === 'GET' && isById ? 'if-none-match' : isById ? 'if-match' : undefined;
+    t.is(condition, expected, path);
+  }
+});
+
 test('Deprecation - GetPet alone, with the dates and the successor of the contract', (t) => {
   t.deepEqual(
     namesWhere(({ deprecation }) => deprecation !== undefined),

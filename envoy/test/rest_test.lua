@@ -133,6 +133,20 @@ test("a request - of a type that only begins like gRPC is REST", function()
   end
 end)
 
+test("a request - has the lines of a condition as one list, in bytes that metadata can have", function()
+  for _, name in ipairs({ "if-match", "if-none-match" }) do
+    for _, content_type in ipairs({ "application/json", "application/grpc" }) do
+      local script = function(handle)
+        handle:headers():add(name, 'W/"b\195\169"')
+        fresh("rest").on_request(handle)
+      end
+      local headers = { [":method"] = "GET", [":path"] = "/pets/7", ["content-type"] = content_type, [name] = '\t"a"' }
+      equal(envoy.request(script, { headers = headers }):header(name), ' "a",W/"b??"')
+    end
+    equal(request("GET", nil):header(name), nil)
+  end
+end)
+
 test("a request - of CONNECT, which has no path, is a 404", function()
   equal(request("CONNECT", nil, { [":path"] = false }).reply, { headers = { [":status"] = "404" }, body = "" })
 end)
@@ -211,6 +225,17 @@ test("an answer - of 204 has no body, no type and no length", function()
     local pass = answer("DELETE", operation, "{}")
     equal({ pass:header(":status"), pass.body }, { "204", "" })
     equal({ type = pass:header("content-type"), length = pass:header("content-length") }, {})
+  end
+end)
+
+test("an answer - that the caller has already is a 304 without a body, a type and a length", function()
+  for _, method in ipairs({ "GET", "HEAD" }) do
+    local changes = { [HEADERS.not_modified] = "1", etag = '"a"', ["x-ratelimit-limit"] = "60" }
+    local pass = answer(method, "PetService/GetPet", '{"id":"7"}', changes)
+    equal({ pass:header(":status"), pass.body }, { "304", "" })
+    equal({ type = pass:header("content-type"), length = pass:header("content-length") }, {})
+    equal({ pass:header("etag"), pass:header("x-ratelimit-limit") }, { '"a"', "60" })
+    equal({ pass:trailer("grpc-status") }, {})
   end
 end)
 

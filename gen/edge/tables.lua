@@ -6,6 +6,7 @@ return {
     stranger = 'x-petstore-stranger',
     accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
+    not_modified = 'x-petstore-not-modified',
     error = 'x-petstore-error',
     request = 'x-petstore-request',
     refused = 'x-petstore-refused',

@@ -634,7 +634,12 @@ export interface components {
             };
         };
     };
-    parameters: never;
+    parameters: {
+        /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+        "If-Match": string;
+        /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+        "If-None-Match": string;
+    };
     requestBodies: never;
     headers: {
         /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
@@ -653,6 +658,8 @@ export interface components {
         Allow: string;
         /** @description The path of what was created. */
         Location: string;
+        /** @description Known by it is what the answer says, as long as that stays the same (RFC 9110, section 8.8.3). Opaque. */
+        ETag: string;
         /** @description Since when the operation is deprecated, as `@` and a Unix timestamp in seconds (RFC 9745). */
         Deprecation: string;
         /** @description Until when the operation is sure to work, as an HTTP date (RFC 8594). */
@@ -772,6 +779,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -823,7 +831,10 @@ export interface operations {
     getPet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pet.
@@ -842,6 +853,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     Deprecation: components["headers"]["Deprecation"];
                     Sunset: components["headers"]["Sunset"];
                     Link: components["headers"]["Link-Successor"];
@@ -858,6 +870,21 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Pet"];
                 };
+            };
+            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            304: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    Link: components["headers"]["Link-Successor"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /**
              * @description Bad Request.
@@ -919,7 +946,10 @@ export interface operations {
     replacePet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pet.
@@ -950,6 +980,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1012,6 +1043,27 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1022,7 +1074,10 @@ export interface operations {
     deletePet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pet.
@@ -1113,6 +1168,27 @@ export interface operations {
                     } & components["schemas"]["Error"];
                 };
             };
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1123,7 +1199,10 @@ export interface operations {
     updatePet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pet.
@@ -1154,6 +1233,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1216,6 +1296,27 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1321,6 +1422,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1370,7 +1472,10 @@ export interface operations {
     getCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
             path: {
                 /**
                  * @description The id of the category.
@@ -1389,6 +1494,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1401,6 +1507,18 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Category"];
                 };
+            };
+            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            304: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /**
              * @description Bad Request.
@@ -1459,7 +1577,10 @@ export interface operations {
     replaceCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the category.
@@ -1489,6 +1610,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1549,6 +1671,27 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1559,7 +1702,10 @@ export interface operations {
     deleteCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the category.
@@ -1650,6 +1796,27 @@ export interface operations {
                     } & components["schemas"]["Error"];
                 };
             };
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1660,7 +1827,10 @@ export interface operations {
     updateCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the category.
@@ -1690,6 +1860,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1750,6 +1921,27 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1863,6 +2055,7 @@ export interface operations {
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1936,7 +2129,10 @@ export interface operations {
     getOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
             path: {
                 /**
                  * @description The id of the order.
@@ -1955,6 +2151,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1969,6 +2166,18 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["Order"];
                 };
+            };
+            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            304: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /**
              * @description Bad Request.
@@ -2027,7 +2236,10 @@ export interface operations {
     cancelOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the order.
@@ -2118,6 +2330,27 @@ export interface operations {
                     } & components["schemas"]["Error"];
                 };
             };
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -2128,7 +2361,10 @@ export interface operations {
     updateOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the order.
@@ -2159,6 +2395,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2240,6 +2477,27 @@ export interface operations {
                         code?: "INSUFFICIENT_STOCK" | "ORDER_COMPLETE";
                         /** @constant */
                         status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
                     } & components["schemas"]["Error"];
                 };
             };
@@ -2325,7 +2583,10 @@ export interface operations {
     getInventoryItem: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pet.
@@ -2344,6 +2605,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2356,6 +2618,18 @@ export interface operations {
                      */
                     "application/json": components["schemas"]["InventoryItem"];
                 };
+            };
+            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            304: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /**
              * @description Bad Request.
@@ -2414,7 +2688,10 @@ export interface operations {
     setInventory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                "If-Match"?: components["parameters"]["If-Match"];
+            };
             path: {
                 /**
                  * @description The id of the pet.
@@ -2443,6 +2720,7 @@ export interface operations {
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2503,6 +2781,27 @@ export interface operations {
             };
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Precondition Failed.
+             *     - `PRECONDITION_FAILED`: what is stored has the ETag "4lopUGI33HG_w_A_43xix1" now, which If-Match does not name: read it again before you change it
+             */
+            412: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "PRECONDITION_FAILED";
+                        /** @constant */
+                        status?: 412;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -12,6 +12,7 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
   HEADER_ERROR: EDGE_HEADERS.error,
   HEADER_LENGTH: EDGE_HEADERS.length,
+  HEADER_NOT_MODIFIED: EDGE_HEADERS.notModified,
   HEADER_REFUSED: EDGE_HEADERS.refused,
   HEADER_REQUEST: EDGE_HEADERS.request,
   HEADER_STRANGER: EDGE_HEADERS.stranger,

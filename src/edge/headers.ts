@@ -13,6 +13,8 @@ export const EDGE_HEADERS = {
   accepted: 'x-petstore-accepted',
   /** From the server: how many bytes of a file it sends. */
   length: 'x-petstore-length',
+  /** From the server: the caller has the answer already (304). */
+  notModified: 'x-petstore-not-modified',
   /** From the server: the REST body of an error, as ASCII JSON. */
   error: 'x-petstore-error',
   /** Within Envoy, on an answer of the server: HTTP method, gRPC path and path of the request. */

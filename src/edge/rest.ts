@@ -1,9 +1,12 @@
 /**
  * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
- * body. And what a REST answer carries that gRPC has no word for: Location, Link to the next page (RFC 8288).
+ * body. And what a REST answer carries that gRPC has no word for: Location, Link to the next page (RFC 8288), and that
+ * the caller has it already (RFC 9110, section 13.1.2).
  * Of other calls it tells Envoy no more than of these: that a key which Envoy doesn't know is accepted.
  */
+import { matchesWeakly } from '../entity-tags.ts';
 import type { Call, Interceptor } from '../interceptors/chain.ts';
+import { ETAG, readCondition } from '../interceptors/etags.ts';
 import type { Operation } from '../operations.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 import { checkContentType, checkQuery } from './request-rules.ts';
@@ -21,9 +24,14 @@ export const rest: Interceptor = {
     if (path === undefined) return next(call);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
     checkQuery(path, call.operation);
-    const response = await next(call);
-    addLinks(call, path, response as Readonly<Record<string, unknown>>);
-    return response;
+    const ifNoneMatch = readCondition(call, 'if-none-match');
+    const answer = await next(call);
+    addLinks(call, path, answer.message as Readonly<Record<string, unknown>>);
+    const etag = call.responseHeaders.get(ETAG);
+    if (ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag)) {
+      call.responseHeaders.set(EDGE_HEADERS.notModified, '1');
+    }
+    return answer;
   },
 };
 

@@ -14,7 +14,7 @@ import {
 } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../bounds.ts';
 import { ApiError, apiError } from '../errors.ts';
-import { type Call, chain, type Interceptor } from '../interceptors/chain.ts';
+import { type Answer, type Call, chain, type Interceptor } from '../interceptors/chain.ts';
 import type { Operation } from '../operations.ts';
 import type { Context } from '../services/service.ts';
 import { type Run, TakenOver, type UnaryCall } from './call.ts';
@@ -53,10 +53,11 @@ export function createGrpcServer({ services, operations, errorHeaders = () => []
       const operation = operations.get(method.path);
       const handler = methods[name];
       if (operation === undefined || handler === undefined) throw new Error(`nothing implements ${method.path}`);
-      const enter = chain(interceptors, async (call) =>
-        handler(decode(method.requestDeserialize, call.requestBytes) as never, call),
-      );
-      taken.set(method.path, { operation, run: (call) => run(call, enter, method.responseSerialize, errorHeaders) });
+      const enter = chain(interceptors, async (call) => {
+        const message = await handler(decode(method.requestDeserialize, call.requestBytes) as never, call);
+        return { message, bytes: method.responseSerialize(message) };
+      });
+      taken.set(method.path, { operation, run: (call) => run(call, enter, errorHeaders) });
       rawDefinition[name] = { ...method, ...RAW };
     }
     const untouched = Object.fromEntries(Object.keys(definition).map((name) => [name, neverCalled]));
@@ -79,12 +80,7 @@ function neverCalled(): void {
   throw new Error('a call came past the chain');
 }
 
-function run(
-  call: UnaryCall,
-  enter: (call: Call) => Promise<unknown>,
-  serialize: (response: unknown) => Buffer,
-  errorHeaders: ErrorHeaders,
-): void {
+function run(call: UnaryCall, enter: (call: Call) => Promise<Answer>, errorHeaders: ErrorHeaders): void {
   const fail = (error: unknown) => {
     const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
     const further = errorHeaders({ metadata: call.metadata, path: call.operation.path }, known);
@@ -92,7 +88,7 @@ function run(
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
   enter(call)
-    .then((response) => call.answer(serialize(response), toMetadata(call.responseHeaders)))
+    .then(({ bytes }) => call.answer(bytes, toMetadata(call.responseHeaders)))
     .catch(fail);
 }
 

@@ -17,6 +17,7 @@ import {
   type StatusObject,
 } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../bounds.ts';
+import type { EntityTags } from '../entity-tags.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { Call, Caller } from '../interceptors/chain.ts';
 import type { Operation } from '../operations.ts';
@@ -63,6 +64,7 @@ export class UnaryCall implements Call {
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
+  ifMatch?: EntityTags;
   /** Called when the deadline has passed: whoever runs the call answers it. */
   onExpired: () => void = () => undefined;
   readonly #base: BaseCall;

@@ -7,6 +7,7 @@
  * let through. Each interceptor says after which others it must come; a wrong order fails at start.
  */
 import type { Metadata } from '@grpc/grpc-js';
+import type { EntityTags } from '../entity-tags.ts';
 import type { Quota } from '../limits/windows.ts';
 import type { Operation } from '../operations.ts';
 
@@ -37,16 +38,24 @@ export interface Call {
   readonly responseHeaders: Map<string, string>;
   /** Set by authentication. */
   caller?: Caller;
+  /** What the caller wants to change has one of these tags, or is to stay as it is. Set by etags. */
+  ifMatch?: EntityTags;
 }
 
-/** What comes after an interceptor. It resolves with the response message, or rejects with what went wrong. */
-export type Next = (call: Call) => Promise<unknown>;
+/** What a call is answered with: the response message, and its bytes as they go onto the wire. */
+export interface Answer {
+  readonly message: unknown;
+  readonly bytes: Buffer;
+}
+
+/** What comes after an interceptor. It resolves with the answer, or rejects with what went wrong. */
+export type Next = (call: Call) => Promise<Answer>;
 
 export interface Interceptor {
   readonly name: string;
   /** Interceptors that must stand before this one, each with the reason. */
   readonly after: Readonly<Record<string, string>>;
-  intercept(call: Call, next: Next): Promise<unknown>;
+  intercept(call: Call, next: Next): Promise<Answer>;
 }
 
 /** Checks the order and makes one function of the interceptors and the handler behind them. */

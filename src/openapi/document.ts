@@ -7,6 +7,7 @@ import { headerComponents } from './headers.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';
 import { readPages } from './pages.ts';
+import { parameterComponents } from './requests.ts';
 import { Schemas } from './schemas.ts';
 
 /** The version of the interface, not of the software: it changes when the interface does. */
@@ -48,6 +49,7 @@ export function describe(services: readonly DescService[], registry: Registry): 
     paths,
     components: {
       schemas: schemas.components,
+      parameters: parameterComponents,
       responses: errors.components,
       headers: headerComponents,
       securitySchemes: {

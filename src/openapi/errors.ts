@@ -30,6 +30,7 @@ const SAMPLE = {
   allow: 'GET, HEAD, POST',
   categoryId: 1n,
   contentType: 'text/plain',
+  etag: '"4lopUGI33HG_w_A_43xix1"',
   detail: 'Closing quote expected in string.',
   inStock: 3,
   isSuspended: false,

@@ -44,6 +44,12 @@ const HEADERS = {
     required: true,
     schema: { type: 'string', format: 'uri-reference', examples: ['/pets/1'] },
   },
+  ETag: {
+    description:
+      'Known by it is what the answer says, as long as that stays the same (RFC 9110, section 8.8.3). Opaque.',
+    required: true,
+    schema: { type: 'string', pattern: '^"[!#-~]+"$', examples: ['"4lopUGI33HG_w_A_43xix1"'] },
+  },
   Deprecation: {
     description: 'Since when the operation is deprecated, as `@` and a Unix timestamp in seconds (RFC 9745).',
     required: true,

@@ -5,8 +5,8 @@ import { operationOptions } from '../proto-options.ts';
 import { commentOf, spoken } from './comments.ts';
 import type { ErrorResponses } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import { pathParameter, queryParameter, requestBody, requestExample } from './requests.ts';
-import { announcing, successResponse } from './responses.ts';
+import { conditionParameter, pathParameter, queryParameter, requestBody, requestExample } from './requests.ts';
+import { announcing, successResponses } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 import { deprecationNotice, inCallersTerms, stabilityNotice } from './stability.ts';
 
@@ -56,6 +56,7 @@ function request(operation: Operation, template: string, { schemas, registry }: 
   const parameters = [
     ...fields.filter(inPath).map((field) => pathParameter(field, schemas)),
     ...fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
+    ...(operation.condition === undefined ? [] : [conditionParameter(operation.condition)]),
   ];
   return {
     parameters: parameters.length > 0 ? parameters : undefined,
@@ -71,9 +72,10 @@ function responses(
 ): JsonObject {
   const body = bodyOf(operation);
   const sent = body === undefined ? {} : requestExample(body, registry);
+  const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
   const own = {
-    ...successResponse({ method, answer: operation.answer, sent }, schemas),
-    ...errors.ofOperation({ hasBody: body !== undefined, ownErrors }),
+    ...successResponses({ method, operation, sent }, schemas),
+    ...errors.ofOperation({ hasBody: body !== undefined, ownErrors: [...ownErrors, ...ofCondition] }),
   };
   const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';
   const announced = Object.entries(own).map(([status, response]) => [

@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts';
 import type { JsonObject } from './json.ts';
 
 const BEFORE = ['getting-started'] as const;
-const AFTER = ['requests', 'paging', 'errors', 'limits', 'versions'] as const;
+const AFTER = ['requests', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'] as const;
 
 interface Pages {
   /** The pages that a reader needs before the operations. */

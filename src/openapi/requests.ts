@@ -1,5 +1,6 @@
 /** What a caller sends: parameters and bodies. */
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
+import type { Operation } from '../operations.ts';
 import { fieldOptions } from '../proto-options.ts';
 import { commentOf } from './comments.ts';
 import { exampleOf, exampleOfMessage } from './examples.ts';
@@ -15,6 +16,34 @@ export function pathParameter(field: DescField, schemas: Schemas): JsonObject {
 export function queryParameter(field: DescField, schemas: Schemas): JsonObject {
   const { description, examples, ...schema } = schemas.field(field);
   return { name: field.jsonName, in: 'query', description, schema };
+}
+
+/** `*` or a list of entity tags, as simply as it can be written. */
+const ENTITY_TAGS = { type: 'string', pattern: '^(\\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$' };
+
+const CONDITIONS = {
+  'if-match': {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412.',
+    schema: ENTITY_TAGS,
+  },
+  'if-none-match': {
+    name: 'If-None-Match',
+    in: 'header',
+    description:
+      'The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304.',
+    schema: ENTITY_TAGS,
+  },
+} as const satisfies Record<NonNullable<Operation['condition']>, JsonObject>;
+
+export const parameterComponents: JsonObject = Object.fromEntries(
+  Object.values(CONDITIONS).map((parameter) => [parameter.name, parameter]),
+);
+
+/** A reference to the header by which a request is made conditional. */
+export function conditionParameter(condition: keyof typeof CONDITIONS): JsonObject {
+  return { $ref: `#/components/parameters/${CONDITIONS[condition].name}` };
 }
 
 /** A body may be left out altogether where none of its fields is required. */

@@ -1,6 +1,6 @@
 /** What a caller gets when all is well, as the operation's `answer` says. */
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
-import type { RestAnswer } from '../operations.ts';
+import type { Operation } from '../operations.ts';
 import { commentOf } from './comments.ts';
 import { exampleOfMessage } from './examples.ts';
 import { deprecationHeaders, headers, nextLink } from './headers.ts';
@@ -9,24 +9,28 @@ import type { Schemas } from './schemas.ts';
 
 interface Success {
   readonly method: DescMethod;
-  readonly answer: RestAnswer;
+  readonly operation: Operation;
   /** The example of the request's body. */
   readonly sent: JsonObject;
 }
 
-/** The one response of success, by its HTTP status. */
-export function successResponse({ method, answer, sent }: Success, schemas: Schemas): Record<string, JsonObject> {
+/** The response of success, and that the caller has it already, by HTTP status. */
+export function successResponses({ method, operation, sent }: Success, schemas: Schemas): Record<string, JsonObject> {
   const { output } = method;
-  const { status, list, location } = answer;
+  const { status, list, location } = operation.answer;
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
   if (list?.message !== undefined) return { [status]: page(method, list.message, schemas) };
   const response = {
     description: commentOf(output),
-    headers: location === undefined ? headers() : headers('Location'),
+    headers: location === undefined ? headers('ETag') : headers('Location', 'ETag'),
     content: { 'application/json': { schema: schemas.message(output), example: answerTo(sent, output) } },
   };
-  return { [status]: response };
+  return { [status]: response, ...(operation.condition === 'if-none-match' ? NOT_MODIFIED : {}) };
 }
+
+const NOT_MODIFIED = {
+  304: { description: 'What `If-None-Match` names is still what it is. There is no body.', headers: headers('ETag') },
+};
 
 function page({ name, output }: DescMethod, items: DescMessage, schemas: Schemas): JsonObject {
   const description = commentOf(output);

@@ -1,11 +1,16 @@
 /** CategoryService: the kinds of animals that group the pets. */
-import type { CategoryServiceServer, NewCategory } from '../../gen/petstore/v1/categories.ts';
+import {
+  Category as CategoryMessage,
+  type CategoryServiceServer,
+  type NewCategory,
+} from '../../gen/petstore/v1/categories.ts';
 import { apiError } from '../errors.ts';
 import type { Category } from '../model.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, Transaction } from '../storage/store.ts';
+import { checkIfMatch } from './if-match.ts';
 import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
-import type { Service } from './service.ts';
+import type { Context, Service } from './service.ts';
 
 export function categoryService(store: Store): Service<CategoryServiceServer> {
   return {
@@ -23,41 +28,47 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
       return category;
     },
 
-    replaceCategory: ({ categoryId, category }, { isWanted }) =>
-      change(categoryId, () => replacement(category), isWanted),
+    replaceCategory: ({ categoryId, category }, context) => change(categoryId, () => replacement(category), context),
 
-    updateCategory: ({ categoryId, category }, { isWanted }) =>
+    updateCategory: ({ categoryId, category }, context) =>
       change(
         categoryId,
         (current) => ({
           name: category?.name === undefined ? current.name : trimmed(category.name),
           description: category?.description ?? current.description,
         }),
-        isWanted,
+        context,
       ),
 
-    deleteCategory: ({ categoryId }, { isWanted }) =>
+    deleteCategory: ({ categoryId }, context) =>
       store.transaction(async (tx) => {
-        if ((await tx.categories.lock(categoryId)) === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
+        await lock(tx, categoryId, context);
         if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
         await tx.categories.delete(categoryId);
         return {};
-      }, isWanted),
+      }, context.isWanted),
   };
 
   function change(
     categoryId: bigint,
     toFields: (current: Category) => Omit<Category, 'id'>,
-    isWanted: () => boolean,
+    context: Context,
   ): Promise<Category> {
     return store.transaction(async (tx) => {
-      const current = await tx.categories.lock(categoryId);
-      if (current === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
+      const current = await lock(tx, categoryId, context);
       const changed = { ...current, ...toFields(current) };
       await tx.categories.update(changed);
       return changed;
-    }, isWanted);
+    }, context.isWanted);
   }
+}
+
+/** The category, if it is as the caller wants it to be, and as it stays until the transaction ends. */
+async function lock(tx: Transaction, categoryId: bigint, context: Context): Promise<Category> {
+  const category = await tx.categories.lock(categoryId);
+  if (category === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
+  checkIfMatch(context, CategoryMessage, category);
+  return category;
 }
 
 /** All fields of a category as a caller gives them. Validation has seen to it that there is a name. */

@@ -1,8 +1,9 @@
 /** InventoryService: the stock of each pet. */
-import type { InventoryItem, InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
+import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
 import { apiError } from '../errors.ts';
 import type { Pet } from '../model.ts';
 import type { Store } from '../storage/store.ts';
+import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import type { Service } from './service.ts';
@@ -22,14 +23,15 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
       return toMessage(pet);
     },
 
-    setInventory: ({ petId, inventory }, { isWanted }) =>
+    setInventory: ({ petId, inventory }, context) =>
       store.transaction(async (tx) => {
         const pet = await tx.pets.lock(petId);
         if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
+        checkIfMatch(context, InventoryItem, toMessage(pet));
         const restocked = { ...pet, ...restock(pet, inventory?.quantity ?? pet.quantity) };
         await tx.pets.update(restocked);
         return toMessage(restocked);
-      }, isWanted),
+      }, context.isWanted),
   };
 }
 

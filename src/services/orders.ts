@@ -1,10 +1,11 @@
 /** OrderService: orders, and what they do to stock. Each change of an order and its pet is one transaction. */
-import type { Order as OrderMessage, OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
+import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
 import { apiError, invalidArgument } from '../errors.ts';
 import type { Instant, Order, Pet } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
+import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
-import type { Service } from './service.ts';
+import type { Context, Service } from './service.ts';
 import { close, giveBack, type Stock, take } from './stock.ts';
 
 export function orderService(store: Store): Service<OrderServiceServer> {
@@ -35,10 +36,10 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return toMessage(order);
     },
 
-    async updateOrder({ orderId, order: patch }, { isWanted }) {
+    async updateOrder({ orderId, order: patch }, context) {
       const shipDate = checked(patch?.shipDate);
       return store.transaction(async (tx) => {
-        const order = await lockOpen(tx, orderId);
+        const order = await lockOpen(tx, orderId, context);
         const changed: Order = {
           ...order,
           quantity: patch?.quantity ?? order.quantity,
@@ -48,16 +49,16 @@ export function orderService(store: Store): Service<OrderServiceServer> {
         await tx.orders.update(changed);
         await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
         return toMessage(changed);
-      }, isWanted);
+      }, context.isWanted);
     },
 
-    cancelOrder: ({ orderId }, { isWanted }) =>
+    cancelOrder: ({ orderId }, context) =>
       store.transaction(async (tx) => {
-        const order = await lockOpen(tx, orderId);
+        const order = await lockOpen(tx, orderId, context);
         await tx.orders.delete(orderId);
         await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
         return {};
-      }, isWanted),
+      }, context.isWanted),
   };
 }
 
@@ -71,9 +72,11 @@ function checked(shipDate: Instant | undefined): Instant | undefined {
   throw invalidArgument([{ path: 'order.shipDate', name: 'shipDate', description }]);
 }
 
-async function lockOpen(tx: Transaction, orderId: bigint): Promise<Order> {
+/** The order, if it is as the caller wants it to be and still open, and as it stays until the transaction ends. */
+async function lockOpen(tx: Transaction, orderId: bigint, context: Context): Promise<Order> {
   const order = await tx.orders.lock(orderId);
   if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
+  checkIfMatch(context, OrderMessage, toMessage(order));
   if (order.complete) throw apiError('ORDER_COMPLETE', { orderId });
   return order;
 }

@@ -1,12 +1,13 @@
 /** PetService: the animals that the store keeps. */
-import type { NewPet, Pet as PetMessage, PetServiceServer } from '../../gen/petstore/v1/pets.ts';
+import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../errors.ts';
 import type { Pet } from '../model.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, Transaction } from '../storage/store.ts';
+import { checkIfMatch } from './if-match.ts';
 import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
-import type { Service } from './service.ts';
+import type { Context, Service } from './service.ts';
 
 export function petService(store: Store): Service<PetServiceServer> {
   return {
@@ -32,9 +33,9 @@ export function petService(store: Store): Service<PetServiceServer> {
       return toMessage(pet);
     },
 
-    replacePet: ({ petId, pet }, { isWanted }) => change(petId, () => replacement(pet), isWanted),
+    replacePet: ({ petId, pet }, context) => change(petId, () => replacement(pet), context),
 
-    updatePet: ({ petId, pet }, { isWanted }) =>
+    updatePet: ({ petId, pet }, context) =>
       change(
         petId,
         (current) => ({
@@ -42,31 +43,38 @@ export function petService(store: Store): Service<PetServiceServer> {
           categoryId: pet?.categoryId ?? current.categoryId,
           status: fromProtoStatus(pet?.status) ?? current.status,
         }),
-        isWanted,
+        context,
       ),
 
-    deletePet: ({ petId }, { isWanted }) =>
+    deletePet: ({ petId }, context) =>
       store.transaction(async (tx) => {
-        if ((await tx.pets.lock(petId)) === undefined) throw apiError('PET_NOT_FOUND', { petId });
+        await lock(tx, petId, context);
         if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
         await tx.pets.delete(petId);
         return {};
-      }, isWanted),
+      }, context.isWanted),
   };
 
   function change(
     petId: bigint,
     toFields: (current: Pet) => Omit<Pet, 'id' | 'quantity'>,
-    isWanted: () => boolean,
+    context: Context,
   ): Promise<PetMessage> {
     return store.transaction(async (tx) => {
-      const current = await tx.pets.lock(petId);
-      if (current === undefined) throw apiError('PET_NOT_FOUND', { petId });
+      const current = await lock(tx, petId, context);
       const changed = { ...current, ...toFields(current) };
       if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
       return toMessage(changed);
-    }, isWanted);
+    }, context.isWanted);
   }
+}
+
+/** The pet, if it is as the caller wants it to be, and as it stays until the transaction ends. */
+async function lock(tx: Transaction, petId: bigint, context: Context): Promise<Pet> {
+  const pet = await tx.pets.lock(petId);
+  if (pet === undefined) throw apiError('PET_NOT_FOUND', { petId });
+  checkIfMatch(context, PetMessage, toMessage(pet));
+  return pet;
 }
 
 /** All fields of a pet as a caller gives them. Validation has seen to it that there is a name and a category. */

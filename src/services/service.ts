@@ -3,12 +3,15 @@
  * caller is to see, and knows nothing of metadata, HTTP or SQL.
  */
 import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { EntityTags } from '../entity-tags.ts';
 import type { IsWanted } from '../model.ts';
 
 /** What a method may know of its call beside the message. */
 export interface Context {
   /** False once nobody waits for the answer any more: work that has not begun need not begin. */
   readonly isWanted: IsWanted;
+  /** If there is one: what is to be changed must have one of these tags (see if-match.ts). */
+  readonly ifMatch?: EntityTags;
 }
 
 /** The methods of a generated service interface, as plain async functions. */

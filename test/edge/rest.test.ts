@@ -4,7 +4,7 @@ import { ApiError } from '../../src/errors.ts';
 import { handler, newCall } from '../support/call.ts';
 
 /** What the service answers: nothing looks at more than this. */
-const ANSWER = { id: 7n };
+const ANSWER = { message: { id: 7n }, bytes: Buffer.of() };
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<unknown> {
   // It may refuse at once or in a promise: the chain takes either.
@@ -105,10 +105,12 @@ test('REST request - the content type is judged before the query', async (t) => 
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-function answered(path: string, originalPath: string | undefined, answer: object) {
+function answered(path: string, originalPath: string | undefined, message: object) {
   const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
   const call = newCall(path, { metadata });
-  return rest.intercept(call, handler(answer).next).then(() => Object.fromEntries(call.responseHeaders));
+  return rest
+    .intercept(call, handler({ message, bytes: Buffer.of() }).next)
+    .then(() => Object.fromEntries(call.responseHeaders));
 }
 
 test('REST answer - what was created has a Location', async (t) => {
@@ -130,7 +132,27 @@ test('REST answer - a page that is not the last has a Link to the next, with all
   t.deepEqual(await answered('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' }), {});
 });
 
-test('REST answer - a gRPC caller gets neither', async (t) => {
+test('REST answer - what the caller has already is not modified', async (t) => {
+  const answer = async (path: string, headers: Readonly<Record<string, string>>, etag?: string) => {
+    const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
+    await rest.intercept(call, async () => {
+      if (etag !== undefined) call.responseHeaders.set('etag', etag);
+      return ANSWER;
+    });
+    return call.responseHeaders.get('x-petstore-not-modified');
+  };
+  t.is(await answer('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), '1');
+  t.is(await answer('PetService/GetPet', { 'if-none-match': 'W/"a"' }, '"a"'), '1');
+  t.is(await answer('PetService/GetPet', { 'if-none-match': '*' }, '"a"'), '1');
+  t.is(await answer('PetService/GetPet', { 'if-none-match': '"b"' }, '"a"'), undefined);
+  t.is(await answer('PetService/GetPet', { 'if-match': '"a"' }, '"a"'), undefined);
+  t.is(await answer('PetService/ReplacePet', { 'if-none-match': '"a"' }, '"a"'), undefined);
+  t.is(await answer('PetService/ListPets', { 'if-none-match': '*' }), undefined);
+});
+
+test('REST answer - a gRPC caller gets none of it', async (t) => {
   t.deepEqual(await answered('PetService/CreatePet', undefined, { id: 7n }), {});
   t.deepEqual(await answered('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {});
+  const call = newCall('PetService/GetPet', { metadata: { 'if-none-match': 'nonsense' } });
+  t.is(await rest.intercept(call, handler(ANSWER).next), ANSWER);
 });

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
-import { handler, newCall } from '../support/call.ts';
+import { ANSWER, handler, newCall } from '../support/call.ts';
 
 /** Writes its name down on the way in and on the way out. */
 function tracer(name: string, trace: string[], after: Interceptor['after'] = {}): Interceptor {
@@ -20,15 +20,18 @@ function tracer(name: string, trace: string[], after: Interceptor['after'] = {})
 
 test('Chain - the first interceptor is the outermost', async (t) => {
   const trace: string[] = [];
-  const enter = chain([tracer('a', trace), tracer('b', trace)], async () => trace.push('handler'));
+  const enter = chain([tracer('a', trace), tracer('b', trace)], async () => {
+    trace.push('handler');
+    return ANSWER;
+  });
   await enter(newCall('PetService/GetPet'));
   t.deepEqual(trace, ['a in', 'b in', 'handler', 'b out', 'a out']);
 });
 
 test('Chain - without interceptors the handler is called', async (t) => {
-  const { next, calls } = handler('pet');
+  const { next, calls } = handler();
   const call = newCall('PetService/GetPet');
-  t.is(await chain([], next)(call), 'pet');
+  t.is(await chain([], next)(call), ANSWER);
   t.deepEqual(calls, [call]);
 });
 

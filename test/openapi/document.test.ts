@@ -105,7 +105,7 @@ test('Document - the pages are tags without operations', (t) => {
   const pages = document.tags.filter(({ name }: { name: string }) => !used.has(name));
   t.deepEqual(
     pages.map(({ name }: { name: string }) => name),
-    ['Getting started', 'Requests and responses', 'Paging', 'Errors', 'Limits', 'Versions'],
+    ['Getting started', 'Requests and responses', 'Paging', 'Conditional requests', 'Errors', 'Limits', 'Versions'],
   );
   for (const page of pages) {
     t.true(page['x-traitTag']);

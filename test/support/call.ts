@@ -1,6 +1,6 @@
 /** A call as interceptors see it, without a server. */
 import { Metadata } from '@grpc/grpc-js';
-import type { Call } from '../../src/interceptors/chain.ts';
+import type { Answer, Call } from '../../src/interceptors/chain.ts';
 import { loadOperations, type Operation } from '../../src/operations.ts';
 
 const { byPath, registry } = loadOperations();
@@ -36,8 +36,11 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
   };
 }
 
+/** An answer where it does not matter what it says. */
+export const ANSWER: Answer = { message: {}, bytes: Buffer.of() };
+
 /** What stands behind an interceptor: answers with `answer`, and keeps the calls that came through. */
-export function handler(answer: unknown = 'answer') {
+export function handler(answer = ANSWER) {
   const calls: Call[] = [];
   const next = async (call: Call) => {
     calls.push(call);

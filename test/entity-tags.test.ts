@@ -1,0 +1,108 @@
+import test from 'ava';
+import fc from 'fast-check';
+import { Category } from '../gen/petstore/v1/categories.ts';
+import { InventoryItem } from '../gen/petstore/v1/inventory.ts';
+import { Order } from '../gen/petstore/v1/orders.ts';
+import { Pet, PetStatus } from '../gen/petstore/v1/pets.ts';
+import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../src/entity-tags.ts';
+
+const opaque = fc.string({ unit: fc.constantFrom(...'abc,*/\\ W!#~\x80\xff'.replace(' ', '')), maxLength: 8 });
+const tag = fc.tuple(fc.constantFrom('', 'W/'), opaque).map(([weak, text]) => `${weak}"${text}"`);
+/** What may stand between two elements, empty ones included. */
+const comma = fc.string({ unit: fc.constantFrom(' ', '\t', ','), maxLength: 5 }).map((text) => ` ,${text}`);
+const around = fc.string({ unit: fc.constantFrom(' ', '\t', ','), maxLength: 5 });
+
+test('Entity tags - a list is read whole, whatever white space and empty elements are in it', (t) => {
+  const lists = fc.tuple(around, fc.array(fc.tuple(tag, comma), { minLength: 1, maxLength: 10 }), around);
+  fc.assert(
+    fc.property(lists, ([before, elements, after]) => {
+      const text = elements.map(([element, behind]) => element + behind).join('');
+      t.deepEqual(
+        parseEntityTags(before + text + after),
+        elements.map(([element]) => element),
+      );
+    }),
+  );
+  t.deepEqual(parseEntityTags('"a"'), ['"a"']);
+  t.deepEqual(parseEntityTags('"a","b" , W/"c"'), ['"a"', '"b"', 'W/"c"']);
+  t.deepEqual(parseEntityTags('"a,b", ""'), ['"a,b"', '""']);
+});
+
+test('Entity tags - what is no list of them, or an empty one, is refused', (t) => {
+  const wrong = ['', ' ', ',', ' , ,', 'a', '"a', 'a"', '"a" "b"', '"a"b', 'w/"a"', 'W/', 'W/a', 'W /"a"', 'W/ "a"'];
+  const others = ['*, "a"', '"a", *', '*,*', '"a";q=1', '"a" x', '"a\u007f"', '"a b"', "'a'", '"a"b"', '**'];
+  for (const text of [...wrong, ...others]) t.is(parseEntityTags(text), undefined, text);
+});
+
+test('Entity tags - any text is read in linear time, or refused', (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      for (const element of parseEntityTags(text) ?? []) t.true(element === '*' || text.includes(element));
+    }),
+  );
+  const long = 60_000;
+  const texts = [' '.repeat(long), `${','.repeat(long)}x`, `"${'a'.repeat(long)}`, `"a"${' \t'.repeat(long)}x`];
+  const startMs = performance.now();
+  for (const text of texts) t.is(parseEntityTags(text), undefined);
+  t.is(parseEntityTags('"",'.repeat(long / 3))?.length, long / 3);
+  t.true(performance.now() - startMs < 5_000); // what is quadratic takes minutes
+});
+
+test('Entity tags - * matches whatever exists', (t) => {
+  for (const text of ['*', ' * ', '\t*']) {
+    const tags = parseEntityTags(text) ?? [];
+    t.true(matchesStrongly(tags, '"a"') && matchesWeakly(tags, '"a"'), text);
+  }
+});
+
+test('Entity tags - in the strong comparison no weak tag counts, in the weak one each does', (t) => {
+  const tags = parseEntityTags('"a", W/"b"') ?? [];
+  t.deepEqual(
+    ['"a"', '"b"', '"c"', '""'].map((one) => [matchesStrongly(tags, one), matchesWeakly(tags, one)]),
+    [
+      [true, true],
+      [false, true],
+      [false, false],
+      [false, false],
+    ],
+  );
+});
+
+// A release that changes one of these tells all callers that everything has changed.
+test('Entity tags - the tag of a representation stays the same from one release to the next', (t) => {
+  const shipDate = { seconds: 1_798_804_800n, nanos: 1 };
+  const order = { id: 7n, petId: undefined, quantity: 1, shipDate: undefined, complete: false };
+  const messages = [
+    Pet.encode({ id: 7n, name: 'Tom 😀', categoryId: -1n, status: PetStatus.sold }),
+    Category.encode({ id: 7n, name: 'Cats', description: undefined }),
+    Category.encode({ id: 7n, name: 'Cats', description: '' }),
+    Order.encode(order),
+    Order.encode({ ...order, petId: 2n ** 62n, shipDate, complete: true }),
+    InventoryItem.encode({ petId: 7n, quantity: 0, status: PetStatus.available }),
+  ];
+  t.deepEqual(
+    messages.map((message) => entityTag(message.finish())),
+    [
+      '"DJ9xE2uc4MbE_watJnLOxq"',
+      '"Ombv20qWTOms9JEWnIp23G"',
+      '"1wYBR2w67kLcWc6Z_7m2gf"',
+      '"ADroSKiG2iezivELm7934M"',
+      '"Hp_JjP2Od4a2BHeSo5KwOt"',
+      '"CpbaOLCG103lZHpVa_-Eob"',
+    ],
+  );
+});
+
+test('Entity tags - two representations have the same tag only when they are the same', (t) => {
+  const id = fc.bigInt({ min: 1n, max: 3n });
+  const name = fc.constantFrom('Tom', 'Tim', 'Tom ', 'TOM');
+  const pet = fc.record({ id, name, categoryId: id, status: fc.constantFrom(PetStatus.available, PetStatus.sold) });
+  const tagOf = (message: Pet) => entityTag(Pet.encode(message).finish());
+  fc.assert(
+    fc.property(pet, pet, (one, other) => {
+      const isSame = Object.entries(one).every(([field, value]) => other[field as keyof Pet] === value);
+      t.is(tagOf(one) === tagOf(other), isSame);
+    }),
+  );
+  t.regex(tagOf({ id: 1n, name: 'Tom', categoryId: 1n, status: PetStatus.sold }), /^"[\w-]{22}"$/);
+});

@@ -1,0 +1,81 @@
+/** Section 10 of the contract over gRPC: the metadata `etag` and `if-match`, straight at the server. */
+import { status as Code } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import type { UnaryMethod } from '../support/grpc.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const test = anyTest as TestFn<TestServer>;
+
+test.before(async (t) => {
+  t.context = await startTestServer();
+});
+test.after.always((t) => t.context.close());
+
+async function etag<Q, A>({ grpc }: TestServer, method: UnaryMethod<Q, A>, request: Q): Promise<unknown> {
+  return (await grpc.exchange(method, request)).headers.get('etag')[0];
+}
+
+test('etag - is metadata of every answer that is one pet, category, order or inventory entry', async (t) => {
+  const { grpc } = t.context;
+  const petId = await grpc.pet();
+  const categoryId = await grpc.category();
+  const orderId = await grpc.order();
+  const tags = [
+    await etag(t.context, Pets.getPet, { petId }),
+    await etag(t.context, Pets.updatePet, { petId, pet: undefined }),
+    await etag(t.context, Categories.createCategory, { category: { name: 'Cats' } }),
+    await etag(t.context, Categories.replaceCategory, { categoryId, category: { name: 'Cats' } }),
+    await etag(t.context, Orders.placeOrder, { order: undefined }),
+    await etag(t.context, Orders.getOrder, { orderId }),
+    await etag(t.context, Inventory.setInventory, { petId, inventory: { quantity: 3 } }),
+  ];
+  for (const tag of tags) t.regex(String(tag), /^"[\w-]{22}"$/);
+  t.is(await etag(t.context, Pets.listPets, { ids: [], pageToken: '' }), undefined);
+  t.is(await etag(t.context, Orders.cancelOrder, { orderId }), undefined);
+});
+
+test('if-match - ABORTED with the reason PRECONDITION_FAILED unless it matches what is stored', async (t) => {
+  const { grpc } = t.context;
+  const petId = await grpc.pet();
+  const request = { petId, pet: { name: 'Rex' } };
+  const read = String(await etag(t.context, Pets.getPet, { petId }));
+  const failure = await grpc.failure(Pets.updatePet, request, { metadata: { 'if-match': '"x"' } });
+  t.deepEqual([failure.code, failure.reason, failure.domain], [Code.ABORTED, 'PRECONDITION_FAILED', 'petstore']);
+  t.true(failure.message.includes(`has the ETag ${read} now`), failure.message);
+  t.is((await grpc.call(Pets.getPet, { petId })).name, 'Tom');
+  const changed = await grpc.exchange(Pets.updatePet, request, { metadata: { 'if-match': `"x", ${read}` } });
+  t.is(changed.message.name, 'Rex');
+  const again = await grpc.failure(Pets.deletePet, { petId }, { metadata: { 'if-match': read } });
+  t.is(again.reason, 'PRECONDITION_FAILED');
+  const now = String(changed.headers.get('etag')[0]);
+  t.is((await grpc.failure(Pets.deletePet, { petId }, { metadata: { 'if-match': `W/${now}` } })).code, Code.ABORTED);
+  t.deepEqual(await grpc.call(Pets.deletePet, { petId }, { metadata: { 'if-match': now } }), {});
+  t.is((await grpc.failure(Pets.deletePet, { petId }, { metadata: { 'if-match': '*' } })).code, Code.NOT_FOUND);
+});
+
+test('if-match - that is no list of entity tags, or an empty one, is INVALID_ARGUMENT and is named', async (t) => {
+  const { grpc } = t.context;
+  const petId = await grpc.pet();
+  for (const value of ['', ',', 'x', '*, "x"', '"x']) {
+    const failure = await grpc.failure(Pets.deletePet, { petId }, { metadata: { 'if-match': value } });
+    t.deepEqual([failure.code, failure.reason], [Code.INVALID_ARGUMENT, 'INVALID_ARGUMENT'], value);
+    t.deepEqual(failure.fields, ['if-match']);
+  }
+});
+
+test('if-match, if-none-match - are ignored where they mean nothing', async (t) => {
+  const { grpc } = t.context;
+  const petId = await grpc.pet();
+  for (const value of ['*', '"x"', 'nonsense']) {
+    const metadata = { 'if-match': value, 'if-none-match': value };
+    t.is((await grpc.call(Pets.getPet, { petId }, { metadata })).id, petId);
+    t.is((await grpc.call(Pets.listPets, { ids: [petId], pageToken: '' }, { metadata })).pets.length, 1);
+    t.is((await grpc.call(Categories.createCategory, { category: { name: 'Cats' } }, { metadata })).name, 'Cats');
+    const ignored = { 'if-none-match': value };
+    t.is((await grpc.call(Pets.updatePet, { petId, pet: undefined }, { metadata: ignored })).id, petId);
+  }
+});

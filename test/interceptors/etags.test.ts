@@ -1,0 +1,65 @@
+import test from 'ava';
+import { entityTag } from '../../src/entity-tags.ts';
+import { ApiError } from '../../src/errors.ts';
+import { etags } from '../../src/interceptors/etags.ts';
+import { handler, newCall } from '../support/call.ts';
+
+const BYTES = Buffer.from('a representation');
+
+async function intercept(path: string, metadata: Readonly<Record<string, string>> = {}) {
+  const call = newCall(path, { metadata });
+  const { calls, next } = handler({ message: {}, bytes: BYTES });
+  await etags.intercept(call, next);
+  return { etag: call.responseHeaders.get('etag'), ifMatch: calls[0]?.ifMatch };
+}
+
+test('ETag - an answer that is one resource has the tag of its bytes', async (t) => {
+  for (const path of ['PetService/GetPet', 'OrderService/PlaceOrder', 'InventoryService/SetInventory']) {
+    t.is((await intercept(path)).etag, entityTag(BYTES), path);
+  }
+});
+
+test('ETag - a list and an empty answer have none', async (t) => {
+  for (const path of ['PetService/ListPets', 'PetService/DeletePet', 'OrderService/CancelOrder']) {
+    t.is((await intercept(path)).etag, undefined, path);
+  }
+});
+
+test('ETag - a refusal has none', async (t) => {
+  const call = newCall('PetService/GetPet');
+  await t.throwsAsync(etags.intercept(call, () => Promise.reject(new Error('not found'))));
+  t.is(call.responseHeaders.size, 0);
+});
+
+test('If-Match - reaches the method as a list of tags, where it changes something', async (t) => {
+  const metadata = { 'if-match': '"a", W/"b"' };
+  for (const path of ['PetService/ReplacePet', 'CategoryService/UpdateCategory', 'OrderService/CancelOrder']) {
+    t.deepEqual((await intercept(path, metadata)).ifMatch, ['"a"', 'W/"b"'], path);
+    t.is((await intercept(path)).ifMatch, undefined, path);
+  }
+});
+
+test('If-Match - several metadata entries are one list', async (t) => {
+  const call = newCall('PetService/ReplacePet', { metadata: { 'if-match': '"a"' } });
+  call.metadata.add('if-match', '"b"');
+  const { calls, next } = handler();
+  await etags.intercept(call, next);
+  t.deepEqual(calls[0]?.ifMatch, ['"a"', '"b"']);
+});
+
+test('If-Match - that is no list is INVALID_ARGUMENT, and the method is not called', async (t) => {
+  for (const value of ['', 'a', '*, "a"', '"a']) {
+    const call = newCall('PetService/ReplacePet', { metadata: { 'if-match': value } });
+    const { calls, next } = handler();
+    const error = await t.throwsAsync(etags.intercept(call, next), { instanceOf: ApiError });
+    t.is((error as ApiError).code, 'INVALID_ARGUMENT');
+    t.like((error as ApiError).violations, [{ path: 'if-match', name: 'if-match' }]);
+    t.deepEqual(calls, []);
+  }
+});
+
+test('If-Match - is ignored where nothing is changed or something is created, whatever it says', async (t) => {
+  for (const path of ['PetService/GetPet', 'PetService/ListPets', 'PetService/CreatePet']) {
+    t.is((await intercept(path, { 'if-match': 'nonsense' })).ifMatch, undefined, path);
+  }
+});

@@ -1,0 +1,121 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import type { RestResponse } from '../../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+type Test = ExecutionContext<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+const STRONG = /^"[\w-]{22}"$/;
+
+function etagOf({ headers }: RestResponse): string | null {
+  return headers.get('etag');
+}
+
+/** The tag of a resource that exists. */
+async function tagAt({ context: { rest } }: Test, path: string): Promise<string | null> {
+  return etagOf(await rest.get(path));
+}
+
+test('ETag - every answer that is one pet, category, order or inventory entry carries a strong one', async (t) => {
+  const { rest } = t.context;
+  const category = await rest.post('/categories', { name: 'Cats' });
+  const pet = await rest.post('/pets', { name: 'Tom', categoryId: category.body.id });
+  const order = await rest.post('/store/orders', {});
+  const [pets, categories] = [`/pets/${pet.body.id}`, `/categories/${category.body.id}`];
+  const [orders, inventory] = [`/store/orders/${order.body.id}`, `/store/inventory/${pet.body.id}`];
+  const answers = [
+    ...[category, pet, order],
+    ...(await Promise.all([pets, categories, orders, inventory].map((path) => rest.get(path)))),
+    ...(await Promise.all([pets, categories, orders, inventory].map((path) => rest.send('HEAD', path)))),
+    await rest.put(pets, { name: 'Tim', categoryId: category.body.id }),
+    await rest.patch(pets, { name: 'Tom' }),
+    await rest.put(categories, { name: 'Dogs' }),
+    await rest.patch(categories, { name: 'Cats' }),
+    await rest.patch(orders, { quantity: 2 }),
+    await rest.put(inventory, { quantity: 3 }),
+  ];
+  for (const answer of answers) t.regex(etagOf(answer) ?? 'none', STRONG, answer.text);
+});
+
+test('ETag - lists carry none, and neither do errors and answers without a body', async (t) => {
+  const { rest } = t.context;
+  const id = await rest.pet();
+  const answers = [
+    ...(await Promise.all(['/pets', '/categories', '/store/orders', '/store/inventory'].map((path) => rest.get(path)))),
+    await rest.get(`/pets?ids=${id}`),
+    await rest.get('/pets/999999'),
+    await rest.put(`/pets/${id}`, {}),
+    await rest.delete(`/pets/${id}`),
+  ];
+  for (const answer of answers) t.is(etagOf(answer), null, answer.text);
+});
+
+test('ETag - is the same wherever the same representation is, in answers to GET, HEAD, POST, PUT and PATCH', async (t) => {
+  const { rest } = t.context;
+  const shipDate = '2027-01-01T00:00:00.123456789Z';
+  const categoryId = await rest.category();
+  const petId = await rest.pet({ stock: 5 });
+  const created = [
+    ['/categories', await rest.post('/categories', { name: ' Cats ', description: '' })],
+    ['/pets', await rest.post('/pets', { name: 'Tom 😀', categoryId, status: 'sold' })],
+    ['/store/orders', await rest.post('/store/orders', { petId, quantity: 2, shipDate })],
+    ['/store/orders', await rest.post('/store/orders', { shipDate: '1970-01-01T00:00:00Z' })],
+    ['/store/orders', await rest.post('/store/orders')],
+  ] as const;
+  for (const [list, answer] of created) {
+    const path = `${list}/${answer.body.id}`;
+    const others = [await rest.get(path), await rest.send('HEAD', path), await rest.patch(path, {})];
+    if (list !== '/store/orders') others.push(await rest.put(path, answer.body));
+    for (const other of others) t.is(etagOf(other), etagOf(answer), answer.text);
+  }
+  const set = await rest.put(`/store/inventory/${petId}`, { quantity: 7 });
+  t.is(await tagAt(t, `/store/inventory/${petId}`), etagOf(set));
+});
+
+test('ETag - changes when the representation does, and comes back when that comes back', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  const path = `/pets/${await rest.pet({ categoryId, status: 'sold' })}`;
+  const before = await tagAt(t, path);
+  const changes = [{ name: 'Tim' }, { status: 'pending' }, { categoryId: await rest.category() }];
+  const tags = [before];
+  for (const change of changes) tags.push(etagOf(await rest.patch(path, change)));
+  t.is(new Set(tags).size, tags.length);
+  t.is(etagOf(await rest.put(path, { name: 'Tom', categoryId, status: 'sold' })), before);
+  t.is(await tagAt(t, path), before);
+
+  const category = `/categories/${categoryId}`;
+  const bare = await tagAt(t, category);
+  t.not(etagOf(await rest.patch(category, { description: '' })), bare); // an empty one is shown, an absent one is not
+  t.is(etagOf(await rest.put(category, { name: 'Cats' })), bare);
+});
+
+test('ETag - does not change when the representation does not, whatever is written', async (t) => {
+  const { rest } = t.context;
+  const path = `/pets/${await rest.pet()}`;
+  const { body, headers } = await rest.get(path);
+  t.is(etagOf(await rest.patch(path, {})), headers.get('etag'));
+  t.is(etagOf(await rest.put(path, { ...body, name: `  ${body.name} ` })), headers.get('etag'));
+  await rest.pet();
+  t.is(await tagAt(t, path), headers.get('etag'));
+});
+
+test("ETag - an order changes that of the inventory entry, and the pet's only with the pet's status", async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet({ stock: 2 });
+  const tags = () => Promise.all([tagAt(t, `/pets/${petId}`), tagAt(t, `/store/inventory/${petId}`)]);
+  const [pet, entry] = await tags();
+  const first = await rest.order({ petId });
+  const [petWithOne, entryWithOne] = await tags();
+  t.deepEqual([petWithOne === pet, entryWithOne === entry], [true, false]);
+  const second = await rest.order({ petId }); // the last one: it is pending now
+  const [petWithout, entryWithout] = await tags();
+  t.deepEqual([petWithout === pet, entryWithout === entryWithOne], [false, false]);
+  for (const { id } of [first, second]) await rest.delete(`/store/orders/${id}`);
+  t.deepEqual(await tags(), [pet, entry]);
+});
