@@ -8,6 +8,7 @@ import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { luaTables } from '../src/edge/tables.ts';
 import { loadOperations } from '../src/operations.ts';
+import { clientMethods } from './client-methods.ts';
 
 const target = process.argv[2] ?? '.';
 const gen = join(target, 'gen');
@@ -27,6 +28,9 @@ buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', de
 mkdirSync(join(gen, 'edge'));
 const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
 writeFileSync(join(gen, 'edge/tables.lua'), luaTables(operations));
+// For the typed client.
+mkdirSync(join(gen, 'client'));
+writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
 // The types of the REST side, for openapi-fetch and the like.
 const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
 writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));

@@ -52,8 +52,8 @@ export class Admission {
   #pause: Pause | undefined;
   #pauseTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Resolves when it is closed and nothing is in flight any more. */
-  readonly #idle = Promise.withResolvers<void>();
+  /** Who waits until it is closed and nothing is in flight any more. */
+  readonly #closing: (() => void)[] = [];
 
   constructor(maxInFlight: number) {
     this.#maxInFlight = maxInFlight;
@@ -92,8 +92,10 @@ export class Admission {
   /** Rejects every call that waits, and every later one, as CANCELLED. Resolves when those in flight are over. */
   close(): Promise<void> {
     this.#isClosed = true;
-    this.#letOut();
-    return this.#idle.promise;
+    return new Promise((resolve) => {
+      this.#closing.push(resolve);
+      this.#letOut();
+    });
   }
 
   /** Whether a call may go without waiting. */
@@ -104,24 +106,24 @@ export class Admission {
 
   /** Resolves when the call has its place among those in flight. */
   #turn(number: number, { deadlineMs, signal }: Patience): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const settle = (error?: unknown) => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
-      this.#queue.splice(this.#queue.indexOf(waiting), 1);
-      if (error === undefined) resolve();
-      else reject(error);
-    };
-    const waiting: Waiting = { number, deadlineMs, settle };
-    const onAbort = () => settle(signal?.reason);
-    const onDeadline = () =>
-      settle(endedHere('DEADLINE_EXCEEDED', 'the deadline passed before the call could be sent'));
-    const timer = setTimeout(onDeadline, Math.min(deadlineMs - Date.now(), MAX_TIMER_MS));
-    signal?.addEventListener('abort', onAbort, { once: true });
-    const younger = this.#queue.findIndex((other) => other.number > number);
-    this.#queue.splice(younger === -1 ? this.#queue.length : younger, 0, waiting);
-    this.#letOut();
-    return promise;
+    return new Promise((resolve, reject) => {
+      const settle = (error?: unknown) => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', onAbort);
+        this.#queue.splice(this.#queue.indexOf(waiting), 1);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const waiting: Waiting = { number, deadlineMs, settle };
+      const onAbort = () => settle(signal?.reason);
+      const onDeadline = () =>
+        settle(endedHere('DEADLINE_EXCEEDED', 'the deadline passed before the call could be sent'));
+      const timer = setTimeout(onDeadline, Math.min(deadlineMs - Date.now(), MAX_TIMER_MS));
+      signal?.addEventListener('abort', onAbort, { once: true });
+      const younger = this.#queue.findIndex((other) => other.number > number);
+      this.#queue.splice(younger === -1 ? this.#queue.length : younger, 0, waiting);
+      this.#letOut();
+    });
   }
 
   #pauseFor(retryAfterMs: number, refusal: PetstoreError): void {
@@ -135,7 +137,7 @@ export class Admission {
     clearTimeout(this.#pauseTimer);
     if (this.#isClosed) {
       for (const waiting of [...this.#queue]) waiting.settle(closed());
-      if (this.#inFlight === 0) this.#idle.resolve();
+      if (this.#inFlight === 0) for (const resolve of this.#closing.splice(0)) resolve();
       return;
     }
     if (this.#pause !== undefined && this.#pause.endsAtMs > Date.now()) {

@@ -1,9 +1,13 @@
 /** One channel to a server, and the calls over it: key, deadline, admission, errors. Knows no service by name. */
-import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { randomUUID } from 'node:crypto';
+import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { CREATING } from '../../gen/client/methods.ts';
 import { Admission, type Patience } from './admission.ts';
 import { toPetstoreError } from './errors.ts';
-import type { CallOptions, Definition, MethodOf, Methods } from './methods.ts';
+import { keepEtag } from './etags.ts';
+import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
 import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
+import { security, type TlsOptions } from './tls.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Fewer than half of the refusals that ban a key, so that those of two windows together don't. */
@@ -17,8 +21,8 @@ export interface ConnectionOptions {
   readonly address: string;
   /** Sent with every call as `authorization: Bearer <apiKey>`. */
   readonly apiKey: string;
-  /** Whether to speak TLS, with the well-known root certificates. Default false: plaintext, for your own machine. */
-  readonly tls?: boolean;
+  /** `true` or certificates of your own: speak TLS. Default false: plaintext, for your own machine. */
+  readonly tls?: boolean | TlsOptions;
   /** How long a call may take, waiting and retries included, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
   /** Attempts at an idempotent call while the server is not available, 1 to 5. Default 5. */
@@ -34,26 +38,27 @@ export interface Connection {
   close(): Promise<void>;
 }
 
-/** Opens a connection. It connects with the first call. Throws RangeError or TypeError for options that can't be. */
+/** Opens a connection. It connects with the first call. Throws for options that can't be. */
 export function connect(options: ConnectionOptions): Connection {
-  const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT } = options;
+  const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT, tls = false } = options;
   checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
   checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
   // grpc-js would complain too, and show the key.
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be visible ASCII, without white space');
-  const client = new Client(options.address, options.tls ? credentials.createSsl() : credentials.createInsecure(), {
+  const secured = security(options.address, tls);
+  const client = new Client(options.address, secured.credentials, {
+    ...secured.options,
     ...RECONNECT,
     'grpc.service_config': retryConfig(maxAttempts),
     'grpc.service_config_disable_resolution': 1,
   });
   const admission = new Admission(maxInFlight);
-  const metadata = new Metadata();
-  metadata.set('authorization', `Bearer ${options.apiKey}`);
 
-  async function call(method: AnyMethod, request: object, callOptions: CallOptions = {}): Promise<unknown> {
+  async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
     const patience = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
     const message = { ...method.requestDeserialize(NO_BYTES), ...request };
+    const metadata = toMetadata(options.apiKey, method, callOptions);
     try {
       signal?.throwIfAborted();
       return await admission.run(() => send(client, method, message, metadata, patience), patience);
@@ -67,7 +72,7 @@ export function connect(options: ConnectionOptions): Connection {
     service<D extends Definition>(definition: D) {
       const methods = Object.entries(definition).map(([name, method]) => [
         name,
-        (request: object, callOptions?: CallOptions) => call(method as AnyMethod, request, callOptions),
+        (request: object, callOptions?: AnyOptions) => call(method as AnyMethod, request, callOptions),
       ]);
       return Object.fromEntries(methods) as Methods<D>;
     },
@@ -85,10 +90,20 @@ function checkRange(name: string, value: number, max: number): void {
 }
 
 /** A method whose types the caller has checked. */
-type AnyMethod = MethodOf<object, unknown>;
+type AnyMethod = MethodOf<string, object, object>;
+type AnyOptions = CreateOptions & WriteOptions;
 
 /** As a message: every field's default. */
 const NO_BYTES = Buffer.alloc(0);
+
+/** What goes with every attempt at a call. */
+function toMetadata(apiKey: string, { path }: AnyMethod, { idempotencyKey, ifMatch }: AnyOptions): Metadata {
+  const metadata = new Metadata();
+  metadata.set('authorization', `Bearer ${apiKey}`);
+  if (CREATING.some((creating) => creating === path)) metadata.set('idempotency-key', idempotencyKey ?? randomUUID());
+  if (ifMatch !== undefined) metadata.set('if-match', ifMatch);
+  return metadata;
+}
 
 /** One call of grpc-js, its own retries included. */
 async function send(
@@ -97,16 +112,32 @@ async function send(
   message: object,
   metadata: Metadata,
   { deadlineMs, signal }: Patience,
-): Promise<unknown> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+): Promise<object> {
   const options = { deadline: deadlineMs };
-  const onEnd = (error: ServiceError | null, response?: unknown) =>
-    error === null ? resolve(response) : reject(error);
-  const unary = client.makeUnaryRequest(path, requestSerialize, responseDeserialize, message, metadata, options, onEnd);
-  const cancel = () => unary.cancel();
+  let cancel = () => {};
+  let received: Metadata | undefined;
+  const answer = new Promise<object>((resolve, reject) => {
+    const onEnd = (error: ServiceError | null, response?: object) =>
+      error === null ? resolve(response as object) : reject(error);
+    const call = client.makeUnaryRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      message,
+      metadata,
+      options,
+      onEnd,
+    );
+    call.on('metadata', (initial: Metadata) => {
+      received = initial;
+    });
+    cancel = () => call.cancel();
+  });
   signal?.addEventListener('abort', cancel, { once: true });
   try {
-    return await promise;
+    const response = await answer;
+    keepEtag(response, received);
+    return response;
   } catch (error) {
     throw toPetstoreError(error as ServiceError); // made here, its stack leads to who called
   } finally {

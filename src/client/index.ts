@@ -1,5 +1,5 @@
 /**
- * The pet store's typed gRPC client: `import { createClient } from 'petstore'`. See docs/client.md.
+ * The pet store's typed gRPC client: `import { createClient } from 'petstore-client'`. See docs/client.md.
  *
  * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase.
  */
@@ -16,8 +16,10 @@ export type { Order } from '../../gen/petstore/v1/orders.ts';
 export { type NewPet, type Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 export type { ConnectionOptions as ClientOptions } from './connection.ts';
 export { type FieldViolation, PetstoreError } from './errors.ts';
-export type { CallOptions } from './methods.ts';
+export { etagOf } from './etags.ts';
+export type { CallOptions, CreateOptions, WriteOptions } from './methods.ts';
 export { pages } from './pages.ts';
+export type { TlsOptions } from './tls.ts';
 
 /**
  * The four services. Every method takes a request message and options, and resolves with the response message or

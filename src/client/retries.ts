@@ -8,8 +8,7 @@
  *
  * RESOURCE_EXHAUSTED is left out on purpose: see admission.ts.
  */
-import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
-import { readDescriptorSet } from '../descriptors.ts';
+import { IDEMPOTENT } from '../../gen/client/methods.ts';
 
 /** grpc-js itself allows no more attempts than this. */
 export const MAX_ATTEMPTS = 5;
@@ -21,21 +20,14 @@ const BACKOFF = { initialBackoff: '0.2s', maxBackoff: '2s', backoffMultiplier: 2
 export function retryConfig(maxAttempts: number): string {
   const methodConfig = [
     {
-      name: idempotentMethods(),
+      name: IDEMPOTENT.map(toName),
       retryPolicy: { maxAttempts, ...BACKOFF, retryableStatusCodes: ['UNAVAILABLE'] },
     },
   ];
   return JSON.stringify({ loadBalancingConfig: [], methodConfig: maxAttempts > 1 ? methodConfig : [] });
 }
 
-function idempotentMethods(): { service: string; method: string }[] {
-  return readDescriptorSet().file.flatMap((file) =>
-    file.service.flatMap((service) =>
-      service.method
-        .filter(
-          ({ options }) => (options?.idempotencyLevel ?? 0) !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN,
-        )
-        .map((method) => ({ service: `${file.package}.${service.name}`, method: method.name })),
-    ),
-  );
+function toName(path: string): { service: string | undefined; method: string | undefined } {
+  const [, service, method] = path.split('/');
+  return { service, method };
 }

@@ -1,5 +1,12 @@
 import anyTest, { type TestFn } from 'ava';
-import { createClient, type Pet, PetStatus, type PetstoreClient, PetstoreError, pages } from 'petstore';
+import {
+  createClient,
+  type Pet,
+  PetStatus,
+  type PetstoreClient,
+  PetstoreError,
+  pages,
+} from '../../src/client/index.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;

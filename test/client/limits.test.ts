@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
-import { createClient, type PetstoreClient, PetstoreError } from 'petstore';
+import { createClient, type PetstoreClient, PetstoreError } from '../../src/client/index.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 

@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
-import { createClient, type PetstoreClient } from 'petstore';
+import { createClient, type PetstoreClient } from '../../src/client/index.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 /** A wire to the server that a test can cut. */

@@ -1,0 +1,24 @@
+/**
+ * Packs the typed client: `npm run build:client [-- FOLDER]` leaves petstore-client-VERSION.tgz in FOLDER, or in build/.
+ * It is JavaScript and declarations, made of src/client and of what that imports from gen/.
+ */
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const folder = resolve(process.argv[2] ?? 'build');
+const staging = mkdtempSync(join(tmpdir(), 'petstore-client-'));
+try {
+  execFileSync('tsc', ['--project', 'src/client', '--outDir', join(staging, 'dist')], { stdio: 'inherit' });
+  // The compiler rewrites imports in JavaScript only. Declarations with ".ts" in them are read by itself, not by others.
+  for (const file of globSync(join(staging, 'dist/**/*.d.ts'))) {
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(\bfrom ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'));
+  }
+  for (const file of ['package.json', 'README.md']) copyFileSync(join('src/client', file), join(staging, file));
+  copyFileSync('LICENSE', join(staging, 'LICENSE'));
+  mkdirSync(folder, { recursive: true });
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: staging, stdio: 'inherit' });
+} finally {
+  rmSync(staging, { recursive: true });
+}

@@ -1,0 +1,38 @@
+/** What the typed client must know of the methods beyond their messages, read from the proto files. */
+import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
+import type { Operations } from '../src/operations.ts';
+
+/** The operations that take a condition: RFC 9110, section 13.1.1. */
+const WRITES = ['PUT', 'PATCH', 'DELETE'];
+const PACKAGE = '/petstore.v1.';
+
+/** A TypeScript module with lists of gRPC paths. */
+export function clientMethods({ registry, byPath }: Operations): string {
+  const operations = [...byPath.values()].filter(({ path }) => path.startsWith(PACKAGE));
+  const isIdempotent = (path: string) => {
+    const [, service = '', method = ''] = path.split('/');
+    const descriptor = registry.getService(service)?.methods.find(({ name }) => name === method);
+    return (descriptor?.idempotency ?? 0) !== MethodOptions_IdempotencyLevel.IDEMPOTENCY_UNKNOWN;
+  };
+  const list = (name: string, comment: string, paths: readonly string[]) =>
+    [`/** ${comment} */`, `export const ${name} = [`, ...paths.map((path) => `  '${path}',`), '] as const;', ''].join(
+      '\n',
+    );
+  const paths = operations.map(({ path }) => path);
+  const creating = operations.filter(({ answer }) => answer.location !== undefined);
+  const conditional = operations.filter(({ routes }) => routes.some(({ method }) => WRITES.includes(method)));
+  return [
+    '// Made from the proto files by "npm run generate". DO NOT EDIT.\n',
+    list('IDEMPOTENT', 'Methods that may be called again with nothing changing any more.', paths.filter(isIdempotent)),
+    list(
+      'CREATING',
+      'Methods that take an idempotency key.',
+      creating.map(({ path }) => path),
+    ),
+    list(
+      'CONDITIONAL',
+      'Methods that take a condition (`if-match`).',
+      conditional.map(({ path }) => path),
+    ),
+  ].join('\n');
+}

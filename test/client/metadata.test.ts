@@ -1,0 +1,105 @@
+import {
+  Metadata,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type sendUnaryData,
+  type status,
+} from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
+import { createClient, etagOf, type PetstoreClient } from '../../src/client/index.ts';
+
+/** A server that writes down what it is sent, as the real one can't show it. */
+interface Context {
+  readonly client: PetstoreClient;
+  readonly server: Server;
+  /** The metadata of each attempt at a call. */
+  readonly received: Record<string, unknown>[];
+  /** How the next attempts fail. */
+  readonly failures: status[];
+}
+
+const test = anyTest as TestFn<Context>;
+const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+const category = { name: 'Cats' };
+const ANSWER = { id: 7n, ...category };
+
+test.beforeEach(async (t) => {
+  const received: Record<string, unknown>[] = [];
+  const failures: status[] = [];
+  const answer = (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<typeof ANSWER>) => {
+    received.push(call.metadata.getMap());
+    const code = failures.shift();
+    if (code !== undefined) return callback({ code });
+    const metadata = new Metadata();
+    metadata.set('etag', '"abc"');
+    call.sendMetadata(metadata);
+    callback(null, ANSWER);
+  };
+  const { createCategory, getCategory, replaceCategory } = CategoryServiceService;
+  const server = new Server();
+  server.addService(
+    { createCategory, getCategory, replaceCategory },
+    {
+      createCategory: answer,
+      getCategory: answer,
+      replaceCategory: answer,
+    },
+  );
+  const port = await new Promise<number>((resolve, reject) =>
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error ? reject(error) : resolve(bound),
+    ),
+  );
+  t.context = { client: createClient({ address: `127.0.0.1:${port}`, apiKey: 'key' }), server, received, failures };
+});
+test.afterEach.always(async ({ context }) => {
+  await context.client.close();
+  context.server.forceShutdown();
+});
+
+test('idempotency - every create carries a key of its own', async (t) => {
+  const { client, received } = t.context;
+  await client.categories.createCategory({ category });
+  await client.categories.createCategory({ category });
+  const [first, second] = received.map((metadata) => String(metadata['idempotency-key']));
+  t.regex(first ?? '', UUID);
+  t.regex(second ?? '', UUID);
+  t.not(first, second);
+});
+
+test("idempotency - a caller's key goes before it, and only a create carries one", async (t) => {
+  const { client, received } = t.context;
+  await client.categories.createCategory({ category }, { idempotencyKey: 'mine' });
+  await client.categories.getCategory({ categoryId: 7n });
+  await client.categories.replaceCategory({ categoryId: 7n, category });
+  t.deepEqual(
+    received.map((metadata) => metadata['idempotency-key']),
+    ['mine', undefined, undefined],
+  );
+  // @ts-expect-error only a create takes one
+  const mistyped = () => client.categories.getCategory({ categoryId: 7n }, { idempotencyKey: 'mine' });
+  t.is(typeof mistyped, 'function');
+});
+
+test('etags - the tag of an answer is the condition of a write', async (t) => {
+  const { client, received } = t.context;
+  const found = await client.categories.getCategory({ categoryId: 7n });
+  t.is(etagOf(found), '"abc"');
+  await client.categories.replaceCategory({ categoryId: 7n, category }, { ifMatch: etagOf(found) });
+  await client.categories.replaceCategory({ categoryId: 7n, category });
+  t.deepEqual(
+    received.map((metadata) => metadata['if-match']),
+    [undefined, '"abc"', undefined],
+  );
+  // @ts-expect-error only a write takes one
+  const mistyped = () => client.categories.getCategory({ categoryId: 7n }, { ifMatch: '"abc"' });
+  t.is(typeof mistyped, 'function');
+});
+
+test('etags - a copy of an answer has none, and asking for it throws', async (t) => {
+  const found = await t.context.client.categories.getCategory({ categoryId: 7n });
+  t.deepEqual(Object.keys(found).sort(), ['description', 'id', 'name'], 'the tag stands beside the message');
+  t.throws(() => etagOf({ ...found }), { instanceOf: TypeError });
+});

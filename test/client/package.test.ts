@@ -1,0 +1,129 @@
+/** The client as people get it: packed, installed into an empty project, compiled against and run. */
+import { execFile, execFileSync } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ExecutionContext } from 'ava';
+import { ROOT } from '../cli/command.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates, noOpenssl, startTlsFront, type TlsFront } from '../support/tls.ts';
+
+interface Context extends TestStack {
+  readonly certificates: Certificates;
+  readonly front: TlsFront;
+  /** An empty project in which the package has been installed. */
+  readonly project: string;
+  /** The samples of the docs, each a file of the project, compiled by its side. */
+  readonly samples: readonly string[];
+}
+
+const run = promisify(execFile);
+const OLDEST = 20;
+const oldest = findNode(OLDEST);
+const noOldest = oldest === undefined ? `NO NODE ${OLDEST} FOUND in PATH, so the client is not run on it` : undefined;
+
+const test = testUnless<Context>(noOpenssl);
+const testOnOldest = noOpenssl === undefined ? testUnless<Context>(noOldest) : test;
+
+test.before(async (t) => {
+  t.timeout(300_000, 'npm fetches the dependencies');
+  const project = await mkdtemp(join(tmpdir(), 'petstore-client-test-'));
+  const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
+  const front = await startTlsFront(stack.config.port, certificates);
+  const samples = await readSamples(stack.publicAddress, front.address);
+  t.context = { ...stack, certificates, front, project, samples: samples.map((_, i) => `sample-${i + 1}`) };
+  for (const file of ['ca.pem', 'client.pem', 'client-key.pem']) {
+    await copyFile(join(certificates.folder, file), join(project, file));
+  }
+  await run(process.execPath, ['scripts/build-client.ts', join(project, 'packed')], { cwd: ROOT });
+  await writeFile(join(project, 'package.json'), '{"private":true,"type":"module"}');
+  const [tarball = ''] = await readdir(join(project, 'packed'));
+  const quiet = ['--prefer-offline', '--no-audit', '--no-fund'];
+  await run('npm', ['install', ...quiet, join(project, 'packed', tarball)], { cwd: project });
+  await mkdir(join(project, 'src'));
+  for (const [i, sample] of samples.entries()) await writeFile(join(project, `src/sample-${i + 1}.ts`), sample);
+});
+test.after.always(async ({ context }) => {
+  await context.front.close();
+  await context.certificates.remove();
+  await rm(context.project, { recursive: true, force: true });
+  await context.close();
+});
+
+/** The TypeScript of docs/client.md and of the package's README, to be run against the service of this file. */
+async function readSamples(address: string, secureAddress: string): Promise<string[]> {
+  const pages = await Promise.all(
+    ['docs/client.md', 'src/client/README.md'].map((page) => readFile(ROOT + page, 'utf8')),
+  );
+  return pages
+    .flatMap((page) => [...page.matchAll(/^```ts\n(.+?)^```$/gms)].map(([, code = '']) => code))
+    .map((code) => code.replaceAll('127.0.0.1:8080', address).replaceAll('petstore.internal:8443', secureAddress));
+}
+
+/** A Node of this major version, of those in PATH. */
+function findNode(major: number): string | undefined {
+  const nodes = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'));
+  return [...new Set(nodes)].find((node) => {
+    try {
+      return execFileSync(node, ['--version'], { encoding: 'utf8', stdio: 'pipe' }).startsWith(`v${major}.`);
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function runSamples(t: ExecutionContext<Context>, node: string): Promise<void> {
+  const { project, samples, key } = t.context;
+  for (const sample of samples) {
+    const ran = await run(node, [`compiled/${sample}.js`], { cwd: project, env: { API_KEY: key } });
+    t.is(ran.stderr, '', sample);
+  }
+}
+
+test.serial(
+  'client package - has its code, its types, a README and the licence, and nothing that needs a build',
+  async (t) => {
+    const folder = join(t.context.project, 'node_modules/petstore-client');
+    const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    const others = files.map(({ name }) => name).filter((name) => !/\.(js|d\.ts)$/.test(name));
+    t.deepEqual(others.sort(), ['LICENSE', 'README.md', 'package.json']);
+    for (const { parentPath, name } of files.filter(({ name }) => /\.(js|d\.ts)$/.test(name))) {
+      t.notRegex(await readFile(join(parentPath, name), 'utf8'), /from ['"]\.[^'"]*\.ts['"]/, name);
+    }
+  },
+);
+
+test.serial(
+  'client package - needs what a gRPC client needs: grpc-js and the protobuf runtime, as the server does',
+  async (t) => {
+    const manifest = JSON.parse(await readFile(`${ROOT}src/client/package.json`, 'utf8'));
+    const { dependencies } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'));
+    const needed = ['@bufbuild/protobuf', '@grpc/grpc-js'];
+    t.deepEqual(manifest.dependencies, Object.fromEntries(needed.map((name) => [name, `^${dependencies[name]}`])));
+    const { packages } = JSON.parse(await readFile(join(t.context.project, 'package-lock.json'), 'utf8'));
+    const installed = Object.keys(packages).map((path) => path.replace(/^.*node_modules\//, ''));
+    t.true(installed.length < 50, `${installed.length} packages`);
+    const strays = Object.keys(dependencies).filter((name) => installed.includes(name) && !needed.includes(name));
+    t.deepEqual(strays, [], 'packages that only the server needs');
+  },
+);
+
+test.serial('client package - its types hold under strict, libraries checked, for ES2022', async (t) => {
+  const { project } = t.context;
+  const asked = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
+  const compilerOptions = { ...asked, rootDir: 'src', outDir: 'compiled' };
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
+  const { stdout } = await run(join(ROOT, 'node_modules/.bin/tsc'), [], { cwd: project }).catch((error) => error);
+  t.is(stdout, '');
+});
+
+test.serial('client package - every sample of the docs runs on the newest Node', async (t) => {
+  t.is(t.context.samples.length, 7);
+  await runSamples(t, process.execPath);
+});
+
+testOnOldest.serial(`client package - every sample of the docs runs on Node ${OLDEST}`, (t) =>
+  runSamples(t, oldest ?? ''),
+);

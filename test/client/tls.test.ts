@@ -1,0 +1,83 @@
+import { createClient, type PetstoreClient, type PetstoreError, type TlsOptions } from '../../src/client/index.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates, noOpenssl, startTlsFront, type TlsFront } from '../support/tls.ts';
+
+const test = testUnless<TestStack & { certificates: Certificates; front: TlsFront }>(noOpenssl);
+
+test.before(async (t) => {
+  const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
+  t.context = { ...stack, certificates, front: await startTlsFront(stack.config.port, certificates) };
+});
+test.after.always(async ({ context }) => {
+  await context.front.close();
+  await context.certificates.remove();
+  await context.close();
+});
+
+async function identity({ certificates }: { certificates: Certificates }, name: string): Promise<TlsOptions> {
+  return { cert: await certificates.read(`${name}.pem`), key: await certificates.read(`${name}-key.pem`) };
+}
+
+/** How a call ends: OK, or the error's code. */
+async function outcome(client: PetstoreClient): Promise<string> {
+  const end = client.pets.listPets({}, { timeoutMs: 60_000 }).then(
+    () => 'OK',
+    (error: PetstoreError) => error.code,
+  );
+  const code = await end;
+  await client.close();
+  return code;
+}
+
+test('tls - a private authority and a certificate of the client', async (t) => {
+  const { front, key: apiKey, certificates } = t.context;
+  const ca = await certificates.read('ca.pem');
+  const tls = { ca, ...(await identity(t.context, 'client')) };
+  t.is(await outcome(createClient({ address: front.address, apiKey, tls })), 'OK');
+  const asText = { ca: ca.toString(), cert: String(tls.cert), key: String(tls.key) };
+  t.is(await outcome(createClient({ address: front.address, apiKey, tls: asText })), 'OK');
+});
+
+test('tls - a server that the authority has not signed for is not called, nor one that speaks no TLS', async (t) => {
+  const { front, publicAddress, key: apiKey, certificates } = t.context;
+  const own = await identity(t.context, 'client');
+  const others = await certificates.read('stranger.pem');
+  const options = { address: front.address, apiKey, maxAttempts: 1 };
+  t.is(await outcome(createClient({ ...options, tls: { ca: others, ...own } })), 'UNAVAILABLE');
+  t.is(await outcome(createClient({ ...options, tls: true })), 'UNAVAILABLE', 'the well-known authorities');
+  t.is(
+    await outcome(createClient({ ...options, address: publicAddress.replace('127.0.0.1', 'localhost'), tls: true })),
+    'UNAVAILABLE',
+  );
+});
+
+test('tls - a client without a certificate, or with another than the server accepts, gets nothing', async (t) => {
+  const { front, key: apiKey, certificates } = t.context;
+  const ca = await certificates.read('ca.pem');
+  const options = { address: front.address, apiKey, maxAttempts: 1 };
+  t.is(await outcome(createClient({ ...options, tls: { ca } })), 'UNAVAILABLE');
+  const stranger = await identity(t.context, 'stranger');
+  t.is(await outcome(createClient({ ...options, tls: { ca, ...stranger } })), 'UNAVAILABLE');
+});
+
+test('tls - an address without a name needs the name that the certificate is for', async (t) => {
+  const { front, key: apiKey, certificates } = t.context;
+  const tls = { ca: await certificates.read('ca.pem'), ...(await identity(t.context, 'client')) };
+  const address = front.address.replace('localhost', '127.0.0.1');
+  const message = "tls.serverName must say a name of the server's certificate, because 127.0.0.1 is an IP address";
+  t.throws(() => createClient({ address, apiKey, tls }), { instanceOf: TypeError, message });
+  t.throws(() => createClient({ address: '[::1]:443', apiKey, tls: true }), {
+    message: /because ::1 is an IP address/,
+  });
+  t.is(await outcome(createClient({ address, apiKey, tls: { ...tls, serverName: 'localhost' } })), 'OK');
+  const other = createClient({ address, apiKey, tls: { ...tls, serverName: 'other.example' }, maxAttempts: 1 });
+  t.is(await outcome(other), 'UNAVAILABLE');
+});
+
+test('tls - a certificate without its key is refused at once, and so is what is none', async (t) => {
+  const { front, key: apiKey } = t.context;
+  const { cert, key } = (await identity(t.context, 'client')) as Required<TlsOptions>;
+  t.throws(() => createClient({ address: front.address, apiKey, tls: { cert } }));
+  t.throws(() => createClient({ address: front.address, apiKey, tls: { cert: 'nonsense', key } }));
+});

@@ -1,0 +1,76 @@
+/** TLS in front of the service, as a load balancer would put it there, with certificates made for one test file. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer } from 'node:tls';
+import { promisify } from 'node:util';
+import { findProgram } from './find-program.ts';
+
+/** Says what is missing, for `testUnless`. */
+export const noOpenssl = findProgram(['openssl']) === undefined ? 'openssl is not installed' : undefined;
+
+export interface Certificates {
+  /** With `ca.pem`, and for `server`, `client` and `stranger` each `NAME.pem` and `NAME-key.pem`. */
+  readonly folder: string;
+  read(file: string): Promise<Buffer>;
+  remove(): Promise<void>;
+}
+
+export interface TlsFront {
+  /** `host:port`. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+const openssl = (folder: string, ...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
+const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+/** A private authority, certificates that it has signed, and a `stranger` that has signed its own. */
+export async function makeCertificates(): Promise<Certificates> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-tls-'));
+  const make = (name: string, ...args: string[]) =>
+    openssl(
+      folder,
+      ...['req', '-x509', ...KEY, '-days', '2', '-subj', `/CN=petstore test ${name}`],
+      ...['-keyout', `${name}-key.pem`, '-out', `${name}.pem`, ...args],
+    );
+  await make('ca');
+  const signed = ['-CA', 'ca.pem', '-CAkey', 'ca-key.pem', '-addext', 'basicConstraints=critical,CA:FALSE'];
+  await make('server', ...signed, '-addext', 'subjectAltName=DNS:localhost');
+  await make('client', ...signed);
+  await make('stranger');
+  return {
+    folder,
+    read: (file) => readFile(join(folder, file)),
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+/** Lets in who shows a certificate of the authority, and passes what they say on to a port of this machine. */
+export async function startTlsFront(port: number, certificates: Certificates): Promise<TlsFront> {
+  const [ca, cert, key] = await Promise.all(['ca.pem', 'server.pem', 'server-key.pem'].map(certificates.read));
+  const sockets = new Set<Socket>();
+  const options = { ca, cert, key, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['h2'] };
+  const server = createServer(options, (near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    }
+    near.pipe(far).pipe(near);
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `localhost:${(server.address() as AddressInfo).port}`,
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
