@@ -14,6 +14,7 @@ const MAX_COUNT = 2_147_483_647;
 const MAX_PORT = 65_535;
 /** Far more than one machine has use for. */
 const MAX_INSTANCES = 64;
+const MAX_CONNECTIONS = 1_000;
 /** At the end of a REDIS_URL: this one address is a cluster's. */
 const CLUSTER = '?cluster=true';
 
@@ -35,6 +36,12 @@ export interface Config {
   readonly dataDir: string;
   /** The PostgreSQL database, `postgres://user:password@host:port/name`; undefined: the SQLite file in the data folder. */
   readonly databaseUrl: string | undefined;
+  /** Connections of each server to PostgreSQL at the most. */
+  readonly databaseConnections: number;
+  /** Whether statements on PostgreSQL are prepared and kept; undefined: unless there is a pooler in between. */
+  readonly preparedStatements: boolean | undefined;
+  /** Whether a start brings the database's schema up to date, rather than leave that to `npm run migrate`. */
+  readonly migrateAtStart: boolean;
   /** Where limits are counted for all instances; undefined: in each server's own memory. */
   readonly redis: RedisConfig | undefined;
   /** The least severe messages that are logged. */
@@ -79,6 +86,9 @@ export function readConfig(env: Environment = process.env): Config {
     envoyAdminPort: read(env, 'ENVOY_ADMIN_PORT', '9901', wholeNumber('port', MAX_PORT)),
     dataDir: read(env, 'DATA_DIR', fileURLToPath(new URL('../data', import.meta.url)), (text) => resolve(text)),
     databaseUrl: read(env, 'DATABASE_URL', '', toDatabaseUrl),
+    databaseConnections: read(env, 'DATABASE_CONNECTIONS', '10', wholeNumber('number', MAX_CONNECTIONS, 2)),
+    preparedStatements: env.PREPARED_STATEMENTS ? read(env, 'PREPARED_STATEMENTS', '', toYesOrNo) : undefined,
+    migrateAtStart: read(env, 'MIGRATE_AT_START', 'yes', toYesOrNo),
     redis: read(env, 'REDIS_URL', '', toRedis),
     logLevel: read(env, 'LOG_LEVEL', 'info', toLogLevel),
     envoy: env.ENVOY || undefined,
@@ -128,12 +138,12 @@ class Expected {
   }
 }
 
-/** Reads a whole number from 1 to `max`; `what` is it for people. */
-function wholeNumber(what: string, max: number): (text: string) => number | Expected {
+/** Reads a whole number from `min` to `max`; `what` is it for people. */
+function wholeNumber(what: string, max: number, min = 1): (text: string) => number | Expected {
   return (text) => {
     const value = Number(text);
-    const isRight = /^\d+$/.test(text) && value >= 1 && value <= max;
-    return isRight ? value : new Expected(`a ${what} from 1 to ${max}`);
+    const isRight = /^\d+$/.test(text) && value >= min && value <= max;
+    return isRight ? value : new Expected(`a ${what} from ${min} to ${max}`);
   };
 }
 

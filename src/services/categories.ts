@@ -41,12 +41,16 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
       ),
 
     deleteCategory: ({ categoryId }, context) =>
-      store.transaction(async (tx) => {
-        await lock(tx, categoryId, context);
-        if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
-        await tx.categories.delete(categoryId);
-        return {};
-      }, context.isWanted),
+      store.transaction(
+        async (tx) => {
+          await lock(tx, categoryId, context);
+          if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
+          await tx.categories.delete(categoryId);
+          return {};
+        },
+        context.isWanted,
+        `category ${categoryId}`,
+      ),
   };
 
   function change(
@@ -54,12 +58,16 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
     toFields: (current: Category) => Omit<Category, 'id'>,
     context: Context,
   ): Promise<Category> {
-    return store.transaction(async (tx) => {
-      const current = await lock(tx, categoryId, context);
-      const changed = { ...current, ...toFields(current) };
-      await tx.categories.update(changed);
-      return changed;
-    }, context.isWanted);
+    return store.transaction(
+      async (tx) => {
+        const current = await lock(tx, categoryId, context);
+        const changed = { ...current, ...toFields(current) };
+        await tx.categories.update(changed);
+        return changed;
+      },
+      context.isWanted,
+      `category ${categoryId}`,
+    );
   }
 }
 

@@ -2,6 +2,7 @@
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
 import { apiError } from '../errors.ts';
 import type { Pet } from '../model.ts';
+import { contendedPet } from '../storage/pets.ts';
 import type { Store } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
@@ -24,14 +25,18 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
     },
 
     setInventory: ({ petId, inventory }, context) =>
-      store.transaction(async (tx) => {
-        const pet = await tx.pets.lock(petId);
-        if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
-        checkIfMatch(context, InventoryItem, toMessage(pet));
-        const restocked = { ...pet, ...restock(pet, inventory?.quantity ?? pet.quantity) };
-        await tx.pets.update(restocked);
-        return toMessage(restocked);
-      }, context.isWanted),
+      store.transaction(
+        async (tx) => {
+          const pet = await tx.pets.lock(petId);
+          if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
+          checkIfMatch(context, InventoryItem, toMessage(pet));
+          const restocked = { ...pet, ...restock(pet, inventory?.quantity ?? pet.quantity) };
+          await tx.pets.update(restocked);
+          return toMessage(restocked);
+        },
+        context.isWanted,
+        contendedPet(petId),
+      ),
   };
 }
 

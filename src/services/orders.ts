@@ -2,6 +2,7 @@
 import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
 import { apiError, invalidArgument } from '../errors.ts';
 import type { Instant, Order, Pet } from '../model.ts';
+import { contendedPet } from '../storage/pets.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
@@ -9,6 +10,12 @@ import type { Context, Service } from './service.ts';
 import { close, giveBack, type Stock, take } from './stock.ts';
 
 export function orderService(store: Store): Service<OrderServiceServer> {
+  /** What a change of the order contends for: its pet, which never changes. */
+  const contendedOf = (orderId: bigint) => async () => {
+    const order = await store.orders.find(orderId);
+    return order?.petId === undefined ? `order ${orderId}` : contendedPet(order.petId);
+  };
+
   return {
     async listOrders(request) {
       const filter = { petId: request.petId, complete: request.complete };
@@ -18,16 +25,21 @@ export function orderService(store: Store): Service<OrderServiceServer> {
 
     async placeOrder({ order }, { isWanted }) {
       const shipDate = checked(order?.shipDate);
-      return store.transaction(async (tx) => {
-        const placed = await tx.orders.insert({
-          petId: order?.petId,
-          quantity: order?.quantity ?? 1,
-          shipDate,
-          complete: order?.complete ?? false,
-        });
-        await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
-        return toMessage(placed);
-      }, isWanted);
+      const contended = order?.petId === undefined ? undefined : contendedPet(order.petId);
+      return store.transaction(
+        async (tx) => {
+          const placed = await tx.orders.insert({
+            petId: order?.petId,
+            quantity: order?.quantity ?? 1,
+            shipDate,
+            complete: order?.complete ?? false,
+          });
+          await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
+          return toMessage(placed);
+        },
+        isWanted,
+        contended,
+      );
     },
 
     async getOrder({ orderId }) {
@@ -38,27 +50,35 @@ export function orderService(store: Store): Service<OrderServiceServer> {
 
     async updateOrder({ orderId, order: patch }, context) {
       const shipDate = checked(patch?.shipDate);
-      return store.transaction(async (tx) => {
-        const order = await lockOpen(tx, orderId, context);
-        const changed: Order = {
-          ...order,
-          quantity: patch?.quantity ?? order.quantity,
-          shipDate: shipDate ?? order.shipDate,
-          complete: patch?.complete ?? false,
-        };
-        await tx.orders.update(changed);
-        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
-        return toMessage(changed);
-      }, context.isWanted);
+      return store.transaction(
+        async (tx) => {
+          const order = await lockOpen(tx, orderId, context);
+          const changed: Order = {
+            ...order,
+            quantity: patch?.quantity ?? order.quantity,
+            shipDate: shipDate ?? order.shipDate,
+            complete: patch?.complete ?? false,
+          };
+          await tx.orders.update(changed);
+          await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+          return toMessage(changed);
+        },
+        context.isWanted,
+        contendedOf(orderId),
+      );
     },
 
     cancelOrder: ({ orderId }, context) =>
-      store.transaction(async (tx) => {
-        const order = await lockOpen(tx, orderId, context);
-        await tx.orders.delete(orderId);
-        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
-        return {};
-      }, context.isWanted),
+      store.transaction(
+        async (tx) => {
+          const order = await lockOpen(tx, orderId, context);
+          await tx.orders.delete(orderId);
+          await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+          return {};
+        },
+        context.isWanted,
+        contendedOf(orderId),
+      ),
   };
 }
 

@@ -2,6 +2,7 @@
 import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../errors.ts';
 import type { Pet } from '../model.ts';
+import { contendedPet } from '../storage/pets.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { trimmed } from './name.ts';
@@ -47,12 +48,16 @@ export function petService(store: Store): Service<PetServiceServer> {
       ),
 
     deletePet: ({ petId }, context) =>
-      store.transaction(async (tx) => {
-        await lock(tx, petId, context);
-        if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
-        await tx.pets.delete(petId);
-        return {};
-      }, context.isWanted),
+      store.transaction(
+        async (tx) => {
+          await lock(tx, petId, context);
+          if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
+          await tx.pets.delete(petId);
+          return {};
+        },
+        context.isWanted,
+        contendedPet(petId),
+      ),
   };
 
   function change(
@@ -60,12 +65,16 @@ export function petService(store: Store): Service<PetServiceServer> {
     toFields: (current: Pet) => Omit<Pet, 'id' | 'quantity'>,
     context: Context,
   ): Promise<PetMessage> {
-    return store.transaction(async (tx) => {
-      const current = await lock(tx, petId, context);
-      const changed = { ...current, ...toFields(current) };
-      if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
-      return toMessage(changed);
-    }, context.isWanted);
+    return store.transaction(
+      async (tx) => {
+        const current = await lock(tx, petId, context);
+        const changed = { ...current, ...toFields(current) };
+        if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
+        return toMessage(changed);
+      },
+      context.isWanted,
+      contendedPet(petId),
+    );
   }
 }
 

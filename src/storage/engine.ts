@@ -12,6 +12,9 @@ export interface Runner {
   all(statement: Statement, params: Params): Promise<readonly Row[]>;
 }
 
+/** The thing that a transaction locks first and may wait for: `pet 7`. Found out only where transactions wait. */
+export type Contended = string | (() => Promise<string | undefined>);
+
 export interface Engine {
   /** Composes SQL in the engine's dialect. It never runs any. */
   readonly knex: Knex;
@@ -27,14 +30,15 @@ export interface Engine {
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
    * Work that nobody waits for any more when its turn comes is not begun: it rejects with WorkAbandoned. Where
-   * transactions can get in each other's way, `work` may be run anew after it was undone.
+   * transactions can get in each other's way, `work` may be run anew after it was undone, and those with the
+   * same `contended` thing wait for each other before they take what all need.
    */
-  transaction<T>(work: (tx: Runner) => Promise<T>, isWanted: IsWanted): Promise<T>;
+  transaction<T>(work: (tx: Runner) => Promise<T>, isWanted: IsWanted, contended?: Contended): Promise<T>;
   /** A transaction of a single statement, which needs fewer trips to the database. */
   write(statement: Statement, params: Params, isWanted: IsWanted): Promise<readonly Row[]>;
   /** Runs `work` while no other process that shares the database is in here. */
   alone<T>(work: () => Promise<T>): Promise<T>;
-  /** Finishes what is under way and takes nothing new. */
+  /** Closes the database. Nothing is under way any more. */
   close(): Promise<void>;
 }
 

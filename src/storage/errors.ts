@@ -11,9 +11,14 @@ export class StoreClosed extends Error {
 }
 
 /**
- * The database is away, or does not answer. Of a change whose connection broke while it was being committed nobody
- * knows whether it happened; any other has not happened.
+ * The database is away, does not answer in time, is held up by others, or lacks room. Of a change whose connection broke while it was being
+ * committed nobody knows whether it happened; any other has not happened.
  */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable';
+}
+
+/** The schema is not one that this release works with. The message says what to do. */
+export class SchemaRefused extends Error {
+  override name = 'SchemaRefused';
 }

@@ -8,7 +8,7 @@
  * it stays.
  */
 import type { IsWanted } from '../model.ts';
-import { StoreClosed, WorkAbandoned } from './errors.ts';
+import { WorkAbandoned } from './errors.ts';
 
 /** The most work in one commit: bounds how long the first of a group waits for the last. */
 const MAX_GROUP = 256;
@@ -41,8 +41,7 @@ interface Work {
 export class GroupCommit {
   readonly #commands: Commands;
   readonly #queue: Work[] = [];
-  #draining: Promise<void> | undefined;
-  #closed = false;
+  #isDraining = false;
 
   constructor(commands: Commands) {
     this.#commands = commands;
@@ -57,23 +56,17 @@ export class GroupCommit {
     return this.#enqueue(run, isWanted, true);
   }
 
-  /** Takes no new work and resolves when all that was submitted is settled. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    await this.#draining;
-  }
-
   #enqueue<T>(run: () => Promise<T>, isWanted: IsWanted, isStatement: boolean): Promise<T> {
-    if (this.#closed) return Promise.reject(new StoreClosed());
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run, isWanted, isStatement, resolve: resolve as (value: unknown) => void, reject });
-      this.#draining ??= this.#drain();
+      if (!this.#isDraining) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
+    this.#isDraining = true;
     while (this.#queue.length > 0) await this.#commitGroup();
-    this.#draining = undefined;
+    this.#isDraining = false;
   }
 
   async #commitGroup(): Promise<void> {

@@ -31,6 +31,11 @@ export interface PetWriter {
   existsInCategory(categoryId: bigint): Promise<boolean>;
 }
 
+/** What all transactions that lock a pet contend for. */
+export function contendedPet(id: bigint): string {
+  return `pet ${id}`;
+}
+
 const COLUMNS = ['id', 'name', 'category_id', 'status', 'quantity'] as const;
 
 function toPet(row: Row): Pet {

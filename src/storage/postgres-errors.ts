@@ -10,15 +10,20 @@ const TIMEOUTS = new Set(['57014', '55P03', '25P03']);
 
 /** The server is there and takes no work: it is stopping, starting, or a standby. */
 const AWAY = new Set(['57P01', '57P02', '57P03', '57P05', '25006']);
-/** Connection exceptions, and insufficient resources. */
-const AWAY_CLASSES = new Set(['08', '53']);
+/** Connection exceptions. */
+const AWAY_CLASS = '08';
+
+/** The server lives and lacks something: room on the disk, memory, connections. */
+const SHORT_CLASS = '53';
+const OUT_OF_CONNECTIONS = new Set(['53300']);
 
 /**
  * What storage throws for an error of pg's. One that does not come from the server itself comes from the connection:
  * it can't be had, it broke, or no answer came in time.
  */
 export function toStoreError(error: unknown): unknown {
-  const isUnavailable = isAway(error) || hasCode(error, CONFLICTS) || hasCode(error, TIMEOUTS);
+  const isBusy = hasCode(error, CONFLICTS) || isTimeout(error) || hasClass(error, SHORT_CLASS);
+  const isUnavailable = isBusy || isAway(error);
   return isUnavailable ? unavailable(error) : error;
 }
 
@@ -32,14 +37,27 @@ export function isConflict(error: unknown): boolean {
   return error instanceof StoreUnavailable && hasCode(error.cause, CONFLICTS);
 }
 
+/** Whether an error of pg's says that something took the server too long. */
+export function isTimeout(error: unknown): boolean {
+  return hasCode(error, TIMEOUTS);
+}
+
 /** Whether an error of pg's says that the database is away, rather than slow or busy. */
 export function isAway(error: unknown): boolean {
-  if (!(error instanceof DatabaseError)) return true;
-  return hasCode(error, AWAY) || AWAY_CLASSES.has((error.code ?? '').slice(0, 2));
+  return !(error instanceof DatabaseError) || hasCode(error, AWAY) || hasClass(error, AWAY_CLASS);
+}
+
+/** Whether the server refused a connection because all that it has are in use. */
+export function isOutOfConnections(error: unknown): boolean {
+  return hasCode(error, OUT_OF_CONNECTIONS);
 }
 
 function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
   return error instanceof DatabaseError && codes.has(error.code ?? '');
+}
+
+function hasClass(error: unknown, first: string): boolean {
+  return error instanceof DatabaseError && (error.code ?? '').startsWith(first);
 }
 
 /** Node makes one error of the attempts to connect to each address of a host, without a message of its own. */

@@ -1,35 +1,34 @@
 /**
- * The connections to PostgreSQL: each is borrowed for one piece of work, and kept for the next unless it is broken.
+ * Some connections to PostgreSQL: each is borrowed for one piece of work, and kept for the next unless it is broken.
  *
  * Nothing waits for long, neither for a connection nor for an answer, and only so many wait at all. The server gives up
  * on its side too, so that work that nobody waits for any more holds no lock there.
+ *
+ * A server that has no connection left for us is made do with: what has been opened serves all, in turn, and it is
+ * asked for more a little later.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
-import { StoreClosed, StoreUnavailable } from './errors.ts';
-import { isAway, toStoreError, unavailable } from './postgres-errors.ts';
+import type { Availability } from './availability.ts';
+import { isAway, isOutOfConnections, toStoreError, unavailable } from './postgres-errors.ts';
+import { Turns } from './turns.ts';
 
-/** Connections of one process. */
-const MAX_CONNECTIONS = 10;
-/** How long a call waits for a connection, then for each answer: less than the 15 s of the edge. */
+/** How long a call waits for a connection to be free, and for one to be made. */
+const FREE_MS = 6_500;
 const CONNECT_MS = 5_000;
-const ANSWER_MS = 5_000;
 /** How many calls may wait for a connection; those beyond are refused at once. */
 const MAX_WAITING = 2_000;
-/** The server gives up a little before the client does, so that its answer arrives. */
-const SERVER_GIVES_UP = {
-  statement_timeout: ANSWER_MS - 500,
-  lock_timeout: ANSWER_MS - 1_000,
-  idle_in_transaction_session_timeout: ANSWER_MS,
+/** The server gives up so early that its answer arrives, over a slow network too, before we do. */
+const ANSWER_MS = 7_500;
+export const SERVER_GIVES_UP = {
+  lock_timeout: 4_000,
+  statement_timeout: 5_000,
+  idle_in_transaction_session_timeout: 5_000,
 };
 
-/** A connection that still answers so long after another broke has a server that lives. */
-const SURE_MS = 1_000;
-
-/** Told when the database goes away and when it is back: once each time, not per call. */
-export interface Availability {
-  readonly onAway?: (cause: Error) => void;
-  readonly onBack?: () => void;
-}
+/** When to ask a server again that had no connection left: the call that asked, and then the pool. */
+const ASK_AGAIN_MS = 100;
+const GROW_AGAIN_MS = 2_000;
 
 /** A borrowed connection. */
 export class Connection {
@@ -60,26 +59,35 @@ export class Connection {
   }
 }
 
+export interface PoolOptions {
+  readonly url: string;
+  /** Connections at the most. */
+  readonly size: number;
+  /** Whether the session is ours alone, so that it can be told when to give up. A pooler's is not. */
+  readonly hasOwnSessions: boolean;
+}
+
 export class PostgresPool {
   readonly #pool: Pool;
+  readonly #turns: Turns;
+  readonly #size: number;
   readonly #availability: Availability;
-  readonly #underWay = new Set<Promise<unknown>>();
   readonly #openedMs = new WeakMap<PoolClient, number>();
-  #isAway = false;
-  /** When `#isAway` last changed. */
-  #changedMs = 0;
-  #isClosed = false;
 
-  constructor(url: string, availability: Availability) {
+  constructor({ url, size, hasOwnSessions }: PoolOptions, availability: Availability) {
     this.#availability = availability;
+    this.#size = size;
+    this.#turns = new Turns({ what: 'a connection', atATime: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
     this.#pool = new Pool({
       connectionString: url,
-      max: MAX_CONNECTIONS,
+      max: size,
+      min: 1,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: ANSWER_MS,
-      ...SERVER_GIVES_UP,
+      ...(hasOwnSessions ? SERVER_GIVES_UP : {}),
       application_name: 'petstore',
       keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
       pipeline: true, // what is sent without waiting goes out together
     });
     // Whoever uses a connection that breaks is told by the query; an idle one is taken out of the pool.
@@ -94,62 +102,47 @@ export class PostgresPool {
    * Lends a connection to `work`.
    *
    * @throws StoreUnavailable when there is none to be had in time.
-   * @throws StoreClosed after `close`.
    */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    if (this.#isClosed) return Promise.reject(new StoreClosed());
-    const using = this.#use(work);
-    this.#underWay.add(using);
-    const done = () => this.#underWay.delete(using);
-    using.then(done, done);
-    return using;
+    return this.#turns.use(() => this.#use(work));
   }
 
-  /** Takes no new work, and closes the connections when what is under way is done. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.allSettled(this.#underWay);
-    await this.#pool.end();
+  close(): Promise<void> {
+    return this.#pool.end();
   }
 
   async #use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const startMs = performance.now();
-    const client = await this.#connect(startMs);
+    const beganMs = performance.now();
+    const client = await this.#connect(beganMs);
     const connection = new Connection(client);
     try {
       return await work(connection);
     } finally {
-      if (connection.failure !== undefined) this.#noteFailure(connection.failure, startMs);
-      else this.#noteSuccess(client, startMs);
+      if (connection.failure !== undefined) this.#availability.noteFailure(connection.failure, beganMs);
+      else this.#availability.noteAnswer(this.#openedMs.get(client) ?? 0, beganMs);
       client.release(connection.isBroken);
     }
   }
 
-  async #connect(startMs: number): Promise<PoolClient> {
-    if (this.#pool.waitingCount >= MAX_WAITING) throw new StoreUnavailable('too many calls wait for a connection');
-    try {
-      return await this.#pool.connect();
-    } catch (error) {
-      const refused = unavailable(error);
-      this.#noteFailure(refused, startMs);
-      throw refused;
+  async #connect(beganMs: number): Promise<PoolClient> {
+    for (;;) {
+      try {
+        return await this.#pool.connect();
+      } catch (error) {
+        const refused = unavailable(error);
+        if (!isOutOfConnections(error)) {
+          this.#availability.noteFailure(refused, beganMs);
+          throw refused;
+        }
+        this.#makeDo();
+        if (performance.now() > beganMs + CONNECT_MS) throw refused;
+        await delay(ASK_AGAIN_MS); // one of ours may be free by then
+      }
     }
   }
 
-  /** What began before the database was back says nothing new. */
-  #noteFailure(failure: Error, startMs: number): void {
-    if (this.#isAway || startMs < this.#changedMs) return;
-    this.#isAway = true;
-    this.#changedMs = performance.now();
-    this.#availability.onAway?.(failure);
-  }
-
-  /** A server that dies may answer on one connection when it has closed another: that does not make it back. */
-  #noteSuccess(client: PoolClient, startMs: number): void {
-    const isNew = (this.#openedMs.get(client) ?? 0) > this.#changedMs;
-    if (!this.#isAway || !(isNew || startMs > this.#changedMs + SURE_MS)) return;
-    this.#isAway = false;
-    this.#changedMs = performance.now();
-    this.#availability.onBack?.();
+  #makeDo(): void {
+    this.#turns.limit(this.#pool.totalCount);
+    setTimeout(() => this.#turns.limit(this.#size), GROW_AGAIN_MS).unref();
   }
 }

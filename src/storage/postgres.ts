@@ -1,86 +1,112 @@
 /**
- * The PostgreSQL engine: a pool of connections, on each of which every statement is prepared once, by name.
+ * The PostgreSQL engine: some connections that read, and others that write, so that no write holds up a read.
  *
  * Isolation is READ COMMITTED: what a transaction builds on it locks first (`forUpdate`, `forKeyShare`). Engines that
  * speak PostgreSQL and are stricter (CockroachDB, Yugabyte) refuse a transaction now and then, as PostgreSQL does on a
  * deadlock: it is run anew then, a few times.
  *
+ * Transactions that lock the same row first wait for each other here, one of them with a connection, so that a row
+ * that somebody keeps locked holds up nobody else. Those that wait too long, or are too many, are refused.
+ *
  * When the database is away or silent a call fails with StoreUnavailable after a bounded wait (see postgres-pool.ts).
  * Each call tries by itself, so nothing has to be told when the database is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import makeKnex from 'knex';
-import { Client } from 'pg';
+import makeKnex, { type Knex } from 'knex';
+import { DatabaseError } from 'pg';
 import type { IsWanted } from '../model.ts';
-import type { Engine, Row, Runner } from './engine.ts';
+import { Availability, type AvailabilityListener } from './availability.ts';
+import type { Engine } from './engine.ts';
 import { WorkAbandoned } from './errors.ts';
-import { migrateAlone } from './migrate.ts';
-import { isConflict, unavailable } from './postgres-errors.ts';
-import { type Availability, type Connection, PostgresPool } from './postgres-pool.ts';
-import { decodeRow, toPostgres } from './postgres-values.ts';
-import { type Params, param, type Statement } from './statement.ts';
+import { migrate } from './migrate.ts';
+import { isConflict, toStoreError } from './postgres-errors.ts';
+import { alone, hasOwnSessions, type OnWait, takeLock } from './postgres-lock.ts';
+import { type Connection, PostgresPool } from './postgres-pool.ts';
+import { createSession } from './postgres-session.ts';
+import { param } from './statement.ts';
+import { Lanes } from './turns.ts';
 
 /** How often a transaction is run at the most, and the pause before the second time; it doubles each time. */
 const MAX_RUNS = 6;
 const FIRST_PAUSE_MS = 5;
-/** The advisory lock of `alone`: any number that nobody else in the database uses. */
-const ALONE = 7_073_746_573;
+/** How many transactions may wait for those that lock the same row, and how long. */
+const LANE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
+/** How long a migration waits for each table that it changes: meanwhile everybody else waits behind it. */
+const TABLE_LOCK_MS = 10_000;
+
+export interface PostgresOptions extends AvailabilityListener {
+  /** Connections at the most: two fifths read, the others write. */
+  readonly connections?: number;
+  /** Whether statements are prepared; undefined: unless there is a pooler in between. */
+  readonly preparedStatements?: boolean | undefined;
+  /** Whether the schema is brought up to date, rather than only looked at. */
+  readonly migrates?: boolean;
+  readonly onWait?: OnWait;
+}
 
 /**
  * Connects to the database at `url` and brings its schema up to date.
  *
  * @throws StoreUnavailable when there is no connection to be had, with the reason as its message.
+ * @throws SchemaRefused when the schema is not one that this release works with.
  */
-export async function openPostgres(url: string, availability: Availability = {}): Promise<Engine> {
+export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Engine> {
+  const { connections = 10, preparedStatements, migrates = true, onWait } = options;
+  const isDirect = await hasOwnSessions(url);
   const knex = makeKnex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
   try {
-    await alone(url, () => migrateAlone(knex));
+    await migrate(knex, { migrates, lock: (trx) => lockForMigration(trx, onWait), ...READ_COMMITTED });
+  } catch (error) {
+    throw error instanceof DatabaseError ? toStoreError(error) : error;
   } finally {
     await knex.destroy(); // from here on it composes SQL and runs none
   }
-  const pool = new PostgresPool(url, availability);
+
+  const availability = new Availability(options);
+  const readers = Math.max(1, Math.floor(connections * 0.4));
+  const poolOf = (size: number) => new PostgresPool({ url, size, hasOwnSessions: isDirect }, availability);
+  const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];
+  // Each has one from the start, and keeps it, should there be none to be had later.
+  for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
+  const session = createSession({ hasOwnSessions: isDirect, isPreparing: preparedStatements ?? isDirect });
+  const lanes = new Lanes(LANE_BOUNDS);
   const change = <T>(work: (connection: Connection) => Promise<T>, isWanted: IsWanted) =>
-    runAnew(() =>
-      pool.use((connection) => {
-        if (!isWanted()) throw new WorkAbandoned();
+    runAnew(() => {
+      checkWanted(isWanted);
+      return writePool.use((connection) => {
+        checkWanted(isWanted);
         return work(connection);
-      }),
-    );
+      });
+    });
   return {
     knex,
-    reader: { all: (statement, params) => pool.use((connection) => run(connection, statement, params)) },
+    reader: { all: (statement, params) => readPool.use((connection) => session.single(connection, statement, params)) },
     whereIdIn: (query, column) => query.whereRaw('?? = any(cast(? as bigint[]))', [column, param('ids')] as never),
     toIdList: (ids) => `{${ids.join(',')}}`,
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
-    transaction: (work, isWanted) => change((connection) => transact(connection, work), isWanted),
-    write: (statement, params, isWanted) => change((connection) => run(connection, statement, params), isWanted),
-    alone: (work) => alone(url, work),
-    close: () => pool.close(),
+    async transaction(work, isWanted, contended) {
+      const transact = () => change((connection) => session.transact(connection, work), isWanted);
+      const lane = typeof contended === 'function' ? await contended() : contended;
+      return lane === undefined ? transact() : lanes.use(lane, transact);
+    },
+    write: (statement, params, isWanted) =>
+      change((connection) => session.single(connection, statement, params), isWanted),
+    alone: (work) => alone(url, work, onWait),
+    close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
 }
 
-async function run(connection: Connection, statement: Statement, params: Params): Promise<readonly Row[]> {
-  const values = statement.bind(params).map(toPostgres);
-  const { rows } = await connection.query({ name: statement.name, text: statement.sql, values });
-  return rows.map(decodeRow);
+/** So that what others did while the lock was waited for is seen. */
+const READ_COMMITTED = { transaction: { isolationLevel: 'read committed' } } as const;
+
+async function lockForMigration(trx: Knex.Transaction, onWait: OnWait | undefined): Promise<void> {
+  await takeLock((sql) => trx.raw(sql), onWait);
+  await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
 }
 
-async function transact<T>(connection: Connection, work: (tx: Runner) => Promise<T>): Promise<T> {
-  const begun = connection.query('BEGIN'); // not waited for: it goes out together with the first statement
-  begun.catch(() => undefined);
-  let result: T;
-  try {
-    result = await work({ all: (statement, params) => run(connection, statement, params) });
-  } catch (error) {
-    await begun;
-    if (!connection.isBroken) await connection.query('ROLLBACK');
-    throw error;
-  }
-  const { command } = await connection.query('COMMIT');
-  // What the server answers to COMMIT after a statement that failed, if `work` did not mind.
-  if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
-  return result;
+function checkWanted(isWanted: IsWanted): void {
+  if (!isWanted()) throw new WorkAbandoned();
 }
 
 /** Runs what was undone because others were in its way anew, after a pause that differs from theirs. */
@@ -92,20 +118,5 @@ async function runAnew<T>(attempt: () => Promise<T>): Promise<T> {
       if (!isConflict(error) || runs === MAX_RUNS) throw error;
       await delay(Math.random() * FIRST_PAUSE_MS * 2 ** runs);
     }
-  }
-}
-
-/** On a connection of its own, which waits as long as it takes; the lock goes with the connection, even in a crash. */
-async function alone<T>(url: string, work: () => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, keepAlive: true });
-  client.on('error', () => undefined); // the query that comes next says so
-  await client.connect().catch((error: unknown) => {
-    throw unavailable(error);
-  });
-  try {
-    await client.query('SELECT pg_advisory_lock($1)', [ALONE]);
-    return await work();
-  } finally {
-    await client.end();
   }
 }

@@ -21,12 +21,16 @@ const PRAGMAS = [
   'PRAGMA foreign_keys = ON',
 ];
 
-/** Opens `file`, creates it if need be, and brings its schema up to date. */
-export async function openSqlite(file: string): Promise<Engine> {
+/**
+ * Opens `file`, creates it if need be, and brings its schema up to date, or only looks at it.
+ *
+ * @throws SchemaRefused when the schema is not one that this release works with.
+ */
+export async function openSqlite(file: string, migrates = true): Promise<Engine> {
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex);
+    await migrate(knex, { migrates });
   } finally {
     await knex.destroy(); // from here on it composes SQL and runs none
   }
@@ -48,7 +52,6 @@ export async function openSqlite(file: string): Promise<Engine> {
     write: (statement, params, isWanted) => commits.submitStatement(() => writer.all(statement, params), isWanted),
     alone: (work) => work(), // one process has the file to itself
     async close() {
-      await commits.close();
       // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.
       await reader.close();
       await writer.close();

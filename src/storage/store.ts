@@ -8,7 +8,8 @@ import {
   categoryStatements,
   categoryWriter,
 } from './categories.ts';
-import type { Engine, Runner } from './engine.ts';
+import type { Contended, Engine, Runner } from './engine.ts';
+import { OpenWork } from './open-work.ts';
 import { type OrderReader, type OrderWriter, orderReader, orderStatements, orderWriter } from './orders.ts';
 import { type PetReader, type PetWriter, petReader, petStatements, petWriter } from './pets.ts';
 import { type UsageReader, type UsageWriter, usageReader, usageStatements, usageWriter } from './usage.ts';
@@ -21,6 +22,7 @@ export interface Transaction {
   readonly usage: UsageWriter;
 }
 
+/** Reads and changes all tables. After `close` everything is refused with StoreClosed. */
 export interface Store {
   readonly pets: PetReader;
   readonly categories: CategoryReader;
@@ -30,9 +32,11 @@ export interface Store {
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
    *
+   * Work that names what it contends for, such as the pet whose row it locks, waits for others of that name alone.
+   *
    * @throws WorkAbandoned when nobody waits for the work any more as its turn comes.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted): Promise<T>;
+  transaction<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted, contended?: Contended): Promise<T>;
   /** A transaction of work that calls one method of a writer, once: less effort, the same promises. */
   write<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted): Promise<T>;
   /** Runs `work` while no other process that shares the database is in here. */
@@ -43,7 +47,15 @@ export interface Store {
 
 const ALWAYS: IsWanted = () => true;
 
-export function createStore(engine: Engine): Store {
+export function createStore(opened: Engine): Store {
+  const open = new OpenWork();
+  const engine: Engine = {
+    ...opened,
+    reader: { all: (statement, params) => open.run(() => opened.reader.all(statement, params)) },
+    transaction: (...args) => open.run(() => opened.transaction(...args)),
+    write: (...args) => open.run(() => opened.write(...args)),
+    alone: (work) => open.run(() => opened.alone(work)),
+  };
   const pets = petStatements(engine);
   const categories = categoryStatements(engine);
   const orders = orderStatements(engine);
@@ -62,7 +74,8 @@ export function createStore(engine: Engine): Store {
     orders: orderReader(orders, engine),
     accounts: accountReader(accounts, engine.reader),
     usage: usageReader(usage, engine.reader),
-    transaction: (work, isWanted = ALWAYS) => engine.transaction((tx) => work(writers(tx)), isWanted),
+    transaction: (work, isWanted = ALWAYS, contended) =>
+      engine.transaction((tx) => work(writers(tx)), isWanted, contended),
     async write(work, isWanted = ALWAYS) {
       let isDone = false;
       const once: Runner = {
@@ -75,6 +88,9 @@ export function createStore(engine: Engine): Store {
       return work(writers(once));
     },
     alone: (work) => engine.alone(work),
-    close: () => engine.close(),
+    async close() {
+      await open.close();
+      await opened.close();
+    },
   };
 }

@@ -137,8 +137,9 @@ test('PostgreSQL - several processes that start at once on an empty database all
 
 test('PostgreSQL - what a start that was killed amid its migrations leaves behind does not stop the next', async (t) => {
   const { url } = t.context;
-  await (await openPostgres(url)).close();
-  await query(url, 'UPDATE schema_migrations_lock SET is_locked = 1');
+  // Earlier releases noted in a table that a migration is under way.
+  await query(url, 'CREATE TABLE schema_migrations_lock (index serial PRIMARY KEY, is_locked integer)');
+  await query(url, 'INSERT INTO schema_migrations_lock (is_locked) VALUES (1)');
   const engine = await openPostgres(url);
   t.truthy(await createStore(engine).write((tx) => tx.categories.insert(CATS)));
   await engine.close();

@@ -35,7 +35,3 @@ export async function up(knex: Knex): Promise<void> {
     table.index(['pet_id', 'complete', 'id']);
   });
 }
-
-export async function down(knex: Knex): Promise<void> {
-  await knex.schema.dropTable('orders').dropTable('pets').dropTable('categories');
-}

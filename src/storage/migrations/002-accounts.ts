@@ -26,7 +26,3 @@ export async function up(knex: Knex): Promise<void> {
     table.index(['account_id', 'id']);
   });
 }
-
-export async function down(knex: Knex): Promise<void> {
-  await knex.schema.dropTable('api_keys').dropTable('accounts');
-}

@@ -15,7 +15,3 @@ export async function up(knex: Knex): Promise<void> {
     table.bigInteger('until_ms').notNullable();
   });
 }
-
-export async function down(knex: Knex): Promise<void> {
-  await knex.schema.dropTable('bans').dropTable('usage');
-}

@@ -1,0 +1,207 @@
+/** What holds when PostgreSQL is there, and is slow, out of connections, or has a row that somebody keeps locked. */
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { Client } from 'pg';
+import { inventoryService } from '../../src/services/inventory.ts';
+import { orderService } from '../../src/services/orders.ts';
+import { StoreUnavailable, WorkAbandoned } from '../../src/storage/errors.ts';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { createStore, type Store } from '../../src/storage/store.ts';
+import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
+import { testUnless } from '../support/programs.ts';
+import { until } from '../support/until.ts';
+import { newPet } from './suite/database.ts';
+
+const MAX_CONNECTIONS = 20;
+
+interface Context {
+  readonly server: OwnPostgres;
+  readonly url: string;
+  readonly store: Store;
+  /** What was said of the database: away, back. */
+  readonly told: string[];
+}
+const test = testUnless<Context>(ownPostgresMissing);
+
+test.before(async (t) => {
+  const server = await startPostgres([`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0']);
+  t.context = { ...t.context, server };
+});
+test.beforeEach(async (t) => {
+  const { server } = t.context;
+  const url = await server.createDatabase();
+  const told: string[] = [];
+  const engine = await openPostgres(url, { onAway: () => told.push('away'), onBack: () => told.push('back') });
+  t.context = { server, url, store: createStore(engine), told };
+});
+test.afterEach.always((t) => t.context.store?.close());
+test.after.always((t) => t.context.server?.stop());
+
+const CATS = { name: 'Cats', description: undefined };
+const WANTED = { isWanted: () => true };
+
+function order(store: Store, petId: bigint, isWanted = () => true) {
+  return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isWanted });
+}
+
+/** Keeps a pet's row locked, as somebody with a database shell does, until `release`. */
+async function lockRow(url: string, petId: bigint): Promise<{ release: () => Promise<void> }> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN');
+  await client.query('SELECT * FROM pets WHERE id = $1 FOR UPDATE', [String(petId)]);
+  return { release: () => client.end() };
+}
+
+function refusalOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
+
+/** How many connections wait for a lock. */
+async function lockWaits(url: string): Promise<number> {
+  const sql = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+  return Number((await query(url, sql))[0]?.count);
+}
+
+test.serial(
+  'Locked pet - its orders queue, one with a connection, and nobody else fails or waits for them',
+  async (t) => {
+    const { store, url, told } = t.context;
+    const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
+    const lock = await lockRow(url, locked.id);
+    let refused = 0;
+    const refusals = Array.from({ length: 40 }, async () => {
+      const refusal = await refusalOf(order(store, locked.id));
+      refused += 1;
+      return refusal;
+    });
+    await until(async () => (await lockWaits(url)) > 0, 'an order that waits for the row');
+    let calls = 0;
+    for (; refused === 0; calls += 1) {
+      await order(store, other.id);
+      t.is((await store.pets.find(other.id))?.quantity, 999 - calls);
+      t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
+      t.true((await lockWaits(url)) <= 1);
+    }
+    t.true(calls > 10, `${calls} rounds while all orders of the locked pet waited`);
+    for (const refusal of await Promise.all(refusals)) t.true(refusal instanceof StoreUnavailable, String(refusal));
+    await lock.release();
+    await order(store, locked.id);
+    t.is((await store.pets.find(locked.id))?.quantity, 999);
+    t.deepEqual(told, []);
+  },
+);
+
+test.serial('Locked pet - changes of its orders and of its stock queue with its orders', async (t) => {
+  const { store, url } = t.context;
+  const pet = await newPet(store, { quantity: 1_000 });
+  const orders = await Promise.all(Array.from({ length: 20 }, () => order(store, pet.id)));
+  const lock = await lockRow(url, pet.id);
+  const cancels = orders.map(({ id }) => orderService(store).cancelOrder({ orderId: id ?? 0n }, WANTED));
+  const stock = inventoryService(store).setInventory({ petId: pet.id, inventory: { quantity: 5 } }, WANTED);
+  await until(async () => (await lockWaits(url)) > 0, 'one that waits for the row');
+  for (let round = 0; round < 10; round += 1) t.is(await lockWaits(url), 1);
+  await lock.release();
+  await Promise.all([...cancels, stock]);
+  t.deepEqual((await store.orders.page({}, { after: 0n, limit: 1 })).rows, []);
+});
+
+test.serial(
+  'Locked pet - a waiter that nobody waits for any more is not begun, and too many are refused',
+  async (t) => {
+    const { store, url } = t.context;
+    const pet = await newPet(store, { quantity: 1_000 });
+    const lock = await lockRow(url, pet.id);
+    const first = order(store, pet.id);
+    let isWanted = true;
+    const abandoned = Array.from({ length: 500 }, () => refusalOf(order(store, pet.id, () => isWanted)));
+    t.regex(String(await refusalOf(order(store, pet.id))), /StoreUnavailable: too many calls wait for pet \d+/);
+    isWanted = false;
+    await lock.release();
+    await first;
+    for (const refusal of await Promise.all(abandoned)) t.true(refusal instanceof WorkAbandoned, String(refusal));
+    t.is((await store.pets.find(pet.id))?.quantity, 999);
+  },
+);
+
+test.serial(
+  'Out of connections - calls share those that there are, none fails, and more are opened later',
+  async (t) => {
+    const { url, store, told } = t.context;
+    const pet = await newPet(store, { quantity: 1_000 });
+    const others: Client[] = [];
+    t.teardown(() => Promise.all(others.map((client) => client.end())));
+    const isTaken = async () => {
+      const client = new Client({ connectionString: url });
+      client.on('error', () => undefined);
+      const refusal = await refusalOf(client.connect());
+      if (refusal === undefined) others.push(client);
+      return refusal !== undefined;
+    };
+    await until(isTaken, 'the last connection');
+    const calls = Array.from({ length: 200 }, async (_, index) => {
+      if (index % 2 === 0) t.truthy(await store.pets.find(pet.id));
+      else await order(store, pet.id);
+      await store.write((tx) => tx.categories.insert(CATS));
+    });
+    await Promise.all(calls);
+    t.is((await store.pets.find(pet.id))?.quantity, 900);
+    t.deepEqual(told, []);
+    for (const client of others.splice(0)) await client.end();
+    const connections = async () => Number((await query(url, COUNT_OURS))[0]?.count);
+    const few = await connections();
+    await until(async () => {
+      await Promise.all(Array.from({ length: 20 }, () => store.write((tx) => tx.categories.insert(CATS))));
+      return (await connections()) > few;
+    }, 'more connections');
+  },
+);
+
+const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
+
+test.serial('Slow by 500 ms - calls take longer, none fails, and nothing is said of away', async (t) => {
+  const { url, told } = t.context;
+  const link = await slowLink(Number(new URL(url).port));
+  const far = new URL(url);
+  far.port = String(link.port);
+  const options = { onAway: () => told.push('away'), onBack: () => told.push('back') };
+  const store = createStore(await openPostgres(far.href, options));
+  const pets = [await newPet(store, { quantity: 100 }), await newPet(store, { quantity: 100 })];
+  link.delayMs = 500;
+  const startMs = performance.now();
+  await Promise.all(
+    Array.from({ length: 60 }, async (_, index) => {
+      const pet = pets[index % 2];
+      if (index < 4) await order(store, pet?.id ?? 0n);
+      else if (index < 20) await store.write((tx) => tx.categories.insert(CATS));
+      else t.truthy(await store.pets.find(pet?.id ?? 0n));
+    }),
+  );
+  t.true(performance.now() - startMs >= 500);
+  t.deepEqual(told, []);
+  link.delayMs = 0;
+  await store.close();
+  link.close();
+});
+
+/** A way to a port of this machine on which everything takes `delayMs` to arrive there. */
+async function slowLink(port: number) {
+  const link = { port: 0, delayMs: 0, close: () => void server.close() };
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    near.on('data', (bytes) => setTimeout(() => far.write(bytes), link.delayMs));
+    far.pipe(near);
+    for (const [one, another] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      one.on('error', () => undefined);
+      one.once('close', () => another.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  link.port = (server.address() as AddressInfo).port;
+  return link;
+}
