@@ -6,12 +6,12 @@ import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyInvalidation } from './keys/key-invalidation.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { openRedisLimiter } from './limits/redis.ts';
+import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
 import { createLogger, hideKeys } from './logger.ts';
 import { makePrivate, PRIVATE_UMASK } from './private-folder.ts';
 import { createServer } from './server.ts';
 import { openEngine } from './storage/open.ts';
 import { createStore } from './storage/store.ts';
-import { createUsageRecorder, restoreLimits } from './usage-recorder.ts';
 
 async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);

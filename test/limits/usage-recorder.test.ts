@@ -1,10 +1,10 @@
 /** What becomes of counts that can't be stored at once. */
 import test from 'ava';
 import pino from 'pino';
-import { createMemoryLimiter } from '../src/limits/memory.ts';
-import type { Store } from '../src/storage/store.ts';
-import { createUsageRecorder } from '../src/usage-recorder.ts';
-import { createTestStore } from './support/database.ts';
+import { createMemoryLimiter } from '../../src/limits/memory.ts';
+import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { createTestStore } from '../support/database.ts';
 
 const QUOTA = { perMinute: 1_000, perDay: 1_000 };
 

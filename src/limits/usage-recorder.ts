@@ -6,9 +6,9 @@
  * Failure: rows that could not be stored are stored the next time, with whatever came since; the limits go on.
  */
 import type { Logger } from 'pino';
-import type { Ban, LimitsEngine, UsageRow } from './limits/limiter.ts';
-import { dayIndexAt } from './limits/windows.ts';
-import type { Store } from './storage/store.ts';
+import type { Store } from '../storage/store.ts';
+import type { Ban, LimitsEngine, UsageRow } from './limiter.ts';
+import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
 
