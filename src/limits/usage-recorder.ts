@@ -3,14 +3,20 @@
  * second and stores them, so that no request pays for a write, a crash loses the last second at the most, and a
  * clean stop loses nothing; and gives them back to the limiter at the next start.
  *
+ * Rows are stored many at a time, in one statement that is a transaction by itself. Where there is one writer, as on
+ * SQLite, other writes take turns with these statements, so they wait for a portion and not for all accounts.
+ *
  * Failure: rows that could not be stored are stored the next time, with whatever came since; the limits go on.
  */
 import type { Logger } from 'pino';
 import type { Store } from '../storage/store.ts';
+import type { UsageWriter } from '../storage/usage.ts';
 import type { Ban, LimitsEngine, UsageRow } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
+/** Rows in one statement at the most: a few milliseconds. */
+const MAX_ROWS = 250;
 
 export interface UsageRecorder {
   /** Stores at once what has not been stored yet. */
@@ -30,28 +36,32 @@ export async function restoreLimits(store: Store, limiter: LimitsEngine, nowMs: 
 }
 
 export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger: Logger): UsageRecorder {
-  let unsaved = new Map<string, UsageRow>();
-  let bans: Ban[] = [];
+  const unsavedUsage = new Map<string, UsageRow>();
+  const unsavedBans = new Map<string, Ban>();
   let flushing: Promise<void> = Promise.resolve();
 
-  const save = async (): Promise<void> => {
-    for (const row of limiter.drainUsage()) unsaved.set(`${row.subject} ${row.dayIndex}`, row);
-    if (unsaved.size === 0 && bans.length === 0) return;
-    const [rows, newBans] = [unsaved, bans];
-    [unsaved, bans] = [new Map(), []];
-    try {
-      await store.transaction(async ({ usage }) => {
-        // In one order everywhere: servers that share a database must not wait for each other in a circle.
-        for (const [, { subject, ...day }] of [...rows].sort(byName)) {
-          await usage.put({ accountId: BigInt(subject), ...day });
-        }
-        for (const { key, untilMs } of newBans.toSorted(byKey)) await usage.putBan({ keyId: BigInt(key), untilMs });
-      });
-    } catch (error) {
-      unsaved = new Map([...rows, ...unsaved]);
-      bans = [...newBans, ...bans];
-      throw error;
+  /** Stores portion by portion. What is stored is forgotten, unless it has changed meanwhile. */
+  const saveAll = async <T>(
+    unsaved: Map<string, T>,
+    put: (usage: UsageWriter, rows: readonly T[]) => Promise<void>,
+  ): Promise<void> => {
+    const all = [...unsaved];
+    for (let start = 0; start < all.length; start += MAX_ROWS) {
+      const portion = all.slice(start, start + MAX_ROWS);
+      const rows = portion.map(([, row]) => row);
+      await store.write(({ usage }) => put(usage, rows));
+      for (const [name, row] of portion) if (unsaved.get(name) === row) unsaved.delete(name);
     }
+  };
+
+  const save = async (): Promise<void> => {
+    for (const row of limiter.drainUsage()) unsavedUsage.set(`${row.subject} ${row.dayIndex}`, row);
+    await saveAll(unsavedBans, (usage, bans) =>
+      usage.putBans(bans.map(({ key, untilMs }) => ({ keyId: BigInt(key), untilMs }))),
+    );
+    await saveAll(unsavedUsage, (usage, rows) =>
+      usage.put(rows.map(({ subject, ...day }) => ({ accountId: BigInt(subject), ...day }))),
+    );
   };
 
   /** One after the other: whoever flushes has all that was counted before stored when it resolves. */
@@ -74,7 +84,7 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
   return {
     flush,
     recordBan(ban) {
-      bans.push(ban);
+      unsavedBans.set(ban.key, ban);
       flushAndLog();
     },
     async close() {
@@ -82,12 +92,4 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
       await flush().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
     },
   };
-}
-
-function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1;
-}
-
-function byKey(one: Ban, other: Ban): number {
-  return one.key < other.key ? -1 : 1;
 }

@@ -23,6 +23,8 @@ export interface Engine {
   /** Narrows a query to rows whose `column` is among some ids, bound as `ids` in the form that `toIdList` gives them. */
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
   toIdList(ids: readonly bigint[]): SqlValue;
+  /** The elements of a JSON array, bound as text under `name`: a table with one column, `value`, for `from`. */
+  elementsOf(name: string): Knex.Raw;
   /** Makes a query in a transaction keep others from changing its rows until the end. */
   forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /** Makes a query keep others from deleting its rows until the end of the transaction, or of the statement. */

@@ -83,6 +83,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     reader: { all: (statement, params) => readPool.use((connection) => session.single(connection, statement, params)) },
     whereIdIn: (query, column) => query.whereRaw('?? = any(cast(? as bigint[]))', [column, param('ids')] as never),
     toIdList: (ids) => `{${ids.join(',')}}`,
+    elementsOf: (name) => knex.raw('json_array_elements(cast(? as json))', [param(name)]),
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
     async transaction(work, isWanted, contended) {

@@ -45,6 +45,7 @@ export async function openSqlite(file: string, migrates = true): Promise<Engine>
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
       }),
     toIdList: (ids) => `[${ids.join(',')}]`,
+    elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
     // There is one writer: nobody else can change or delete anything meanwhile.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,

@@ -19,9 +19,15 @@ export interface UsageReader {
 }
 
 export interface UsageWriter {
-  /** Stores the totals of an account's day. Several servers may know of it: the greater total wins, as totals only grow. */
-  put(usage: DayUsage): Promise<void>;
-  putBan(ban: KeyBan): Promise<void>;
+  /**
+   * Stores the totals of accounts' days, each day of an account once, in one statement. Several servers may know of a
+   * day: the greater total wins, as totals only grow.
+   */
+  put(usage: readonly DayUsage[]): Promise<void>;
+  /** Stores bans, each key once, in one statement. */
+  putBans(bans: readonly KeyBan[]): Promise<void>;
+  /** Deletes the usage of days before this one, `limit` rows at the most, and resolves with how many it were. */
+  deleteBefore(dayIndex: number, limit: number): Promise<number>;
 }
 
 const USAGE = ['account_id', 'day_index', 'requests', 'refused'] as const;
@@ -35,12 +41,28 @@ function toUsage(row: Row): DayUsage {
   };
 }
 
-/** The greater of a stored total and the one to store, in SQL that every engine has. */
-function greater(knex: Knex, column: 'requests' | 'refused'): Knex.Raw {
-  return knex.raw(`case when excluded.${column} > usage.${column} then excluded.${column} else usage.${column} end`);
+/**
+ * Inserts rows that come as one JSON array of arrays of integers. They are in one order everywhere: servers that share a
+ * database must not wait for each other in a circle.
+ */
+function insertAll(engine: Engine, table: string, columns: readonly string[], onConflict: string): Knex.Raw {
+  const values = columns.map((_, index) => `cast(value ->> ${index} as bigint)`);
+  const insert = `insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ? order by 1, 2`;
+  return engine.knex.raw(`${insert} on conflict ${onConflict}`, [engine.elementsOf('rows')]);
 }
 
-export function usageStatements({ knex }: Engine) {
+/** The greater of a stored total and the one to store, in SQL that every engine has. */
+function greater(column: 'requests' | 'refused'): string {
+  return `${column} = case when excluded.${column} > usage.${column} then excluded.${column} else usage.${column} end`;
+}
+
+function toJson(rows: readonly (readonly (bigint | number)[])[]): string {
+  return `[${rows.map((row) => `[${row.join()}]`).join()}]`;
+}
+
+export function usageStatements(engine: Engine) {
+  const { knex } = engine;
+  const keepGreater = `(account_id, day_index) do update set ${greater('requests')}, ${greater('refused')}`;
   return {
     ofDay: compile('usage.of_day', knex('usage').select(USAGE).where('day_index', param('dayIndex'))),
     ofAccount: compile(
@@ -51,25 +73,20 @@ export function usageStatements({ knex }: Engine) {
         .where('day_index', '>=', param('fromDayIndex'))
         .orderBy('day_index'),
     ),
-    put: compile(
-      'usage.put',
-      knex('usage')
-        .insert({
-          account_id: param('accountId'),
-          day_index: param('dayIndex'),
-          requests: param('requests'),
-          refused: param('refused'),
-        })
-        .onConflict(['account_id', 'day_index'])
-        .merge({ requests: greater(knex, 'requests'), refused: greater(knex, 'refused') }),
+    put: compile('usage.put', insertAll(engine, 'usage', USAGE, keepGreater)),
+    // (knex leaves `returning` out of a delete on SQLite.)
+    deleteBefore: compile(
+      'usage.delete_before',
+      knex.raw(
+        `delete from usage where (account_id, day_index) in
+         (select account_id, day_index from usage where day_index < ? order by day_index limit ?) returning account_id`,
+        [param('dayIndex'), param('limit')],
+      ),
     ),
     bans: compile('bans.in_force', knex('bans').select('key_id', 'until_ms').where('until_ms', '>', param('nowMs'))),
-    putBan: compile(
+    putBans: compile(
       'bans.put',
-      knex('bans')
-        .insert({ key_id: param('keyId'), until_ms: param('untilMs') })
-        .onConflict('key_id')
-        .merge(['until_ms']),
+      insertAll(engine, 'bans', ['key_id', 'until_ms'], '(key_id) do update set until_ms = excluded.until_ms'),
     ),
   };
 }
@@ -92,10 +109,14 @@ export function usageReader(statements: UsageStatements, reader: Runner): UsageR
 export function usageWriter(statements: UsageStatements, tx: Runner): UsageWriter {
   return {
     async put(usage) {
-      await tx.all(statements.put, { ...usage });
+      const rows = usage.map(({ accountId, dayIndex, requests, refused }) => [accountId, dayIndex, requests, refused]);
+      await tx.all(statements.put, { rows: toJson(rows) });
     },
-    async putBan(ban) {
-      await tx.all(statements.putBan, { ...ban });
+    async putBans(bans) {
+      await tx.all(statements.putBans, { rows: toJson(bans.map(({ keyId, untilMs }) => [keyId, untilMs])) });
+    },
+    async deleteBefore(dayIndex, limit) {
+      return (await tx.all(statements.deleteBefore, { dayIndex, limit })).length;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** What becomes of counts that can't be stored at once. */
+/** How counts are stored: all accounts' together, and again when they could not be stored at once. */
 import test from 'ava';
 import pino from 'pino';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
@@ -26,7 +26,7 @@ test('Usage - that can not be stored is kept, said once, and stored when it can'
   let isAway = true;
   const moody: Store = {
     ...store,
-    transaction: (work, isWanted) => (isAway ? Promise.reject(new Error('away')) : store.transaction(work, isWanted)),
+    write: (work, isWanted) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isWanted)),
   };
   const { recorder, use, lines } = recorderOn(moody);
   for (let round = 0; round < 3; round += 1) {
@@ -45,8 +45,59 @@ test('Usage - that can not be stored is kept, said once, and stored when it can'
 test('Usage - that can not be stored at the end does not keep the server from stopping', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
-  const { recorder, use, lines } = recorderOn({ ...store, transaction: () => Promise.reject(new Error('away')) });
+  const { recorder, use, lines } = recorderOn({ ...store, write: () => Promise.reject(new Error('away')) });
   use(1n);
   await recorder.close();
   t.deepEqual(lines, ['the last usage is not stored']);
+});
+
+test('Usage - of 5,000 active accounts takes a few statements, and other writes take turns with them', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  const ids = await store.transaction(async (tx) => {
+    const inserted: bigint[] = [];
+    for (let count = 0; count < 5_000; count += 1) inserted.push((await tx.accounts.insert(account)).id);
+    return inserted;
+  });
+  let statements = 0;
+  const counted: Store = {
+    ...store,
+    write: (work, isWanted) => {
+      statements += 1;
+      return store.write(work, isWanted);
+    },
+  };
+  const { recorder, use } = recorderOn(counted);
+  for (const id of ids) use(id);
+  const answered: string[] = [];
+  const flushed = recorder.flush().then(() => answered.push('all usage'));
+  await store.write(({ categories }) => categories.insert({ name: 'Cats', description: undefined }));
+  answered.push('the other write');
+  await flushed;
+  t.deepEqual(answered, ['the other write', 'all usage']);
+  t.true(statements <= 50, `${statements} statements`);
+  t.is((await store.usage.ofDay(0)).length, 5_000);
+  await recorder.close();
+});
+
+test('Usage - of a key that is banned twice while nothing can be stored is the later ban', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
+  const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
+  const { id: keyId } = await store.write((tx) => tx.accounts.insertKey(key, Buffer.alloc(32)));
+  let isAway = true;
+  const moody: Store = {
+    ...store,
+    write: (work, isWanted) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isWanted)),
+  };
+  const { recorder } = recorderOn(moody);
+  for (const untilMs of [10, 20]) recorder.recordBan({ key: String(keyId), untilMs });
+  await t.throwsAsync(recorder.flush());
+  isAway = false;
+  await recorder.flush();
+  t.deepEqual(await store.usage.bans(0), [{ keyId, untilMs: 20 }]);
+  await recorder.close();
 });

@@ -115,17 +115,65 @@ export function accountTests(): void {
       { requests: 90_001, refused: 0, expected: { requests: 90_001, refused: 6 } },
     ];
     for (const { expected, ...total } of totals) {
-      await store.transaction((tx) => tx.usage.put({ accountId, dayIndex: 20_635, ...total }));
+      await store.transaction((tx) => tx.usage.put([{ accountId, dayIndex: 20_635, ...total }]));
       t.deepEqual(await store.usage.ofDay(20_635), [{ accountId, dayIndex: 20_635, ...expected }]);
     }
+  });
+
+  test('Usage - of many accounts is stored by one statement, the new rows and the ones that are there', async (t) => {
+    const { store } = t.context;
+    const ids: bigint[] = [];
+    for (let count = 0; count < 20; count += 1) ids.push((await newAccount(store)).id);
+    const total = (accountId: bigint) => ({ accountId, dayIndex: 1, requests: Number(accountId), refused: 2 ** 40 });
+    await store.write(({ usage }) => usage.put(ids.slice(5, 10).map(total)));
+    await store.write(({ usage }) => usage.put(ids.toReversed().map(total)));
+    await store.write(({ usage }) => usage.put([]));
+    const stored = await store.usage.ofDay(1);
+    t.deepEqual(
+      stored.toSorted((one, other) => Number(one.accountId - other.accountId)),
+      ids.map(total),
+    );
+  });
+
+  test('Usage - servers that store the same accounts at the same time never wait for each other in a circle', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const ids: bigint[] = [];
+    for (let count = 0; count < 100; count += 1) ids.push((await newAccount(store)).id);
+    const put = ({ write }: Store, accountIds: readonly bigint[], requests: number) =>
+      write(({ usage }) =>
+        usage.put(accountIds.map((accountId) => ({ accountId, dayIndex: 1, requests, refused: 0 }))),
+      );
+    const rounds = Array.from({ length: 20 }, (_, round) => round + 1);
+    await Promise.all(rounds.flatMap((round) => [put(store, ids, round), put(other, ids.toReversed(), round)]));
+    t.true((await store.usage.ofDay(1)).every(({ requests }) => requests === 20));
+  });
+
+  test('Usage - of days that are over is deleted in portions, the oldest first', async (t) => {
+    const { store } = t.context;
+    const [one, other] = [(await newAccount(store)).id, (await newAccount(store)).id];
+    const days = [1, 2, 3, 4].flatMap((dayIndex) =>
+      [one, other].map((accountId) => ({ accountId, dayIndex, requests: 1, refused: 0 })),
+    );
+    await store.write(({ usage }) => usage.put(days));
+    const left = async () => {
+      const counts = [1, 2, 3, 4].map(async (dayIndex) => (await store.usage.ofDay(dayIndex)).length);
+      return Promise.all(counts);
+    };
+    const remove = () => store.write(({ usage }) => usage.deleteBefore(3, 3));
+    t.is(await remove(), 3);
+    t.deepEqual(await left(), [0, 1, 2, 2]);
+    t.is(await remove(), 1);
+    t.deepEqual(await left(), [0, 0, 2, 2]);
+    t.is(await remove(), 0);
   });
 
   test('Usage - of a day is that of all accounts, of an account that of its days', async (t) => {
     const { store } = t.context;
     const [one, other] = [(await newAccount(store)).id, (await newAccount(store)).id];
     await store.transaction(async ({ usage }) => {
-      for (const dayIndex of [3, 1, 2]) await usage.put({ accountId: one, dayIndex, requests: dayIndex, refused: 0 });
-      await usage.put({ accountId: other, dayIndex: 2, requests: 20, refused: 0 });
+      await usage.put([3, 1, 2].map((dayIndex) => ({ accountId: one, dayIndex, requests: dayIndex, refused: 0 })));
+      await usage.put([{ accountId: other, dayIndex: 2, requests: 20, refused: 0 }]);
     });
     const ofDay = await store.usage.ofDay(2);
     t.deepEqual(
@@ -146,7 +194,7 @@ export function accountTests(): void {
     const { id } = await newAccount(store);
     const { id: keyId } = await newKey(store, id, randomBytes(32));
     for (const untilMs of [NOW_MS + 10, NOW_MS + 20]) {
-      await store.transaction((tx) => tx.usage.putBan({ keyId, untilMs }));
+      await store.transaction((tx) => tx.usage.putBans([{ keyId, untilMs }]));
       t.deepEqual(await store.usage.bans(NOW_MS), [{ keyId, untilMs }]);
     }
     t.is((await store.usage.bans(NOW_MS + 19)).length, 1);
