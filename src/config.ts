@@ -52,6 +52,8 @@ export interface Config {
   readonly demoAccount: boolean;
   /** The operator's key for the admin service; undefined: the one in `DATA_DIR/operator.key`. */
   readonly operatorKey: string | undefined;
+  /** For how many days usage is kept, today not counted. */
+  readonly usageDays: number;
   readonly limits: LimitsConfig;
 }
 
@@ -94,6 +96,7 @@ export function readConfig(env: Environment = process.env): Config {
     envoy: env.ENVOY || undefined,
     demoAccount: read(env, 'DEMO_ACCOUNT', env.DATABASE_URL ? 'no' : 'yes', toYesOrNo),
     operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),
+    usageDays: count(env, 'USAGE_DAYS', 400),
     limits: {
       plans: {
         free: { perMinute: count(env, 'FREE_PER_MINUTE', 60), perDay: count(env, 'FREE_PER_DAY', 1_000) },

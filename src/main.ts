@@ -7,6 +7,7 @@ import { createKeyInvalidation } from './keys/key-invalidation.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { openRedisLimiter } from './limits/redis.ts';
 import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
+import { startUsageRetention } from './limits/usage-retention.ts';
 import { createLogger, hideKeys } from './logger.ts';
 import { makePrivate, PRIVATE_UMASK } from './private-folder.ts';
 import { createServer } from './server.ts';
@@ -36,6 +37,7 @@ async function main(): Promise<void> {
     : createMemoryLimiter(limiterOptions);
   const usage = createUsageRecorder(store, limiter, logger);
   await restoreLimits(store, limiter, Date.now());
+  const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
 
   const keys = createApiKeyCache(store.accounts, plans);
   const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate);
@@ -59,7 +61,7 @@ async function main(): Promise<void> {
   const signal = await nextSignal();
   logger.info({ signal }, 'draining');
   await server.drain();
-  await usage.close();
+  await Promise.all([usage.close(), usageRetention.close()]);
   await Promise.all([limiter.close(), keyInvalidation?.close()]);
   await store.close();
   logger.info('stopped');

@@ -55,6 +55,7 @@ test('Config - each setting is read', (t) => {
     ENVOY: '/usr/bin/envoy',
     DEMO_ACCOUNT: 'no',
     OPERATOR_KEY: 'a-key-of-the-operator',
+    USAGE_DAYS: '30',
     FREE_PER_MINUTE: '1',
     PRO_PER_DAY: '2',
     BUSINESS_PER_DAY: '2147483647',
@@ -74,6 +75,7 @@ test('Config - each setting is read', (t) => {
     envoy: '/usr/bin/envoy',
     demoAccount: false,
     operatorKey: 'a-key-of-the-operator',
+    usageDays: 30,
   });
   t.deepEqual(config.limits, {
     plans: {

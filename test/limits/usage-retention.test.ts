@@ -1,0 +1,72 @@
+/** Usage that is older than it is to be kept goes, a portion at a time. */
+import test from 'ava';
+import pino from 'pino';
+import { startUsageRetention } from '../../src/limits/usage-retention.ts';
+import { dayStartMs } from '../../src/limits/windows.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { createTestStore } from '../support/database.ts';
+import { until } from '../support/until.ts';
+
+const TODAY = 20_000;
+const silent = pino({ level: 'silent' });
+const nowMs = () => dayStartMs(TODAY) + 1;
+
+/** Accounts that have used something on each of some days. */
+async function fill(store: Store, accounts: number, dayIndexes: readonly number[]): Promise<void> {
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  await store.transaction(async (tx) => {
+    for (let count = 0; count < accounts; count += 1) {
+      const { id: accountId } = await tx.accounts.insert(account);
+      await tx.usage.put(dayIndexes.map((dayIndex) => ({ accountId, dayIndex, requests: 1, refused: 0 })));
+    }
+  });
+}
+
+async function rowsOf(store: Store, dayIndex: number): Promise<number> {
+  return (await store.usage.ofDay(dayIndex)).length;
+}
+
+test('Usage retention - what is older than so many days goes, in many portions, and the rest stays', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  await fill(store, 1_000, [TODAY - 500, TODAY - 401, TODAY - 400, TODAY]);
+  let most = 0;
+  const counted: Store = {
+    ...store,
+    write: async (work, isWanted) => {
+      const deleted = await store.write(work, isWanted);
+      most = Math.max(most, Number(deleted));
+      return deleted;
+    },
+  };
+  const retention = startUsageRetention({ store: counted, days: 400, logger: silent, nowMs });
+  await until(async () => (await rowsOf(store, TODAY - 401)) === 0, 'the last portion');
+  await retention.close();
+  t.is(await rowsOf(store, TODAY - 500), 0);
+  t.is(await rowsOf(store, TODAY - 400), 1_000);
+  t.is(await rowsOf(store, TODAY), 1_000);
+  t.is(most, 250);
+});
+
+test('Usage retention - a clock that is a day ahead takes nothing of today, however little is kept', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  await fill(store, 1, [TODAY - 1, TODAY]);
+  const ahead = () => nowMs() + 86_400_000;
+  const retention = startUsageRetention({ store, days: 1, logger: silent, nowMs: ahead });
+  await until(async () => (await rowsOf(store, TODAY - 1)) === 0, 'the portion');
+  await retention.close();
+  t.is(await rowsOf(store, TODAY), 1);
+});
+
+test('Usage retention - a database that is away is said, and does not keep the server from stopping', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  const lines: string[] = [];
+  const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
+  const away: Store = { ...store, write: () => Promise.reject(new Error('away')) };
+  const retention = startUsageRetention({ store: away, days: 400, logger, nowMs });
+  await until(() => lines.length > 0, 'the line');
+  await retention.close();
+  t.deepEqual(lines, ['old usage is not deleted yet: trying again in an hour']);
+});
