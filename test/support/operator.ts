@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { Client } from '@grpc/grpc-js';
 import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import type { Config } from '../../src/config.ts';
 import { operatorKeyFile } from '../../src/keys/key-files.ts';
 import { bearer, insecure, type UnaryMethod, unary } from './grpc.ts';
-import type { TestStack } from './stack.ts';
 
 type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };
 
@@ -20,7 +20,13 @@ export interface Operator {
   close(): void;
 }
 
-export async function connectOperator(stack: Pick<TestStack, 'grpcAddress' | 'config'>): Promise<Operator> {
+/** A service on this machine. */
+interface Reachable {
+  readonly grpcAddress: string;
+  readonly config: Pick<Config, 'dataDir'>;
+}
+
+export async function connectOperator(stack: Reachable): Promise<Operator> {
   const operatorKey = (await readFile(operatorKeyFile(stack.config.dataDir), 'utf8')).trim();
   const client = new Client(stack.grpcAddress, insecure);
   const call: Operator['call'] = async (method, request) =>

@@ -83,7 +83,8 @@ export async function startPostgres(extraSettings: readonly string[] = []): Prom
   const signalAll = async (signal: NodeJS.Signals) => {
     const postmaster = await pid();
     // The postmaster first, so that it starts no other meanwhile.
-    for (const process_ of [postmaster, ...childrenOf(postmaster)]) process.kill(process_, signal);
+    process.kill(postmaster, signal);
+    for (const child of childrenOf(postmaster)) killIfThere(child, signal);
   };
   await start();
   return {
@@ -140,6 +141,14 @@ function debianFolders(): string[] {
   if (!existsSync(DEBIAN)) return [];
   const versions = readdirSync(DEBIAN).toSorted((one, other) => Number(other) - Number(one));
   return versions.map((version) => join(DEBIAN, version, 'bin'));
+}
+
+function killIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // a connection's process has just ended
+  }
 }
 
 function childrenOf(parent: number): number[] {

@@ -89,6 +89,11 @@ export class RedisProcess implements TestRedis {
     await ended;
   }
 
+  /** Loses what was saved, while it is not running. */
+  async forget(): Promise<void> {
+    await rm(join(this.#folder, 'dump.rdb'), { force: true });
+  }
+
   /** Makes it stand still: it takes connections and commands, and answers nothing. */
   pause(): void {
     this.#process?.kill('SIGSTOP');

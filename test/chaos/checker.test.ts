@@ -1,0 +1,130 @@
+/** The checker of stock, limits, usage and recovery: it passes what the promises allow, and nothing else. */
+import test from 'ava';
+import { CHECKER } from '../support/chaos/accounts.ts';
+import { checkLimits } from '../support/chaos/check-limits.ts';
+import { checkAnswers, checkRecovery } from '../support/chaos/check-service.ts';
+import { checkOrigins, checkStock } from '../support/chaos/check-stock.ts';
+import { checkUsage } from '../support/chaos/check-usage.ts';
+import {
+  at,
+  burst,
+  created,
+  evidence,
+  fault,
+  inStock,
+  order,
+  pet,
+  placed,
+  refused,
+  renamed,
+  seen,
+  stocked,
+  unanswered,
+} from '../support/chaos/hand-made.ts';
+
+const READ = seen('Tom');
+const LIMITED = refused(READ, 'RATE_LIMITED');
+
+test('Stock - what is left and what is in orders add up to what was put', (t) => {
+  const calls = [at(0, 1, stocked(5)), at(2, 3, unanswered(placed(1, 3))), at(9, 10, inStock(2), CHECKER.name)];
+  t.deepEqual(checkStock({ calls, orders: [order(1, 3)] }), []);
+  t.is(checkStock({ calls, orders: [] }).length, 1, 'units are lost');
+  t.is(checkStock({ calls, orders: [order(1, 3), order(2, 1)] }).length, 1, 'units are sold twice');
+});
+
+test('Stock - is never negative', (t) => {
+  t.is(checkStock({ calls: [at(0, 1, inStock(-1))], orders: [] }).length, 1);
+});
+
+test('Origins - everything that is there was asked for, once', (t) => {
+  const calls = [at(0, 1, created('Tom')), at(2, 3, renamed('Tim')), at(4, 5, unanswered(placed(1, 3)))];
+  t.deepEqual(checkOrigins({ calls, pets: [pet('Tim')], orders: [order(1, 3)] }), []);
+  t.deepEqual(checkOrigins({ calls, pets: [], orders: [] }), []);
+  t.is(checkOrigins({ calls, pets: [pet('Tom'), pet('Tom')], orders: [] }).length, 1, 'a pet is there twice');
+  t.is(checkOrigins({ calls, pets: [pet('Tam')], orders: [] }).length, 1, 'a pet is from nowhere');
+  t.is(checkOrigins({ calls, pets: [], orders: [order(1, 3), order(1, 3)] }).length, 1, 'an order is there twice');
+  t.is(checkOrigins({ calls, pets: [], orders: [order(2, 3)] }).length, 1, 'an order is from nowhere');
+});
+
+test('Limits - one request more than the limit in a minute is one too many', (t) => {
+  t.deepEqual(checkLimits(evidence({ calls: burst(0, 100, READ) })), []);
+  t.is(checkLimits(evidence({ calls: burst(0, 101, READ) })).length, 1);
+});
+
+test('Limits - the next minute gives as much again, and the day as much as it has', (t) => {
+  t.deepEqual(checkLimits(evidence({ calls: [...burst(58, 100, READ), ...burst(60, 50, READ)] })), []);
+  t.is(checkLimits(evidence({ calls: [...burst(58, 100, READ), ...burst(61, 51, READ)] })).length, 1);
+});
+
+test('Limits - what was refused or not answered is not taken for let through', (t) => {
+  const others = [...burst(10, 50, unanswered(READ)), ...burst(20, 50, LIMITED)];
+  t.deepEqual(checkLimits(evidence({ calls: [...burst(0, 100, READ), ...others] })), []);
+});
+
+test('Limits - a refusal of the method itself counts', (t) => {
+  const calls = [...burst(0, 100, READ), ...burst(10, 1, refused(READ, 'PET_NOT_FOUND'))];
+  t.is(checkLimits(evidence({ calls })).length, 1);
+});
+
+test('Limits - a server that counts in memory and ends gives its minute anew, once', (t) => {
+  const faults = [fault(5, 5, 'server')];
+  t.deepEqual(checkLimits(evidence({ faults, calls: [...burst(0, 100, READ), ...burst(10, 50, READ)] })), []);
+  const calls = [...burst(0, 100, READ), ...burst(10, 101, READ)];
+  t.is(checkLimits(evidence({ faults, calls })).length, 2, 'and of the day it gives the last second');
+});
+
+test('Limits - a server that ends while Redis counts gives nothing', (t) => {
+  const faults = [fault(5, 5, 'server')];
+  t.is(checkLimits(evidence({ servers: 3, faults, calls: burst(0, 101, READ) })).length, 1);
+});
+
+test('Limits - while Redis is away each server gives what was left, and no more', (t) => {
+  const accounts = [{ name: 'minute', perMinute: 100, perDay: 1_000_000, transports: [] }];
+  const some = { servers: 3, accounts, faults: [fault(5, 6, 'redis')] };
+  const before = burst(0, 70, READ);
+  t.deepEqual(checkLimits(evidence({ ...some, calls: [...before, ...burst(5, 90, READ)] })), []);
+  t.is(checkLimits(evidence({ ...some, calls: [...before, ...burst(5, 91, READ)] })).length, 1);
+  t.is(checkLimits(evidence({ ...some, calls: [...burst(120, 101, READ)] })).length, 1, 'long after it is exact again');
+});
+
+test('Limits - a refusal needs a window that was used up', (t) => {
+  t.deepEqual(checkLimits(evidence({ calls: [...burst(0, 99, READ), ...burst(10, 1, LIMITED)] })), []);
+  t.is(checkLimits(evidence({ calls: [...burst(0, 90, READ), ...burst(10, 1, LIMITED)] })).length, 1);
+  t.is(checkLimits(evidence({ calls: [...burst(0, 100, READ), ...burst(70, 1, LIMITED)] })).length, 1, 'of its minute');
+});
+
+test('Usage - is what was let through', (t) => {
+  const calls = [...burst(0, 100, READ), ...burst(10, 5, LIMITED)];
+  const usageOf = (requests: number) => evidence({ calls, usage: [{ account: 'minute', requests }] });
+  t.deepEqual(checkUsage(usageOf(100)), []);
+  t.is(checkUsage(usageOf(99)).length, 1);
+  t.is(checkUsage(usageOf(101)).length, 1);
+});
+
+test('Usage - a call without an answer may have counted or not', (t) => {
+  const calls = [...burst(0, 100, READ), at(10, 11, unanswered(READ), 'minute')];
+  for (const requests of [100, 101]) {
+    t.deepEqual(checkUsage(evidence({ calls, usage: [{ account: 'minute', requests }] })), []);
+  }
+  t.is(checkUsage(evidence({ calls, usage: [{ account: 'minute', requests: 99 }] })).length, 1);
+});
+
+test('Usage - a server that is killed may lose the last second, and nothing before', (t) => {
+  const calls = [...burst(0, 100, READ), ...burst(20, 10, READ)];
+  const faults = [fault(20.2, 20.2, 'server')];
+  t.deepEqual(checkUsage(evidence({ calls, faults, usage: [{ account: 'minute', requests: 100 }] })), []);
+  t.is(checkUsage(evidence({ calls, faults, usage: [{ account: 'minute', requests: 99 }] })).length, 1);
+});
+
+test('Recovery - a call that fails too long after the last fault is a violation', (t) => {
+  const faults = [fault(0, 5, 'storage')];
+  const calls = [at(10, 14, unanswered(READ)), at(16, 17, READ)];
+  t.deepEqual(checkRecovery({ calls, faults }, 10_000), []);
+  t.is(checkRecovery({ calls, faults }, 8_000).length, 1);
+});
+
+test('Answers - one that takes longer than the service promises is a violation, and so is a valid key refused', (t) => {
+  t.deepEqual(checkAnswers([at(0, 15, READ)]), []);
+  t.is(checkAnswers([at(0, 21, READ)]).length, 1);
+  t.is(checkAnswers([at(0, 1, refused(READ, 'API_KEY_INVALID'))]).length, 1);
+});

@@ -1,0 +1,42 @@
+/** A minute of chaos on the service as it is deployed: `npm run test:chaos` has as much of it as one likes. */
+import anyTest, { type ExecutionContext } from 'ava';
+import { FAULTS } from '../support/chaos/faults.ts';
+import { runChaos } from '../support/chaos/run.ts';
+import { formatSummary, formatViolations } from '../support/chaos/summary.ts';
+import { testUnless } from '../support/programs.ts';
+import { sharedMissing } from '../support/shared.ts';
+
+const SEED = 12;
+/** On a machine that is busy with other things all takes longer. */
+const RECOVER_WITHIN_MS = 30_000;
+const GIVE_UP_MS = 600_000;
+
+/** The launcher ends with its Envoy and with an only server, which a full disk ends: a supervisor has to start it again. */
+const ENDS_THE_SERVICE = { sqlite: ['kill-server', 'kill-envoy', 'full-disk'], postgres: ['kill-envoy'] };
+
+async function endure(t: ExecutionContext, deployment: 'sqlite' | 'postgres', lastsMs: number): Promise<void> {
+  t.timeout(GIVE_UP_MS);
+  const report = await runChaos({
+    seed: SEED,
+    deployment,
+    lastsMs,
+    faults: FAULTS.filter(({ name }) => !ENDS_THE_SERVICE[deployment].includes(name)),
+    recoverWithinMs: RECOVER_WITHIN_MS,
+    signal: new AbortController().signal,
+    onProgress: () => undefined,
+    onNote: () => undefined,
+  });
+  t.log(formatSummary([report]));
+  t.deepEqual(report.violations, [], formatViolations(report));
+  t.is(report.undecided, 0, 'every history is short enough to be decided');
+}
+
+anyTest.serial('Chaos - one server on SQLite: nothing lost, nothing stuck, limits and usage right', (t) =>
+  endure(t, 'sqlite', 25_000),
+);
+
+const test = testUnless<unknown>(sharedMissing);
+
+test.serial('Chaos - three servers, PostgreSQL and Redis: nothing lost, nothing stuck, limits and usage right', (t) =>
+  endure(t, 'postgres', 40_000),
+);

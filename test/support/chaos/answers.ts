@@ -1,0 +1,43 @@
+/** One text for one answer: what the models say and what was seen are compared as such texts, and people read them. */
+import type { Category, Item, Order, Outcome, Pet, Value } from './history.ts';
+
+/** The answer; undefined when there was none. */
+export function answerOf(outcome: Outcome): string | undefined {
+  if (outcome.kind === 'unknown') return undefined;
+  return outcome.kind === 'refused' ? outcome.code : describe(outcome.value);
+}
+
+export const DONE = 'done';
+
+function describe(value: Value): string {
+  if ('pet' in value) return petText(value.pet);
+  if ('pets' in value) return `pets [${value.pets.map(petText).join('; ')}]`;
+  if ('item' in value) return itemText(value.item);
+  if ('order' in value) return orderText(value.order);
+  if ('orders' in value) return ordersText(value.orders);
+  return 'category' in value ? categoryText(value.category) : DONE;
+}
+
+export function petText({ id, name, categoryId, status }: Pet): string {
+  return `pet ${id} "${name}" in category ${categoryId}, ${status}`;
+}
+
+export function itemText({ petId, quantity, status }: Item): string {
+  return `${quantity} of pet ${petId}, ${status}`;
+}
+
+type OrderText = Pick<Order, 'tag' | 'quantity' | 'complete'>;
+
+/** Without the order's id, which the service chose: the tag is the client's own. */
+export function orderText({ tag, quantity, complete }: OrderText): string {
+  return `order #${tag} of ${quantity}${complete ? ', complete' : ''}`;
+}
+
+export function ordersText(orders: readonly OrderText[]): string {
+  const sorted = orders.toSorted((one, other) => one.tag - other.tag);
+  return `orders [${sorted.map(orderText).join('; ')}]`;
+}
+
+export function categoryText({ id, name, description }: Category): string {
+  return `category ${id} "${name}": ${description}`;
+}

@@ -1,0 +1,39 @@
+/** Every call is answered in time, a valid key is never called invalid, and after the last fault all is well again. */
+import { timeOf } from './check-objects.ts';
+import type { Evidence, Violation } from './evidence.ts';
+import type { Call } from './history.ts';
+
+/** Envoy ends a call after 15 seconds. */
+const LONGEST_MS = 20_000;
+
+export function checkAnswers(calls: readonly Call[]): Violation[] {
+  const late = calls.filter(({ startMs, endMs }) => endMs - startMs > LONGEST_MS);
+  const shut = calls.filter(({ outcome }) => outcome.kind === 'refused' && outcome.code.startsWith('API_KEY_INVALID'));
+  return [
+    ...first(late, `took more than ${LONGEST_MS / 1_000} s`),
+    ...first(shut, 'were told that a valid key is not'),
+  ];
+}
+
+function first(calls: readonly Call[], what: string): Violation[] {
+  if (calls.length === 0) return [];
+  return [{ title: `${calls.length} calls ${what}`, lines: calls.slice(0, 3).map((call) => JSON.stringify(call)) }];
+}
+
+/** How long after the last fault a call failed for the last time; 0 when none did. */
+export function recoveryMs({ calls, faults }: Pick<Evidence, 'calls' | 'faults'>): number {
+  const lastFaultMs = Math.max(0, ...faults.map(({ endMs }) => endMs));
+  const failed = calls.filter(({ outcome, endMs }) => outcome.kind === 'unknown' && endMs > lastFaultMs);
+  return Math.max(0, ...failed.map(({ endMs }) => endMs - lastFaultMs));
+}
+
+export function checkRecovery(evidence: Pick<Evidence, 'calls' | 'faults'>, withinMs: number): Violation[] {
+  const { calls, faults } = evidence;
+  const tookMs = recoveryMs(evidence);
+  if (tookMs <= withinMs) return [];
+  const lastFault = faults.toSorted((one, other) => one.endMs - other.endMs).at(-1);
+  const since = calls.filter(({ outcome, endMs }) => outcome.kind === 'unknown' && endMs > (lastFault?.endMs ?? 0));
+  const lines = since.slice(-3).map((call) => JSON.stringify(call));
+  const title = `${tookMs.toFixed()} ms after the last fault (${lastFault?.what}, until ${timeOf(lastFault?.endMs ?? 0)}) a call failed`;
+  return [{ title, lines }];
+}

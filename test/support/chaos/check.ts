@@ -1,0 +1,26 @@
+/** The checker: reads what a chaos run has left, and says what must not be. */
+import { checkLimits } from './check-limits.ts';
+import { checkObjects } from './check-objects.ts';
+import { checkAnswers } from './check-service.ts';
+import { checkOrigins, checkStock } from './check-stock.ts';
+import { checkUsage } from './check-usage.ts';
+import type { Evidence, Violation } from './evidence.ts';
+
+export interface Verdict {
+  readonly violations: readonly Violation[];
+  /** Pets and categories whose histories were searched. */
+  readonly objects: number;
+  readonly undecided: number;
+}
+
+export function check(evidence: Evidence): Verdict {
+  const { violations, objects, undecided } = checkObjects(evidence.calls);
+  const others = [
+    ...checkStock(evidence),
+    ...checkOrigins(evidence),
+    ...checkLimits(evidence),
+    ...checkUsage(evidence),
+    ...checkAnswers(evidence.calls),
+  ];
+  return { violations: [...violations, ...others], objects, undecided };
+}

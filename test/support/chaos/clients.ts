@@ -1,0 +1,79 @@
+/** Clients that go on asking, each as soon as it has its answer and has thought a little; every call is written down. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { RestClient } from '../rest-client.ts';
+import { type GrpcClient, openGrpcClient } from './grpc-calls.ts';
+import { type Call, isTurnedAway, type Outcome, type Request, trueMs } from './history.ts';
+import type { Random } from './random.ts';
+import { callRest } from './rest-calls.ts';
+import type { Things } from './things.ts';
+
+/** Longer than any call may take. */
+const TIMEOUT_MS = 30_000;
+
+/** How long a client thinks, at the most. */
+const THINK_MS = 30;
+const AFTER_FAILURE_MS = 300;
+const AFTER_REFUSAL_MS = 500;
+
+export interface Caller {
+  readonly account: string;
+  call(request: Request): Promise<Outcome>;
+  close(): void;
+}
+
+/** All that the callers have asked and been told. */
+export class Recorder {
+  readonly calls: Call[] = [];
+  /** Answers that are not what any answer may be. */
+  readonly breaches: string[] = [];
+  readonly #address: string;
+  #count = 0;
+
+  constructor(publicAddress: string) {
+    this.#address = publicAddress;
+  }
+
+  /** A caller whose calls are recorded. */
+  caller(transport: Call['transport'], account: string, key: string): Caller {
+    const rest = new RestClient(`http://${this.#address}`, key);
+    const grpc = transport === 'gRPC' ? openGrpcClient(this.#address, key) : undefined;
+    return {
+      account,
+      call: async (request) => {
+        this.#count += 1;
+        const id = this.#count;
+        const startMs = trueMs();
+        const outcome = await this.#ask(rest, grpc, request);
+        this.calls.push({ id, transport, account, request, startMs, endMs: trueMs(), outcome });
+        return outcome;
+      },
+      close: () => grpc?.close(),
+    };
+  }
+
+  async #ask(rest: RestClient, grpc: GrpcClient | undefined, request: Request): Promise<Outcome> {
+    const over = new AbortController();
+    const late = delay(TIMEOUT_MS, { kind: 'unknown', why: `no answer in ${TIMEOUT_MS / 1_000} s` } as const, over);
+    try {
+      return await Promise.race([grpc?.call(request, TIMEOUT_MS) ?? callRest(rest, request), late]);
+    } catch (error) {
+      this.breaches.push(`${JSON.stringify(request)}: ${(error as Error).message}`);
+      return { kind: 'unknown', why: (error as Error).message };
+    } finally {
+      over.abort();
+      late.catch(() => undefined);
+    }
+  }
+}
+
+/** Asks one thing after the other until `over` is aborted. */
+export async function callOn(caller: Caller, things: Things, random: Random, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    const request = things.next(random);
+    const outcome = await caller.call(request);
+    things.learn(request, outcome, random);
+    const longestMs =
+      outcome.kind === 'unknown' ? AFTER_FAILURE_MS : isTurnedAway(outcome) ? AFTER_REFUSAL_MS : THINK_MS;
+    await delay(random.int(1, longestMs), undefined, { signal: over }).catch(() => undefined);
+  }
+}

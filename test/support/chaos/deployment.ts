@@ -1,0 +1,198 @@
+/**
+ * The service as it is deployed, started by the launcher: one server on SQLite, or three on PostgreSQL and Redis, which
+ * are the run's own. Like a supervisor it starts the launcher again when that has ended, and remembers that it did.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isRunning, Launcher, launcherSettings } from '../launcher.ts';
+import { freePortRange } from '../ports.ts';
+import { type Shared, startShared } from '../shared.ts';
+import { mountSmallDisk, type SmallDisk } from './disk.ts';
+import { trueMs } from './history.ts';
+import { TcpProxy } from './proxy.ts';
+
+export const DEPLOYMENTS = ['sqlite', 'postgres'] as const;
+export type DeploymentName = (typeof DEPLOYMENTS)[number];
+
+const SERVERS: Readonly<Record<DeploymentName, number>> = { sqlite: 1, postgres: 3 };
+const CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
+const STOP_MS = 30_000;
+const RETRY_MS = 500;
+
+type Settings = Readonly<Record<string, string>>;
+
+/** What the servers share, with a proxy before each. */
+export interface Proxied extends Shared {
+  /** Of the service's database, past the proxy. */
+  readonly databaseUrl: string;
+  readonly postgresProxy: TcpProxy;
+  readonly redisProxy: TcpProxy;
+}
+
+interface Parts {
+  readonly name: DeploymentName;
+  readonly settings: Settings;
+  readonly shared: Proxied | undefined;
+  readonly disk: SmallDisk | undefined;
+  readonly clocks: string;
+  readonly remove: () => Promise<void>;
+}
+
+export class Deployment {
+  readonly name: DeploymentName;
+  readonly shared: Proxied | undefined;
+  /** The disk of the data folder, where the machine lets us mount one. */
+  readonly disk: SmallDisk | undefined;
+  /** What the launcher said each time it ended and nobody had asked for it. */
+  readonly unexpectedEnds: { readonly atMs: number; readonly said: string }[] = [];
+  readonly #parts: Parts;
+  #launcher: Launcher;
+  #isExpected = false;
+  #isClosing = false;
+  #opened: Promise<unknown>;
+
+  private constructor(parts: Parts) {
+    this.name = parts.name;
+    this.shared = parts.shared;
+    this.disk = parts.disk;
+    this.#parts = parts;
+    this.#launcher = new Launcher(parts.settings);
+    this.#opened = this.#launcher.opened();
+    void this.#supervise();
+  }
+
+  static async start(name: DeploymentName, limits: Settings): Promise<Deployment> {
+    const { settings, remove } = await launcherSettings();
+    const dataDir = settings.DATA_DIR ?? '';
+    const clocks = join(dataDir, '..', 'clocks');
+    await mkdir(clocks, { recursive: true });
+    const shared = name === 'postgres' ? await throughProxies(await startShared()) : undefined;
+    const disk = name === 'sqlite' ? await mountSmallDisk(dataDir) : undefined;
+    const all = {
+      ...settings,
+      ...limits,
+      DEMO_ACCOUNT: 'no',
+      INSTANCES: String(SERVERS[name]),
+      GRPC_PORT: String(await freePortRange(SERVERS[name])),
+      CHAOS_CLOCKS: clocks,
+      NODE_OPTIONS: `--import=${CLOCK}`,
+      ...shared?.settings,
+    };
+    const deployment = new Deployment({ name, settings: all, shared: shared?.proxied, disk, clocks, remove });
+    try {
+      await deployment.#opened;
+    } catch (error) {
+      await deployment.close();
+      throw error;
+    }
+    return deployment;
+  }
+
+  get servers(): number {
+    return SERVERS[this.name];
+  }
+
+  get dataDir(): string {
+    return this.#parts.settings.DATA_DIR ?? '';
+  }
+
+  get publicAddress(): string {
+    return `127.0.0.1:${this.#parts.settings.PORT}`;
+  }
+
+  get grpcAddress(): string {
+    return `127.0.0.1:${this.#parts.settings.GRPC_PORT}`;
+  }
+
+  get launcher(): Launcher {
+    return this.#launcher;
+  }
+
+  /** The server processes there are. */
+  async serverPids(): Promise<number[]> {
+    return (await this.#launcher.servers()).map(({ pid }) => pid);
+  }
+
+  async envoyPid(): Promise<number | undefined> {
+    return (await this.#launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid;
+  }
+
+  /** Ends the launcher as a machine's operator would not, and resolves when the service is open again. */
+  async killLauncher(): Promise<void> {
+    this.#isExpected = true;
+    await this.#launcher.end('SIGKILL');
+    await this.opened();
+  }
+
+  /** Resolves when there is a launcher that has said that the service is open. */
+  async opened(): Promise<void> {
+    while (this.#launcher.hasEnded) await delay(RETRY_MS);
+    await this.#opened.catch(() => delay(RETRY_MS).then(() => this.opened()));
+  }
+
+  /** Sets the clock of a server, counted from 0, so much ahead of the true one. */
+  async setClock(server: number, offsetMs: number): Promise<void> {
+    await writeFile(this.#clockFile(server), String(offsetMs));
+  }
+
+  async rightClock(server: number): Promise<void> {
+    await rm(this.#clockFile(server), { force: true });
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    const children = this.#launcher.hasEnded ? [] : await this.#launcher.children();
+    for (const { pid } of children) signal(pid, 'SIGCONT');
+    this.#launcher.process.kill('SIGTERM');
+    const isSlow = await Promise.race([this.#launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
+    if (isSlow) await this.#launcher.end('SIGKILL');
+    for (const child of children) if (isRunning(child)) signal(child.pid, 'SIGKILL');
+    const { shared, disk, remove } = this.#parts;
+    await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
+    await shared?.close();
+    await disk?.unmount();
+    await remove();
+  }
+
+  #clockFile(server: number): string {
+    return join(this.#parts.clocks, String(Number(this.#parts.settings.GRPC_PORT) + server));
+  }
+
+  async #supervise(): Promise<void> {
+    for (;;) {
+      this.#opened.catch(() => undefined); // who waits is told
+      await this.#launcher.ended;
+      if (this.#isClosing) return;
+      const said = `${this.#launcher.output.slice(-500)}${this.#launcher.errors}`.trim();
+      if (!this.#isExpected) this.unexpectedEnds.push({ atMs: trueMs(), said });
+      await delay(RETRY_MS);
+      if (this.#isClosing) return;
+      this.#launcher = new Launcher(this.#parts.settings);
+      this.#opened = this.#launcher.opened().then(() => {
+        this.#isExpected = false;
+      });
+    }
+  }
+}
+
+/** Sends a signal to a process that may have ended. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // it has
+  }
+}
+
+/** A proxy before each server that the services share, and settings that lead through them. */
+async function throughProxies(shared: Shared): Promise<{ proxied: Proxied; settings: Settings }> {
+  const { DATABASE_URL = '', REDIS_URL = '' } = await shared.settings();
+  const [database, limits] = [new URL(DATABASE_URL), new URL(REDIS_URL)];
+  const postgresProxy = await TcpProxy.open(Number(database.port));
+  const redisProxy = await TcpProxy.open(Number(limits.port));
+  database.port = String(postgresProxy.port);
+  limits.port = String(redisProxy.port);
+  const settings = { DATABASE_URL: database.href, REDIS_URL: limits.href };
+  return { proxied: { ...shared, databaseUrl: DATABASE_URL, postgresProxy, redisProxy }, settings };
+}

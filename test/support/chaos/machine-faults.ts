@@ -1,0 +1,33 @@
+/** The machine fails the service: its disk is full, its clock jumps. */
+import type { Fault } from './faults.ts';
+
+const SECOND_MS = 1_000;
+const HOUR_MS = 3_600_000;
+const JUMPS_MS = [-HOUR_MS, -30 * SECOND_MS, 30 * SECOND_MS, HOUR_MS, 24 * HOUR_MS] as const;
+
+export const MACHINE_FAULTS: readonly Fault[] = [
+  {
+    name: 'full-disk',
+    touches: ['storage'],
+    missing: ({ shared, disk }) => {
+      if (shared !== undefined) return '';
+      return disk === undefined ? 'no full disk: to mount a small one takes root, on Linux' : undefined;
+    },
+    async happen({ deployment: { disk }, holdMs, wait }) {
+      await disk?.fill();
+      await wait(holdMs).finally(() => disk?.free());
+      return `the disk was full for ${holdMs} ms`;
+    },
+  },
+  {
+    name: 'clock-jump',
+    touches: ['clock'],
+    async happen({ deployment, random, holdMs, wait }) {
+      const server = random.int(0, deployment.servers - 1);
+      const offsetMs = random.pick(JUMPS_MS);
+      await deployment.setClock(server, offsetMs);
+      await wait(holdMs).finally(() => deployment.rightClock(server));
+      return `the clock of server ${server + 1} was ${offsetMs / SECOND_MS} s ahead for ${holdMs} ms`;
+    },
+  },
+];

@@ -1,0 +1,144 @@
+/**
+ * A pet with its inventory entry and its orders, as one object: each operation on any of them is one transaction of the
+ * service. The rules are those of the contract's section 4, in its words and not in the service's code.
+ */
+import { DONE, itemText, ordersText, orderText, petText } from './answers.ts';
+import type { PetStatus, Request } from './history.ts';
+import type { Model } from './linearize.ts';
+
+interface OrderState {
+  readonly tag: number;
+  readonly quantity: number;
+  readonly complete: boolean;
+}
+
+export interface PetState {
+  /** Undefined before the pet is created, and when it is deleted. */
+  readonly pet: { readonly name: string; readonly categoryId: number } | undefined;
+  readonly status: PetStatus;
+  readonly quantity: number;
+  /** By tag, ascending. */
+  readonly orders: readonly OrderState[];
+}
+
+interface Step {
+  readonly state: PetState;
+  readonly answer: string;
+}
+
+export function petModel(petId: number): Model<PetState, Request> {
+  return {
+    initial: { pet: undefined, status: 'available', quantity: 0, orders: [] },
+    step: (state, request) => step(petId, state, request),
+    fingerprint: ({ pet, status, quantity, orders }) =>
+      `${pet === undefined ? '' : `${pet.name} ${pet.categoryId}`} ${status} ${quantity} ${orders
+        .map((order) => `${order.tag}:${order.quantity}:${order.complete}`)
+        .join()}`,
+  };
+}
+
+function step(petId: number, state: PetState, request: Request): Step {
+  switch (request.do) {
+    case 'createPet': {
+      const created = { ...state, pet: { name: request.name, categoryId: request.categoryId } };
+      return { state: created, answer: petAnswer(petId, created) };
+    }
+    case 'placeOrder':
+      return place(state, request);
+    case 'getOrder':
+    case 'updateOrder':
+    case 'cancelOrder':
+      return onOrder(state, request);
+    case 'listOrders':
+      return { state, answer: ordersText(state.orders) };
+    case 'getInventory':
+    case 'setInventory':
+      return state.pet === undefined ? refuse(state, 'INVENTORY_NOT_FOUND') : onInventory(petId, state, request);
+    default:
+      return state.pet === undefined ? refuse(state, 'PET_NOT_FOUND') : onPet(petId, state, request);
+  }
+}
+
+function onPet(petId: number, state: PetState, request: Request): Step {
+  switch (request.do) {
+    case 'getPet':
+      return { state, answer: petAnswer(petId, state) };
+    case 'replacePet': {
+      const { name, categoryId, status = 'available' } = request;
+      const replaced = { ...state, pet: { name, categoryId }, status };
+      return { state: replaced, answer: petAnswer(petId, replaced) };
+    }
+    case 'updatePet': {
+      const { name = state.pet?.name ?? '', status = state.status } = request;
+      const updated = { ...state, pet: { name, categoryId: state.pet?.categoryId ?? 0 }, status };
+      return { state: updated, answer: petAnswer(petId, updated) };
+    }
+    case 'deletePet':
+      if (state.orders.some(({ complete }) => !complete)) return refuse(state, 'PET_IN_USE');
+      return { state: { ...state, pet: undefined, quantity: 0, status: 'available' }, answer: DONE };
+    default:
+      throw new Error(`a pet knows nothing of ${request.do}`);
+  }
+}
+
+function onInventory(petId: number, state: PetState, request: Request): Step {
+  const set = request.do === 'setInventory' ? restock(state, request.quantity) : state;
+  return { state: set, answer: itemText({ petId, quantity: set.quantity, status: set.status }) };
+}
+
+function place(state: PetState, { tag, quantity, complete }: Request & { do: 'placeOrder' }): Step {
+  if (state.pet === undefined) return refuse(state, 'UNKNOWN_PET');
+  const taken = take(state, quantity);
+  if (taken === undefined) return refuse(state, 'INSUFFICIENT_STOCK');
+  const order = { tag, quantity, complete };
+  const placed = { ...taken, orders: [...state.orders, order].toSorted((one, other) => one.tag - other.tag) };
+  return { state: complete ? closed(placed) : placed, answer: orderText(order) };
+}
+
+function onOrder(state: PetState, request: Request & { do: 'getOrder' | 'updateOrder' | 'cancelOrder' }): Step {
+  const order = state.orders.find(({ tag }) => tag === request.tag);
+  if (order === undefined) return refuse(state, 'ORDER_NOT_FOUND');
+  if (request.do === 'getOrder') return { state, answer: orderText(order) };
+  if (order.complete) return refuse(state, 'ORDER_COMPLETE');
+  if (request.do === 'cancelOrder') {
+    const orders = state.orders.filter((one) => one !== order);
+    return { state: { ...restock(state, state.quantity + order.quantity), orders }, answer: DONE };
+  }
+  const { quantity = order.quantity, complete = false } = request;
+  const moved = move(state, quantity - order.quantity);
+  if (moved === undefined) return refuse(state, 'INSUFFICIENT_STOCK');
+  const changed = { ...order, quantity, complete };
+  const updated = { ...moved, orders: state.orders.map((one) => (one === order ? changed : one)) };
+  return { state: complete ? closed(updated) : updated, answer: orderText(changed) };
+}
+
+/** Takes units out of the stock, or gives them back; undefined when there are not enough. */
+function move(state: PetState, units: number): PetState | undefined {
+  if (units > 0) return take(state, units);
+  return units === 0 ? state : restock(state, state.quantity - units);
+}
+
+function take(state: PetState, units: number): PetState | undefined {
+  if (units > state.quantity) return undefined;
+  const quantity = state.quantity - units;
+  return { ...state, quantity, status: quantity === 0 && state.status === 'available' ? 'pending' : state.status };
+}
+
+function restock(state: PetState, quantity: number): PetState {
+  return { ...state, quantity, status: quantity > 0 ? 'available' : state.status };
+}
+
+/** An order was completed: when none is open and nothing is left, what is pending is sold. */
+function closed(state: PetState): PetState {
+  const isGone = state.quantity === 0 && state.orders.every(({ complete }) => complete);
+  return isGone && state.status === 'pending' ? { ...state, status: 'sold' } : state;
+}
+
+function petAnswer(id: number, { pet, status }: PetState): string {
+  const { name = '', categoryId = 0 } = pet ?? {};
+  return petText({ id, name, categoryId, status });
+}
+
+function refuse(state: PetState, code: string): Step {
+  return { state, answer: code };
+}

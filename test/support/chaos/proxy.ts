@@ -1,0 +1,97 @@
+/** A TCP proxy between the servers and what they depend on: its connections can be cut, refused, slowed or silenced. */
+import { once } from 'node:events';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePorts } from '../ports.ts';
+
+export class TcpProxy {
+  readonly port: number;
+  readonly #targetPort: number;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  /** How long each piece of data is held. */
+  #delayMs = 0;
+  #isRefusing = false;
+  /** Resolves when data may pass; undefined while it may. */
+  #silence: { readonly over: Promise<void>; readonly end: () => void } | undefined;
+
+  private constructor(port: number, targetPort: number) {
+    this.port = port;
+    this.#targetPort = targetPort;
+    this.#server = createServer((socket) => this.#join(socket));
+  }
+
+  static async open(targetPort: number): Promise<TcpProxy> {
+    const [port = 0] = await freePorts(1);
+    const proxy = new TcpProxy(port, targetPort);
+    proxy.#server.listen(port, '127.0.0.1');
+    await once(proxy.#server, 'listening');
+    return proxy;
+  }
+
+  /** Ends every connection at once; new ones are taken. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  /** Ends every connection, and each new one as it comes. */
+  refuse(): void {
+    this.#isRefusing = true;
+    this.cut();
+  }
+
+  slow(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
+  /** Lets nothing through, and closes nothing. */
+  silence(): void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#silence ??= { over: promise, end: resolve };
+  }
+
+  /** Passes everything on again, what was held back too. */
+  restore(): void {
+    this.#isRefusing = false;
+    this.#delayMs = 0;
+    this.#silence?.end();
+    this.#silence = undefined;
+  }
+
+  async close(): Promise<void> {
+    this.restore();
+    this.#server.close();
+    this.cut();
+    await once(this.#server, 'close');
+  }
+
+  #join(near: Socket): void {
+    if (this.#isRefusing) return void near.resetAndDestroy();
+    const far = connect(this.#targetPort, '127.0.0.1');
+    for (const socket of [near, far]) {
+      this.#sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined); // the other side is told by the end of its own connection
+      socket.once('close', () => {
+        this.#sockets.delete(socket);
+        for (const one of [near, far]) one.destroy();
+      });
+    }
+    void this.#pass(near, far);
+    void this.#pass(far, near);
+  }
+
+  async #pass(from: Socket, to: Socket): Promise<void> {
+    try {
+      for await (const chunk of from) {
+        await this.#silence?.over;
+        if (this.#delayMs > 0) await delay(this.#delayMs);
+        if (!to.write(chunk)) await once(to, 'drain');
+      }
+      await this.#silence?.over;
+      to.end();
+    } catch {
+      // One of the two was closed, and the other is with it.
+    }
+  }
+}

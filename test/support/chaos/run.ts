@@ -1,0 +1,202 @@
+/** One chaos run: the service starts, clients ask, faults happen, all calms down, and the checker reads what was said. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectOperator, type Operator } from '../operator.ts';
+import { RestClient } from '../rest-client.ts';
+import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
+import { check } from './check.ts';
+import { checkRecovery, recoveryMs } from './check-service.ts';
+import { type Caller, callOn, Recorder } from './clients.ts';
+import { Deployment, type DeploymentName } from './deployment.ts';
+import type { Evidence, Violation } from './evidence.ts';
+import type { Fault } from './faults.ts';
+import type { Order, Pet } from './history.ts';
+import { SETTLE_MS } from './losses.ts';
+import { Random } from './random.ts';
+import { toOrder } from './rest-calls.ts';
+import { type Happened, letFaultsHappen } from './schedule.ts';
+import { Things } from './things.ts';
+
+/** Enough for bans, and for their ends. */
+const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
+const HOMES = 3;
+/** By then each server has stored what it has counted. */
+const STORED_MS = 2_000;
+/** How long clients go on after the time in which all must be well again. */
+const CALM_MS = 3_000;
+/** What the checker looks at in the end, at a time. */
+const LOOKS = 16;
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly deployment: DeploymentName;
+  readonly lastsMs: number;
+  readonly faults: readonly Fault[];
+  /** In which time after the last fault all must be well; 10 seconds unless told. */
+  readonly recoverWithinMs?: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => void;
+  /** Lines that stay. */
+  readonly onNote: (text: string) => void;
+}
+
+export interface Report {
+  readonly seed: number;
+  readonly deployment: DeploymentName;
+  readonly evidence: Evidence;
+  readonly violations: readonly Violation[];
+  readonly objects: number;
+  readonly undecided: number;
+  readonly recoveryMs: number;
+}
+
+export async function runChaos(options: RunOptions): Promise<Report> {
+  options.signal.throwIfAborted();
+  options.onProgress('the service starts');
+  const deployment = await Deployment.start(options.deployment, LIMITS);
+  try {
+    options.signal.throwIfAborted();
+    return await onDeployment(deployment, options);
+  } finally {
+    await deployment.close();
+  }
+}
+
+async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
+  const random = new Random(options.seed);
+  const recorder = new Recorder(deployment.publicAddress);
+  const operator = await connectOperator({
+    grpcAddress: deployment.grpcAddress,
+    config: { dataDir: deployment.dataDir },
+  });
+  const callers: Caller[] = [];
+  try {
+    const accounts = await Promise.all([...ACCOUNTS, CHECKER].map((account) => openAccount(operator, account)));
+    const checker = accounts.find(({ name }) => name === CHECKER.name) ?? accounts[0];
+    if (checker === undefined) throw new Error('there is no account');
+    const things = new Things(await homes(deployment, checker));
+    callers.push(
+      ...accounts.flatMap(({ name, key, transports }) => transports.map((one) => recorder.caller(one, name, key))),
+    );
+    const faults = await disturb(deployment, callers, things, recorder, random, options);
+    options.onProgress('the checker looks at everything');
+    const { pets, orders } = await lookAtAll(deployment, checker, recorder, things);
+    const evidence: Evidence = {
+      servers: deployment.servers,
+      calls: recorder.calls,
+      faults,
+      accounts: ACCOUNTS,
+      pets,
+      orders,
+      usage: await usageOf(
+        operator,
+        accounts.filter(({ name }) => name !== CHECKER.name),
+      ),
+    };
+    return judge(deployment, recorder, evidence, options);
+  } finally {
+    for (const caller of callers) caller.close();
+    operator.close();
+  }
+}
+
+function judge(deployment: Deployment, { breaches }: Recorder, evidence: Evidence, options: RunOptions): Report {
+  options.onProgress('the checker reads the history');
+  const { violations, objects, undecided } = check(evidence);
+  const ends = deployment.unexpectedEnds.map(({ said }) => ({ title: 'the launcher ended by itself', lines: [said] }));
+  const broken = breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
+  return {
+    seed: options.seed,
+    deployment: deployment.name,
+    evidence,
+    violations: [...violations, ...checkRecovery(evidence, options.recoverWithinMs ?? SETTLE_MS), ...ends, ...broken],
+    objects,
+    undecided,
+    recoveryMs: recoveryMs(evidence),
+  };
+}
+
+/** Lets clients ask and faults happen, then the clients alone. Resolves when the last call has been answered. */
+async function disturb(
+  deployment: Deployment,
+  callers: readonly Caller[],
+  things: Things,
+  recorder: Recorder,
+  random: Random,
+  { faults, lastsMs, signal, onNote, onProgress }: RunOptions,
+): Promise<Happened[]> {
+  const happened: Happened[] = [];
+  const over = new AbortController();
+  const onFault = (fault: Happened) => {
+    happened.push(fault);
+    onNote(`  ${fault.name}: ${fault.what}`);
+    onProgress(`${recorder.calls.length} operations, ${happened.length} faults`);
+  };
+  const clients = callers.map((caller) => callOn(caller, things, random.fork(), over.signal));
+  try {
+    for (const { missing } of faults) if (missing?.(deployment)) onNote(`  ${missing(deployment)}`);
+    const possible = faults.filter(({ missing }) => missing?.(deployment) === undefined);
+    const options = { deployment, faults: possible, random: random.fork(), signal, onFault };
+    const calmMs = SETTLE_MS + CALM_MS;
+    await letFaultsHappen({ ...options, lastsMs: lastsMs - calmMs });
+    await deployment.opened();
+    await delay(calmMs, undefined, { signal });
+  } finally {
+    over.abort();
+    await Promise.all(clients);
+  }
+  return happened;
+}
+
+async function homes({ publicAddress }: Deployment, { key }: OpenAccount): Promise<[number, ...number[]]> {
+  const rest = new RestClient(`http://${publicAddress}`, key);
+  const [first = 0, ...others] = await Promise.all(
+    Array.from({ length: HOMES }, (_, index) => rest.category(`Home ${index + 1}`)),
+  );
+  return [first, ...others];
+}
+
+/** Reads each thing by itself, as recorded calls of the checker, and then all there is. */
+async function lookAtAll(
+  { publicAddress }: Deployment,
+  { name, key }: OpenAccount,
+  recorder: Recorder,
+  { petIds, categoryIds }: Things,
+): Promise<{ pets: Pet[]; orders: Order[] }> {
+  const caller = recorder.caller('REST', name, key);
+  const looks = [
+    ...petIds.flatMap((petId) =>
+      (['getPet', 'getInventory', 'listOrders'] as const).map((what) => ({ do: what, petId })),
+    ),
+    ...categoryIds.map((categoryId) => ({ do: 'getCategory', categoryId }) as const),
+  ].values();
+  const look = async () => {
+    for (const request of looks) await caller.call(request);
+  };
+  await Promise.all(Array.from({ length: LOOKS }, look));
+  const rest = new RestClient(`http://${publicAddress}`, key);
+  const [pets, orders] = await Promise.all([walk(rest, '/pets'), walk(rest, '/store/orders')]);
+  return { pets, orders: orders.map(toOrder) };
+}
+
+/** Everything of a list, page by page. */
+// biome-ignore lint/suspicious/noExplicitAny: the rows of whatever list it is
+async function walk(rest: RestClient, path: string): Promise<any[]> {
+  const rows = [];
+  for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
+    const { status, headers, body, text } = await rest.get(next);
+    if (status !== 200) throw new Error(`GET ${next} answered ${status}: ${text}`);
+    rows.push(...body);
+    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
+  }
+  return rows;
+}
+
+async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {
+  await delay(STORED_MS);
+  return Promise.all(
+    accounts.map(async ({ id, name }) => {
+      const days = await operator.usage(id);
+      return { account: name, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) };
+    }),
+  );
+}
