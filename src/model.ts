@@ -76,3 +76,17 @@ export interface DayUsage {
   readonly requests: number;
   readonly refused: number;
 }
+
+/** What was done under an idempotency key, and how it was answered. */
+export interface IdempotencyRecord {
+  /** Names the caller's key: letters, digits, "-" and "_". */
+  readonly id: string;
+  /** Tells the request from others under the same key. */
+  readonly requestDigest: Buffer;
+  /** The answer, in a form that whoever wrote it can read. */
+  readonly answer: Buffer;
+  readonly createdAtMs: number;
+}
+
+/** Makes the record of a result, which is stored in the transaction that it is the result of. */
+export type Remember = (result: unknown) => IdempotencyRecord;

@@ -12,16 +12,16 @@ interface Waiting<T> {
 /** Ids in one statement at the most. */
 const MAX_BATCH = 500;
 
-export class BatchedLookup<T extends { readonly id: bigint }> {
-  readonly #load: (ids: readonly bigint[]) => Promise<readonly T[]>;
-  #waiting = new Map<bigint, Waiting<T>[]>();
+export class BatchedLookup<T extends { readonly id: Id }, Id = bigint> {
+  readonly #load: (ids: readonly Id[]) => Promise<readonly T[]>;
+  #waiting = new Map<Id, Waiting<T>[]>();
   #isLoading = false;
 
-  constructor(load: (ids: readonly bigint[]) => Promise<readonly T[]>) {
+  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>) {
     this.#load = load;
   }
 
-  find(id: bigint): Promise<T | undefined> {
+  find(id: Id): Promise<T | undefined> {
     return new Promise((resolve, reject) => {
       const others = this.#waiting.get(id);
       if (others === undefined) this.#waiting.set(id, [{ resolve, reject }]);
@@ -36,7 +36,7 @@ export class BatchedLookup<T extends { readonly id: bigint }> {
     this.#isLoading = false;
   }
 
-  #nextBatch(): Map<bigint, Waiting<T>[]> {
+  #nextBatch(): Map<Id, Waiting<T>[]> {
     if (this.#waiting.size <= MAX_BATCH) {
       const all = this.#waiting;
       this.#waiting = new Map();
@@ -47,7 +47,7 @@ export class BatchedLookup<T extends { readonly id: bigint }> {
     return batch;
   }
 
-  async #loadBatch(batch: Map<bigint, Waiting<T>[]>): Promise<void> {
+  async #loadBatch(batch: Map<Id, Waiting<T>[]>): Promise<void> {
     try {
       for (const row of await this.#load([...batch.keys()])) {
         for (const { resolve } of batch.get(row.id) ?? []) resolve(row);

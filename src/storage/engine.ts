@@ -15,14 +15,17 @@ export interface Runner {
 /** The thing that a transaction locks first and may wait for: `pet 7`. Found out only where transactions wait. */
 export type Contended = string | (() => Promise<string | undefined>);
 
+/** What a table's ids are. Those that are text hold nothing but letters, digits, "-" and "_". */
+export type IdType = 'bigint' | 'text';
+
 export interface Engine {
   /** Composes SQL in the engine's dialect. It never runs any. */
   readonly knex: Knex;
   /** Runs one reading statement on the newest committed state. */
   readonly reader: Runner;
   /** Narrows a query to rows whose `column` is among some ids, bound as `ids` in the form that `toIdList` gives them. */
-  whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
-  toIdList(ids: readonly bigint[]): SqlValue;
+  whereIdIn(query: Knex.QueryBuilder, column: string, type?: IdType): Knex.QueryBuilder;
+  toIdList(ids: readonly (bigint | string)[]): SqlValue;
   /** The elements of a JSON array, bound as text under `name`: a table with one column, `value`, for `from`. */
   elementsOf(name: string): Knex.Raw;
   /** Makes a query in a transaction keep others from changing its rows until the end. */

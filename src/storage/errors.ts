@@ -5,6 +5,11 @@ export class WorkAbandoned extends Error {
   override name = 'WorkAbandoned';
 }
 
+/** What an idempotency key was sent for is done already: its record is there. Nothing of the transaction has happened. */
+export class AlreadyDone extends Error {
+  override name = 'AlreadyDone';
+}
+
 /** The store is closed or closing: no work is begun any more. */
 export class StoreClosed extends Error {
   override name = 'StoreClosed';

@@ -11,6 +11,7 @@ import { SchemaRefused } from './errors.ts';
 import * as catalogue from './migrations/001-catalogue.ts';
 import * as accounts from './migrations/002-accounts.ts';
 import * as usage from './migrations/003-usage.ts';
+import * as idempotency from './migrations/004-idempotency.ts';
 
 interface Migration {
   readonly name: string;
@@ -22,6 +23,7 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '001-catalogue', up: catalogue.up, isAdditive: false },
   { name: '002-accounts', up: accounts.up, isAdditive: true },
   { name: '003-usage', up: usage.up, isAdditive: true },
+  { name: '004-idempotency', up: idempotency.up, isAdditive: true },
 ];
 
 const TABLE = 'schema_migrations';

@@ -81,7 +81,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   return {
     knex,
     reader: { all: (statement, params) => readPool.use((connection) => session.single(connection, statement, params)) },
-    whereIdIn: (query, column) => query.whereRaw('?? = any(cast(? as bigint[]))', [column, param('ids')] as never),
+    whereIdIn: (query, column, type = 'bigint') =>
+      query.whereRaw(`?? = any(cast(? as ${type}[]))`, [column, param('ids')] as never),
     toIdList: (ids) => `{${ids.join(',')}}`,
     elementsOf: (name) => knex.raw('json_array_elements(cast(? as json))', [param(name)]),
     forUpdate: (query) => query.forUpdate(),

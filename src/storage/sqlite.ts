@@ -44,7 +44,7 @@ export async function openSqlite(file: string, migrates = true): Promise<Engine>
       query.whereIn(column, (ids) => {
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
       }),
-    toIdList: (ids) => `[${ids.join(',')}]`,
+    toIdList: (ids) => `[${ids.map((id) => (typeof id === 'string' ? `"${id}"` : id)).join(',')}]`,
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
     // There is one writer: nobody else can change or delete anything meanwhile.
     forUpdate: (query) => query,

@@ -1,5 +1,5 @@
 /** All tables as one store: readers on the newest committed state, writers within a transaction. */
-import type { IsWanted } from '../model.ts';
+import type { IsWanted, Remember } from '../model.ts';
 import { type AccountReader, type AccountWriter, accountReader, accountStatements, accountWriter } from './accounts.ts';
 import {
   type CategoryReader,
@@ -9,6 +9,13 @@ import {
   categoryWriter,
 } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
+import {
+  type IdempotencyReader,
+  type IdempotencyWriter,
+  idempotencyReader,
+  idempotencyStatements,
+  idempotencyWriter,
+} from './idempotency.ts';
 import { OpenWork } from './open-work.ts';
 import { type OrderReader, type OrderWriter, orderReader, orderStatements, orderWriter } from './orders.ts';
 import { type PetReader, type PetWriter, petReader, petStatements, petWriter } from './pets.ts';
@@ -20,6 +27,7 @@ export interface Transaction {
   readonly orders: OrderWriter;
   readonly accounts: AccountWriter;
   readonly usage: UsageWriter;
+  readonly idempotency: IdempotencyWriter;
 }
 
 /** Reads and changes all tables. After `close` everything is refused with StoreClosed. */
@@ -29,16 +37,24 @@ export interface Store {
   readonly orders: OrderReader;
   readonly accounts: AccountReader;
   readonly usage: UsageReader;
+  readonly idempotency: IdempotencyReader;
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
+   * With `remember`, the record of its result is part of the transaction.
    *
    * Work that names what it contends for, such as the pet whose row it locks, waits for others of that name alone.
    *
    * @throws WorkAbandoned when nobody waits for the work any more as its turn comes.
+   * @throws AlreadyDone when there is such a record already.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted, contended?: Contended): Promise<T>;
+  transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    isWanted?: IsWanted,
+    contended?: Contended,
+    remember?: Remember,
+  ): Promise<T>;
   /** A transaction of work that calls one method of a writer, once: less effort, the same promises. */
-  write<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted): Promise<T>;
+  write<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted, remember?: Remember): Promise<T>;
   /** Runs `work` while no other process that shares the database is in here. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** Finishes what is under way, takes nothing new, closes the database. */
@@ -61,22 +77,36 @@ export function createStore(opened: Engine): Store {
   const orders = orderStatements(engine);
   const accounts = accountStatements(engine);
   const usage = usageStatements(engine);
+  const idempotency = idempotencyStatements(engine);
   const writers = (tx: Runner): Transaction => ({
     pets: petWriter(pets, tx),
     categories: categoryWriter(categories, tx),
     orders: orderWriter(orders, tx),
     accounts: accountWriter(accounts, tx),
     usage: usageWriter(usage, tx),
+    idempotency: idempotencyWriter(idempotency, tx),
   });
+  const transaction: Store['transaction'] = (work, isWanted = ALWAYS, contended, remember) =>
+    engine.transaction(
+      async (runner) => {
+        const tx = writers(runner);
+        const result = await work(tx);
+        if (remember !== undefined) await tx.idempotency.insert(remember(result));
+        return result;
+      },
+      isWanted,
+      contended,
+    );
   return {
     pets: petReader(pets, engine),
     categories: categoryReader(categories, engine),
     orders: orderReader(orders, engine),
     accounts: accountReader(accounts, engine.reader),
     usage: usageReader(usage, engine.reader),
-    transaction: (work, isWanted = ALWAYS, contended) =>
-      engine.transaction((tx) => work(writers(tx)), isWanted, contended),
-    async write(work, isWanted = ALWAYS) {
+    idempotency: idempotencyReader(idempotency, engine),
+    transaction,
+    async write(work, isWanted = ALWAYS, remember) {
+      if (remember !== undefined) return transaction(work, isWanted, undefined, remember);
       let isDone = false;
       const once: Runner = {
         async all(statement, params) {

@@ -14,6 +14,8 @@ const FILL = [
   `INSERT INTO api_keys (account_id, hash, prefix, created_at_ms)
    SELECT 1 + n % 100, decode(md5(n::text), 'hex'), 'pst_12345678', n FROM generate_series(1, 5000) AS n`,
   'INSERT INTO usage SELECT 1 + n % 500, n / 500, 1, 0 FROM generate_series(0, 49999) AS n',
+  `INSERT INTO idempotency_records (id, request_digest, answer, created_at_ms)
+   SELECT md5(n::text), '', '', n FROM generate_series(1, 5000) AS n`,
   'ANALYZE',
 ];
 

@@ -3,6 +3,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { accountStatements } from '../../../src/storage/accounts.ts';
 import { categoryStatements } from '../../../src/storage/categories.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
+import { idempotencyStatements } from '../../../src/storage/idempotency.ts';
 import { orderStatements } from '../../../src/storage/orders.ts';
 import { petStatements } from '../../../src/storage/pets.ts';
 import type { Params, Statement } from '../../../src/storage/statement.ts';
@@ -86,6 +87,10 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
     for (const { lock } of [categoryStatements(engine), orderStatements(engine), petStatements(engine)]) {
       await searches(t, lock, 'id=?');
     }
+  });
+
+  test('Idempotency records - are found by an index', async (t) => {
+    await searches(t, idempotencyStatements(t.context.engine).byIds, 'id=?');
   });
 
   test('Checks within a transaction - are one index search', async (t) => {

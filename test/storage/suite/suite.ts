@@ -2,6 +2,7 @@
 import { accountTests } from './accounts.ts';
 import { catalogueTests } from './catalogue.ts';
 import { type CreateDatabase, useDatabase } from './database.ts';
+import { idempotencyTests } from './idempotency.ts';
 import { lookupTests } from './lookups.ts';
 import { pageTests } from './pages.ts';
 import { transactionTests } from './transactions.ts';
@@ -13,4 +14,5 @@ export function runStorageSuite(createDatabase: CreateDatabase): void {
   pageTests();
   lookupTests();
   transactionTests();
+  idempotencyTests();
 }

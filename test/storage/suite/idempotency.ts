@@ -1,0 +1,164 @@
+/** Idempotency records: there exactly when what they are the record of is, and one under each id. */
+import { randomBytes } from 'node:crypto';
+import type { IdempotencyRecord, Remember } from '../../../src/model.ts';
+import { AlreadyDone } from '../../../src/storage/errors.ts';
+import type { Store, Transaction } from '../../../src/storage/store.ts';
+import { newCategory, test } from './database.ts';
+
+const NOW_MS = Date.UTC(2026, 6, 1);
+const CATS = { name: 'Cats', description: undefined };
+
+function newRecord(fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
+  const id = randomBytes(32).toString('base64url');
+  return { id, requestDigest: randomBytes(32), answer: randomBytes(60), createdAtMs: NOW_MS, ...fields };
+}
+
+function remembering<T>(
+  store: Store,
+  how: 'write' | 'transaction',
+  work: (tx: Transaction) => Promise<T>,
+  remember: Remember,
+): Promise<T> {
+  return how === 'write'
+    ? store.write(work, undefined, remember)
+    : store.transaction(work, undefined, undefined, remember);
+}
+
+/** Creates a category and remembers it. */
+function create(store: Store, record: IdempotencyRecord, how: 'write' | 'transaction' = 'write') {
+  return remembering(
+    store,
+    how,
+    (tx) => tx.categories.insert(CATS),
+    () => record,
+  );
+}
+
+async function countCategories(store: Store): Promise<number> {
+  return (await store.categories.page({ after: 0n, limit: 1_000 })).rows.length;
+}
+
+export function idempotencyTests(): void {
+  test('Idempotency records - are found as they were written, by any process', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const records = [
+      newRecord(),
+      newRecord({ id: `-_${'A9z'.repeat(13)}--` }),
+      newRecord({ answer: Buffer.alloc(0), requestDigest: Buffer.alloc(32) }),
+      newRecord({ answer: Buffer.from('nul \0 and \x1a0'), createdAtMs: 2 ** 45 }),
+    ];
+    for (const record of records) await create(store, record);
+    for (const { find } of [store.idempotency, other.idempotency]) {
+      t.deepEqual(await Promise.all(records.map(({ id }) => find(id))), records);
+      t.is(await find('unknown'), undefined);
+    }
+  });
+
+  for (const how of ['write', 'transaction'] as const) {
+    test(`Idempotency records - of a ${how} have what it resolved with, and are as durable`, async (t) => {
+      const { store, openAgain } = t.context;
+      const record = newRecord();
+      const created = await remembering(
+        store,
+        how,
+        (tx) => tx.categories.insert(CATS),
+        (category) => ({ ...record, answer: Buffer.from(String((category as { id: bigint }).id)) }),
+      );
+      await store.close();
+      const again = await openAgain();
+      t.deepEqual((await again.idempotency.find(record.id))?.answer, Buffer.from(String(created.id)));
+      t.truthy(await again.categories.find(created.id));
+    });
+
+    test(`Idempotency records - a ${how} that fails leaves none, and the id is free`, async (t) => {
+      const { store } = t.context;
+      const record = newRecord();
+      const refused = remembering(
+        store,
+        how,
+        async (tx) => {
+          await tx.categories.insert(CATS);
+          throw new Error('refused');
+        },
+        () => record,
+      );
+      await t.throwsAsync(refused, { message: 'refused' });
+      t.is(await store.idempotency.find(record.id), undefined);
+      t.is(await countCategories(store), 0);
+      await create(store, record, how);
+      t.is(await countCategories(store), 1);
+    });
+
+    test(`Idempotency records - where there is one, a ${how} is undone and says so`, async (t) => {
+      const { store, openAgain } = t.context;
+      const other = await openAgain();
+      const record = newRecord();
+      await create(store, record, how);
+      for (const late of [store, other]) {
+        const second = create(late, { ...record, answer: Buffer.from('second') }, how);
+        await t.throwsAsync(second, { instanceOf: AlreadyDone });
+      }
+      t.is(await countCategories(store), 1);
+      t.deepEqual(await store.idempotency.find(record.id), record);
+    });
+  }
+
+  test('Idempotency records - of many at once with one id, in two processes, one is carried out', async (t) => {
+    const { store, openAgain } = t.context;
+    const stores = [store, await openAgain()];
+    for (let round = 0; round < 10; round += 1) {
+      const { id } = newRecord();
+      const before = await countCategories(store);
+      const works = Array.from({ length: 12 }, (_, index) =>
+        create(stores[index % 2] ?? store, newRecord({ id, answer: Buffer.from(String(index)) })),
+      );
+      const settled = await Promise.allSettled(works);
+      const winner = settled.findIndex(({ status }) => status === 'fulfilled');
+      for (const [index, result] of settled.entries()) {
+        if (index !== winner) t.true(result.status === 'rejected' && result.reason instanceof AlreadyDone);
+      }
+      t.deepEqual((await store.idempotency.find(id))?.answer, Buffer.from(String(winner)));
+      t.is(await countCategories(store), before + 1);
+    }
+  });
+
+  test('Idempotency records - while one is being made, another waits; when that fails, the other is carried out', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const record = newRecord();
+    const [inserted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const first = store.transaction(async (tx) => {
+      await tx.idempotency.insert(record);
+      inserted.resolve();
+      await end.promise;
+      throw new Error('refused');
+    });
+    await inserted.promise;
+    const second = create(other, record);
+    end.resolve();
+    await t.throwsAsync(first, { message: 'refused' });
+    t.truthy(await second);
+    t.deepEqual(await store.idempotency.find(record.id), record);
+  });
+
+  test('Idempotency records - the oldest go, so many at a time and none that is young', async (t) => {
+    const { store } = t.context;
+    const old = Array.from({ length: 7 }, (_, index) => newRecord({ createdAtMs: NOW_MS - 1 - index }));
+    const young = newRecord();
+    for (const record of [...old, young]) await create(store, record);
+    const deleteOldest = (count: number) => store.write((tx) => tx.idempotency.deleteOldest(count, NOW_MS));
+    const deleted = [];
+    for (let portion = 0; portion < 4; portion += 1) deleted.push(await deleteOldest(3));
+    t.deepEqual(deleted, [3, 3, 1, 0]);
+    for (const { id } of old) t.is(await store.idempotency.find(id), undefined);
+    t.deepEqual(await store.idempotency.find(young.id), young);
+    t.is(await countCategories(store), 8, 'what they are the record of stays');
+  });
+
+  test('Idempotency records - a write without one leaves none', async (t) => {
+    const { store } = t.context;
+    await newCategory(store);
+    t.is(await store.write((tx) => tx.idempotency.deleteOldest(10, Number.MAX_SAFE_INTEGER)), 0);
+  });
+}
