@@ -78,8 +78,20 @@ local function join_lists(headers)
   end
 end
 
+local IDEMPOTENCY_KEY = "idempotency-key"
+
+-- The server sees no metadata with such bytes, and would do again what is to be done once: it is told of a key that is
+-- none, which it refuses.
+local function check_idempotency_key(headers)
+  local key = headers:get(IDEMPOTENCY_KEY)
+  if not key or not key:find("[^ -~]") then return end
+  headers:remove(IDEMPOTENCY_KEY)
+  headers:add(IDEMPOTENCY_KEY, ",")
+end
+
 function M.on_request(handle)
   local headers = handle:headers()
+  check_idempotency_key(headers)
   known_keys.on_request(handle, headers)
   join_lists(headers)
   local content_type = headers:get("content-type") or ""

@@ -1,4 +1,4 @@
-/** How much and how long a request may be: the contract's section 2. Envoy and the server hold callers to the same. */
+/** How much and how long a request may be: the contract's sections 2 and 9. Envoy and the server hold callers to the same. */
 
 /** The largest body of a REST request, and the largest gRPC message. */
 export const MAX_BODY_BYTES = 65_536;
@@ -8,3 +8,9 @@ export const BODY_TIMEOUT_MS = 30_000;
 
 /** How long a call may take once it has arrived. */
 export const CALL_TIMEOUT_MS = 15_000;
+
+/**
+ * What an idempotency key is: visible ASCII but the comma, which joins the values of a header that is there twice
+ * (RFC 9110, section 5.3).
+ */
+export const IDEMPOTENCY_KEY = /^[\x21-\x2b\x2d-\x7e]{1,255}$/;

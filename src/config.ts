@@ -12,6 +12,9 @@ export class ConfigError extends Error {
 /** Counts fit into the database's and protobuf's 32 bits. */
 const MAX_COUNT = 2_147_483_647;
 const MAX_PORT = 65_535;
+/** A year. */
+const MAX_HOURS = 8_760;
+const HOUR_MS = 3_600_000;
 /** Far more than one machine has use for. */
 const MAX_INSTANCES = 64;
 const MAX_CONNECTIONS = 1_000;
@@ -54,6 +57,8 @@ export interface Config {
   readonly operatorKey: string | undefined;
   /** For how many days usage is kept, today not counted. */
   readonly usageDays: number;
+  /** For how long an answer is remembered under its idempotency key. */
+  readonly idempotencyMs: number;
   readonly limits: LimitsConfig;
 }
 
@@ -97,6 +102,7 @@ export function readConfig(env: Environment = process.env): Config {
     demoAccount: read(env, 'DEMO_ACCOUNT', env.DATABASE_URL ? 'no' : 'yes', toYesOrNo),
     operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),
     usageDays: count(env, 'USAGE_DAYS', 400),
+    idempotencyMs: read(env, 'IDEMPOTENCY_HOURS', '24', wholeNumber('number', MAX_HOURS)) * HOUR_MS,
     limits: {
       plans: {
         free: { perMinute: count(env, 'FREE_PER_MINUTE', 60), perDay: count(env, 'FREE_PER_DAY', 1_000) },

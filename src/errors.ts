@@ -138,6 +138,12 @@ const TABLE = {
     message: ({ etag }: { etag: string }) =>
       `what is stored has the ETag ${etag} now, which If-Match does not name: read it again before you change it`,
   },
+  IDEMPOTENCY_KEY_REUSED: {
+    grpc: Status.ALREADY_EXISTS,
+    http: 409,
+    message: () =>
+      'Idempotency-Key: another request has been carried out under this key: send each new request with a new key',
+  },
   REQUEST_TIMEOUT: {
     grpc: Status.DEADLINE_EXCEEDED,
     http: 408,

@@ -1,6 +1,7 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ConfigError, readConfig } from './config.ts';
+import { createIdempotencyExpiry } from './idempotency-expiry.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyInvalidation } from './keys/key-invalidation.ts';
@@ -39,6 +40,7 @@ async function main(): Promise<void> {
   await restoreLimits(store, limiter, Date.now());
   const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
 
+  const expiry = createIdempotencyExpiry(store, config.idempotencyMs, logger);
   const keys = createApiKeyCache(store.accounts, plans);
   const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate);
   const onKeysChanged = (change: KeyChange) => {
@@ -61,7 +63,7 @@ async function main(): Promise<void> {
   const signal = await nextSignal();
   logger.info({ signal }, 'draining');
   await server.drain();
-  await Promise.all([usage.close(), usageRetention.close()]);
+  await Promise.all([usage.close(), usageRetention.close(), expiry.close()]);
   await Promise.all([limiter.close(), keyInvalidation?.close()]);
   await store.close();
   logger.info('stopped');

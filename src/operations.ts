@@ -64,6 +64,8 @@ export interface Operation {
   readonly bodyField: string | undefined;
   /** The query parameters that the operation knows. */
   readonly queryParameters: ReadonlySet<string>;
+  /** Whether it may be sent again under an idempotency key: where something is created, it would be there twice. */
+  readonly takesIdempotencyKey: boolean;
   readonly deprecation: Deprecation | undefined;
   /** Which calls count against the limits: all, none, or those that the limits refuse. */
   readonly counting: 'always' | 'never' | 'refusals';
@@ -122,6 +124,7 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     condition: conditionOf(routes, isTagged),
     bodyField: rule?.body || undefined,
     queryParameters: new Set(rule === undefined ? [] : queryParameters(method.input, rule, routes)),
+    takesIdempotencyKey: Boolean(options?.created),
     deprecation: toDeprecation(options),
     counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
   };

@@ -20,6 +20,7 @@ import { type ApiKeys, authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
 import { etags } from './interceptors/etags.ts';
+import { idempotency } from './interceptors/idempotency.ts';
 import { limits } from './interceptors/limits.ts';
 import { logging } from './interceptors/logging.ts';
 import { message } from './interceptors/message.ts';
@@ -98,6 +99,7 @@ export function createServer(parts: Parts): PetstoreServer {
     rest,
     etags,
     validation(rules),
+    idempotency(store.idempotency),
     deprecation,
   ];
   const forOperator = [logging(logger), errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];

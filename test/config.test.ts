@@ -28,6 +28,7 @@ test('Config - without settings everything has its default, on loopback', (t) =>
     envoy: undefined,
     demoAccount: true,
     operatorKey: undefined,
+    idempotencyMs: 24 * 3_600_000,
   });
 });
 
@@ -64,6 +65,7 @@ test('Config - each setting is read', (t) => {
     BAN_REFUSALS: '5',
     BAN_WINDOW_SECONDS: '6',
     BAN_SECONDS: '7',
+    IDEMPOTENCY_HOURS: '48',
   });
   t.like(config, {
     host: '::',
@@ -76,6 +78,7 @@ test('Config - each setting is read', (t) => {
     demoAccount: false,
     operatorKey: 'a-key-of-the-operator',
     usageDays: 30,
+    idempotencyMs: 48 * 3_600_000,
   });
   t.deepEqual(config.limits, {
     plans: {
@@ -101,6 +104,12 @@ test('Config - a relative data folder is one of the folder that it was started i
 
 test('Config - other variables are none of its business', (t) => {
   t.deepEqual(readConfig({ PATH: '/usr/bin', port: '1', PETSTORE_PORT: '1' }), readConfig({}));
+});
+
+test('Config - idempotency keys are remembered for whole hours, a year at most', (t) => {
+  for (const text of ['0', '8761', '1.5', '-1', 'day']) {
+    t.is(complaint({ IDEMPOTENCY_HOURS: text }), `IDEMPOTENCY_HOURS must be a number from 1 to 8760, not "${text}"`);
+  }
 });
 
 test('Config - a port is a whole number from 1 to 65535', (t) => {

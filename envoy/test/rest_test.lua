@@ -68,6 +68,18 @@ test("a request with a body - tells the server the type also when it has bytes t
   end
 end)
 
+test("an idempotency key - passes as it is; one that can't be metadata becomes one that the server refuses", function()
+  for key, told in pairs({ ["a key"] = "a key", ["!~"] = "!~", [""] = "", ["\195\169"] = ",", ["a\tb"] = "," }) do
+    for _, content_type in ipairs({ "application/json", "application/grpc" }) do
+      for _, body in ipairs({ "{}", false }) do
+        local pass = request("POST", body or nil, { ["idempotency-key"] = key, ["content-type"] = content_type })
+        equal(pass:header("idempotency-key"), told)
+      end
+    end
+  end
+  equal(request("POST", "{}"):header("idempotency-key"), nil)
+end)
+
 test("a request with a body - can't say the type by a header of ours", function()
   local pass = request("POST", "{}", { [HEADERS.body_type] = "application/json", ["content-type"] = "text/plain" })
   equal(pass:header(HEADERS.body_type), "text/plain")

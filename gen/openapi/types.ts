@@ -639,6 +639,8 @@ export interface components {
         "If-Match": string;
         /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
         "If-None-Match": string;
+        /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
+        "Idempotency-Key": string;
     };
     requestBodies: never;
     headers: {
@@ -660,6 +662,8 @@ export interface components {
         Location: string;
         /** @description Known by it is what the answer says, as long as that stays the same (RFC 9110, section 8.8.3). Opaque. */
         ETag: string;
+        /** @description There when the answer is one from before: the request has been carried out under its key already. */
+        "Idempotency-Replayed": "true";
         /** @description Since when the operation is deprecated, as `@` and a Unix timestamp in seconds (RFC 9745). */
         Deprecation: string;
         /** @description Until when the operation is sure to work, as an HTTP date (RFC 8594). */
@@ -753,7 +757,10 @@ export interface operations {
     createPet: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -780,6 +787,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -821,6 +829,27 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Conflict.
+             *     - `IDEMPOTENCY_KEY_REUSED`: Idempotency-Key: another request has been carried out under this key: send each new request with a new key
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "IDEMPOTENCY_KEY_REUSED";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -1397,7 +1426,10 @@ export interface operations {
     createCategory: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -1423,6 +1455,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1462,6 +1495,27 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Conflict.
+             *     - `IDEMPOTENCY_KEY_REUSED`: Idempotency-Key: another request has been carried out under this key: send each new request with a new key
+             */
+            409: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {unknown} */
+                        code?: "IDEMPOTENCY_KEY_REUSED";
+                        /** @constant */
+                        status?: 409;
+                    } & components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
@@ -2028,7 +2082,10 @@ export interface operations {
     placeOrder: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -2056,6 +2113,7 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     Location: components["headers"]["Location"];
                     ETag: components["headers"]["ETag"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2101,6 +2159,7 @@ export interface operations {
             /**
              * @description Conflict.
              *     - `INSUFFICIENT_STOCK`: pet 1: quantity 5 is more than the 3 in stock
+             *     - `IDEMPOTENCY_KEY_REUSED`: Idempotency-Key: another request has been carried out under this key: send each new request with a new key
              */
             409: {
                 headers: {
@@ -2113,7 +2172,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         /** @enum {unknown} */
-                        code?: "INSUFFICIENT_STOCK";
+                        code?: "INSUFFICIENT_STOCK" | "IDEMPOTENCY_KEY_REUSED";
                         /** @constant */
                         status?: 409;
                     } & components["schemas"]["Error"];

@@ -17,15 +17,15 @@ import { ApiError, apiError } from '../errors.ts';
 import { type Answer, type Call, chain, type Interceptor } from '../interceptors/chain.ts';
 import type { Operation } from '../operations.ts';
 import type { Context } from '../services/service.ts';
-import { type Run, TakenOver, type UnaryCall } from './call.ts';
+import { type Method, TakenOver, type UnaryCall } from './call.ts';
 import { type ErrorHeaders, toStatus } from './status.ts';
 
-type Method = (request: never, context: Context) => Promise<unknown>;
+type Handler = (request: never, context: Context) => Promise<unknown>;
 
 /** A service whose every method passes the interceptors. */
 export interface UnaryService {
   readonly definition: ServiceDefinition;
-  readonly methods: Readonly<Record<string, Method>>;
+  readonly methods: Readonly<Record<string, Handler>>;
   readonly interceptors: readonly Interceptor[];
 }
 
@@ -40,10 +40,10 @@ export interface GrpcServerOptions {
 
 /** A grpc-js server with these services. Others can be added to it. */
 export function createGrpcServer({ services, operations, errorHeaders = () => [], others }: GrpcServerOptions): Server {
-  const taken = new Map<string, { readonly operation: Operation; readonly run: Run }>();
+  const taken = new Map<string, Method>();
   const interceptor: ServerInterceptor = (method, base) => {
     const entry = taken.get(method.path);
-    if (entry !== undefined) return new TakenOver(base, entry.operation, entry.run);
+    if (entry !== undefined) return new TakenOver(base, entry);
     return others?.(method, base) ?? new ServerInterceptingCall(base);
   };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, interceptors: [interceptor] });
@@ -57,7 +57,8 @@ export function createGrpcServer({ services, operations, errorHeaders = () => []
         const message = await handler(decode(method.requestDeserialize, call.requestBytes) as never, call);
         return { message, bytes: method.responseSerialize(message) };
       });
-      taken.set(method.path, { operation, run: (call) => run(call, enter, errorHeaders) });
+      const answerCodec = { serialize: method.responseSerialize, deserialize: method.responseDeserialize };
+      taken.set(method.path, { operation, answerCodec, run: (call) => run(call, enter, errorHeaders) });
       rawDefinition[name] = { ...method, ...RAW };
     }
     const untouched = Object.fromEntries(Object.keys(definition).map((name) => [name, neverCalled]));

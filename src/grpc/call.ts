@@ -19,7 +19,8 @@ import {
 import { BODY_TIMEOUT_MS } from '../bounds.ts';
 import type { EntityTags } from '../entity-tags.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import type { Call, Caller } from '../interceptors/chain.ts';
+import type { AnswerCodec, Call, Caller } from '../interceptors/chain.ts';
+import type { Remember } from '../model.ts';
 import type { Operation } from '../operations.ts';
 
 type BaseCall = ServerInterceptingCallInterface;
@@ -31,25 +32,30 @@ const MAX_REQUEST_ID = 128;
 /** What becomes of a call. Called once, when its headers are there. */
 export type Run = (call: UnaryCall) => void;
 
+/** A method whose calls are taken over. */
+export interface Method {
+  readonly operation: Operation;
+  readonly answerCodec: AnswerCodec;
+  readonly run: Run;
+}
+
 /** In the place of grpc-js's own handling of a unary call. */
 export class TakenOver extends ServerInterceptingCall {
   readonly #base: BaseCall;
-  readonly #operation: Operation;
-  readonly #run: Run;
+  readonly #method: Method;
 
-  constructor(base: BaseCall, operation: Operation, run: Run) {
+  constructor(base: BaseCall, method: Method) {
     super(base);
     this.#base = base;
-    this.#operation = operation;
-    this.#run = run;
+    this.#method = method;
   }
 
   override start(): void {
     let call: UnaryCall | undefined;
     this.#base.start({
       onReceiveMetadata: (metadata) => {
-        call = new UnaryCall(this.#base, this.#operation, metadata);
-        this.#run(call);
+        call = new UnaryCall(this.#base, this.#method, metadata);
+        this.#method.run(call);
       },
       onReceiveMessage: (bytes: Buffer) => call?.takeMessage(bytes),
       onReceiveHalfClose: () => call?.takeEnd(),
@@ -60,11 +66,13 @@ export class TakenOver extends ServerInterceptingCall {
 
 export class UnaryCall implements Call {
   readonly operation: Operation;
+  readonly answerCodec: AnswerCodec;
   readonly metadata: Metadata;
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
   ifMatch?: EntityTags;
+  remember?: Remember;
   /** Called when the deadline has passed: whoever runs the call answers it. */
   onExpired: () => void = () => undefined;
   readonly #base: BaseCall;
@@ -77,8 +85,9 @@ export class UnaryCall implements Call {
   #fault: ApiError | undefined;
   #isOver = false;
 
-  constructor(base: BaseCall, operation: Operation, metadata: Metadata) {
+  constructor(base: BaseCall, { operation, answerCodec }: Method, metadata: Metadata) {
     this.operation = operation;
+    this.answerCodec = answerCodec;
     this.metadata = metadata;
     const [requestId] = metadata.get('x-request-id');
     const isUsable = typeof requestId === 'string' && requestId.length <= MAX_REQUEST_ID;

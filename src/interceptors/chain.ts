@@ -9,6 +9,7 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { EntityTags } from '../entity-tags.ts';
 import type { Quota } from '../limits/windows.ts';
+import type { Remember } from '../model.ts';
 import type { Operation } from '../operations.ts';
 
 /** Who is calling, as authentication found out. */
@@ -19,9 +20,16 @@ export interface Caller {
   readonly quota: Quota;
 }
 
+/** How the answers of an operation are written to bytes and read back. */
+export interface AnswerCodec {
+  serialize(answer: unknown): Buffer;
+  deserialize(bytes: Buffer): unknown;
+}
+
 /** One call on its way in. Interceptors read it; `responseHeaders` is where they leave what the answer must carry. */
 export interface Call {
   readonly operation: Operation;
+  readonly answerCodec: AnswerCodec;
   /** The request's metadata: on REST the HTTP headers, as Envoy passes them on. */
   readonly metadata: Metadata;
   /** Reads the request message. Rejects with ApiError when it is too large, too slow or not readable. */
@@ -40,6 +48,8 @@ export interface Call {
   caller?: Caller;
   /** What the caller wants to change has one of these tags, or is to stay as it is. Set by etags. */
   ifMatch?: EntityTags;
+  /** Set by idempotency: whoever does the work has the answer remembered with it. */
+  remember?: Remember;
 }
 
 /** What a call is answered with: the response message, and its bytes as they go onto the wire. */

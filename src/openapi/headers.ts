@@ -50,6 +50,10 @@ const HEADERS = {
     required: true,
     schema: { type: 'string', pattern: '^"[!#-~]+"$', examples: ['"4lopUGI33HG_w_A_43xix1"'] },
   },
+  'Idempotency-Replayed': {
+    description: 'There when the answer is one from before: the request has been carried out under its key already.',
+    schema: { type: 'string', const: 'true' },
+  },
   Deprecation: {
     description: 'Since when the operation is deprecated, as `@` and a Unix timestamp in seconds (RFC 9745).',
     required: true,

@@ -5,7 +5,14 @@ import { operationOptions } from '../proto-options.ts';
 import { commentOf, spoken } from './comments.ts';
 import type { ErrorResponses } from './errors.ts';
 import type { JsonObject } from './json.ts';
-import { conditionParameter, pathParameter, queryParameter, requestBody, requestExample } from './requests.ts';
+import {
+  conditionParameter,
+  idempotencyKeyParameter,
+  pathParameter,
+  queryParameter,
+  requestBody,
+  requestExample,
+} from './requests.ts';
 import { announcing, successResponses } from './responses.ts';
 import type { Schemas } from './schemas.ts';
 import { deprecationNotice, inCallersTerms, stabilityNotice } from './stability.ts';
@@ -57,6 +64,7 @@ function request(operation: Operation, template: string, { schemas, registry }: 
     ...fields.filter(inPath).map((field) => pathParameter(field, schemas)),
     ...fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
     ...(operation.condition === undefined ? [] : [conditionParameter(operation.condition)]),
+    ...(operation.takesIdempotencyKey ? [idempotencyKeyParameter()] : []),
   ];
   return {
     parameters: parameters.length > 0 ? parameters : undefined,
@@ -71,11 +79,12 @@ function responses(
   { registry, schemas, errors }: Scope,
 ): JsonObject {
   const body = bodyOf(operation);
+  const byKey = operation.takesIdempotencyKey ? ['IDEMPOTENCY_KEY_REUSED'] : [];
   const sent = body === undefined ? {} : requestExample(body, registry);
   const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
   const own = {
     ...successResponses({ method, operation, sent }, schemas),
-    ...errors.ofOperation({ hasBody: body !== undefined, ownErrors: [...ownErrors, ...ofCondition] }),
+    ...errors.ofOperation({ hasBody: body !== undefined, ownErrors: [...ownErrors, ...byKey, ...ofCondition] }),
   };
   const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';
   const announced = Object.entries(own).map(([status, response]) => [

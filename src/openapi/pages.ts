@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts';
 import type { JsonObject } from './json.ts';
 
 const BEFORE = ['getting-started'] as const;
-const AFTER = ['requests', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'] as const;
+const AFTER = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'] as const;
 
 interface Pages {
   /** The pages that a reader needs before the operations. */
@@ -16,7 +16,7 @@ interface Pages {
 }
 
 export function readPages(values: Readonly<Record<string, string>>): Pages {
-  const filled = { ...values, ...limits() };
+  const filled = { ...values, ...settings() };
   return {
     before: BEFORE.map((name) => readPage(name, filled)),
     after: AFTER.map((name) => readPage(name, filled)),
@@ -36,9 +36,10 @@ function readPage(file: string, values: Readonly<Record<string, string>>): JsonO
   return { name: title, description, 'x-traitTag': true };
 }
 
-/** The numbers of the limits, as they are unless an operator sets others. */
-function limits(): Record<string, string> {
-  const { plans, addressPerMinute, ban } = readConfig({}).limits;
+/** The numbers of the settings, as they are unless an operator sets others. */
+function settings(): Record<string, string> {
+  const { limits, idempotencyMs } = readConfig({});
+  const { plans, addressPerMinute, ban } = limits;
   const rows = Object.entries(plans).map(
     ([plan, { perMinute, perDay }]) => `| ${plan} | ${count(perMinute)} | ${count(perDay)} |`,
   );
@@ -50,6 +51,7 @@ function limits(): Record<string, string> {
       '| enterprise | as agreed | as agreed |',
     ].join('\n'),
     addressPerMinute: count(addressPerMinute),
+    idempotencyHours: count(idempotencyMs / 3_600_000),
     banRefusals: count(ban.refusals),
     banWindowSeconds: count(ban.windowMs / 1_000),
     banMinutes: count(ban.durationMs / 60_000),

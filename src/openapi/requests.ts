@@ -1,5 +1,6 @@
 /** What a caller sends: parameters and bodies. */
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
+import { IDEMPOTENCY_KEY } from '../bounds.ts';
 import type { Operation } from '../operations.ts';
 import { fieldOptions } from '../proto-options.ts';
 import { commentOf } from './comments.ts';
@@ -37,13 +38,28 @@ const CONDITIONS = {
   },
 } as const satisfies Record<NonNullable<Operation['condition']>, JsonObject>;
 
+/** Without an example: forms that start with one would send every request under the same key. */
+const IDEMPOTENCY_KEY_PARAMETER = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description:
+    'Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered ' +
+    'alike each time. A new UUID for each new request is a good key.',
+  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+};
+
 export const parameterComponents: JsonObject = Object.fromEntries(
-  Object.values(CONDITIONS).map((parameter) => [parameter.name, parameter]),
+  [...Object.values(CONDITIONS), IDEMPOTENCY_KEY_PARAMETER].map((parameter) => [parameter.name, parameter]),
 );
 
 /** A reference to the header by which a request is made conditional. */
 export function conditionParameter(condition: keyof typeof CONDITIONS): JsonObject {
   return { $ref: `#/components/parameters/${CONDITIONS[condition].name}` };
+}
+
+/** A reference to the header by which a request may be sent again. */
+export function idempotencyKeyParameter(): JsonObject {
+  return { $ref: `#/components/parameters/${IDEMPOTENCY_KEY_PARAMETER.name}` };
 }
 
 /** A body may be left out altogether where none of its fields is required. */

@@ -22,7 +22,7 @@ export function successResponses({ method, operation, sent }: Success, schemas: 
   if (list?.message !== undefined) return { [status]: page(method, list.message, schemas) };
   const response = {
     description: commentOf(output),
-    headers: location === undefined ? headers('ETag') : headers('Location', 'ETag'),
+    headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
     content: { 'application/json': { schema: schemas.message(output), example: answerTo(sent, output) } },
   };
   return { [status]: response, ...(operation.condition === 'if-none-match' ? NOT_MODIFIED : {}) };

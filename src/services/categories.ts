@@ -19,8 +19,8 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
       return { categories: [...page.rows], nextPageToken: nextPageToken('categories', page, ({ id }) => id) };
     },
 
-    createCategory: ({ category }, { isWanted }) =>
-      store.write((tx) => tx.categories.insert(replacement(category)), isWanted),
+    createCategory: ({ category }, { isWanted, remember }) =>
+      store.write((tx) => tx.categories.insert(replacement(category)), isWanted, remember),
 
     async getCategory({ categoryId }) {
       const category = await store.categories.find(categoryId);

@@ -23,7 +23,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 
-    async placeOrder({ order }, { isWanted }) {
+    async placeOrder({ order }, { isWanted, remember }) {
       const shipDate = checked(order?.shipDate);
       const contended = order?.petId === undefined ? undefined : contendedPet(order.petId);
       return store.transaction(
@@ -39,6 +39,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
         },
         isWanted,
         contended,
+        remember,
       );
     },
 

@@ -21,11 +21,14 @@ export function petService(store: Store): Service<PetServiceServer> {
       return { pets: page.rows.map(toMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
     },
 
-    async createPet({ pet }, { isWanted }) {
+    createPet({ pet }, { isWanted, remember }) {
       const wanted = replacement(pet);
-      const created = await store.write((tx) => tx.pets.insert(wanted), isWanted);
-      if (created === undefined) throw apiError('UNKNOWN_CATEGORY', wanted);
-      return toMessage(created);
+      const create = async (tx: Transaction) => {
+        const created = await tx.pets.insert(wanted);
+        if (created === undefined) throw apiError('UNKNOWN_CATEGORY', wanted);
+        return toMessage(created);
+      };
+      return store.write(create, isWanted, remember);
     },
 
     async getPet({ petId }) {

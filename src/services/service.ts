@@ -4,7 +4,7 @@
  */
 import type { handleUnaryCall } from '@grpc/grpc-js';
 import type { EntityTags } from '../entity-tags.ts';
-import type { IsWanted } from '../model.ts';
+import type { IsWanted, Remember } from '../model.ts';
 
 /** What a method may know of its call beside the message. */
 export interface Context {
@@ -12,6 +12,8 @@ export interface Context {
   readonly isWanted: IsWanted;
   /** If there is one: what is to be changed must have one of these tags (see if-match.ts). */
   readonly ifMatch?: EntityTags;
+  /** There when the answer is to be remembered with the write; the store takes it. */
+  readonly remember?: Remember;
 }
 
 /** The methods of a generated service interface, as plain async functions. */

@@ -5,7 +5,7 @@ import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
 import { loadOperations } from '../../src/operations.ts';
-import { ANSWER } from '../support/call.ts';
+import { ANSWER, jsonCodec } from '../support/call.ts';
 
 const { byPath } = loadOperations();
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
@@ -40,6 +40,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
   if (operation === undefined) throw new Error(`no operation ${path}`);
   return {
     operation,
+    answerCodec: jsonCodec,
     metadata: new Metadata(),
     receive: async () => undefined,
     requestBytes: Buffer.alloc(0),

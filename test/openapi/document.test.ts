@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
+import { IDEMPOTENCY_KEY } from '../../src/bounds.ts';
 import { loadOperations, type Operation } from '../../src/operations.ts';
 
 interface OpenApiOperation {
@@ -12,6 +13,7 @@ interface OpenApiOperation {
   readonly 'x-stability'?: string;
   readonly 'x-try-it'?: boolean;
   readonly tags: readonly string[];
+  readonly parameters?: readonly { readonly $ref?: string }[];
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 
@@ -100,12 +102,41 @@ test('Document - every operation says what it is for, under an id of its own', (
   }
 });
 
+test('Document - what creates something takes an idempotency key, and says how a replay and another request are answered', (t) => {
+  const isKey = ({ $ref }: { readonly $ref?: string }) => $ref === '#/components/parameters/Idempotency-Key';
+  const named = [...operations].filter(([, { parameters = [] }]) => parameters.some(isKey));
+  t.deepEqual(
+    named.map(([name]) => name),
+    ['POST /pets', 'POST /categories', 'POST /store/orders'],
+  );
+  for (const [name, { parameters, responses }] of operations) {
+    const takesKey = parameters?.some(isKey) ?? false;
+    const success = responses['201']?.headers ?? {};
+    t.is('Idempotency-Replayed' in success, takesKey, name);
+    t.is(JSON.stringify(responses).includes('IDEMPOTENCY_KEY_REUSED'), takesKey, name);
+    if (!takesKey) continue;
+    t.regex(JSON.stringify(responses['409']), /"IDEMPOTENCY_KEY_REUSED"/);
+  }
+  const key = document.components.parameters['Idempotency-Key'];
+  t.like(key, { in: 'header', schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source } });
+  t.is(key.required, undefined);
+});
+
 test('Document - the pages are tags without operations', (t) => {
   const used = new Set([...operations.values()].flatMap(({ tags }) => tags));
   const pages = document.tags.filter(({ name }: { name: string }) => !used.has(name));
   t.deepEqual(
     pages.map(({ name }: { name: string }) => name),
-    ['Getting started', 'Requests and responses', 'Paging', 'Conditional requests', 'Errors', 'Limits', 'Versions'],
+    [
+      'Getting started',
+      'Requests and responses',
+      'Retrying',
+      'Paging',
+      'Conditional requests',
+      'Errors',
+      'Limits',
+      'Versions',
+    ],
   );
   for (const page of pages) {
     t.true(page['x-traitTag']);

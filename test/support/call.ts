@@ -1,6 +1,6 @@
 /** A call as interceptors see it, without a server. */
 import { Metadata } from '@grpc/grpc-js';
-import type { Answer, Call } from '../../src/interceptors/chain.ts';
+import type { Answer, AnswerCodec, Call } from '../../src/interceptors/chain.ts';
 import { loadOperations, type Operation } from '../../src/operations.ts';
 
 const { byPath, registry } = loadOperations();
@@ -15,6 +15,12 @@ function operation(path: string): Operation {
   return found;
 }
 
+/** Answers as JSON. */
+export const jsonCodec: AnswerCodec = {
+  serialize: (answer) => Buffer.from(JSON.stringify(answer)),
+  deserialize: (bytes) => JSON.parse(bytes.toString()),
+};
+
 interface CallOptions {
   readonly bytes?: Uint8Array;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -26,6 +32,7 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
   for (const [name, value] of Object.entries(metadata)) received.set(name, value);
   return {
     operation: operation(path),
+    answerCodec: jsonCodec,
     metadata: received,
     receive: async () => undefined,
     requestBytes: Buffer.from(bytes),

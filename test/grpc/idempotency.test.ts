@@ -1,0 +1,105 @@
+import { status as Code } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const test = anyTest as TestFn<TestServer>;
+
+test.beforeEach(async (t) => {
+  t.context = await startTestServer();
+});
+test.afterEach.always((t) => t.context.close());
+
+const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
+const CATS = { category: { name: 'Cats' } };
+
+test('gRPC idempotency-key - the same message comes back, with idempotency-replayed: true, on all that create', async (t) => {
+  const { grpc } = t.context;
+  const categoryId = await grpc.category();
+  const petId = await grpc.pet({ stock: 5 });
+  const calls = [
+    () => grpc.exchange(Categories.createCategory, { category: { name: 'Dogs', description: '' } }, key('a')),
+    () => grpc.exchange(Pets.createPet, { pet: { name: ' Rex ', categoryId } }, key('a')),
+    () => grpc.exchange(Orders.placeOrder, { order: { petId, quantity: 2, complete: false } }, key('a')),
+    () => grpc.exchange(Orders.placeOrder, { order: undefined }, key('b')),
+  ];
+  for (const call of calls) {
+    const first = await call();
+    t.deepEqual(first.headers.get('idempotency-replayed'), []);
+    for (const _ of [1, 2]) {
+      const again = await call();
+      t.deepEqual(again.message, first.message);
+      t.deepEqual(again.headers.get('etag'), first.headers.get('etag'));
+      t.deepEqual(again.headers.get('idempotency-replayed'), ['true']);
+    }
+  }
+  t.is((await grpc.call(Inventory.getInventoryItem, { petId })).quantity, 3);
+});
+
+test('gRPC idempotency-key - another request with it is ALREADY_EXISTS, with the reason IDEMPOTENCY_KEY_REUSED', async (t) => {
+  const { grpc } = t.context;
+  await grpc.call(Categories.createCategory, CATS, key('a'));
+  const failure = await grpc.failure(Categories.createCategory, { category: { name: 'Dogs' } }, key('a'));
+  t.like(failure, { code: Code.ALREADY_EXISTS, reason: 'IDEMPOTENCY_KEY_REUSED', domain: 'petstore' });
+  t.regex(failure.message, /new key/);
+  const invalid = await grpc.failure(Categories.createCategory, { category: { name: '' } }, key('a'));
+  t.is(invalid.code, Code.INVALID_ARGUMENT, 'a request that is not valid is told so first');
+});
+
+test('gRPC idempotency-key - one that is none is INVALID_ARGUMENT with its name', async (t) => {
+  const { grpc } = t.context;
+  for (const none of ['', 'a b', 'a,b', 'x'.repeat(256)]) {
+    const failure = await grpc.failure(Categories.createCategory, CATS, key(none));
+    t.like(failure, { code: Code.INVALID_ARGUMENT, reason: 'INVALID_ARGUMENT', fields: ['idempotency-key'] });
+  }
+  t.deepEqual((await grpc.call(Categories.listCategories, { pageToken: '' })).categories, []);
+});
+
+test('gRPC idempotency-key - other methods ignore it', async (t) => {
+  const { grpc } = t.context;
+  const categoryId = await grpc.category();
+  for (const name of ['One', 'Two']) {
+    const request = { categoryId, category: { name } };
+    t.is((await grpc.call(Categories.replaceCategory, request, key('a'))).name, name);
+    t.is((await grpc.call(Categories.getCategory, { categoryId }, key('a,b'))).name, name);
+  }
+});
+
+test('gRPC idempotency-key - whoever waits for another waits to his own deadline at most', async (t) => {
+  const { grpc, store } = t.context;
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = store.transaction(async () => {
+    begun.resolve();
+    await end.promise;
+  });
+  await begun.promise;
+  const patient = [1, 2].map(() => grpc.exchange(Categories.createCategory, CATS, key('a')));
+  const impatient = await grpc.failure(Categories.createCategory, CATS, { ...key('a'), timeoutMs: 300 });
+  t.is(impatient.code, Code.DEADLINE_EXCEEDED);
+  end.resolve();
+  await holding;
+  const answers = await Promise.all(patient);
+  t.deepEqual(answers[0]?.message, answers[1]?.message);
+  t.deepEqual(answers.map(({ headers }) => headers.get('idempotency-replayed').join()).sort(), ['', 'true']);
+  t.is((await grpc.call(Categories.listCategories, { pageToken: '' })).categories.length, 1);
+});
+
+test('gRPC idempotency-key - when the one that does the work is abandoned, the next that waits does it', async (t) => {
+  const { grpc, store } = t.context;
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const holding = store.transaction(async () => {
+    begun.resolve();
+    await end.promise;
+  });
+  await begun.promise;
+  const impatient = grpc.failure(Categories.createCategory, CATS, { ...key('a'), timeoutMs: 300 });
+  const patient = grpc.exchange(Categories.createCategory, CATS, key('a'));
+  t.is((await impatient).code, Code.DEADLINE_EXCEEDED);
+  end.resolve();
+  await holding;
+  await patient;
+  t.is((await grpc.call(Categories.listCategories, { pageToken: '' })).categories.length, 1);
+});
