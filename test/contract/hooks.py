@@ -35,6 +35,30 @@ def is_no_page_token(failure, case, response):
     return isinstance(failure, RejectedPositiveData) and response.json().get("message") == message
 
 
+def asks_for_another_state(failure, case, response):
+    """
+    A made-up `If-Match` does not match what is stored, so it is a 412 (contract, section 10), which the check does not
+    know. A schema can't say what is stored.
+    """
+    is_refused = isinstance(failure, RejectedPositiveData) and response.status_code == 412
+    return is_refused and "If-Match" in response.request.headers
+
+
+def is_no_list_of_tags(failure, case, response):
+    """
+    Of a header whose schema has a pattern the coverage phase also sends "0", and takes it for valid. The pattern says
+    that it is not.
+    """
+    if not isinstance(failure, RejectedPositiveData):
+        return False
+    for name in ("If-Match", "If-None-Match"):
+        pattern = DOCUMENT["components"]["parameters"][name]["schema"]["pattern"]
+        value = response.request.headers.get(name)
+        if value is not None and re.search(pattern, value) is None:
+            return response.json()["message"].startswith(f"{name.lower()}: ")
+    return False
+
+
 def has_field_without_name(failure, case, response):
     """
     Unknown fields are ignored, but Envoy's transcoder refuses one whose name is the empty string. To say so in every
@@ -73,6 +97,8 @@ def is_query_without_content_type(failure, case, response):
 RIGHT = (
     names_what_does_not_exist,
     is_no_page_token,
+    asks_for_another_state,
+    is_no_list_of_tags,
     has_field_without_name,
     is_read_leniently,
     is_query_without_content_type,
