@@ -261,9 +261,9 @@ export interface components {
             description?: string;
         };
         /** @description What every answer of 400 and above says, whoever makes it. */
-        Error: {
+        ErrorBody: {
             /**
-             * @description Machine-readable error code.
+             * @description Machine-readable error code. There may be new ones: treat one that you don't know by its status.
              * @example PET_NOT_FOUND
              */
             code: string;
@@ -466,12 +466,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "API_KEY_MISSING" | "API_KEY_INVALID";
-                    /** @constant */
-                    status?: 401;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -488,12 +483,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "METHOD_NOT_ALLOWED";
-                    /** @constant */
-                    status?: 405;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -509,12 +499,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "REQUEST_TIMEOUT";
-                    /** @constant */
-                    status?: 408;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -530,12 +515,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "BODY_TOO_LARGE";
-                    /** @constant */
-                    status?: 413;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -553,12 +533,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "RATE_LIMITED" | "API_KEY_BANNED";
-                    /** @constant */
-                    status?: 429;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -574,12 +549,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "INTERNAL";
-                    /** @constant */
-                    status?: 500;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -600,12 +570,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "UNAVAILABLE";
-                    /** @constant */
-                    status?: 503;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
         /**
@@ -625,12 +590,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/json": {
-                    /** @enum {unknown} */
-                    code?: "DEADLINE_EXCEEDED";
-                    /** @constant */
-                    status?: 504;
-                } & components["schemas"]["Error"];
+                "application/json": components["schemas"]["ErrorBody"];
             };
         };
     };
@@ -736,12 +696,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -818,12 +773,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_CATEGORY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -842,12 +792,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "IDEMPOTENCY_KEY_REUSED";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -930,12 +875,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -955,12 +895,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PET_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1040,12 +975,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_CATEGORY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1062,12 +992,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PET_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1085,12 +1010,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -1144,12 +1064,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1166,12 +1081,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PET_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1189,12 +1099,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PET_IN_USE";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /**
@@ -1210,12 +1115,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -1293,12 +1193,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_CATEGORY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1315,12 +1210,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PET_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1338,12 +1228,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -1405,12 +1290,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1484,12 +1364,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1508,12 +1383,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "IDEMPOTENCY_KEY_REUSED";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -1589,12 +1459,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1611,12 +1476,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "CATEGORY_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1693,12 +1553,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1715,12 +1570,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "CATEGORY_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1738,12 +1588,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -1797,12 +1642,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1819,12 +1659,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "CATEGORY_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1842,12 +1677,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "CATEGORY_IN_USE";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /**
@@ -1863,12 +1693,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -1943,12 +1768,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -1965,12 +1785,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "CATEGORY_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -1988,12 +1803,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -2061,12 +1871,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2145,12 +1950,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY" | "UNKNOWN_PET";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2170,12 +1970,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INSUFFICIENT_STOCK" | "IDEMPOTENCY_KEY_REUSED";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -2253,12 +2048,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2275,12 +2065,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "ORDER_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2336,12 +2121,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2358,12 +2138,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "ORDER_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2381,12 +2156,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "ORDER_COMPLETE";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /**
@@ -2402,12 +2172,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -2485,12 +2250,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2507,12 +2267,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "ORDER_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2531,12 +2286,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INSUFFICIENT_STOCK" | "ORDER_COMPLETE";
-                        /** @constant */
-                        status?: 409;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             /**
@@ -2552,12 +2302,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];
@@ -2621,12 +2366,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2705,12 +2445,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2727,12 +2462,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVENTORY_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2808,12 +2538,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVALID_ARGUMENT" | "UNSUPPORTED_CONTENT_TYPE" | "MALFORMED_BODY";
-                        /** @constant */
-                        status?: 400;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             401: components["responses"]["Unauthorized"];
@@ -2830,12 +2555,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "INVENTORY_NOT_FOUND";
-                        /** @constant */
-                        status?: 404;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             405: components["responses"]["MethodNotAllowed"];
@@ -2853,12 +2573,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        /** @enum {unknown} */
-                        code?: "PRECONDITION_FAILED";
-                        /** @constant */
-                        status?: 412;
-                    } & components["schemas"]["Error"];
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
             413: components["responses"]["PayloadTooLarge"];

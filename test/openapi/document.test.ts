@@ -144,6 +144,24 @@ test('Document - the pages are tags without operations', (t) => {
   }
 });
 
+test('Document - every error has the one schema, whose code is an open set, under a name of its own', (t) => {
+  const { ErrorBody, Error: shadowing } = document.components.schemas;
+  t.deepEqual(
+    [ErrorBody.properties.code.type, ErrorBody.properties.code.enum, shadowing],
+    ['string', undefined, undefined],
+  );
+  const responses = [...operations.values()].flatMap((operation) => Object.entries(operation.responses));
+  const own = responses.filter(([status, response]) => Number(status) >= 400 && !('$ref' in response));
+  const shared = Object.values(document.components.responses);
+  t.true(own.length > 0 && shared.length > 0);
+  for (const response of [...own.map(([, one]) => one), ...shared]) {
+    const { schema } = (response as { content: { 'application/json': { schema: object } } }).content[
+      'application/json'
+    ];
+    t.deepEqual(schema, { $ref: '#/components/schemas/ErrorBody' });
+  }
+});
+
 test('Document - accounts and what Envoy asks are not public', (t) => {
   t.notRegex(text, /petstore\.(admin|edge)|CreateAccount|RefuseRequest|OPERATOR_KEY/);
 });

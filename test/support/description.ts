@@ -1,7 +1,7 @@
 /**
  * Holds what the REST side answers to gen/openapi/openapi.json: the status, the headers and the body of every response
- * that a test sees, errors too. Stricter than the description itself in one thing: a field that it does not know
- * may not be shown.
+ * that a test sees, errors too. Stricter than the description itself in two things: a field that it does not know may
+ * not be shown, and an error has a code that its response has as an example.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -14,7 +14,7 @@ interface Header {
 
 interface Response {
   readonly headers?: Readonly<Record<string, Header>>;
-  readonly content?: { readonly 'application/json': object };
+  readonly content?: { readonly 'application/json': { readonly examples?: Readonly<Record<string, unknown>> } };
 }
 
 interface Operation {
@@ -73,7 +73,7 @@ function problemsOf(method: string, path: string, response: SeenResponse): strin
   const found = paths.find(({ pattern }) => pattern.test(pathname));
   if (found === undefined) {
     if (method === 'HEAD') return emptyProblems(response);
-    return response.status < 400 ? [] : bodyProblems(response, '#/components/schemas/Error');
+    return response.status < 400 ? [] : bodyProblems(response, '#/components/schemas/ErrorBody');
   }
   const { template, operations } = found;
   // HEAD answers as GET does. A method that the path does not have is told so by any operation's words.
@@ -86,7 +86,18 @@ function problemsOf(method: string, path: string, response: SeenResponse): strin
   const isBodyless = method === 'HEAD' || content === undefined;
   return [
     ...Object.keys(headers).flatMap((header) => headerProblems(header, `${pointer}/headers/${header}`, response)),
-    ...(isBodyless ? emptyProblems(response) : bodyProblems(response, `${pointer}/content/application~1json/schema`)),
+    ...(isBodyless ? emptyProblems(response) : contentProblems(response, content, pointer)),
+  ];
+}
+
+function contentProblems(response: SeenResponse, content: NonNullable<Response['content']>, pointer: string): string[] {
+  const problems = bodyProblems(response, `${pointer}/content/application~1json/schema`);
+  if (problems.length > 0 || response.status < 400) return problems;
+  const { code, status } = JSON.parse(response.text);
+  const { examples = {} } = content['application/json'];
+  return [
+    ...(Object.hasOwn(examples, code) ? [] : [`the code ${code} is not documented for ${response.status}`]),
+    ...(status === response.status ? [] : [`the body says ${status}`]),
   ];
 }
 
