@@ -210,7 +210,7 @@ export interface paths {
         get: operations["getInventoryItem"];
         /**
          * Set inventory
-         * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`.
+         * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
          *
          *     **Beta**: it may still change, with notice.
          */

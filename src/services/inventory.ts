@@ -1,14 +1,14 @@
 /** InventoryService: the stock of each pet. */
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
-import { apiError } from '../errors.ts';
+import { apiError, invalidArgument } from '../errors.ts';
 import type { Pet } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
-import type { Store } from '../storage/store.ts';
+import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import type { Service } from './service.ts';
-import { restock } from './stock.ts';
+import { MAX_UNITS, restock } from './stock.ts';
 
 export function inventoryService(store: Store): Service<InventoryServiceServer> {
   return {
@@ -30,7 +30,9 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
           const pet = await tx.pets.lock(petId);
           if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
           checkIfMatch(context, InventoryItem, toMessage(pet));
-          const restocked = { ...pet, ...restock(pet, inventory?.quantity ?? pet.quantity) };
+          const quantity = inventory?.quantity ?? pet.quantity;
+          await checkRoom(tx, pet, quantity);
+          const restocked = { ...pet, ...restock(pet, quantity) };
           await tx.pets.update(restocked);
           return toMessage(restocked);
         },
@@ -38,6 +40,16 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
         contendedPet(petId),
       ),
   };
+}
+
+/** Refuses a count that leaves no room for what comes back when the pet's open orders are cancelled. */
+async function checkRoom(tx: Transaction, pet: Pet, quantity: number): Promise<void> {
+  if (quantity <= pet.quantity) return; // there was room for more
+  const openUnits = await tx.orders.openUnits(pet.id);
+  const most = Math.max(0, MAX_UNITS - openUnits);
+  if (quantity <= most) return;
+  const description = `must be at most ${most} while ${openUnits} units are in open orders, which may be cancelled`;
+  throw invalidArgument([{ path: 'inventory.quantity', name: 'quantity', description }]);
 }
 
 function toMessage({ id, quantity, status }: Pet): InventoryItem {

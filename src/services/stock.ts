@@ -2,8 +2,14 @@
  * How stock and status move, as pure functions: the rules of the contract's section 4, in one place.
  *
  * Three promises: stock is never oversold, never lost, and a status never contradicts the stock it describes.
+ *
+ * Stock and the units in open orders, which come back when those are cancelled, are `MAX_UNITS` together at the most.
+ * Orders move units between the two, so setting the count is all that has to be held to it: a cancel never fails.
  */
 import type { PetStatus } from '../model.ts';
+
+/** The greatest count that there can be: that of the rules of InventoryUpdate. */
+export const MAX_UNITS = 1_000_000_000;
 
 /** What an order event changes on a pet. */
 export interface Stock {

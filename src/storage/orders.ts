@@ -26,6 +26,8 @@ export interface OrderWriter {
   delete(id: bigint): Promise<void>;
   /** Whether an order that is not complete names the pet, `except` left aside. */
   hasOpen(petId: bigint, except?: bigint): Promise<boolean>;
+  /** How many units the pet's orders have that are not complete: what comes back when all of them are cancelled. */
+  openUnits(petId: bigint): Promise<number>;
 }
 
 const COLUMNS = ['id', 'pet_id', 'quantity', 'ship_seconds', 'ship_nanos', 'complete'] as const;
@@ -79,6 +81,12 @@ export function orderStatements(engine: Engine) {
         .whereNot('id', param('except'))
         .limit(1),
     ),
+    openUnits: compile(
+      'orders.open_units',
+      knex('orders')
+        .sum({ units: 'quantity' })
+        .where({ pet_id: param('petId'), complete: param('complete') }),
+    ),
   };
 }
 
@@ -122,6 +130,9 @@ export function orderWriter(statements: OrderStatements, tx: Runner): OrderWrite
     },
     async hasOpen(petId, except = 0n) {
       return (await tx.all(statements.open, { petId, complete: false, except })).length > 0;
+    },
+    async openUnits(petId) {
+      return Number(onlyRow(await tx.all(statements.openUnits, { petId, complete: false })).units);
     },
   };
 }

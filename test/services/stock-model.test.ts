@@ -41,9 +41,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
+/** The shop is as full as it can be, or nearly so. */
+const full = fc.record({
+  do: fc.constant('setInventory' as const),
+  quantity: fc.integer({ min: 999_999_994, max: 1_000_000_000 }),
+});
 const unforced = step.filter((one) => one.do !== 'setStatus');
 const LENGTH = { minLength: 5, maxLength: 25 };
 const history = fc.oneof(fc.array(step, LENGTH), fc.array(unforced, LENGTH));
+const historyOfFullShop = fc.array(fc.oneof(unforced, full), LENGTH);
 
 /** One new pet in the real shop. */
 class RealShop {
@@ -117,21 +123,23 @@ async function newPet(store: Store): Promise<bigint> {
 }
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
-test('Model - any history of orders, inventory and status agrees with the contract at its plainest', async (t) => {
+/** Plays histories in both shops, and resolves with how often steps ended how, and how often the pet was what. */
+async function play(store: Store, histories: fc.Arbitrary<Step[]>, numRuns: number) {
   const outcomes = new Map<string, number>();
   const statuses = new Map<string, number>();
   const tally = (counts: Map<string, number>, name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
   await fc.assert(
-    fc.asyncProperty(history, async (steps) => {
+    fc.asyncProperty(histories, async (steps) => {
       const isForced = steps.some((one) => one.do === 'setStatus');
       const naive = new NaiveShop();
-      const real = new RealShop(t.context, await newPet(t.context));
+      const real = new RealShop(store, await newPet(store));
       for (const one of steps) {
         const outcome = await real.run(one);
         assert.equal(outcome, naive.run(one), JSON.stringify(one));
         const item = await real.item();
         assert.deepEqual(item, { quantity: naive.stock, status: naive.status }, JSON.stringify(one));
         assert(item.quantity >= 0, 'stock was oversold');
+        assert(item.quantity <= 1_000_000_000, 'stock has passed its bound');
         assert(isForced || item.quantity === 0 || item.status === 'available', 'the status contradicts the stock');
         tally(outcomes, outcome);
         tally(statuses, item.status);
@@ -140,12 +148,22 @@ test('Model - any history of orders, inventory and status agrees with the contra
       const { quantity } = await real.item();
       assert.equal(quantity + (await real.unitsInOrders()), naive.adjustments, 'a unit was lost');
     }),
-    { numRuns: 250, includeErrorInReport: true },
+    { numRuns, includeErrorInReport: true },
   );
+  return { outcomes, statuses };
+}
+
+test('Model - any history of orders, inventory and status agrees with the contract at its plainest', async (t) => {
+  const { outcomes, statuses } = await play(t.context, history, 250);
   for (const outcome of ['ok', 'INSUFFICIENT_STOCK', 'ORDER_COMPLETE', 'ORDER_NOT_FOUND']) {
     t.true((outcomes.get(outcome) ?? 0) > 20, `too one-sided: ${JSON.stringify([...outcomes])}`);
   }
   for (const status of ['available', 'pending', 'sold']) {
     t.true((statuses.get(status) ?? 0) > 20, `too one-sided: ${JSON.stringify([...statuses])}`);
   }
+});
+
+test('Model - however full the shop is, no cancel is refused and no unit is lost', async (t) => {
+  const { outcomes } = await play(t.context, historyOfFullShop, 100);
+  t.true((outcomes.get('INVALID_ARGUMENT') ?? 0) > 10, `too one-sided: ${JSON.stringify([...outcomes])}`);
 });

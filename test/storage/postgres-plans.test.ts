@@ -54,7 +54,7 @@ if (postgresMissing === undefined) {
 
 /** `((category_id = '1'::bigint) AND (id > '0'::bigint))` of the one index scan, as `category_id=? AND id>?`. */
 function conditionOf(plan: Plan): string | undefined {
-  if (plan.Plans?.length === 1 && plan.Plans[0] && /^(Limit|LockRows)$/.test(plan['Node Type']))
+  if (plan.Plans?.length === 1 && plan.Plans[0] && /^(Limit|LockRows|Aggregate)$/.test(plan['Node Type']))
     return conditionOf(plan.Plans[0]);
   if (!/^Index (Only )?Scan$/.test(plan['Node Type'])) return undefined;
   return plan['Index Cond']

@@ -32,6 +32,7 @@ export class NaiveShop {
       case 'cancel':
         return this.#cancel(step.order);
       case 'setInventory':
+        if (step.quantity > this.stock && step.quantity + this.#openUnits() > 1_000_000_000) return 'INVALID_ARGUMENT';
         this.adjustments += step.quantity - this.stock;
         this.stock = step.quantity;
         if (this.stock > 0) this.#stockCameBack();
@@ -40,6 +41,10 @@ export class NaiveShop {
         this.status = step.status;
         return 'ok';
     }
+  }
+
+  #openUnits(): number {
+    return this.orders.reduce((sum, { quantity, complete }) => sum + (complete ? 0 : quantity), 0);
   }
 
   unitsInOrders(): number {

@@ -514,7 +514,10 @@ export const InventoryServiceService = {
     responseSerialize: (value: InventoryItem): Buffer => Buffer.from(InventoryItem.encode(value).finish()),
     responseDeserialize: (value: Buffer): InventoryItem => InventoryItem.decode(value),
   },
-  /** Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. */
+  /**
+   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units
+   * in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+   */
   setInventory: {
     path: "/petstore.v1.InventoryService/SetInventory" as const,
     requestStream: false as const,
@@ -531,7 +534,10 @@ export interface InventoryServiceServer extends UntypedServiceImplementation {
   listInventory: handleUnaryCall<ListInventoryRequest, ListInventoryResponse>;
   /** Finds the inventory entry of one pet. */
   getInventoryItem: handleUnaryCall<GetInventoryItemRequest, InventoryItem>;
-  /** Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. */
+  /**
+   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units
+   * in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+   */
   setInventory: handleUnaryCall<SetInventoryRequest, InventoryItem>;
 }
 
@@ -568,7 +574,10 @@ export interface InventoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: InventoryItem) => void,
   ): ClientUnaryCall;
-  /** Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. */
+  /**
+   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units
+   * in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+   */
   setInventory(
     request: SetInventoryRequest,
     callback: (error: ServiceError | null, response: InventoryItem) => void,

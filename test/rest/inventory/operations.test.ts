@@ -87,6 +87,21 @@ test('PUT /store/inventory/{petId} - counts what is in stock: units in open orde
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
 });
 
+test('PUT /store/inventory/{petId} - leaves room for what open orders may give back: no cancel is refused', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet({ stock: 1_000_000_000 });
+  const ids: number[] = [];
+  for (let count = 0; count < 3; count += 1) ids.push((await rest.order({ petId, quantity: 1_000_000 })).id);
+  const refused = await rest.put(`/store/inventory/${petId}`, { quantity: 997_000_001 });
+  const message = 'quantity: must be at most 997000000 while 3000000 units are in open orders, which may be cancelled';
+  isError(t, refused, 400, 'INVALID_ARGUMENT', message);
+  for (const quantity of [0, 997_000_000]) {
+    t.is((await rest.put(`/store/inventory/${petId}`, { quantity })).status, 200);
+  }
+  for (const id of ids) t.is((await rest.delete(`/store/orders/${id}`)).status, 204);
+  t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 1_000_000_000);
+});
+
 test('/store/inventory/{petId} - a pet that does not exist is 404 INVENTORY_NOT_FOUND', async (t) => {
   const { rest } = t.context;
   const message = 'there is no inventory entry for pet 999999: the pet does not exist';

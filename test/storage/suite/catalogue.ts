@@ -158,6 +158,20 @@ export function catalogueTests(): void {
     t.deepEqual(await store.orders.find(order.id), order);
   });
 
+  test('Orders - the open units of a pet are those of its orders that are not complete, beyond 32 bits too', async (t) => {
+    const { store } = t.context;
+    const { id: petId } = await newPet(store);
+    const { id: otherId } = await newPet(store);
+    await store.transaction(async (tx) => {
+      t.is(await tx.orders.openUnits(petId), 0);
+      const order = { petId, quantity: 2_000_000_000, shipDate: undefined, complete: false };
+      for (let count = 0; count < 3; count += 1) await tx.orders.insert(order);
+      await tx.orders.insert({ ...order, complete: true });
+      await tx.orders.insert({ ...order, petId: otherId });
+      t.is(await tx.orders.openUnits(petId), 6_000_000_000);
+    });
+  });
+
   test('Orders - a pet has open ones while any but the one left aside is not complete', async (t) => {
     const { store } = t.context;
     const { id: petId } = await newPet(store);

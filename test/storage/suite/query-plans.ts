@@ -96,6 +96,7 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
   test('Checks within a transaction - are one index search', async (t) => {
     const { engine } = t.context;
     await searches(t, orderStatements(engine).open, 'pet_id=? AND complete=?');
+    await searches(t, orderStatements(engine).openUnits, 'pet_id=? AND complete=?');
     await searches(t, petStatements(engine).anyInCategory, 'category_id=?');
   });
 
