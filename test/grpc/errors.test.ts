@@ -170,6 +170,24 @@ test('INTERNAL - says nothing of the cause, which is logged with the request id'
   for (const { err } of causes) t.regex(err.message, /no such table/);
 });
 
+test('INTERNAL - an answer that can not be serialized, logged as such, with its cause and the request id', async (t) => {
+  const { grpc, database, logs } = t.context;
+  const petId = await grpc.pet();
+  const other = await database.open();
+  await other.write(compile('skip checks', other.knex.raw('PRAGMA ignore_check_constraints = ON')), {}, () => true);
+  await other.write(compile('too many', other.knex.raw('UPDATE pets SET quantity = 3000000000')), {}, () => true);
+  await other.close();
+  const metadata = { 'x-request-id': 'request-8' };
+  const failure = await grpc.failure(Inventory.getInventoryItem, { petId }, { metadata });
+  expect(t, failure, Code.INTERNAL, 'INTERNAL', 'something went wrong on our side; request id request-8');
+  const lines = logs.filter(({ requestId }) => requestId === 'request-8');
+  t.deepEqual(
+    lines.map(({ outcome }) => outcome),
+    ['INTERNAL'],
+  );
+  t.regex(lines[0].err.message, /invalid int32: 3000000000/);
+});
+
 test('UNAVAILABLE - when the store is closing, with a time to try again', async (t) => {
   const { grpc, store } = t.context;
   await grpc.category(); // the key is known from here on

@@ -20,8 +20,36 @@ async function sabotage({ config }: TestStack, sql: string): Promise<void> {
   await promisify((done: (error: Error | null) => void) => database.close(done))();
 }
 
-test('500 - INTERNAL says nothing of the cause, which is logged with the request id', async (t) => {
-  const { rest, config } = t.context;
+/** What the server has logged so far, the lines of one request. */
+async function logOf({ config }: TestStack, requestId: string) {
+  const log = await readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
+  const lines = log.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  return lines.filter((line) => line.requestId === requestId);
+}
+
+test.serial(
+  '500 - an answer that can not be serialized is INTERNAL, logged with its cause and the request id',
+  async (t) => {
+    const { rest } = t.context;
+    const petId = await rest.pet();
+    // More than the int32 of the answer can hold, and than the table would take.
+    const sql = `update pets set quantity = 3000000000 where id = ${petId}`;
+    await sabotage(t.context, `pragma ignore_check_constraints = on; ${sql}`);
+    for (const path of [`/store/inventory/${petId}`, '/store/inventory?limit=100']) {
+      const response = await rest.get(path);
+      const requestId = response.headers.get('x-request-id') ?? '';
+      isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
+      const [entry, ...others] = await logOf(t.context, requestId);
+      t.like(entry, { outcome: 'INTERNAL', level: 50 });
+      t.regex(entry.err.message, /invalid int32: 3000000000/);
+      t.deepEqual(others, []);
+    }
+    t.is((await rest.get('/pets')).status, 200); // the rest goes on
+  },
+);
+
+test.serial('500 - INTERNAL says nothing of the cause, which is logged with the request id', async (t) => {
+  const { rest } = t.context;
   await sabotage(t.context, 'alter table orders rename to misplaced');
   const responses = [
     await rest.get('/store/orders'),
@@ -29,14 +57,12 @@ test('500 - INTERNAL says nothing of the cause, which is logged with the request
     await rest.post('/store/orders', {}),
     await rest.delete('/store/orders/1'),
   ];
-  const log = await readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
-  const logged = log.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
   for (const response of responses) {
     const requestId = response.headers.get('x-request-id') ?? '';
     isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
     t.notRegex(response.text, /sql|table|orders/i);
     // The caller of a request with a body is judged first, under the same id.
-    const entry = logged.findLast((line) => line.requestId === requestId);
+    const entry = (await logOf(t.context, requestId)).at(-1);
     t.regex(entry?.err?.message ?? '', /no such table: orders/);
   }
   t.is((await rest.get('/pets')).status, 200); // the rest goes on
