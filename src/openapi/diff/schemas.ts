@@ -2,8 +2,8 @@
 import type { Json, JsonObject } from '../json.ts';
 import { list, object, type Part, step } from './document.ts';
 
-/** What a request may hold must not get less; what a response may hold must not get more. An error may have new codes. */
-export type Direction = 'request' | 'response' | 'error';
+/** What a request may hold must not get less; what a response may hold must not get more. */
+export type Direction = 'request' | 'response';
 
 const LOWER_BOUNDS = ['minimum', 'minLength'] as const;
 const UPPER_BOUNDS = ['maximum', 'maxLength', 'maxItems'] as const;
@@ -49,7 +49,7 @@ function compareValues(was: JsonObject, is: JsonObject, direction: Direction): s
     if (before === undefined) return ['not every value is accepted any more'];
     return before.filter((value) => !after.includes(value)).map((value) => `${value} is not accepted any more`);
   }
-  if (before === undefined || direction === 'error') return [];
+  if (before === undefined) return [];
   if (after === undefined) return ['it may have any value now'];
   return after.filter((value) => !before.includes(value)).map((value) => `it may be ${value} now`);
 }
