@@ -4,6 +4,7 @@
  * The numbers are left in `responseHeaders`, so that every answer carries them, a refusal by anybody behind too.
  */
 import { apiError } from '../errors.ts';
+import { steadyClock } from '../limits/clock.ts';
 import type { Attempt, Decision, Limiter } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
@@ -28,7 +29,7 @@ export interface Limits {
   readonly anonymous: AnonymousLimits;
 }
 
-export function limits(limiter: Limiter, nowMs: () => number = Date.now): Limits {
+export function limits(limiter: Limiter, nowMs: () => number = steadyClock()): Limits {
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const pending = limiter.admit(attempt);
     const decision = pending instanceof Promise ? await pending : pending;

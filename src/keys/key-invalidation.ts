@@ -7,7 +7,7 @@
  * for its caller or waits. What may have been missed is made up for: a connection that is new invalidates everything.
  */
 import type { RedisConfig } from '../config.ts';
-import { RedisLink } from '../redis/link.ts';
+import { RedisClient } from '../redis/client.ts';
 import type { KeyChange } from './api-key-cache.ts';
 
 const CHANNEL = 'petstore:keys';
@@ -15,26 +15,22 @@ const CHANNEL = 'petstore:keys';
 export interface KeyInvalidation {
   /** Tells all servers, this one among them. */
   publish(change: KeyChange): void;
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** `onChange` is called for this server's own changes too. */
 export function createKeyInvalidation(redis: RedisConfig, onChange: (change: KeyChange) => void): KeyInvalidation {
-  const link = new RedisLink({
-    redis,
-    async prepare(connection, takeUp) {
-      await connection.subscribe(CHANNEL, (message) => onChange(decode(message)));
-      onChange({ kind: 'any' });
-      takeUp();
-    },
-  });
-  void link.start();
+  const client = new RedisClient(redis);
+  client.subscribe(
+    CHANNEL,
+    (message) => onChange(decode(message)),
+    () => onChange({ kind: 'any' }),
+  );
   return {
     publish(change) {
-      const { connection } = link;
-      connection?.publish(CHANNEL, encode(change)).catch((error: unknown) => connection.lose(error));
+      client.publish(CHANNEL, encode(change)).catch(() => undefined);
     },
-    close: () => link.close(),
+    close: () => client.close(),
   };
 }
 

@@ -5,27 +5,37 @@ import { type Counter, dayIndexAt, openCounter } from './windows.ts';
 /** An account in one day. */
 export interface AccountDay {
   readonly subject: string;
-  readonly counter: Counter;
+  counter: Counter;
   refused: number;
   /** Changed since the last drain. */
   isChanged: boolean;
-  /** What a shared engine last said of it, if there is one and it did. */
-  heard?: Heard;
+  /** What a shared engine last said of it, or the database; nothing, if neither did. */
+  lastSeen: LastSeen;
+  /** The absence of that engine after which it was told of this account. */
+  mergedAfter?: number;
 }
 
-/** The part of an account's counts that a shared engine has too. */
-export interface Heard {
-  readonly life: string;
-  readonly minuteIndex: number;
-  readonly minuteCount: number;
-  readonly dayCount: number;
+/** An account's counts in a shared engine. */
+export interface LastSeen {
+  readonly counter: Readonly<Counter>;
   readonly refused: number;
+  /** Another one says that the engine has lost its data; '' is none. */
+  readonly epoch: string;
+  /** How much of the minute and of the day this server has counted itself. */
+  readonly ownMinute: number;
+  readonly ownDay: number;
 }
 
-/** The accounts seen today, and those whose totals wait to be drained: the last of yesterday may be among them. */
+type Day = ReadonlyMap<string, AccountDay>;
+
+/**
+ * The accounts seen today, and those whose totals wait to be drained. The day that was left last is kept as well: a
+ * clock that was wrong about the day comes back to it.
+ */
 export class Accounts {
   #dayIndex = Number.NEGATIVE_INFINITY;
   #today = new Map<string, AccountDay>();
+  #left = { dayIndex: Number.NEGATIVE_INFINITY, accounts: new Map<string, AccountDay>() };
   #changed: AccountDay[] = [];
 
   get size(): number {
@@ -33,20 +43,18 @@ export class Accounts {
   }
 
   /** All accounts seen on the day of this moment. */
-  today(nowMs: number): AccountDay[] {
+  today(nowMs: number): Day {
     this.#enterDay(dayIndexAt(nowMs));
-    return [...this.#today.values()];
+    return this.#today;
   }
 
   open(subject: string, nowMs: number): AccountDay {
-    this.#enterDay(dayIndexAt(nowMs));
-    return this.#today.get(subject) ?? this.#add(subject, nowMs);
+    return this.today(nowMs).get(subject) ?? this.#add(subject, nowMs);
   }
 
   /** The account's counter, or a passing one that is not kept: reading leaves no trace. */
   read(subject: string, nowMs: number): Counter {
-    this.#enterDay(dayIndexAt(nowMs));
-    return this.#today.get(subject)?.counter ?? openCounter(nowMs);
+    return this.today(nowMs).get(subject)?.counter ?? openCounter(nowMs);
   }
 
   markChanged(account: AccountDay): void {
@@ -65,29 +73,28 @@ export class Accounts {
     });
   }
 
-  /** Has totals drained that are of a day that is over here. */
-  markLate(account: Omit<AccountDay, 'isChanged'>): void {
-    this.#changed.push({ ...account, isChanged: true });
-  }
-
   /** Takes up a day's totals, unless that day is over. */
   restore({ subject, dayIndex, requests, refused }: UsageRow, nowMs: number): AccountDay | undefined {
     if (dayIndex !== dayIndexAt(nowMs)) return undefined;
     const account = this.open(subject, nowMs);
     account.counter.dayCount = requests;
     account.refused = refused;
+    account.lastSeen = { ...account.lastSeen, counter: { ...account.counter }, refused };
     return account;
   }
 
   #add(subject: string, nowMs: number): AccountDay {
-    const account = { subject, counter: openCounter(nowMs), refused: 0, isChanged: false };
+    const counter = openCounter(nowMs);
+    const lastSeen = { counter: { ...counter }, refused: 0, epoch: '', ownMinute: 0, ownDay: 0 };
+    const account: AccountDay = { subject, counter, refused: 0, isChanged: false, lastSeen };
     this.#today.set(subject, account);
     return account;
   }
 
   #enterDay(dayIndex: number): void {
-    if (dayIndex <= this.#dayIndex) return;
-    this.#dayIndex = dayIndex;
-    this.#today = new Map();
+    if (dayIndex === this.#dayIndex) return;
+    const left = { dayIndex: this.#dayIndex, accounts: this.#today };
+    this.#today = dayIndex === this.#left.dayIndex ? this.#left.accounts : new Map();
+    [this.#left, this.#dayIndex] = [left, dayIndex];
   }
 }

@@ -5,13 +5,16 @@
  * oldest of them is no more than a minute old. A refusal during the ban is not recorded, so it neither prolongs the
  * ban nor counts after it.
  *
+ * A ban is in force for its duration before its end, and no longer: one that ends later is of a clock that was ahead.
+ * So are refusals of a time that is yet to come.
+ *
  * Nothing here waits, throws or asks for the time. Bans live in memory: whoever wants one to survive a restart
  * stores what `refused` returns and gives it back with `restore`. Keys that have nothing to remember are dropped
  * without a timer: each newly tracked key pays for a look at two others, so at most about twice the keys that
  * matter are held.
  */
 import type { Banned } from './limiter.ts';
-import { type Reading, secondsUntil } from './windows.ts';
+import { MINUTE_MS, type Reading, secondsUntil } from './windows.ts';
 
 /** When a key is banned, and for how long. */
 export interface BanPolicy {
@@ -52,13 +55,13 @@ export class BanTracker {
   /** Records a refusal. Returns the end of the ban when the key is banned, by this refusal or already. */
   refused(keyId: string, nowMs: number): number | undefined {
     const offender = this.#offenders.get(keyId) ?? this.#track(keyId, nowMs);
-    if (nowMs < offender.bannedUntilMs) return offender.bannedUntilMs;
+    if (this.#isInForce(offender, nowMs)) return offender.bannedUntilMs;
     const { refusals, windowMs, durationMs } = this.#policy;
     offender.timesMs[offender.next] = nowMs;
     offender.next = (offender.next + 1) % refusals;
     offender.lastRefusalMs = nowMs;
     const oldestMs = offender.timesMs[offender.next];
-    if (oldestMs === undefined || nowMs - oldestMs > windowMs) return undefined;
+    if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return undefined;
     offender.bannedUntilMs = nowMs + durationMs;
     offender.timesMs.length = 0;
     offender.next = 0;
@@ -68,13 +71,18 @@ export class BanTracker {
   /** The end of the ban, if the key is banned at this moment. A ban is over at its very end. */
   bannedUntil(keyId: string, nowMs: number): number | undefined {
     const offender = this.#offenders.get(keyId);
-    return offender !== undefined && nowMs < offender.bannedUntilMs ? offender.bannedUntilMs : undefined;
+    return offender !== undefined && this.#isInForce(offender, nowMs) ? offender.bannedUntilMs : undefined;
   }
 
   /** Takes up a ban from elsewhere. One that is over by now does no harm, and of two the later end holds. */
   restore(keyId: string, untilMs: number): void {
     const offender = this.#offenders.get(keyId) ?? this.#track(keyId, Number.NEGATIVE_INFINITY);
     offender.bannedUntilMs = Math.max(offender.bannedUntilMs, untilMs);
+  }
+
+  /** A clock may be a little behind the one that the ban is from. */
+  #isInForce({ bannedUntilMs }: Offender, nowMs: number): boolean {
+    return nowMs < bannedUntilMs && bannedUntilMs - nowMs <= this.#policy.durationMs + MINUTE_MS;
   }
 
   #track(keyId: string, nowMs: number): Offender {

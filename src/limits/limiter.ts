@@ -70,9 +70,9 @@ export interface LimitsEngine extends Limiter {
   drainUsage(): UsageRow[];
   /**
    * Takes up the day's counts: to be called before the first request, with the rows of the current day. Those of
-   * earlier days are ignored; one of a later day says that the clock has gone backwards.
+   * earlier days are ignored.
    */
-  restoreUsage(rows: Iterable<UsageRow>): void | Promise<void>;
+  restoreUsage(rows: Iterable<UsageRow>): void;
   /** Takes up bans; those already over do no harm. */
   restoreBans(bans: Iterable<Ban>): void;
   /** Lets go of what it holds outside of this process. */

@@ -13,7 +13,8 @@
  *
  * Failure: nothing here can fail. What a crash would lose, the owner saves: the day's counts by `drainUsage` (every
  * second), bans by `onBan`; and brings back at the start. The minute's counts start from zero. When the clock goes
- * backwards, time stands still here until it has caught up, so that nothing forgotten can be had a second time.
+ * back by up to a minute, time stands still here until it has caught up, so that nothing forgotten can be had a second
+ * time. When it goes back by more it was wrong before: its minute begins anew, and its day goes on where it was left.
  */
 import { Accounts } from './accounts.ts';
 import { type BanPolicy, BanTracker, banned } from './bans.ts';
@@ -25,6 +26,7 @@ import {
   openCounter,
   peek,
   type Quota,
+  standStill,
   take,
   type Verdict,
 } from './windows.ts';
@@ -37,7 +39,7 @@ export interface MemoryLimiterOptions {
     readonly maxTracked: number;
   };
   /** Told of each ban as it begins, to store it. Called from within `admit`: it should neither wait nor throw. */
-  readonly onBan?: (ban: Ban) => void;
+  readonly onBan?: (ban: Ban, subject: string) => void;
 }
 
 export interface MemoryLimiter extends LimitsEngine {
@@ -59,9 +61,9 @@ export function createMemoryLimiter(
   const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
   let latestMs = Number.NEGATIVE_INFINITY;
 
-  /** The time to judge by, which never goes backwards. */
+  /** The time to judge by. */
   function advance(nowMs: number): number {
-    latestMs = Math.max(latestMs, nowMs);
+    latestMs = standStill(latestMs, nowMs);
     return latestMs;
   }
 
@@ -77,7 +79,7 @@ export function createMemoryLimiter(
     if (!verdict.allowed) {
       account.refused += 1;
       const untilMs = bans.refused(key, nowMs);
-      if (untilMs !== undefined) onBan?.({ key, untilMs });
+      if (untilMs !== undefined) onBan?.({ key, untilMs }, subject);
     }
     return verdict;
   }
@@ -95,7 +97,10 @@ export function createMemoryLimiter(
     },
     drainUsage: () => accounts.drain(),
     restoreUsage(rows) {
-      for (const row of rows) accounts.restore(row, advance(dayStartMs(row.dayIndex)));
+      for (const row of rows) {
+        latestMs = Math.max(latestMs, dayStartMs(row.dayIndex));
+        accounts.restore(row, latestMs);
+      }
     },
     restoreBans(restored) {
       for (const { key, untilMs } of restored) bans.restore(key, untilMs);
@@ -108,7 +113,7 @@ export function createMemoryLimiter(
 }
 
 /** The addresses seen this minute. */
-class Addresses {
+export class Addresses {
   readonly #maxTracked: number;
   #minuteIndex = Number.NEGATIVE_INFINITY;
   #counters = new Map<string, Counter>();
@@ -131,6 +136,11 @@ class Addresses {
     return counter;
   }
 
+  /** Whether the address, or prefix, shares a counter with all that came too late. */
+  isShared(subject: string, nowMs: number): boolean {
+    return this.open(subject, nowMs) === this.#shared;
+  }
+
   /** The address's counter, or a passing one that is not kept: reading leaves no trace. */
   read(subject: string, nowMs: number): Counter {
     return this.#find(subject, nowMs) ?? openCounter(nowMs);
@@ -143,7 +153,7 @@ class Addresses {
   }
 
   #enterMinute(minuteIndex: number): void {
-    if (minuteIndex <= this.#minuteIndex) return;
+    if (minuteIndex === this.#minuteIndex) return;
     this.#minuteIndex = minuteIndex;
     this.#counters = new Map();
   }

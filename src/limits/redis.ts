@@ -2,189 +2,200 @@
  * The limits of all servers together, in Redis.
  *
  * Algorithm: `redis.lua` judges and counts a request in one atomic step, in one round trip, so that the servers together
- * are as exact as one is in memory. Time is the servers' own; where their clocks differ, an account lives by the one
- * that is ahead, and nothing is to be had twice.
+ * are as exact as one is in memory. Time is Redis's own: no server's clock matters.
  *
- * Failure: a request never fails for Redis's sake, and waits a quarter of a second for it at the most. While Redis is
- * away, each server counts in its memory, from where Redis was when last heard (`shadow.ts`); addresses start from
- * zero. When it is back, each server brings in what it counted meanwhile, then takes Redis up again: totals are right
- * whichever server comes first, also when Redis has lost its data. Away is said once in the log, and so is back.
+ * Failure: a request never fails for Redis's sake, and waits a second for it at the most. While Redis is away the memory
+ * engine is the fallback: it goes on from what Redis said last (`lastSeen`), on this server alone; addresses start from
+ * zero. When Redis is back it is told of every account once, before anything else is asked about it: totals are right
+ * whichever server comes first, also when Redis has lost its data.
  *
- * What is not exact, and to which side: while Redis is away a limit holds per server. A request whose answer was lost may
- * count twice, once on either side; so may a server's counts when Redis goes away again while they are brought in: both
- * refuse sooner rather than later. Refusals from before and after an absence don't add up to a ban. When Redis
- * loses its data twice before a server has noticed, what is only known to have been before the first may be lost. Of a day that ends
- * during an absence the greatest of the servers' totals is stored, not their sum. Of the addresses without a key each
- * server tells so many apart in a minute, and Redis forgets them soon after it.
+ * What is not exact: while Redis is away a limit holds per server. Refusals from before and after an absence don't add up
+ * to a ban. When Redis loses its data twice before it was told of all, some counts come in twice or not at all. Of a day
+ * that ends during an absence the greatest of the servers' totals is stored, not their sum. Of the addresses without a
+ * key each server tells so many apart in a minute.
  */
+import { createHash, randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../config.ts';
-import type { RedisConnection } from '../redis/connection.ts';
+import { RedisClient } from '../redis/client.ts';
 import { RedisLink } from '../redis/link.ts';
-import type { AccountDay } from './accounts.ts';
-import { banned } from './bans.ts';
-import type { AccountAttempt, Attempt, Decision, LimitsEngine } from './limiter.ts';
-import type { MemoryLimiterOptions } from './memory.ts';
-import { type RedisState, RedisStates } from './redis-state.ts';
-import { Shadow, type Unmerged } from './shadow.ts';
-import { minuteIndexAt, peek, type Quota, verdict } from './windows.ts';
+import { type AccountDay, Accounts, type LastSeen } from './accounts.ts';
+import { BanTracker, banned } from './bans.ts';
+import type { AccountAttempt, Attempt, Ban, Decision, LimitsEngine } from './limiter.ts';
+import { Addresses, createMemoryLimiter, type MemoryLimiterOptions } from './memory.ts';
+import { peek, type Quota, verdict } from './windows.ts';
 
-/** Accounts that are brought to Redis at a time, so that requests come in between. */
+const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
+const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
+/** Accounts that Redis is told of at a time, so that requests come in between. */
 const BATCH = 500;
-/** How often accounts that have changed meanwhile are brought in before Redis is taken up in any case. */
-const ROUNDS = 3;
-/** What begins the name of every key. */
-const PREFIX = 'petstore';
-/** For all addresses beyond those told apart. */
-const OTHERS = 'others';
+/** Addresses that nobody has, on likely all nodes of a cluster. To count them is to do what requests will ask for. */
+const PROBES = Array.from({ length: 16 }, (_, index) => `probe ${index}`);
 
 export interface RedisLimiterOptions extends MemoryLimiterOptions {
   readonly redis: RedisConfig;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
+  /** What begins the name of every key. */
   readonly prefix?: string;
-  /** How long a request may wait for Redis, a quarter of a second unless told. */
+  /** How long a request may wait for Redis, a second unless told. */
   readonly patienceMs?: number;
+  /** Whose time counts: Redis's own, unless told that each attempt brings it. */
+  readonly time?: 'redis' | 'attempt';
 }
 
 export interface RedisLimiter extends LimitsEngine {
-  /** Whether this server counts in its own memory at the moment. */
+  /** Whether this server counts in its own memory, or is yet to tell Redis what it has counted there. */
   readonly isAway: boolean;
 }
 
+/** What Redis says of a subject, after the step. */
+interface State extends LastSeen {
+  readonly status: number;
+  /** The time that it judged by. */
+  readonly nowMs: number;
+  /** The end of the key's ban: of the one that was in force, or that began with this refusal; else 0. */
+  readonly untilMs: number;
+}
+
+const [REFUSED, PASSED, BANNED] = [0, 1, 2];
+
 /** Resolves when Redis is there, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { logger, redis } = options;
-  const shadow = new Shadow(options);
-  const states = new RedisStates(options.prefix ?? PREFIX, options.ban);
-  const addresses = new ToldApart(options.addresses.maxTracked);
-  const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
+  const { logger, redis, onBan, prefix = 'petstore', time = 'redis', patienceMs } = options;
+  const { durationMs, refusals, windowMs } = options.ban;
+  const client = new RedisClient(redis);
+  const server = randomUUID().slice(0, 8);
+  const accounts = new Accounts();
+  const tracker = new BanTracker(options.ban);
+  const addresses = new Addresses(options.addresses.maxTracked);
+  const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.MAX_SAFE_INTEGER };
+  /** The last ban of each key, with its account. */
+  const bans = new Map<string, Ban & { subject: string }>();
+  const noteBan = (ban: Ban, subject: string) => {
+    bans.set(ban.key, { ...ban, subject });
+    onBan?.(ban, subject);
+  };
+  const fallback = createMemoryLimiter({ ...options, onBan: noteBan }, accounts, tracker);
+  /** How far Redis's time is ahead of the server's; the latest time that was told of; how often Redis came back. */
+  let [aheadMs, latestMs, returns] = [0, 0, 0];
 
   const link = new RedisLink({
-    redis,
-    patienceMs: options.patienceMs,
-    prepare: takeOver,
-    onAway: ({ message }) =>
-      logger.warn({ cause: message }, 'Redis is away: this server counts limits by itself until it is back'),
+    client,
+    patienceMs,
+    async prepare(takeUp) {
+      await Promise.all(PROBES.map((subject) => askAddress({ kind: 'address', subject, nowMs: latestMs })));
+      returns += 1;
+      takeUp();
+      const inForce = [...bans.values()].filter(({ untilMs }) => latestMs < untilMs);
+      await Promise.all(inForce.map((ban) => run('ban', keysOf(ban), latestMs, [ban.untilMs, durationMs])));
+      const unmerged = () => [...accounts.today(latestMs).values()].filter(isUnmerged).slice(0, BATCH);
+      for (let some = unmerged(); some.length > 0 && link.isUp; some = unmerged()) await Promise.all(some.map(merge));
+    },
+    onAway: (cause) => logger.warn({ cause }, 'Redis is away: this server counts limits by itself until it is back'),
     onBack: () => logger.info('Redis is back: it counts the limits of all servers again'),
   });
 
-  /** Brings Redis up to date, and takes it up. What is counted meanwhile comes last, before any request. */
-  async function takeOver(connection: RedisConnection, takeUp: () => void): Promise<void> {
-    await states.probe(connection);
-    await mergeAll(connection, shadow.toMerge('all'));
-    for (let round = 0; round < ROUNDS; round += 1) {
-      const changed = shadow.toMerge('unmerged');
-      if (changed.length <= BATCH) break;
-      await mergeAll(connection, changed);
+  /** All keys of a subject have its name in braces: a cluster keeps them together. */
+  function windowsOf({ kind, subject }: Pick<Attempt, 'kind' | 'subject'>): string[] {
+    return [`${prefix}:{${kind}:${subject}}:windows`];
+  }
+
+  function keysOf({ subject, key }: { subject: string; key: string }): string[] {
+    const account = `${prefix}:{account:${subject}}`;
+    return [`${account}:windows`, `${account}:refusals:${key}`, `${account}:ban:${key}`];
+  }
+
+  async function run(step: string, keys: string[], nowMs: number, args: (number | string)[]): Promise<State> {
+    const strings = [step, time === 'redis' ? 0 : nowMs, server, ...args].map(String);
+    const [status, minuteIndex, minuteCount, dayIndex, dayCount, refused, judgedMs, untilMs, ownMinute, ownDay, epoch] =
+      (await client.run(SCRIPT, SHA1, keys, strings)) as [...Ten, string];
+    const counter = { minuteIndex, minuteCount, dayIndex, dayCount };
+    return { status, counter, refused, nowMs: judgedMs, untilMs, ownMinute, ownDay, epoch };
+  }
+
+  function askAddress({ nowMs, ...address }: Attempt): Promise<State> {
+    return run('admit', windowsOf(address), nowMs, [addressQuota.perMinute, addressQuota.perDay]);
+  }
+
+  function isUnmerged({ mergedAfter }: AccountDay): boolean {
+    return mergedAfter !== returns;
+  }
+
+  /** Tells Redis of an account. Whatever is asked about it later is answered later. */
+  async function merge(account: AccountDay): Promise<void> {
+    const { subject, counter, refused, lastSeen: seen } = account;
+    const isMinute = seen.counter.minuteIndex === counter.minuteIndex;
+    const [minuteSeen, ownMinute] = isMinute ? [seen.counter.minuteCount, seen.ownMinute] : [0, 0];
+    const daySeen = seen.counter.dayCount;
+    account.mergedAfter = returns;
+    const minute = [counter.minuteIndex, minuteSeen, ownMinute, counter.minuteCount - minuteSeen];
+    const day = [counter.dayIndex, daySeen, seen.ownDay, counter.dayCount - daySeen];
+    const args = [seen.epoch, ...minute, ...day, seen.refused, 0, refused - seen.refused];
+    const state = await link.ask(run('merge', keysOf({ subject, key: '-' }), latestMs, args));
+    if (state?.counter.dayIndex === counter.dayIndex) see(account, state);
+  }
+
+  function see(account: AccountDay, state: State): void {
+    const { counter, refused } = state;
+    Object.assign(account, { lastSeen: state, mergedAfter: returns, counter: { ...counter }, refused });
+    accounts.markChanged(account);
+  }
+
+  function toRedisTime<Timed extends Attempt>(attempt: Timed): Timed {
+    latestMs = attempt.nowMs + aheadMs;
+    return { ...attempt, nowMs: latestMs };
+  }
+
+  async function admitAccount(attempt: AccountAttempt): Promise<Decision> {
+    const { subject, key, quota } = attempt;
+    const { nowMs } = toRedisTime(attempt);
+    const known = accounts.today(nowMs).get(subject);
+    if (known !== undefined && isUnmerged(known)) void merge(known);
+    const limits = [quota.perMinute, quota.perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
+    const args = [...limits, tracker.bannedUntil(key, nowMs) ?? 0, durationMs, refusals, windowMs];
+    const state = await link.ask(run('admit', keysOf(attempt), attempt.nowMs, args));
+    if (state === undefined) return fallback.admit(toRedisTime(attempt));
+    const { status, counter, untilMs } = state;
+    [latestMs, aheadMs] = [state.nowMs, state.nowMs - attempt.nowMs];
+    const account = accounts.open(subject, state.nowMs);
+    if (['', state.epoch].includes(account.lastSeen.epoch)) see(account, state);
+    else void merge(account); // Redis has lost its data behind our backs
+    if (untilMs > 0) {
+      tracker.restore(key, untilMs);
+      bans.set(key, { subject, key, untilMs });
+      if (status === REFUSED) onBan?.({ key, untilMs }, subject);
     }
-    // From here to `takeUp` nothing waits: no request comes between, and Redis keeps the order.
-    const last = shadow.toMerge('unmerged').map((account) => merge(connection, account));
-    const bans = shadow.bans().map((ban) => states.ban(connection, ban.subject, ban.key, ban.untilMs, shadow.latestMs));
-    takeUp();
-    await Promise.all([...last, ...bans]);
+    if (status !== BANNED) return verdict(status === PASSED, counter, quota, state.nowMs);
+    return banned(peek({ ...counter }, quota, state.nowMs), untilMs, state.nowMs);
   }
 
-  async function mergeAll(connection: RedisConnection, accounts: readonly AccountDay[]): Promise<void> {
-    for (let start = 0; start < accounts.length; start += BATCH) {
-      await Promise.all(accounts.slice(start, start + BATCH).map((account) => merge(connection, account)));
-    }
-  }
-
-  async function merge(connection: RedisConnection, account: AccountDay): Promise<void> {
-    const unmerged: Unmerged = shadow.merge(account);
-    try {
-      shadow.merged(unmerged, await states.merge(connection, unmerged.request));
-    } catch (error) {
-      shadow.notMerged(unmerged);
-      throw error;
-    }
-  }
-
-  /** Brings accounts to Redis, or loses it: then they come with all others when it is back. */
-  async function mergeOrLose(connection: RedisConnection, accounts: readonly AccountDay[]): Promise<void> {
-    await mergeAll(connection, accounts).catch((error: unknown) => connection.lose(error));
-  }
-
-  async function ask<T>(connection: RedisConnection, question: Promise<T>): Promise<T | undefined> {
-    try {
-      return await question;
-    } catch (error) {
-      connection.lose(error);
-      return undefined;
-    }
-  }
-
-  async function admitAddress(connection: RedisConnection, attempt: Attempt): Promise<Decision> {
-    const subject = addresses.nameFor(attempt.subject, attempt.nowMs);
-    const state = await ask(connection, states.admit(connection, { ...attempt, subject }, addressQuota, 0));
-    if (state === undefined) return shadow.admit(attempt);
-    return verdict(state.status === 'passed', state.counter, addressQuota, Math.max(attempt.nowMs, state.nowMs));
-  }
-
-  async function admitAccount(connection: RedisConnection, attempt: AccountAttempt): Promise<Decision> {
-    const { quota, key, nowMs } = attempt;
-    const state = await ask(connection, states.admit(connection, attempt, quota, shadow.bannedUntil(key, nowMs)));
-    if (state === undefined) return shadow.admit(attempt);
-    hear(connection, attempt, state);
-    const judgedMs = Math.max(nowMs, state.nowMs);
-    if (state.status !== 'banned') return verdict(state.status === 'passed', state.counter, quota, judgedMs);
-    return banned(peek(state.counter, quota, judgedMs), state.bannedUntilMs ?? judgedMs, judgedMs);
-  }
-
-  function hear(connection: RedisConnection, { subject, key }: AccountAttempt, state: RedisState): void {
-    const { bannedUntilMs: untilMs, status } = state;
-    const forgotten = shadow.hear(subject, state);
-    if (forgotten !== undefined) void mergeOrLose(connection, [forgotten]);
-    if (untilMs !== undefined) shadow.hearBan({ subject, key, untilMs }, status === 'refused');
+  async function admitAddress(attempt: Attempt): Promise<Decision> {
+    const subject = addresses.isShared(attempt.subject, attempt.nowMs) ? 'others' : attempt.subject;
+    const state = await link.ask(askAddress({ ...attempt, subject }));
+    if (state === undefined) return fallback.admit(toRedisTime(attempt));
+    return verdict(state.status === PASSED, state.counter, addressQuota, state.nowMs);
   }
 
   await link.start();
   return {
+    drainUsage: fallback.drainUsage,
+    restoreUsage: fallback.restoreUsage,
+    restoreBans: fallback.restoreBans,
     admit(attempt) {
-      const { connection } = link;
-      if (connection === undefined) return shadow.admit(attempt);
-      const timed = { ...attempt, nowMs: shadow.advance(attempt.nowMs) };
-      return timed.kind === 'account' ? admitAccount(connection, timed) : admitAddress(connection, timed);
+      if (!link.isUp) return fallback.admit(toRedisTime(attempt));
+      return attempt.kind === 'account' ? admitAccount(attempt) : admitAddress(attempt);
     },
     async peek(attempt) {
-      const { connection } = link;
-      const timed = { ...attempt, nowMs: shadow.advance(attempt.nowMs) };
-      const state = connection && (await ask(connection, states.peek(connection, timed)));
-      if (state === undefined) return shadow.peek(attempt);
-      const quota = timed.kind === 'account' ? timed.quota : addressQuota;
-      return peek(state.counter, quota, Math.max(timed.nowMs, state.nowMs));
+      const state = link.isUp ? await link.ask(run('peek', windowsOf(attempt), attempt.nowMs, [])) : undefined;
+      if (state === undefined) return fallback.peek(toRedisTime(attempt));
+      return peek({ ...state.counter }, attempt.kind === 'account' ? attempt.quota : addressQuota, state.nowMs);
     },
-    drainUsage: () => shadow.drainUsage(),
-    async restoreUsage(rows) {
-      const restored = shadow.restoreUsage(rows);
-      if (link.connection !== undefined) await mergeOrLose(link.connection, restored);
-    },
-    restoreBans: (bans) => shadow.restoreBans(bans),
     get isAway() {
-      return link.connection === undefined;
+      return !link.isBack;
     },
     close: () => link.close(),
   };
 }
 
-/** The addresses seen this minute: anybody can invent some, and Redis's memory is not theirs to fill. */
-class ToldApart {
-  readonly #max: number;
-  readonly #names = new Set<string>();
-  #minuteIndex = Number.NEGATIVE_INFINITY;
-
-  constructor(max: number) {
-    this.#max = max;
-  }
-
-  /** The address itself, or the name that all have who come too late. */
-  nameFor(address: string, nowMs: number): string {
-    const minuteIndex = minuteIndexAt(nowMs);
-    if (minuteIndex > this.#minuteIndex) this.#names.clear();
-    this.#minuteIndex = Math.max(minuteIndex, this.#minuteIndex);
-    if (this.#names.has(address)) return address;
-    if (this.#names.size >= this.#max) return OTHERS;
-    this.#names.add(address);
-    return address;
-  }
-}
+type Ten = [number, number, number, number, number, number, number, number, number, number];

@@ -30,7 +30,7 @@ export interface UsageRecorder {
 /** Gives the limiter today's counts and the bans in force, as they were stored. */
 export async function restoreLimits(store: Store, limiter: LimitsEngine, nowMs: number): Promise<void> {
   const usage = await store.usage.ofDay(dayIndexAt(nowMs));
-  await limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ subject: String(accountId), ...day })));
+  limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ subject: String(accountId), ...day })));
   const bans = await store.usage.bans(nowMs);
   limiter.restoreBans(bans.map(({ keyId, untilMs }) => ({ key: String(keyId), untilMs })));
 }

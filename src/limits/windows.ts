@@ -5,11 +5,12 @@
  * request counts in both windows or, when either is full, in neither. Quotas are not kept here: each take states
  * its own, so a change of quota holds from the next request on.
  *
- * Nothing here waits, throws or asks for the time. A clock that goes backwards grants nothing: a window earlier
- * than the one a counter is in is taken for that one.
+ * Nothing here waits, throws or asks for the time. A clock that goes back by up to a minute grants nothing: the minute
+ * before the one a counter is in is taken for that one. A clock that goes back by more was wrong before, and is followed:
+ * that costs one window, and not a standstill for as long as it was ahead.
  */
 
-const MINUTE_MS = 60_000;
+export const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
@@ -64,6 +65,11 @@ export function dayIndexAt(nowMs: number): number {
   return Math.floor(minuteIndexAt(nowMs) / MINUTES_PER_DAY);
 }
 
+/** The time to go on with after `latestMs`: it stands still when a clock goes back by up to a minute. */
+export function standStill(latestMs: number, nowMs: number): number {
+  return nowMs < latestMs && latestMs - nowMs <= MINUTE_MS ? latestMs : nowMs;
+}
+
 export function dayStartMs(dayIndex: number): number {
   return dayIndex * DAY_SECONDS * 1_000;
 }
@@ -98,10 +104,10 @@ export function secondsUntil(momentMs: number, nowMs: number): number {
 /** Moves the counter to the windows of this moment. */
 function roll(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
-  if (minuteIndex <= counter.minuteIndex) return;
+  if (minuteIndex === counter.minuteIndex || minuteIndex === counter.minuteIndex - 1) return;
   counter.minuteIndex = minuteIndex;
   counter.minuteCount = 0;
-  const dayIndex = dayIndexAt(nowMs); // never goes back either: a day begins with a minute
+  const dayIndex = dayIndexAt(nowMs);
   if (dayIndex === counter.dayIndex) return;
   counter.dayIndex = dayIndex;
   counter.dayCount = 0;

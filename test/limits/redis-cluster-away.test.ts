@@ -13,7 +13,8 @@ test('Cluster without one of its nodes - requests are served, and merged when th
   t.teardown(() => cluster.stop());
   const log: string[] = [];
   const logger = { info: () => log.push('info'), warn: () => log.push('warn') };
-  const open = () => openRedisLimiter({ ...OPTIONS, redis: cluster.config, logger, patienceMs: 30_000 });
+  const open = () =>
+    openRedisLimiter({ ...OPTIONS, redis: cluster.config, logger, time: 'attempt', patienceMs: 30_000 });
   const [one, other] = [await open(), await open()];
   t.teardown(() => Promise.all([one.close(), other.close()]));
 

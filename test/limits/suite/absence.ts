@@ -37,7 +37,8 @@ beforeEach(async (t) => {
   };
   const logger = { info: write('info'), warn: write('warn') };
   const open: Context['open'] = async (options) => {
-    const limiter = await openRedisLimiter({ ...OPTIONS, redis: t.context.redis.config, logger, ...options });
+    const { config } = t.context.redis;
+    const limiter = await openRedisLimiter({ ...OPTIONS, redis: config, logger, time: 'attempt', ...options });
     opened.push(limiter);
     return limiter;
   };

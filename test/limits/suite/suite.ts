@@ -2,6 +2,7 @@
 import { banTests } from './bans.ts';
 import { concurrencyTests } from './concurrency.ts';
 import { type LimitsTest, type OpenLimits, useLimits } from './engine.ts';
+import { jumpTests } from './jumps.ts';
 import { modelTests } from './model.ts';
 import { sharedTests } from './shared.ts';
 import { usageTests } from './usage.ts';
@@ -14,6 +15,7 @@ export function runLimitsSuite(openLimits: OpenLimits, test: LimitsTest): void {
   banTests(test);
   usageTests(test);
   concurrencyTests(test);
+  jumpTests(test);
   modelTests(test);
 }
 

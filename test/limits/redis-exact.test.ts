@@ -1,0 +1,94 @@
+/** 5,000 requests at 1,000 a minute over three servers: never more than the limit, and as good as all of it. */
+import type { Decision } from '../../src/limits/limiter.ts';
+import type { RedisLimiter } from '../../src/limits/redis.ts';
+import { until } from '../support/until.ts';
+import { back, LARGE, levels, PATIENT, remaining, test } from './suite/absence.ts';
+
+const REQUESTS = 5_000;
+const NO_BAN = { ban: { refusals: 1_000_000, windowMs: 60_000, durationMs: 1_000 } };
+const PAUSE_MS = 400;
+
+/** Sends all requests over all servers, `atATime` each; `meanwhile` happens while they do. */
+async function let1000Through(
+  servers: RedisLimiter[],
+  atATime: number,
+  meanwhile: (decisions: readonly Decision[]) => Promise<void> = async () => undefined,
+): Promise<number> {
+  const decisions: Decision[] = [];
+  let sent = 0;
+  const worker = async (server: RedisLimiter) => {
+    while (sent < REQUESTS) {
+      sent += 1;
+      decisions.push(await server.admit(LARGE));
+      await new Promise(setImmediate);
+    }
+  };
+  const load = servers.flatMap((server) => Array.from({ length: atATime }, () => worker(server)));
+  await meanwhile(decisions);
+  await Promise.all(load);
+  return decisions.filter(({ allowed }) => allowed).length;
+}
+
+test('5,000 requests at 1,000 a minute on three servers - no more than 1,000 pass, and at least 990', async (t) => {
+  const servers = [await t.context.open(NO_BAN), await t.context.open(NO_BAN), await t.context.open(NO_BAN)];
+  const passed = await let1000Through(servers, Math.ceil(REQUESTS / 3));
+  t.true(passed <= 1_000 && passed >= 990, `${passed} passed`);
+  t.deepEqual(levels(t), []);
+});
+
+for (const [name, pause] of [
+  ['CLIENT PAUSE', 'command'],
+  ['SIGSTOP', 'signal'],
+] as const) {
+  test(`5,000 requests while Redis pauses (${name}) - one slow answer is no absence: 990 to 1,000 pass`, async (t) => {
+    const servers = [await t.context.open(NO_BAN), await t.context.open(NO_BAN), await t.context.open(NO_BAN)];
+    const { redis } = t.context;
+    const passed = await let1000Through(servers, 20, async (decisions) => {
+      for (let pauses = 0; pauses < 3; pauses += 1) {
+        await until(() => decisions.length > 200 * pauses, 'the load');
+        if (pause === 'command') await redis.command('CLIENT', 'PAUSE', String(PAUSE_MS), 'ALL');
+        else redis.pause();
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        redis.resume();
+      }
+    });
+    t.true(passed <= 1_000 && passed >= 990, `${passed} passed`);
+    t.deepEqual(levels(t), []);
+    const [one] = servers as [RedisLimiter];
+    t.is(await remaining(one, LARGE), 1_000 - passed); // what is booked is what was let through
+  });
+}
+
+test('Cut connections under load - what was asked and never answered counts once', async (t) => {
+  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const attempt = { ...LARGE, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
+  let [passed, isOver] = [0, false];
+  const worker = async (server: RedisLimiter) => {
+    while (!isOver) {
+      if ((await server.admit(attempt)).allowed) passed += 1;
+      await new Promise(setImmediate);
+    }
+  };
+  const load = Promise.all(servers.flatMap((server) => Array.from({ length: 50 }, () => worker(server))));
+  for (let cuts = 0; cuts < 5; cuts += 1) {
+    const before = passed;
+    await until(() => passed > before + 500, 'the load');
+    await t.context.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await until(() => levels(t).filter((level) => level === 'info').length >= 2 * (cuts + 1), 'Redis');
+  }
+  isOver = true;
+  await load;
+  await back(...servers);
+  for (const server of servers) t.is(await remaining(server, attempt), 1_000_000 - passed);
+});
+
+test('Silent Redis under load - what was asked and never answered counts once', async (t) => {
+  const limiter = await t.context.open({ patienceMs: 200 });
+  await Promise.all(Array.from({ length: 100 }, () => limiter.admit(LARGE)));
+  t.context.redis.pause();
+  const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.admit(LARGE)));
+  t.true(limiter.isAway && decisions.every(({ allowed }) => allowed));
+  t.context.redis.resume();
+  await back(limiter);
+  t.is(await remaining(limiter, LARGE), 800);
+});

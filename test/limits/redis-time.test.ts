@@ -1,0 +1,57 @@
+/** Where Redis counts, its own time counts: no server's clock can freeze a limit, or book usage on another day. */
+import { restoreLimits } from '../../src/limits/usage-recorder.ts';
+import { createTestStore } from '../support/database.ts';
+import { back, PATIENT, test } from './suite/absence.ts';
+import { ACCOUNT, repeat } from './suite/engine.ts';
+
+const HOUR_MS = 3_600_000;
+const OWN_TIME = { ...PATIENT, time: 'redis' } as const;
+const BY_DAY = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
+
+test('Redis’s time - servers whose clocks are an hour or a day wrong share one limit, and Retry-After is true', async (t) => {
+  const servers = [await t.context.open(OWN_TIME), await t.context.open(OWN_TIME), await t.context.open(OWN_TIME)];
+  const [seconds] = (await t.context.redis.command('TIME')) as [string];
+  const startMs = Number(seconds) * 1_000;
+  const endMs = (Math.floor(startMs / 86_400_000) + 1) * 86_400_000;
+  if (endMs - startMs < 60_000) return t.pass('midnight is too close');
+  let passed = 0;
+  for (let i = 0; i < 60; i += 1) {
+    const wrongByMs = [0, HOUR_MS, -HOUR_MS, 24 * HOUR_MS, -24 * HOUR_MS][i % 5] ?? 0;
+    const decision = await servers[i % 3]?.admit({ ...BY_DAY, nowMs: Date.now() + wrongByMs });
+    if (decision?.allowed) passed += 1;
+    if (decision === undefined || decision.allowed) continue;
+    t.is(decision.resetAtSeconds, endMs / 1_000);
+    const leftSeconds = (endMs - startMs) / 1_000;
+    t.true(decision.retryAfterSeconds <= leftSeconds && decision.retryAfterSeconds > leftSeconds - 60);
+  }
+  t.is(passed, 50);
+  for (const server of servers) t.is(server.drainUsage()[0]?.dayIndex, Math.floor(startMs / 86_400_000));
+  return undefined;
+});
+
+test('Redis’s time - it counts while Redis is away, too', async (t) => {
+  const limiter = await t.context.open(OWN_TIME);
+  const ahead = { ...BY_DAY, nowMs: Date.now() + 24 * HOUR_MS };
+  await repeat(limiter, 20, ahead);
+  const [{ dayIndex } = { dayIndex: 0 }] = limiter.drainUsage();
+  await t.context.redis.kill();
+  await repeat(limiter, 20, ahead);
+  t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex, requests: 40, refused: 0 }]);
+  await t.context.redis.startAgain();
+  await back(limiter);
+  t.is((await limiter.peek(ahead)).remaining, 10);
+});
+
+test('Redis’s time - a ban that was stored by a clock that was a day ahead is over', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  const { id } = await store.write((tx) => tx.accounts.insert(account));
+  const nowMs = Date.now();
+  const described = { prefix: '', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
+  const key = await store.write((tx) => tx.accounts.insertKey({ accountId: id, ...described }, Buffer.alloc(32)));
+  await store.write(({ usage }) => usage.putBans([{ keyId: key.id, untilMs: nowMs + 24 * HOUR_MS }]));
+  const limiter = await t.context.open(OWN_TIME);
+  await restoreLimits(store, limiter, nowMs);
+  t.true((await limiter.admit({ ...BY_DAY, key: String(key.id), nowMs })).allowed);
+});
