@@ -25,7 +25,7 @@ export interface ConnectionOptions {
   readonly tls?: boolean | TlsOptions;
   /** How long a call may take, waiting and retries included, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Attempts at an idempotent call while the server is not available, 1 to 5. Default 5. */
+  /** Attempts at a call that may be repeated, while the server is not available or too slow, 1 to 5. Default 5. */
   readonly maxAttempts?: number;
   /** Calls on their way at once; the others wait. Default 8: with more, a key can be banned when its limit is reached. */
   readonly maxInFlight?: number;

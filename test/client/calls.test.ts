@@ -1,6 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import {
   createClient,
+  etagOf,
   type Pet,
   PetStatus,
   type PetstoreClient,
@@ -77,6 +78,30 @@ test('client - pages() reads a list to its end and sees each row once', async (t
   }
   t.deepEqual(sizes, [2, 2, 1]);
   t.deepEqual(seen, created);
+});
+
+test('client - of two who read the same and each change something one gets PRECONDITION_FAILED', async (t) => {
+  const { categories } = t.context.client;
+  const { id: categoryId } = await categories.createCategory({ category: { name: 'Cats' } });
+  const read = await categories.getCategory({ categoryId });
+  const ifMatch = etagOf(read);
+  const changed = await categories.updateCategory({ categoryId, category: { name: 'Big cats' } }, { ifMatch });
+  const late = categories.replaceCategory({ categoryId, category: { name: 'Small cats' } }, { ifMatch });
+  t.like(await errorOf(late), { code: 'PRECONDITION_FAILED', grpcStatus: 10 });
+  t.is((await categories.getCategory({ categoryId })).name, 'Big cats');
+  t.deepEqual(await categories.deleteCategory({ categoryId }, { ifMatch: etagOf(changed) }), {});
+});
+
+test('client - a create that is sent twice with one key is done once, through the public port too', async (t) => {
+  const { client, publicAddress, key } = t.context;
+  const create = ({ categories }: PetstoreClient) =>
+    categories.createCategory({ category: { name: 'Dogs' } }, { idempotencyKey: 'dogs-1' });
+  const first = await create(client);
+  const other = createClient({ address: publicAddress, apiKey: key });
+  const second = await create(other);
+  t.deepEqual(second, first);
+  t.is(etagOf(second), etagOf(first));
+  await other.close();
 });
 
 test('client - works through the public port too', async (t) => {

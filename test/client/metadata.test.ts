@@ -1,11 +1,4 @@
-import {
-  Metadata,
-  Server,
-  ServerCredentials,
-  type ServerUnaryCall,
-  type sendUnaryData,
-  type status,
-} from '@grpc/grpc-js';
+import { Metadata, Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { createClient, etagOf, type PetstoreClient } from '../../src/client/index.ts';
@@ -67,6 +60,14 @@ test('idempotency - every create carries a key of its own', async (t) => {
   t.regex(first ?? '', UUID);
   t.regex(second ?? '', UUID);
   t.not(first, second);
+});
+
+test('idempotency - all attempts at a create carry one key: the server is away, then too slow', async (t) => {
+  const { client, received, failures } = t.context;
+  failures.push(status.UNAVAILABLE, status.DEADLINE_EXCEEDED);
+  t.like(await client.categories.createCategory({ category }), category);
+  t.is(received.length, 3);
+  t.is(new Set(received.map((metadata) => metadata['idempotency-key'])).size, 1);
 });
 
 test("idempotency - a caller's key goes before it, and only a create carries one", async (t) => {

@@ -120,7 +120,7 @@ test.serial('client package - its types hold under strict, libraries checked, fo
 });
 
 test.serial('client package - every sample of the docs runs on the newest Node', async (t) => {
-  t.is(t.context.samples.length, 7);
+  t.is(t.context.samples.length, 9);
   await runSamples(t, process.execPath);
 });
 
