@@ -73,7 +73,7 @@ test('Page token - a made-up, cut, padded or changed one is refused, naming page
     t.is(error.code, 'INVALID_ARGUMENT');
     t.deepEqual(
       error.violations.map(({ path, name }) => [path, name]),
-      [['page_token', 'pageToken']],
+      [['pageToken', 'pageToken']],
     );
   }
 });
