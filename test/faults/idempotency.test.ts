@@ -1,0 +1,99 @@
+/** Two instances on one database, which get requests with the same idempotency key at the same time. */
+import { randomUUID } from 'node:crypto';
+import { status as Code } from '@grpc/grpc-js';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import type { GrpcCaller } from '../support/grpc-caller.ts';
+import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+
+const ROUNDS = 100;
+
+interface Context {
+  readonly server: TestPostgres;
+  readonly url: string;
+  readonly folder: Awaited<ReturnType<typeof createDataDir>>;
+  readonly instances: readonly [ServerProcess, ServerProcess];
+}
+const test = testUnless<Context>(postgresMissing);
+
+test.before(async (t) => {
+  const server = await connectPostgres();
+  const folder = await createDataDir();
+  const url = await server.createDatabase();
+  const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
+  t.context = { server, url, folder, instances: [await start(), await start()] };
+});
+test.after.always(async (t) => {
+  const { instances = [], server, url, folder } = t.context;
+  for (const instance of instances) await instance.end('SIGKILL');
+  await server?.dropDatabase(url);
+  await server?.stop();
+  await folder?.remove();
+});
+
+const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
+const isReplayed = ({ headers }: Awaited<ReturnType<GrpcCaller['exchange']>>) =>
+  headers.get('idempotency-replayed').length > 0;
+
+test(`Two instances - of requests with one key at both, ${ROUNDS} times, one is carried out, and all get its answer`, async (t) => {
+  const [one, other] = t.context.instances;
+  const petId = await one.grpc.pet();
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await one.grpc.call(Inventory.setInventory, { petId, inventory: { quantity: 1 } });
+    const name = randomUUID();
+    const calls = [one, other, one, other].map(({ grpc }) =>
+      grpc.exchange(Orders.placeOrder, { order: { petId, complete: true } }, key(name)),
+    );
+    const answers = await Promise.all(calls);
+    const ids = new Set(answers.map(({ message }) => message.id));
+    if (ids.size !== 1) t.fail(`round ${round}: the orders ${[...ids]}`);
+    if (answers.filter(isReplayed).length !== 3) t.fail(`round ${round}: not three are replays`);
+  }
+  const orders = new Set<bigint | undefined>();
+  for (let pageToken = '', hasMore = true; hasMore; hasMore = pageToken !== '') {
+    const page = await other.grpc.call(Orders.listOrders, { petId, limit: 100, pageToken });
+    for (const { id } of page.orders) orders.add(id);
+    pageToken = page.nextPageToken;
+  }
+  t.is(orders.size, ROUNDS);
+});
+
+test('Two instances - what one has answered the other replays', async (t) => {
+  const [one, other] = t.context.instances;
+  const name = randomUUID();
+  const first = await one.grpc.exchange(Categories.createCategory, { category: { name } }, key(name));
+  const again = await other.grpc.exchange(Categories.createCategory, { category: { name } }, key(name));
+  t.deepEqual(again.message, first.message);
+  t.true(isReplayed(again));
+});
+
+test('Two instances - of two different requests with one key at the same time one is carried out, and the other is told', async (t) => {
+  const [one, other] = t.context.instances;
+  for (let round = 0; round < 20; round += 1) {
+    const name = randomUUID();
+    const settled = await Promise.allSettled([
+      one.grpc.call(Categories.createCategory, { category: { name: 'One' } }, key(name)),
+      other.grpc.call(Categories.createCategory, { category: { name: 'Other' } }, key(name)),
+    ]);
+    const reasons = settled.map((result) => (result.status === 'rejected' ? result.reason.code : 'carried out'));
+    t.deepEqual(reasons.toSorted(), [Code.ALREADY_EXISTS, 'carried out']);
+  }
+});
+
+test('Two instances - when the first fails, the second does the work itself', async (t) => {
+  const [one, other] = t.context.instances;
+  const petId = await one.grpc.pet({ stock: 1 });
+  for (let round = 0; round < 20; round += 1) {
+    const name = randomUUID();
+    const refused = one.grpc.failure(Orders.placeOrder, { order: { petId, quantity: 2 } }, key(name));
+    const placed = other.grpc.exchange(Orders.placeOrder, { order: { quantity: 2 } }, key(name));
+    const failure = await refused;
+    const { message } = await placed;
+    t.true(failure.reason === 'INSUFFICIENT_STOCK' || failure.reason === 'IDEMPOTENCY_KEY_REUSED', failure.reason);
+    t.is(message.quantity, 2);
+  }
+  t.is((await one.grpc.call(Inventory.getInventoryItem, { petId })).quantity, 1);
+});

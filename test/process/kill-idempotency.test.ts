@@ -1,0 +1,131 @@
+/** The server process killed while callers with idempotency keys wait for their answers: they send the same again. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { GrpcCaller } from '../support/grpc-caller.ts';
+import { createDataDir, type ServerProcess, startServerProcess, type TestProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+interface Context {
+  readonly dataDir: string;
+  readonly remove: () => Promise<void>;
+  readonly processes: TestProcess[];
+}
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const { path, remove } = await createDataDir();
+  t.context = { dataDir: path, remove, processes: [] };
+});
+test.afterEach.always(async (t) => {
+  for (const server of t.context.processes) await server.end('SIGKILL');
+  await t.context.remove();
+});
+
+async function start({ context }: ExecutionContext<Context>): Promise<ServerProcess> {
+  const server = await startServerProcess(context.dataDir);
+  context.processes.push(server);
+  return server;
+}
+
+const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
+
+/** A way to a server that can lose all that comes back on it. */
+async function lossyWay(address: string) {
+  const [host = '', port = ''] = address.split(':');
+  const sockets: Socket[] = [];
+  let isLossy = false;
+  const proxy = createServer((caller) => {
+    const server = connect(Number(port), host);
+    sockets.push(caller, server);
+    for (const socket of [caller, server]) socket.on('error', () => undefined);
+    caller.pipe(server);
+    server.on('data', (bytes: Buffer) => {
+      if (!isLossy) caller.write(bytes);
+    });
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    lose() {
+      isLossy = true;
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
+test('kill -9 - between commit and answer: whoever sends the same again gets the first answer, and nothing is doubled', async (t) => {
+  const first = await start(t);
+  const petId = await first.grpc.pet({ stock: 5 });
+  const way = await lossyWay(first.address);
+  const caller = new GrpcCaller(way.address, first.key);
+  await caller.category(); // the connection is there
+  way.lose();
+  const request = { order: { petId, quantity: 2 } };
+  const unanswered = caller.failure(Orders.placeOrder, request, key('a'));
+  const stock = async ({ grpc }: ServerProcess) => (await grpc.call(Inventory.getInventoryItem, { petId })).quantity;
+  await until(async () => (await stock(first)) === 3, 'the commit');
+  await first.end('SIGKILL');
+  way.close();
+  t.truthy(await unanswered);
+  caller.close();
+  first.grpc.close();
+
+  const second = await start(t);
+  const again = await second.grpc.exchange(Orders.placeOrder, request, key('a'));
+  t.deepEqual(again.headers.get('idempotency-replayed'), ['true']);
+  const placed = await second.grpc.call(Orders.listOrders, { petId, pageToken: '' });
+  t.deepEqual(placed.orders, [again.message]);
+  t.is(await stock(second), 3);
+  second.grpc.close();
+});
+
+/** Creates categories one after the other until the server is gone. What got no answer is left. */
+async function createOn({ grpc }: ServerProcess, answered: string[]): Promise<string> {
+  for (;;) {
+    const name = randomUUID();
+    try {
+      await grpc.call(Categories.createCategory, { category: { name } }, key(name));
+      answered.push(name);
+    } catch {
+      return name;
+    }
+  }
+}
+
+async function names({ grpc }: ServerProcess): Promise<string[]> {
+  const found: string[] = [];
+  for (let pageToken = '', hasMore = true; hasMore; hasMore = pageToken !== '') {
+    const page = await grpc.call(Categories.listCategories, { limit: 100, pageToken });
+    found.push(...page.categories.map(({ name }) => name));
+    pageToken = page.nextPageToken;
+  }
+  return found;
+}
+
+test('kill -9 - amid creations, round after round: what is sent again until it is answered is there exactly once', async (t) => {
+  const answered: string[] = [];
+  let server = await start(t);
+  for (let round = 1; round <= 3; round += 1) {
+    const creators = Array.from({ length: 16 }, () => createOn(server, answered));
+    await until(() => answered.length > round * 60, 'the creations of the round');
+    await server.end('SIGKILL');
+    const left = await Promise.all(creators);
+    server.grpc.close();
+    server = await start(t);
+    for (const name of left) {
+      await server.grpc.call(Categories.createCategory, { category: { name } }, key(name));
+      answered.push(name);
+    }
+  }
+  t.deepEqual((await names(server)).toSorted(), answered.toSorted());
+  server.grpc.close();
+});
