@@ -8,7 +8,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import autocannon from 'autocannon';
 import { cpuTimesUs, cpuTimeUs, sumOf, systemBusyUs } from './cpu.ts';
-import type { Job, Outcome } from './load.ts';
+import { type Job, type Outcome, UNIQUE } from './load.ts';
 import { quantile } from './numbers.ts';
 
 /** How often autocannon looks whether it is to stop. */
@@ -29,6 +29,7 @@ async function run({ url, headers, connections, requests, leadInMs, measureMs, c
   const settings: autocannon.Options = {
     url,
     headers,
+    idReplacement: Object.values(headers).includes(UNIQUE),
     connections,
     duration: (leadInMs + measureMs) / 1000 + TIMEOUT_S,
     timeout: TIMEOUT_S,

@@ -8,9 +8,13 @@ import type { Counted, Program } from './stacks.ts';
 
 const WORKER = fileURLToPath(new URL('load-worker.ts', import.meta.url));
 
+/** autocannon's own mark. */
+export const UNIQUE = '[<id>]';
+
 /** One round of load. */
 export interface Job {
   readonly url: string;
+  /** Each `UNIQUE` in them becomes another text for each request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly connections: number;
   /** Divided among the connections, each of which goes round and round in its part. */

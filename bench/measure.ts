@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { calibrate } from './calibration.ts';
 import { sumOf } from './cpu.ts';
-import { LoadFailed, type LoadGenerator, type Round } from './load.ts';
+import { LoadFailed, type LoadGenerator, type Round, UNIQUE } from './load.ts';
 import { median } from './numbers.ts';
 import type { Progress } from './progress.ts';
 import { type Request, type Row, type Way, waysOf } from './rows.ts';
@@ -94,7 +94,7 @@ export async function measureRow(row: Row, setup: Setup): Promise<Measured[]> {
 /** Asks once, and looks at the answer: a fast wrong one must not pass for a good one. */
 async function probe(row: Row, way: Way, { url, key }: BenchStack): Promise<void> {
   const { method, path, body } = row.request(way.pets);
-  const response = await fetch(`${url}${path}`, { method, headers: headers(key, body), ...(body && { body }) });
+  const response = await fetch(`${url}${path}`, { method, headers: headers(way, key, body), ...(body && { body }) });
   const text = await response.text();
   if (!response.ok) throw new LoadFailed(`${method} ${path} on ${way.name} was answered ${response.status}: ${text}`);
   if (!row.isRight(JSON.parse(text))) {
@@ -107,7 +107,15 @@ async function runRound(row: Row, way: Way, setup: Setup, leadInMs: number, meas
   const { url, key, counted } = stackOf(way);
   const count = connections * Math.max(MIN_REQUESTS_PER_CONNECTION, Math.ceil(REQUESTS / connections));
   const requests = Array.from({ length: count }, () => row.request(way.pets));
-  const job = { url, headers: headers(key, requests[0]?.body), connections, requests, leadInMs, measureMs, counted };
+  const job = {
+    url,
+    headers: headers(way, key, requests[0]?.body),
+    connections,
+    requests,
+    leadInMs,
+    measureMs,
+    counted,
+  };
   try {
     return await load.run(job);
   } catch (error) {
@@ -115,8 +123,12 @@ async function runRound(row: Row, way: Way, setup: Setup, leadInMs: number, meas
   }
 }
 
-function headers(key: string, body: Request['body']): Record<string, string> {
-  return { authorization: `Bearer ${key}`, ...(body !== undefined && { 'content-type': 'application/json' }) };
+function headers({ hasIdempotencyKeys }: Way, key: string, body: Request['body']): Record<string, string> {
+  return {
+    authorization: `Bearer ${key}`,
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+    ...(hasIdempotencyKeys && { 'idempotency-key': UNIQUE }),
+  };
 }
 
 /** The ways from another one on each time: none is always the first or the last of a round. */

@@ -18,6 +18,8 @@ export interface Way {
   /** Another program than the service's own. */
   readonly program?: string;
   readonly isFloor?: true;
+  /** Whether each request carries an idempotency key of its own. */
+  readonly hasIdempotencyKeys?: true;
 }
 
 export interface Request {
@@ -57,6 +59,7 @@ const FLOOR: Way = { name: 'the floor', pets: 100_000, isFloor: true };
 const THOUSAND: Way = { name: '1,000 pets', pets: 1_000 };
 const HUNDRED_THOUSAND: Way = { name: '100,000 pets', pets: 100_000 };
 const MILLION: Way = { name: '1,000,000 pets', pets: 1_000_000 };
+const KEYED: Way = { name: 'an idempotency key', pets: 100_000, hasIdempotencyKeys: true };
 const OPEN: Way = {
   name: 'no keys, no limits',
   pets: 100_000,
@@ -78,7 +81,7 @@ export const ROWS: readonly Row[] = [
     title: 'GET /pets/{id}, random ids',
     ways: SIZES,
     request: (pets) => get(`/pets/${randomId(1, pets)}`),
-    isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
+    isRight: isOnePet,
     hasFloor: true,
     target: { maxFloors: 1.35, way: HUNDRED_THOUSAND },
     maxRatio: MAX_RATIO,
@@ -88,7 +91,7 @@ export const ROWS: readonly Row[] = [
     title: 'GET /pets/{id} without and with the key check and both windows',
     ways: [OPEN, HUNDRED_THOUSAND],
     request: (pets) => get(`/pets/${randomId(1, pets)}`),
-    isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
+    isRight: isOnePet,
     maxExtraUs: 15,
   },
   {
@@ -123,16 +126,29 @@ export const ROWS: readonly Row[] = [
     name: 'post',
     title: 'POST /pets, each durable when it is answered',
     ways: [HUNDRED_THOUSAND],
-    request: () => ({
-      method: 'POST',
-      path: '/pets',
-      body: JSON.stringify({ name: `Pet ${randomId(1, 1_000_000)}`, categoryId: randomId(1, CATEGORIES) }),
-    }),
-    isRight: (answer) => typeof answer === 'object' && answer !== null && 'id' in answer,
+    request: postPet,
+    isRight: isOnePet,
     hasFloor: true,
     target: { maxFloors: 2, way: HUNDRED_THOUSAND },
   },
+  {
+    name: 'post-with-key',
+    title: 'POST /pets without and with an idempotency key, each time another',
+    ways: [HUNDRED_THOUSAND, KEYED],
+    request: postPet,
+    isRight: isOnePet,
+    maxRatio: 1.3,
+  },
 ];
+
+function postPet(): Request {
+  const pet = { name: `Pet ${randomId(1, 1_000_000)}`, categoryId: randomId(1, CATEGORIES) };
+  return { method: 'POST', path: '/pets', body: JSON.stringify(pet) };
+}
+
+function isOnePet(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'id' in answer;
+}
 
 function get(path: string): Request {
   return { method: 'GET', path };

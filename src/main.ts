@@ -1,7 +1,6 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { ConfigError, readConfig } from './config.ts';
-import { createIdempotencyExpiry } from './idempotency-expiry.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyInvalidation } from './keys/key-invalidation.ts';
@@ -11,6 +10,7 @@ import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
 import { startUsageRetention } from './limits/usage-retention.ts';
 import { createLogger, hideKeys } from './logger.ts';
 import { makePrivate, PRIVATE_UMASK } from './private-folder.ts';
+import { startRetention } from './retention.ts';
 import { createServer } from './server.ts';
 import { openEngine } from './storage/open.ts';
 import { createStore } from './storage/store.ts';
@@ -39,8 +39,13 @@ async function main(): Promise<void> {
   const usage = createUsageRecorder(store, limiter, logger);
   await restoreLimits(store, limiter, Date.now());
   const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
+  const idempotencyRetention = startRetention({
+    what: 'idempotency records',
+    deletePortion: (maxRows) =>
+      store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
+    logger,
+  });
 
-  const expiry = createIdempotencyExpiry(store, config.idempotencyMs, logger);
   const keys = createApiKeyCache(store.accounts, plans);
   const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate);
   const onKeysChanged = (change: KeyChange) => {
@@ -63,7 +68,7 @@ async function main(): Promise<void> {
   const signal = await nextSignal();
   logger.info({ signal }, 'draining');
   await server.drain();
-  await Promise.all([usage.close(), usageRetention.close(), expiry.close()]);
+  await Promise.all([usage.close(), usageRetention.close(), idempotencyRetention.close()]);
   await Promise.all([limiter.close(), keyInvalidation?.close()]);
   await store.close();
   logger.info('stopped');

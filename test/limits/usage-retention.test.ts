@@ -68,5 +68,5 @@ test('Usage retention - a database that is away is said, and does not keep the s
   const retention = startUsageRetention({ store: away, days: 400, logger, nowMs });
   await until(() => lines.length > 0, 'the line');
   await retention.close();
-  t.deepEqual(lines, ['old usage is not deleted yet: trying again in an hour']);
+  t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);
 });
