@@ -18,6 +18,7 @@ const HOUR_MS = 3_600_000;
 /** Far more than one machine has use for. */
 const MAX_INSTANCES = 64;
 const MAX_CONNECTIONS = 1_000;
+const MAX_LOG_FILES = 1_000;
 /** At the end of a REDIS_URL: this one address is a cluster's. */
 const CLUSTER = '?cluster=true';
 
@@ -49,6 +50,12 @@ export interface Config {
   readonly redis: RedisConfig | undefined;
   /** The least severe messages that are logged. */
   readonly logLevel: LogLevel;
+  /** The server's log; undefined: stdout. The launcher, which rotates the file, sets it. */
+  readonly logFile: string | undefined;
+  /** The size at which the launcher begins another file of a log. */
+  readonly logMaxBytes: number;
+  /** How many files of a log there are at the most, with the one that is written to. */
+  readonly logFiles: number;
   /** Another Envoy binary than the pinned one. */
   readonly envoy: string | undefined;
   /** Whether an empty database gets an account with a key in `DATA_DIR/demo.key`. */
@@ -98,6 +105,9 @@ export function readConfig(env: Environment = process.env): Config {
     migrateAtStart: read(env, 'MIGRATE_AT_START', 'yes', toYesOrNo),
     redis: read(env, 'REDIS_URL', '', toRedis),
     logLevel: read(env, 'LOG_LEVEL', 'info', toLogLevel),
+    logFile: env.LOG_FILE || undefined,
+    logMaxBytes: count(env, 'LOG_MAX_BYTES', 50_000_000),
+    logFiles: read(env, 'LOG_FILES', '5', wholeNumber('number', MAX_LOG_FILES)),
     envoy: env.ENVOY || undefined,
     demoAccount: read(env, 'DEMO_ACCOUNT', env.DATABASE_URL ? 'no' : 'yes', toYesOrNo),
     operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),

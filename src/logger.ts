@@ -1,7 +1,8 @@
-/** The process's log: JSON lines on stdout, in which no key can be read. */
+/** The process's log: JSON lines in which no key can be read. */
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Config } from './config.ts';
 import { KEY_PATTERN } from './keys/format.ts';
+import { LogFile } from './log-file.ts';
 
 const HIDDEN = '(a key)';
 
@@ -16,7 +17,7 @@ export function hideKeys(text: string): string {
  */
 export function createLogger(
   { logLevel, operatorKey }: Pick<Config, 'logLevel' | 'operatorKey'>,
-  destination: DestinationStream = pino.destination(),
+  destination: DestinationStream = new LogFile(),
 ): Logger {
   const chosen = operatorKey === undefined ? undefined : JSON.stringify(operatorKey).slice(1, -1);
   const hide = (line: string) => (chosen === undefined ? line : line.replaceAll(chosen, HIDDEN));

@@ -1,6 +1,7 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { ConfigError, readConfig } from './config.ts';
+import { type Config, ConfigError, readConfig } from './config.ts';
+import { TRY_AGAIN } from './exit-code.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyInvalidation } from './keys/key-invalidation.ts';
@@ -8,24 +9,26 @@ import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.
 import { openRedisLimiter } from './limits/redis.ts';
 import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
 import { startUsageRetention } from './limits/usage-retention.ts';
+import { LogFile } from './log-file.ts';
 import { createLogger, hideKeys } from './logger.ts';
-import { makePrivate, PRIVATE_UMASK } from './private-folder.ts';
+import { diskFull, isDiskFull, makePrivate, PRIVATE_UMASK } from './private-folder.ts';
 import { startRetention } from './retention.ts';
 import { createServer } from './server.ts';
+import { StoreUnavailable } from './storage/errors.ts';
 import { openEngine } from './storage/open.ts';
-import { createStore } from './storage/store.ts';
+import { createStore, type Store } from './storage/store.ts';
 
 async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);
   // grpc-js writes to stderr, with its value, each header that it can't parse; anybody can send one.
   setLogVerbosity(logVerbosity.NONE);
   const config = readConfig();
-  const logger = createLogger(config);
-
   await makePrivate(config.dataDir);
+  const logFile = new LogFile(config.logFile);
+  const logger = createLogger(config, logFile);
+
   const store = createStore(await openEngine(config, logger));
-  if (config.demoAccount) await ensureDemoKey(store, config.dataDir);
-  const operatorKey = config.operatorKey ?? (await ensureOperatorKey(config.dataDir));
+  const operatorKey = await makeKeys(config, store);
 
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
   const limiterOptions: MemoryLimiterOptions = {
@@ -60,6 +63,8 @@ async function main(): Promise<void> {
   logger.info({ port, data, limits: counts }, 'serving');
   if (process.connected) process.send?.({ port }); // the launcher waits for it
   process.on('message', (message) => {
+    if (message === 'are you there?' && process.connected) process.send?.('yes');
+    if (message === 'reopen') logFile.reopen();
     if (message !== 'leave') return;
     logger.info('leaving');
     server.leave();
@@ -75,6 +80,16 @@ async function main(): Promise<void> {
   if (process.connected) process.disconnect?.();
 }
 
+/** Makes those keys that are not there yet. Resolves with the operator's. */
+async function makeKeys({ demoAccount, operatorKey, dataDir }: Config, store: Store): Promise<string> {
+  try {
+    if (demoAccount) await ensureDemoKey(store, dataDir);
+    return operatorKey ?? (await ensureOperatorKey(dataDir));
+  } catch (error) {
+    throw isDiskFull(error) || error instanceof StoreUnavailable ? diskFull(dataDir, error) : error;
+  }
+}
+
 /** Resolves with the signal to stop; a launcher that is gone is one too. */
 function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
@@ -87,7 +102,13 @@ await main().catch(fail);
 
 function fail(error: unknown): void {
   process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
-  process.exit(1); // whatever a start that failed half-way has left open
+  process.exit(mayPass(error) ? TRY_AGAIN : 1); // whatever a start that failed half-way has left open
+}
+
+/** Whether the same start may go well later. */
+function mayPass(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return [error, cause].some((one) => one instanceof StoreUnavailable || isDiskFull(one));
 }
 
 function describe(error: unknown): string {

@@ -16,7 +16,8 @@ const OTHERS = 0o077;
 const STICKY = 0o1000;
 
 /** The service's own files: what else is in the folder may be meant to be as it is. */
-const OWN_FILES = /^(petstore\.sqlite(-.+)?|(demo|operator)\.key(\..+)?|envoy\.yaml|.+\.log(\..+)?)$/;
+const OWN_FILES =
+  /^(petstore\.sqlite(-.+)?|(demo|operator)\.key(\..+)?|envoy\.yaml|service\.(lock|pid)|.+\.log(\..+)?)$/;
 
 /** Makes the folder, or closes it and the service's files in it to others. Throws ConfigError when it can't. */
 export async function makePrivate(folder: string): Promise<void> {
@@ -38,6 +39,19 @@ async function closeFile(file: string): Promise<void> {
     // Another server may have removed it meanwhile: SQLite's second file comes and goes.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
+}
+
+/** Codes of Node's for a disk without room: for anybody, for this user, or for this file. */
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
+
+export function isDiskFull(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && FULL.has(String(error.code));
+}
+
+/** For a start that finds no room in the folder. */
+export function diskFull(folder: string, cause: Error): ConfigError {
+  const wayOut = 'make room there, or set DATA_DIR to a folder on another disk';
+  return new ConfigError(`there is no room to write in ${folder} (${cause.message}): ${wayOut}`, { cause });
 }
 
 function notOurs(folder: string, why: string): ConfigError {

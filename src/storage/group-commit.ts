@@ -4,11 +4,11 @@
  * While one group is being committed, new writes queue; the next group takes them all (up to `MAX_GROUP`). Each
  * piece of work runs in a savepoint of its own, so that one's failure never undoes another's. A single statement needs
  * none: the database itself undoes one that fails. Everybody is answered after the commit, so a success is durable and
- * a refusal rests on durable facts. When the commit itself fails, all of the group fail with its error and nothing of
- * it stays.
+ * a refusal rests on durable facts. When the commit itself fails, or the database goes away in the midst (the disk is
+ * full), all of the group fail with its error and nothing of it stays.
  */
 import type { IsWanted } from '../model.ts';
-import { WorkAbandoned } from './errors.ts';
+import { StoreUnavailable, WorkAbandoned } from './errors.ts';
 
 /** The most work in one commit: bounds how long the first of a group waits for the last. */
 const MAX_GROUP = 256;
@@ -86,6 +86,7 @@ export class GroupCommit {
         if (!isFresh && !work.isStatement) await this.#commands.next();
         const outcome = await settle(work.run());
         const hasFailed = outcome.status === 'rejected';
+        if (hasFailed && outcome.reason instanceof StoreUnavailable) throw outcome.reason; // no transaction may be left
         // After some failures no transaction is left, and `next` fails: what came before must not count as kept.
         if (hasFailed) await (work.isStatement ? this.#commands.next() : this.#commands.undo());
         isFresh = hasFailed;

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
+import { diskFull } from '../private-folder.ts';
 import type { Engine } from './engine.ts';
 import { SchemaRefused, StoreUnavailable } from './errors.ts';
 import { openPostgres } from './postgres.ts';
@@ -10,21 +11,26 @@ import { openSqlite } from './sqlite.ts';
 /** @throws ConfigError when the database can't be used, with one line that says why. */
 export async function openEngine(config: Config, logger: Pick<Logger, 'info' | 'warn'>): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, preparedStatements, migrateAtStart: migrates } = config;
+  const warn = (text: string) => (cause: Error) => logger.warn({ cause: cause.message }, text);
+  const onBack = () => logger.info('the database is back');
   try {
-    if (databaseUrl === undefined) return await openSqlite(join(dataDir, 'petstore.sqlite'), migrates);
+    if (databaseUrl === undefined) {
+      const onAway = warn("the database can't be written to: calls that change something fail");
+      return await openSqlite(join(dataDir, 'petstore.sqlite'), { migrates, onAway, onBack });
+    }
     return await openPostgres(databaseUrl, {
       connections: databaseConnections,
       preparedStatements,
       migrates,
-      onAway: ({ message }) => logger.warn({ cause: message }, 'the database is away: calls that need it fail'),
-      onBack: () => logger.info('the database is back'),
+      onAway: warn('the database is away: calls that need it fail'),
+      onBack,
       onWait: (maxSeconds) =>
         logger.info({ maxSeconds }, 'another process is changing the database: waiting for it to be done'),
     });
   } catch (error) {
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
-    const name = databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL';
-    if (error instanceof StoreUnavailable) throw new ConfigError(`${name} can't be used: ${error.message}`);
-    throw error;
+    if (!(error instanceof StoreUnavailable)) throw error;
+    if (databaseUrl === undefined) throw diskFull(dataDir, error);
+    throw new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
   }
 }

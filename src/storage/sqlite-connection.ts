@@ -1,13 +1,14 @@
 /** One `sqlite3` connection as promises, with every statement prepared when it is first run and kept. */
 import sqlite3 from 'sqlite3';
 import type { Row, Runner } from './engine.ts';
+import { toStoreError } from './sqlite-errors.ts';
 import type { Params, SqlValue, Statement } from './statement.ts';
 
 type Callback = (error: Error | null) => void;
 
 /** Resolves when a callback-style function has called back without an error. */
 function promised(run: (callback: Callback) => void): Promise<void> {
-  return new Promise((resolve, reject) => run((error) => (error === null ? resolve() : reject(error))));
+  return new Promise((resolve, reject) => run((error) => (error === null ? resolve() : reject(toStoreError(error)))));
 }
 
 export class SqliteConnection implements Runner {
@@ -35,7 +36,7 @@ export class SqliteConnection implements Runner {
     return new Promise((resolve, reject) => {
       prepared.all(values, (error: Error | null, rows: Row[]) => {
         if (error === null) resolve(rows);
-        else reject(error);
+        else reject(toStoreError(error));
       });
     });
   }
@@ -67,7 +68,7 @@ export class SqliteConnection implements Runner {
   #prepareNew(sql: string): Promise<sqlite3.Statement> {
     return new Promise((resolve, reject) => {
       const prepared = this.#database.prepare(sql, (error: Error | null) =>
-        error === null ? resolve(prepared) : reject(error),
+        error === null ? resolve(prepared) : reject(toStoreError(error)),
       );
     });
   }

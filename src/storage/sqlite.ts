@@ -3,12 +3,17 @@
  *
  * WAL lets the reader go on while the writer waits for the disk; `synchronous=FULL` makes every commit
  * durable before it is answered. The writer's transactions go through GroupCommit.
+ *
+ * While the disk is full writes fail and reads go on. Nothing has to be opened again when there is room.
  */
 import makeKnex from 'knex';
+import type { AvailabilityListener } from './availability.ts';
 import type { Engine } from './engine.ts';
+import { StoreUnavailable } from './errors.ts';
 import { type Commands, GroupCommit } from './group-commit.ts';
 import { migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
 
 /** How long a statement waits for another process's lock on the file. */
@@ -21,22 +26,34 @@ const PRAGMAS = [
   'PRAGMA foreign_keys = ON',
 ];
 
+/** So long after the last failure a write that succeeds says that the database is back. */
+const SURE_MS = 1_000;
+
+export interface SqliteOptions extends AvailabilityListener {
+  /** Whether the schema is brought up to date, rather than looked at. */
+  readonly migrates?: boolean;
+}
+
 /**
  * Opens `file`, creates it if need be, and brings its schema up to date, or only looks at it.
  *
  * @throws SchemaRefused when the schema is not one that this release works with.
+ * @throws StoreUnavailable when there is no room to.
  */
-export async function openSqlite(file: string, migrates = true): Promise<Engine> {
+export async function openSqlite(file: string, { migrates = true, ...listener }: SqliteOptions = {}): Promise<Engine> {
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
     await migrate(knex, { migrates });
+  } catch (error) {
+    throw toStoreError(error);
   } finally {
     await knex.destroy(); // from here on it composes SQL and runs none
   }
   const writer = await SqliteConnection.open(file, PRAGMAS);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer));
+  const noted = noteTo(listener);
   return {
     knex,
     reader,
@@ -49,14 +66,34 @@ export async function openSqlite(file: string, migrates = true): Promise<Engine>
     // There is one writer: nobody else can change or delete anything meanwhile.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
-    transaction: (work, isWanted) => commits.submit(() => work(writer), isWanted),
-    write: (statement, params, isWanted) => commits.submitStatement(() => writer.all(statement, params), isWanted),
+    transaction: (work, isWanted) => noted(commits.submit(() => work(writer), isWanted)),
+    write: (statement, params, isWanted) =>
+      noted(commits.submitStatement(() => writer.all(statement, params), isWanted)),
     alone: (work) => work(), // one process has the file to itself
     async close() {
       // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.
       await reader.close();
       await writer.close();
     },
+  };
+}
+
+/** Notes of each write how it went. */
+function noteTo({ onAway, onBack }: AvailabilityListener): <T>(write: Promise<T>) => Promise<T> {
+  let failedAtMs: number | undefined;
+  const noteFailure = (error: unknown) => {
+    if (!(error instanceof StoreUnavailable)) return;
+    if (failedAtMs === undefined) onAway?.(error);
+    failedAtMs = performance.now();
+  };
+  const noteSuccess = () => {
+    if (failedAtMs === undefined || performance.now() < failedAtMs + SURE_MS) return;
+    failedAtMs = undefined;
+    onBack?.();
+  };
+  return (write) => {
+    write.then(noteSuccess, noteFailure);
+    return write;
   };
 }
 
