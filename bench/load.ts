@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
+import { LogFile } from '../src/log-file.ts';
 import { withLogs } from './logs.ts';
 import type { Request } from './rows.ts';
 import type { Counted, Program } from './stacks.ts';
@@ -45,7 +46,7 @@ export class LoadGenerator {
   constructor(logDir: string) {
     this.#child = new Child('the load generator', process.execPath, [WORKER], {
       ipc: true,
-      logFile: join(logDir, 'load.log'),
+      log: new LogFile(join(logDir, 'load.log')),
     });
   }
 
@@ -61,7 +62,7 @@ export class LoadGenerator {
     try {
       return await this.#child.message();
     } catch (error) {
-      throw await withLogs(error, [this.#child.logFile]);
+      throw await withLogs(error, [this.#child.log.path]);
     }
   }
 

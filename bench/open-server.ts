@@ -41,6 +41,7 @@ server.bindAsync(`127.0.0.1:${config.grpcPort}`, ServerCredentials.createInsecur
   if (process.connected) process.send?.({ port });
 });
 let isStopping = false;
+process.on('message', () => process.send?.('yes')); // the launcher asks for signs of life
 /** A launcher that is gone is a signal to stop too. */
 for (const signal of ['SIGTERM', 'disconnect'] as const) process.once(signal, stop);
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
+import { LogFile } from '../src/log-file.ts';
 import { LoadFailed } from './load.ts';
 import { withLogs } from './logs.ts';
 import type { Target } from './overload-client.ts';
@@ -96,7 +97,8 @@ export class OverloadGenerator {
   /** `prefix` is a command that runs the program that follows. */
   constructor(logDir: string, prefix: readonly string[]) {
     const [command = process.execPath, ...args] = [...prefix, process.execPath, WORKER];
-    this.#child = new Child('the load generator', command, args, { ipc: true, logFile: join(logDir, 'overload.log') });
+    const log = new LogFile(join(logDir, 'overload.log'));
+    this.#child = new Child('the load generator', command, args, { ipc: true, log });
   }
 
   async offer(job: OpenJob): Promise<OpenOutcome> {
@@ -114,7 +116,7 @@ export class OverloadGenerator {
       if ('failure' in outcome) throw new LoadFailed(outcome.failure);
       return outcome;
     } catch (error) {
-      throw await withLogs(error, [this.#child.logFile]);
+      throw await withLogs(error, [this.#child.log.path]);
     }
   }
 

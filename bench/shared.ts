@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
+import { LogFile } from '../src/log-file.ts';
 import { postgresMissing } from '../test/support/postgres.ts';
 import { MISSING_REDIS } from '../test/support/redis.ts';
 import { withLogs } from './logs.ts';
@@ -57,12 +58,12 @@ export async function startShared(
     [DATABASES, `${stacks}`, `${connections}`],
     {
       ipc: true,
-      logFile: join(logDir, 'databases.log'),
+      log: new LogFile(join(logDir, 'databases.log')),
     },
   );
   cleanUp.defer(() => child.stop(STOP_MS));
   const explain = async (error: unknown): Promise<never> => {
-    throw await withLogs(error, [child.logFile]);
+    throw await withLogs(error, [child.log.path]);
   };
   const { settings, counted } = (await child.message().catch(explain)) as Databases;
   const ended = child.failure().catch(explain);

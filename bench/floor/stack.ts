@@ -9,6 +9,7 @@ import { readConfig } from '../../src/config.ts';
 import { Child } from '../../src/launcher/child.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
 import { ROOT } from '../../src/launcher/places.ts';
+import { LogFile } from '../../src/log-file.ts';
 import { freePorts } from '../../test/support/ports.ts';
 import { until } from '../../test/support/until.ts';
 import { withLogs } from '../logs.ts';
@@ -26,7 +27,7 @@ export async function startFloor(pets: number, folder: string): Promise<BenchSta
   };
   const server = new Child('the server of the floor', process.execPath, [SERVER, String(pets)], {
     ipc: true,
-    logFile: logFiles[0],
+    log: new LogFile(logFiles[0]),
   });
   const children = [server];
   const stop = async () => {
@@ -58,7 +59,10 @@ async function startEnvoy(port: number, serverPort: number, folder: string, logF
     template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => String(values[name] ?? place)),
   );
   const args = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
-  return new Child('the Envoy of the floor', findEnvoy(readConfig()), args, { endsWithParent: true, logFile });
+  return new Child('the Envoy of the floor', findEnvoy(readConfig()), args, {
+    endsWithParent: true,
+    log: new LogFile(logFile),
+  });
 }
 
 async function isAnswered(url: string): Promise<boolean> {

@@ -1,9 +1,11 @@
-/** A child process whose output goes to a log file, in a process group of its own: Ctrl-C reaches the launcher alone. */
+/**
+ * A child process in a process group of its own: Ctrl-C reaches the launcher alone. What it writes to stdout and stderr,
+ * which is little, comes here and goes to a log; a disk without room keeps nobody from knowing why it ended.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, fstatSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LogFile } from '../log-file.ts';
 
 export interface ChildOptions {
   /** All its environment variables; if none are given, it has those of this process. */
@@ -12,8 +14,12 @@ export interface ChildOptions {
   readonly ipc?: boolean;
   /** For a program that does not notice by itself: it is ended when this process ends, by `kill -9` too. */
   readonly endsWithParent?: boolean;
-  readonly logFile: string;
+  readonly log: LogFile;
 }
+
+/** How much of its output is kept, and how long the last of it may take. */
+const MAX_KEPT = 65_536;
+const LAST_WORDS_MS = 1_000;
 
 /**
  * Becomes the program, and leaves a process behind that waits for the end of the pipe: this process alone has the other
@@ -25,26 +31,30 @@ export class Child {
   /** For people: "the server". */
   readonly name: string;
   readonly process: ChildProcess;
+  readonly log: LogFile;
   /** Resolves when the process has ended, with how: "exit code 1", "signal SIGKILL". */
   readonly ended: Promise<string>;
-  readonly logFile: string;
-  /** Where its own lines begin in the log. */
-  readonly #logStart: number;
+  #output = '';
+  readonly #outputEnded: Promise<unknown>;
 
   constructor(name: string, command: string, args: readonly string[], options: ChildOptions) {
     this.name = name;
-    this.logFile = options.logFile;
-    const log = openSync(options.logFile, 'a');
-    this.#logStart = fstatSync(log).size;
-    const { endsWithParent } = options;
+    this.log = options.log;
+    const { endsWithParent, log } = options;
     const [file, ...rest] = endsWithParent ? ['sh', '-c', END_WITH_PARENT, 'sh', command, ...args] : [command, ...args];
     this.process = spawn(file, rest, {
       detached: true,
       env: { ...(options.env ?? process.env) },
-      stdio: ['ignore', log, log, options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
+      stdio: ['ignore', 'pipe', 'pipe', options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
     });
     if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());
-    closeSync(log);
+    for (const stream of [this.process.stdout, this.process.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        this.#output = (this.#output + text).slice(-MAX_KEPT);
+        log.write(text);
+      });
+    }
+    this.#outputEnded = once(this.process, 'close').catch(() => undefined);
     this.ended = new Promise((resolve) => {
       this.process.once('error', (error) => resolve(error.message));
       this.process.once('exit', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
@@ -71,9 +81,10 @@ export class Child {
     throw new ChildEnded(this, await this.ended);
   }
 
-  /** What it has written to its log. */
-  async log(): Promise<string> {
-    return (await readFile(this.logFile)).subarray(this.#logStart).toString();
+  /** What it wrote last, when it has ended. */
+  async lastWords(): Promise<string> {
+    await Promise.race([this.#outputEnded, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    return this.#output;
   }
 
   /** Asks the process to end, and makes it after `graceMs`. Resolves when it has ended. */
@@ -94,7 +105,7 @@ export class Child {
 export class ChildEnded extends Error {
   override name = 'ChildEnded';
 
-  constructor(child: Child, how: string) {
-    super(`${child.name} ended unexpectedly (${how}): see ${child.logFile}`);
+  constructor({ name, log }: Child, how: string) {
+    super(`${name} ended unexpectedly (${how}): see ${log.path}`);
   }
 }

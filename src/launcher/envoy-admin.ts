@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Config, ConfigError } from '../config.ts';
@@ -16,31 +15,13 @@ export function adminSocket({ dataDir }: Config): string {
   return join(dataDir, 'envoy-admin.sock');
 }
 
-/** Throws ConfigError when Envoy can't have its socket, or when another one has it. */
-export async function checkAdminSocket(config: Config): Promise<void> {
+/** Throws ConfigError when Envoy can't have its socket. One that an Envoy left which was killed is replaced. */
+export function checkAdminSocket(config: Config): void {
   const path = adminSocket(config);
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) {
     const tooLong = `${path} is too long for the path of a socket, ${bytes} bytes of at most ${MAX_PATH_BYTES}`;
     throw new ConfigError(`${tooLong}: set DATA_DIR to a folder with a shorter path`);
-  }
-  if (await isTaken(path)) {
-    throw new ConfigError(
-      `${config.dataDir} is in use by another service: stop that one, or set DATA_DIR to another folder`,
-    );
-  }
-}
-
-/** A socket that nobody listens on is left over from an Envoy that was killed; the next one replaces it. */
-async function isTaken(path: string): Promise<boolean> {
-  const socket = connect(path);
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }
 

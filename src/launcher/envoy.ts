@@ -1,25 +1,18 @@
-/** Envoy in front of the servers: its configuration and its process, and what it says of the servers. */
+/** Envoy in front of the servers: its process, and what it says of the servers. */
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, ConfigError, grpcPorts } from '../config.ts';
-import { ENVOY_VALUES } from '../edge/envoy-values.ts';
+import { type Config, ConfigError } from '../config.ts';
+import { LogFile } from '../log-file.ts';
 import { Child } from './child.ts';
-import { adminSocket, EnvoyAdmin } from './envoy-admin.ts';
+import { EnvoyAdmin } from './envoy-admin.ts';
+import { writeEnvoyConfig } from './envoy-config.ts';
+import { Part } from './part.ts';
 import { DRAIN_MS, logDir, ROOT } from './places.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 50;
 const ADMIN_MS = 5_000;
-/**
- * How many calls a server may have under way; Envoy refuses more at once. By `npm run bench:overload`, on one core, at
- * five times the capacity: with 512 the service answers 1.5 times as many requests as with 256, because the place of a
- * call that is done stays empty until Envoy has gone through all that it has to refuse. Of 2,000 clients at once nearly
- * all are served, and not some 1,700. On a core a ninth as fast p99 is 1.9 s, and 2 s is the most that it may be.
- */
-const MAX_CALLS_PER_SERVER = 512;
-
 /** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
 const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
@@ -56,23 +49,49 @@ export function findEnvoy({ envoy }: Config): string {
   return binary;
 }
 
-export class Envoy {
-  readonly child: Child;
+export class Envoy extends Part {
+  readonly #binary: string;
+  readonly #configFile: string;
   readonly #admin: EnvoyAdmin;
 
-  private constructor(child: Child, config: Config) {
-    this.child = child;
+  private constructor(config: Config, binary: string, configFile: string) {
+    super('Envoy', new LogFile(join(logDir(config), 'envoy.log')));
+    this.#binary = binary;
+    this.#configFile = configFile;
     this.#admin = new EnvoyAdmin(config);
   }
 
-  static async start(config: Config, binary: string): Promise<Envoy> {
-    const file = join(config.dataDir, 'envoy.yaml');
-    await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
+  /** Writes its configuration, once: Envoy starts again on a full disk too. */
+  static async prepare(config: Config, binary: string): Promise<Envoy> {
+    return new Envoy(config, binary, await writeEnvoyConfig(config));
+  }
+
+  protected spawn(): Child {
+    const log = ['--log-level', 'warning', '--log-path', this.log.path];
     // Hot restart, which is not used, would let any user of the machine end Envoy over a socket without permissions.
-    const args = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
+    const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...log];
     const env = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
-    const logFile = join(logDir(config), 'envoy.log');
-    return new Envoy(new Child('Envoy', binary, args, { env, endsWithParent: true, logFile }), config);
+    return new Child('Envoy', this.#binary, args, { env, endsWithParent: true, log: this.log });
+  }
+
+  /** Envoy is ready when it has heard of each server once, and has opened its ports. */
+  protected async serving(child: Child): Promise<void> {
+    const isReady = () =>
+      this.answers(AbortSignal.timeout(ADMIN_MS)).then(
+        () => true,
+        () => false,
+      );
+    while (!(await Promise.race([isReady(), child.failure()]))) await delay(POLL_MS);
+  }
+
+  answers(signal: AbortSignal): Promise<unknown> {
+    return this.#admin.get('/ready', signal);
+  }
+
+  /** Has it go on with logs that have been rotated. */
+  async reopenLogs(): Promise<void> {
+    this.log.reopen();
+    await this.#admin.post('/reopen_logs', AbortSignal.timeout(ADMIN_MS));
   }
 
   /** The server on a private port; undefined while Envoy does not say. */
@@ -98,7 +117,7 @@ export class Envoy {
       const answer = await this.#admin.get('/clusters?format=json', AbortSignal.timeout(ADMIN_MS));
       return (JSON.parse(answer) as Clusters).cluster_statuses;
     } catch {
-      return undefined; // very busy; if it has ended, that ends everything
+      return undefined; // very busy, or being started again
     }
   }
 
@@ -115,27 +134,4 @@ export class Envoy {
       // Too late, or Envoy has gone: nothing is open any more.
     }
   }
-}
-
-/** Fills the `${NAME}` places of envoy.yaml. Texts stand in double quotes there. */
-function fillIn(template: string, config: Config): string {
-  const values: Readonly<Record<string, string | number>> = {
-    ...ENVOY_VALUES,
-    MAX_CALLS: MAX_CALLS_PER_SERVER * config.instances,
-    HOST: config.host,
-    PORT: config.port,
-    ENDPOINTS: `[${grpcPorts(config).map(toEndpoint).join(', ')}]`,
-    ENVOY_ADMIN_PORT: config.envoyAdminPort,
-    ADMIN_SOCKET: adminSocket(config),
-    ROOT,
-    LOG_DIR: logDir(config),
-  };
-  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => {
-    const value = values[name];
-    return value === undefined ? place : String(value).replace(/["\\]/g, '\\$&');
-  });
-}
-
-function toEndpoint(port: number): string {
-  return `{ endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: ${port} } } } }`;
 }

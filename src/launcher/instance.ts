@@ -1,8 +1,13 @@
-/** One of the servers behind Envoy: a port, a log file, and the process that has both, until the next one has them. */
+/** One of the servers behind Envoy. */
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { type Config, ConfigError } from '../config.ts';
+import { TRY_AGAIN } from '../exit-code.ts';
+import { LogFile } from '../log-file.ts';
 import { Child } from './child.ts';
-import { CLOSE_MS, DRAIN_MS, logDir } from './places.ts';
+import { Part } from './part.ts';
+import { logDir } from './places.ts';
+import { NotNow } from './supervisor.ts';
 
 /** What every server is started with. */
 export interface ServerProgram {
@@ -19,41 +24,23 @@ export interface ServerProgram {
  */
 const NODE_OPTIONS = ['--max-semi-space-size=32'];
 
-export class Instance {
-  /** For people: "the server", or "server 2". */
-  readonly name: string;
+export class Instance extends Part {
   readonly port: number;
   readonly #program: ServerProgram;
-  readonly #logName: string;
-  #child: Child | undefined;
-  #isStopping = false;
   #leaving: Child | undefined;
-  #turn = Promise.resolve();
 
   /** `index` is from 0. */
   constructor(program: ServerProgram, index: number) {
     const isOnly = program.config.instances === 1;
-    this.name = isOnly ? 'the server' : `server ${index + 1}`;
+    const file = isOnly ? 'server.log' : `server-${index + 1}.log`;
+    super(isOnly ? 'the server' : `server ${index + 1}`, new LogFile(join(logDir(program.config), file)));
     this.port = program.config.grpcPort + index;
     this.#program = program;
-    this.#logName = isOnly ? 'server.log' : `server-${index + 1}.log`;
   }
 
-  /** The process there is, or the last that there was. */
-  get child(): Child {
-    if (this.#child === undefined) throw new Error(`${this.name} has not been started`);
-    return this.#child;
-  }
-
-  get logFile(): string {
-    return join(logDir(this.#program.config), this.#logName);
-  }
-
-  /** Starts a process and resolves when it serves. One that doesn't within `withinMs`, if that is given, is ended. */
-  async start(withinMs?: number): Promise<void> {
-    if (this.#isStopping) throw new Error(`${this.name} is to stop`);
+  protected spawn(): Child {
     const { config, env, file } = this.#program;
-    const child = new Child(this.name, process.execPath, [...NODE_OPTIONS, file], {
+    return new Child(this.name, process.execPath, [...NODE_OPTIONS, file], {
       env: {
         ...process.env,
         ...env,
@@ -61,31 +48,36 @@ export class Instance {
         INSTANCES: '1', // the settings have been checked; the ports after its own are not this one's
         DATA_DIR: config.dataDir,
         LOG_LEVEL: config.logLevel,
+        LOG_FILE: this.log.path,
       },
       ipc: true,
-      logFile: this.logFile,
+      log: this.log,
     });
-    this.#child = child;
-    let isLate = false;
-    const endLate = () => {
-      isLate = true;
-      void child.stop(CLOSE_MS);
-    };
-    const timer = withinMs === undefined ? undefined : setTimeout(endLate, withinMs);
+  }
+
+  /** Resolves when the server says that it serves. One that can't start says why. */
+  protected async serving(child: Child): Promise<void> {
     try {
-      await serving(child);
+      await child.message();
     } catch (error) {
-      throw isLate ? new Error(`it did not serve within ${Number(withinMs) / 1_000} s`) : error;
-    } finally {
-      clearTimeout(timer);
+      const lines = (await child.lastWords()).trimEnd().split('\n');
+      const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
+      if (reason === undefined) throw error;
+      throw child.process.exitCode === TRY_AGAIN ? new NotNow(reason) : new ConfigError(reason);
     }
   }
 
-  /** Does something that ends a process or starts one, when whatever of the kind is under way has been done. */
-  async alone(turn: () => Promise<void>): Promise<void> {
-    const result = this.#turn.then(turn);
-    this.#turn = result.catch(() => undefined); // who asked for it is told
-    return result;
+  answers(signal: AbortSignal): Promise<unknown> {
+    const { child } = this;
+    const answered = once(child.process, 'message', { signal });
+    child.send('are you there?');
+    return answered;
+  }
+
+  /** Has it go on with a log that has been rotated. */
+  async reopenLogs(): Promise<void> {
+    this.log.reopen();
+    this.child.send('reopen');
   }
 
   /** Asks the process to tell Envoy that it takes no new calls, while it still does. */
@@ -94,31 +86,7 @@ export class Instance {
     this.child.send('leave');
   }
 
-  /** Whether it is the process that was asked to. */
-  isLeaving(child: Child): boolean {
+  override isLeaving(child: Child): boolean {
     return this.#leaving === child;
-  }
-
-  /** Ends the process when its open calls are done, and starts the next. */
-  async replace(withinMs: number): Promise<void> {
-    await this.child.stop(DRAIN_MS + CLOSE_MS);
-    await this.start(withinMs);
-  }
-
-  /** Ends it for good. */
-  async stop(graceMs: number): Promise<void> {
-    this.#isStopping = true;
-    await this.#child?.stop(graceMs);
-  }
-}
-
-/** Resolves when the server says that it serves. One that can't start says why in its log. */
-async function serving(server: Child): Promise<void> {
-  try {
-    await server.message();
-  } catch (error) {
-    const lines = (await server.log()).trimEnd().split('\n');
-    const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
-    throw reason === undefined ? error : new ConfigError(reason);
   }
 }

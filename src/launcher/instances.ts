@@ -1,17 +1,7 @@
-/**
- * The servers, side by side. One that ends by itself is started again, after a pause that grows while it keeps ending
- * soon after its start; the others go on meanwhile. An only server is not: its end is the end of the service.
- */
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Child, ChildEnded } from './child.ts';
+/** The servers, side by side: one that is started again does not keep the others from their work. */
+import type { Child } from './child.ts';
 import { Instance, type ServerProgram } from './instance.ts';
-
-/** How long a server that follows another may take until it serves. */
-export const START_MS = 60_000;
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
-/** One that has run for so long has not ended soon after its start. */
-const STEADY_MS = 10_000;
+import { supervise } from './supervisor.ts';
 
 export class Instances {
   readonly all: readonly [Instance, ...Instance[]];
@@ -42,9 +32,12 @@ export class Instances {
     await Promise.all(others.map((instance) => instance.start()));
   }
 
-  /** Watches over them. Resolves after `stop`; rejects when an only server has ended by itself. */
+  /** Watches over them. Resolves after `stop`; rejects when one is given up that no other stands in for. */
   async watch(): Promise<void> {
-    await Promise.all(this.all.map((instance) => this.#watch(instance)));
+    const canDoWithout = () => this.all.some(({ isServing }) => isServing);
+    await Promise.all(
+      this.all.map((instance) => supervise(instance, { over: this.over, say: this.#say, canDoWithout })),
+    );
   }
 
   /** From here on nothing is started again, and what ends may end. */
@@ -57,49 +50,4 @@ export class Instances {
     this.retire();
     await Promise.all(this.all.map((instance) => instance.stop(graceMs)));
   }
-
-  async #watch(instance: Instance): Promise<void> {
-    let pauseMs = FIRST_PAUSE_MS;
-    while (!this.over.aborted) {
-      const startedAtMs = performance.now();
-      const { child } = instance;
-      const how = await child.ended;
-      if (performance.now() - startedAtMs > STEADY_MS) pauseMs = FIRST_PAUSE_MS;
-      await instance.alone(async () => {
-        if (this.over.aborted || instance.child.isRunning) return; // a rolling restart has started the next
-        const ended = new ChildEnded(child, how);
-        if (this.all.length === 1) throw ended;
-        if (!instance.isLeaving(child)) this.#say(`${capitalize(ended.message)}. Starting it again …`);
-        pauseMs = await this.#startAgain(instance, pauseMs);
-      });
-    }
-  }
-
-  /** Tries until it serves, or all are to stop. Resolves with the pause to make should it end soon. */
-  async #startAgain(instance: Instance, firstPauseMs: number): Promise<number> {
-    let pauseMs = firstPauseMs;
-    for (let told = ''; !this.over.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      await delay(pauseMs, undefined, { signal: this.over }).catch(() => undefined);
-      try {
-        await instance.start(START_MS);
-        this.#say(`${capitalize(instance.name)} serves again.`);
-        return Math.min(2 * pauseMs, LONGEST_PAUSE_MS);
-      } catch (error) {
-        const reason = whyNotStarted(instance, error);
-        if (reason !== told && !this.over.aborted) this.#say(`${reason}. It is tried again every few seconds.`);
-        told = reason;
-      }
-    }
-    return pauseMs;
-  }
-}
-
-/** A line for people, without a full stop. */
-export function whyNotStarted({ name, logFile }: Instance, error: unknown): string {
-  if (error instanceof ChildEnded) return capitalize(error.message);
-  return `${capitalize(name)} can't start: ${error instanceof Error ? error.message : error} (see ${logFile})`;
-}
-
-export function capitalize(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -7,6 +7,7 @@ import { PRIVATE_UMASK } from '../private-folder.ts';
 import { ChildEnded } from './child.ts';
 import { greeting } from './greeting.ts';
 import { Interrupted, type Stack, startStack } from './stack.ts';
+import { GivenUp, NotNow } from './supervisor.ts';
 import { Terminal } from './terminal.ts';
 
 const interrupt = new AbortController();
@@ -86,7 +87,7 @@ try {
 
 function fail(error: unknown): void {
   const isSystem = error instanceof Error && 'syscall' in error; // EACCES and the like say enough
-  const isExpected = error instanceof ConfigError || error instanceof ChildEnded || isSystem;
-  process.stderr.write(`petstore: ${isExpected ? error.message : String((error as Error).stack)}\n`);
+  const isExpected = isSystem || [ConfigError, ChildEnded, GivenUp, NotNow].some((kind) => error instanceof kind);
+  process.stderr.write(`petstore: ${isExpected ? (error as Error).message : String((error as Error).stack)}\n`);
   process.exitCode = 1;
 }

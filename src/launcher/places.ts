@@ -13,3 +13,8 @@ export const CLOSE_MS = 2_000;
 export function logDir(config: Config): string {
   return join(config.dataDir, 'logs');
 }
+
+/** What Envoy writes of each request; as in envoy.yaml. */
+export function accessLog(config: Config): string {
+  return join(logDir(config), 'access.log');
+}

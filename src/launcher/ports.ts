@@ -1,8 +1,24 @@
 /** Whether the ports are free: a busy one is a clear line at start, not a stack trace out of a log. */
 import { createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, grpcPorts } from '../config.ts';
 
-export async function checkPortsAreFree(config: Config): Promise<void> {
+const POLL_MS = 50;
+
+/** Waits so long for ports that may be about to be free. Throws ConfigError when one is not. */
+export async function checkPortsAreFree(config: Config, waitMs: number): Promise<void> {
+  const giveUpAtMs = performance.now() + waitMs;
+  for (;;) {
+    try {
+      return await checkAll(config);
+    } catch (error) {
+      if (performance.now() >= giveUpAtMs) throw error;
+      await delay(POLL_MS);
+    }
+  }
+}
+
+async function checkAll(config: Config): Promise<void> {
   await checkFree('PORT', config.host, config.port);
   for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);

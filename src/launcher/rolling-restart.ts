@@ -10,8 +10,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
-import { capitalize, type Instances, START_MS, whyNotStarted } from './instances.ts';
+import type { Instances } from './instances.ts';
 import { DRAIN_MS } from './places.ts';
+import { capitalize, START_MS, whyNotStarted } from './supervisor.ts';
 
 const POLL_MS = 50;
 /** How long Envoy may take to see what its health check is told each second. */

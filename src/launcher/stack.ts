@@ -1,20 +1,23 @@
 /**
  * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts all, says when they are
- * ready, stops all. When Envoy dies everything is stopped; so it is when an only server does.
+ * ready, keeps them running, stops all. A part that fails again and again ends the service.
  */
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { makePrivate } from '../private-folder.ts';
-import { type Child, ChildEnded } from './child.ts';
+import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
+import type { Child } from './child.ts';
+import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
 import { Instances } from './instances.ts';
-import { CLOSE_MS, DRAIN_MS, logDir, ROOT } from './places.ts';
+import { type PartLogs, rotateLogs } from './log-rotation.ts';
+import { accessLog, CLOSE_MS, DRAIN_MS, logDir, ROOT } from './places.ts';
 import { checkPortsAreFree } from './ports.ts';
 import { rollingRestart } from './rolling-restart.ts';
+import { supervise } from './supervisor.ts';
 
 /** How long the service may take until it answers. */
 const READY_MS = 30_000;
@@ -22,10 +25,10 @@ const POLL_MS = 50;
 const HEALTHZ_MS = 1_000;
 
 export interface Stack {
-  /** The servers' processes of this moment, in the order of their ports. */
+  /** The processes of this moment, in the order of the servers' ports. */
   readonly servers: readonly [Child, ...Child[]];
   readonly envoy: Child;
-  /** Rejects when Envoy or an only server ends by itself; everything is stopped by then. Resolves after `stop`. */
+  /** Rejects when Envoy or the servers are given up; everything is stopped by then. Resolves after `stop`. */
   readonly ended: Promise<void>;
   /** Replaces one server after the other and loses no request. It needs two at least. */
   restart(): Promise<void>;
@@ -65,21 +68,28 @@ export async function startStack(
   { program = SERVER, interrupt = new AbortController().signal, say = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
   const envoyBinary = findEnvoy(config);
-  await checkPortsAreFree(config);
-  await checkAdminSocket(config);
-  for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
-  const instances = new Instances({ config, env, file: program }, say);
+  checkAdminSocket(config);
+  let lock: DataLock | undefined;
+  let instances: Instances | undefined;
   let envoy: Envoy | undefined;
   const over = new AbortController();
   try {
+    for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
+    lock = lockDataFolder(config.dataDir);
+    await checkPortsAreFree(config, lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
+    instances = new Instances({ config, env, file: program }, say);
+    envoy = await Envoy.prepare(config, envoyBinary);
     await Promise.race([instances.start(), aborted(interrupt)]);
-    envoy = await Envoy.start(config, envoyBinary);
+    const started = envoy.start();
+    started.catch(() => undefined); // `failures` has it
     const failures = [...instances.children, envoy.child].map((child) => child.failure());
     await Promise.race([untilHealthy(config, over.signal), ...failures, aborted(interrupt)]);
-    return supervise(instances, envoy, say);
+    await started;
+    return keepRunning(instances, envoy, lock, { config, say });
   } catch (error) {
-    await Promise.all([instances.stop(CLOSE_MS), envoy?.child.stop(CLOSE_MS)]);
-    throw error;
+    await Promise.all([instances?.stop(CLOSE_MS), envoy?.stop(CLOSE_MS)]);
+    lock?.release();
+    throw isDiskFull(error) ? diskFull(config.dataDir, error) : error;
   } finally {
     over.abort();
   }
@@ -106,29 +116,43 @@ async function isHealthy(url: string): Promise<boolean> {
   }
 }
 
-function supervise(instances: Instances, envoy: Envoy, say: (line: string) => void): Stack {
-  const watchEnvoy = async () => {
-    const how = await envoy.child.ended;
-    if (!instances.over.aborted) throw new ChildEnded(envoy.child, how);
-  };
-  const watched = Promise.all([instances.watch(), watchEnvoy()]).then(() => undefined);
-  const ended = watched.catch(async (error: unknown) => {
-    await Promise.all([instances.stop(DRAIN_MS + CLOSE_MS), envoy.child.stop(DRAIN_MS + CLOSE_MS)]);
-    throw error;
-  });
+function keepRunning(
+  instances: Instances,
+  envoy: Envoy,
+  lock: DataLock,
+  { config, say }: { readonly config: Config; readonly say: (line: string) => void },
+): Stack {
+  const { over } = instances;
+  const watched = Promise.all([instances.watch(), supervise(envoy, { over, say, canDoWithout: () => false })]);
+  const ended = watched
+    .then(() => undefined)
+    .catch(async (error: unknown) => {
+      await Promise.all([instances.stop(DRAIN_MS + CLOSE_MS), envoy.stop(DRAIN_MS + CLOSE_MS)]);
+      throw error;
+    })
+    .finally(() => lock.release());
   ended.catch(() => undefined); // nobody may be waiting for it yet
+  void rotateLogs(logsOf(instances, envoy, config), config, over);
   return {
     get servers() {
       return instances.children;
     },
-    envoy: envoy.child,
+    get envoy() {
+      return envoy.child;
+    },
     ended,
     restart: () => rollingRestart(instances, envoy, say),
     async stop() {
       instances.retire();
       await envoy.drain();
-      await envoy.child.stop(CLOSE_MS);
+      await envoy.stop(CLOSE_MS);
       await instances.stop(DRAIN_MS + CLOSE_MS);
+      await ended.catch(() => undefined);
     },
   };
+}
+
+function logsOf({ all }: Instances, envoy: Envoy, config: Config): PartLogs[] {
+  const envoyLogs = { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() };
+  return [...all.map((one) => ({ files: [one.log.path], reopen: () => one.reopenLogs() })), envoyLogs];
 }

@@ -8,7 +8,6 @@ import { text } from 'node:stream/consumers';
 import { readConfig } from '../../src/config.ts';
 import { adminSocket, EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
 import { isRunning, type Launcher } from '../support/launcher.ts';
-import { freePorts } from '../support/ports.ts';
 import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
@@ -157,8 +156,8 @@ test('Start - after a kill -9 of all there is a new socket', async (t) => {
   const first = launch(t);
   await first.opened();
   const { envoy } = await first.pair();
-  process.kill(envoy.pid, 'SIGKILL');
-  await first.ended;
+  await first.end('SIGKILL');
+  await until(() => !isRunning(envoy), 'the end of Envoy');
   t.true(statSync(adminSocket(readConfig(first.settings))).isSocket());
   const again = launch(t);
   await again.opened();
@@ -178,14 +177,4 @@ test('Start - in a folder with a path of just the right length goes well', async
   const folder = base + 'x'.repeat(103 - base.length - '/envoy-admin.sock'.length);
   await launch(t, { DATA_DIR: folder }).opened();
   t.pass();
-});
-
-test('Start - in the data folder of another service says so, and leaves the other alone', async (t) => {
-  const { launcher, admin } = await opened(t);
-  const [port, grpcPort, adminPort] = await freePorts(3);
-  const ports = { PORT: `${port}`, GRPC_PORT: `${grpcPort}`, ENVOY_ADMIN_PORT: `${adminPort}` };
-  const inUse = `${launcher.settings.DATA_DIR} is in use by another service`;
-  const line = `${inUse}: stop that one, or set DATA_DIR to another folder`;
-  await refusedWith(t, launch(t, ports), line);
-  t.is(JSON.parse(await admin.get('/server_info', soon())).state, 'LIVE');
 });

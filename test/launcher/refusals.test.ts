@@ -22,7 +22,8 @@ for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT']) {
 test('Start - beside another one on the same ports says that the port is busy, and leaves the other alone', async (t) => {
   const first = launch(t);
   const { url } = await first.opened();
-  await refusedWith(t, launch(t), /^port \d+ is busy: /);
+  const elsewhere = { DATA_DIR: `${t.context.settings.DATA_DIR}, another` };
+  await refusedWith(t, launch(t, elsewhere), /^port \d+ is busy: /);
   t.is((await fetch(`${url}/healthz`)).status, 200);
 });
 

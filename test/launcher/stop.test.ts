@@ -1,4 +1,4 @@
-/** How the service ends: asked to, or because a part of it died. */
+/** How the service ends: asked to, or with its launcher. */
 import { request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isRunning } from '../support/launcher.ts';
@@ -116,24 +116,6 @@ test('Ctrl-C twice - does not wait for an open request, and leaves nothing runni
   await until(() => !children.some(isRunning), 'the end of server and Envoy');
   t.pass();
 });
-
-const DEATHS = [
-  ['server', 'envoy', 'the server', 'server.log'],
-  ['envoy', 'server', 'Envoy', 'envoy.log'],
-] as const;
-
-for (const [victim, survivor, name, log] of DEATHS) {
-  test(`Death of ${name} - stops the other, says so in one line, exits with 1`, async (t) => {
-    const launcher = launch(t);
-    await launcher.opened();
-    const pair = await launcher.pair();
-    process.kill(pair[victim].pid, 'SIGKILL');
-    t.deepEqual(await launcher.ended, { code: 1, signal: null });
-    const file = `${t.context.settings.DATA_DIR}/logs/${log}`;
-    t.is(launcher.errors, `petstore: ${name} ended unexpectedly (signal SIGKILL): see ${file}\n`);
-    t.false(isRunning(pair[survivor]));
-  });
-}
 
 test('Death of the launcher - ends server and Envoy too', async (t) => {
   const launcher = launch(t);

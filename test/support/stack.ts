@@ -24,11 +24,15 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
-export async function startTestStack(settings: Readonly<Record<string, string>> = {}): Promise<TestStack> {
+/** `program` is another server than ours. */
+export async function startTestStack(
+  settings: Readonly<Record<string, string>> = {},
+  program?: string,
+): Promise<TestStack> {
   const env = { ...UNLIMITED, ...settings };
   const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
-  const { config, stack } = await startOnFreePorts(dataDir, env);
-  const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
+  const { config, stack } = await startOnFreePorts(dataDir, env, program);
+  const key = program === undefined ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : 'none';
   return {
     config,
     stack,
@@ -45,7 +49,12 @@ export async function startTestStack(settings: Readonly<Record<string, string>> 
 }
 
 /** What is no test of ours may take a port between the look and the use: then others are taken. */
-async function startOnFreePorts(dataDir: string, env: Readonly<Record<string, string>>, attempts = 3) {
+async function startOnFreePorts(
+  dataDir: string,
+  env: Readonly<Record<string, string>>,
+  program: string | undefined,
+  attempts = 3,
+) {
   const [port, adminPort] = await freePorts(2);
   const grpcPort = await freePortRange(Number(env.INSTANCES ?? 1));
   const config = readConfig({
@@ -58,10 +67,10 @@ async function startOnFreePorts(dataDir: string, env: Readonly<Record<string, st
     ...env,
   });
   try {
-    return { config, stack: await startStack(config, env) };
+    return { config, stack: await startStack(config, env, { program }) };
   } catch (error) {
     const isPortBusy = error instanceof ConfigError && error.message.includes(' is busy: ');
     if (!isPortBusy || attempts === 1) throw error;
-    return startOnFreePorts(dataDir, env, attempts - 1);
+    return startOnFreePorts(dataDir, env, program, attempts - 1);
   }
 }

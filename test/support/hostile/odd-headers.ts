@@ -32,7 +32,7 @@ export async function logGrowth(stack: TestStack, byte: string): Promise<number>
 
 /** All that the processes have written, but the access log, which has a line for each request. */
 export async function logsOf({ stack: { servers, envoy } }: TestStack): Promise<string> {
-  const all = await Promise.all([...servers, envoy].map(({ logFile }) => readFile(logFile, 'latin1')));
+  const all = await Promise.all([...servers, envoy].map(({ log }) => readFile(log.path, 'latin1')));
   return all.join('');
 }
 

@@ -1,0 +1,125 @@
+/** A part of the service that dies or freezes is started anew, and the other parts go on. */
+
+import { isRunning, type Launcher } from '../support/launcher.ts';
+import { RestClient } from '../support/rest-client.ts';
+import { until } from '../support/until.ts';
+import { launch, type Test, test } from './launch.ts';
+
+type Victim = 'server' | 'envoy';
+
+async function opened(t: Test) {
+  const launcher = launch(t);
+  const { url, key } = await launcher.opened();
+  return { launcher, rest: new RestClient(url, key) };
+}
+
+/** Resolves when calls are answered again. */
+async function untilAnswered(rest: RestClient): Promise<void> {
+  const isAnswered = () =>
+    rest.get('/pets').then(
+      ({ status }) => status === 200,
+      () => false, // nobody listens yet
+    );
+  await until(isAnswered, 'an answer');
+}
+
+/** Less than 5 s on a machine that has time; this one may be five times slower. */
+const RETURN_MS = 25_000;
+
+const PARTS = [
+  ['server', 'envoy', 'The server', 'server.log'],
+  ['envoy', 'server', 'Envoy', 'envoy.log'],
+] as const;
+
+for (const [victim, survivor, name, log] of PARTS) {
+  test.serial(`Death of ${name} - another one follows, and the rest is untouched`, async (t) => {
+    const { launcher, rest } = await opened(t);
+    const before = await launcher.pair();
+    const startMs = performance.now();
+    process.kill(before[victim].pid, 'SIGKILL');
+    await launcher.says(
+      new RegExp(`\\n${name} ended unexpectedly \\(signal SIGKILL\\): see .*${log}\\. Starting it again`),
+    );
+    await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
+    await untilAnswered(rest);
+    const tookMs = performance.now() - startMs;
+    t.true(tookMs < RETURN_MS, `${tookMs} ms`);
+    const after = await launcher.pair();
+    t.not(after[victim].pid, before[victim].pid);
+    t.is(after[survivor].pid, before[survivor].pid);
+    t.is(launcher.errors, '');
+  });
+
+  test.serial(
+    `A frozen part - ${name} is ended when it has missed several questions, and another one follows`,
+    async (t) => {
+      const { launcher, rest } = await opened(t);
+      const before = await launcher.pair();
+      process.kill(before[victim].pid, 'SIGSTOP');
+      await launcher.says(new RegExp(`\\n${name} has not answered 6 times in a row: it is ended\\.\\n`));
+      await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
+      await untilAnswered(rest);
+      const after = await launcher.pair();
+      t.false(isRunning(before[victim]));
+      t.is(after[survivor].pid, before[survivor].pid);
+    },
+  );
+
+  test.serial(`Deaths of ${name}, again and again - are the end: one line, exit code 1, nothing left`, async (t) => {
+    const { launcher } = await opened(t);
+    const before = await launcher.pair();
+    await killAgainAndAgain(launcher, victim);
+    t.deepEqual(await launcher.ended, { code: 1, signal: null });
+    const line = `${name.replace('The', 'the')} failed 5 times in a row, the last time: ${name} ended unexpectedly`;
+    t.regex(launcher.errors, new RegExp(`^petstore: ${line} \\(signal SIGKILL\\): see .*${log}\\n$`, 'i'));
+    t.false(isRunning(before[survivor]));
+  });
+
+  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    test.serial(`${signal} - while ${name} is being started again is obeyed`, async (t) => {
+      const { launcher } = await opened(t);
+      process.kill((await launcher.pair())[victim].pid, 'SIGKILL');
+      await launcher.says(/Starting it again/);
+      if (signal === 'SIGHUP') {
+        launcher.process.kill(signal);
+        await launcher.says(/A rolling restart needs INSTANCES of 2 or more/);
+        await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
+      }
+      const children = await launcher.children();
+      t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
+      t.regex(launcher.output, /\nStopped\.\n$/);
+      t.is(launcher.errors, '');
+      t.false(children.some(isRunning));
+    });
+  }
+}
+
+/** Kills a part as soon as it is there, until the launcher has ended. */
+async function killAgainAndAgain(launcher: Launcher, victim: Victim): Promise<void> {
+  const killed = new Set<number>();
+  await until(
+    async () => {
+      if (launcher.hasEnded) return true;
+      const pid = (await launcher.pair().catch(() => undefined))?.[victim].pid;
+      if (pid === undefined || killed.has(pid)) return false;
+      killed.add(pid);
+      process.kill(pid, 'SIGKILL');
+      return false;
+    },
+    'the end',
+    60_000,
+  );
+}
+
+test.serial('A frozen launcher - finds all well when it goes on', async (t) => {
+  const { launcher, rest } = await opened(t);
+  const before = await launcher.pair();
+  launcher.process.kill('SIGSTOP');
+  const frozenAtMs = performance.now();
+  await until(() => performance.now() - frozenAtMs > 8_000, 'so much time that questions would be missed');
+  launcher.process.kill('SIGCONT');
+  launcher.process.kill('SIGHUP'); // it says something when it is awake
+  await launcher.says(/A rolling restart needs/);
+  await untilAnswered(rest);
+  t.deepEqual(await launcher.pair(), before);
+});

@@ -1,0 +1,63 @@
+/**
+ * A disk for a test to fill: a file system of a few MiB, where this process may mount one. Elsewhere (a container without
+ * CAP_SYS_ADMIN) it is a folder, and processes are kept from writing in it by a limit of the size of their files.
+ */
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const MIB = 12;
+/** Less than any file has that matters: what is longer can't grow. */
+const LIMIT_BYTES = 4_096;
+
+export class SmallDisk {
+  readonly path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
+  readonly #isMounted = run('mount', '-t', 'tmpfs', '-o', `size=${MIB}m,mode=700`, 'petstore', this.path);
+
+  /** Whether it is full for everybody, and not for some processes alone. */
+  get isForAll(): boolean {
+    return this.#isMounted;
+  }
+
+  /** Leaves no room: for anybody, or for these processes and those that they start from here on. */
+  fill(pids: readonly number[]): void {
+    if (!this.#isMounted) limit(pids, String(LIMIT_BYTES));
+    for (let bytes = this.#isMounted ? 1_048_576 : 0; bytes >= 1; bytes = Math.floor(bytes / 2)) {
+      try {
+        for (;;) appendFileSync(this.#filler, Buffer.alloc(bytes));
+      } catch {
+        // There are fewer left.
+      }
+    }
+  }
+
+  /** Makes room again, for the same. */
+  free(pids: readonly number[]): void {
+    if (this.#isMounted) rmSync(this.#filler, { force: true });
+    else limit(pids, 'unlimited');
+  }
+
+  remove(): void {
+    if (this.#isMounted) run('umount', '--lazy', this.path);
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  get #filler(): string {
+    return join(this.path, 'filler');
+  }
+}
+
+/** The soft limit, which may be raised again. */
+function limit(pids: readonly number[], bytes: string): void {
+  for (const pid of pids) run('prlimit', '--pid', String(pid), `--fsize=${bytes}:`);
+}
+
+function run(command: string, ...args: string[]): boolean {
+  try {
+    execFileSync(command, args, { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
