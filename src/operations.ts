@@ -14,7 +14,11 @@ import {
   ScalarType,
   toBinary,
 } from '@bufbuild/protobuf';
-import { FileDescriptorProtoSchema, type FileDescriptorSet } from '@bufbuild/protobuf/wkt';
+import {
+  FileDescriptorProtoSchema,
+  type FileDescriptorSet,
+  MethodOptions_IdempotencyLevel,
+} from '@bufbuild/protobuf/wkt';
 import { readDescriptorSet } from './descriptors.ts';
 import { apiError } from './errors.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './proto-options.ts';
@@ -53,6 +57,8 @@ export interface Operation {
   readonly input: DescMessage;
   /** Whether the answer is no JSON, but bytes of any type (google.api.HttpBody). */
   readonly isRaw: boolean;
+  /** Whether it changes nothing: it may be sent to a second server while the first has not answered. */
+  readonly isRead: boolean;
   /** Where the operation is found on the REST side; empty when it is not. */
   readonly routes: readonly RestRoute[];
   readonly answer: RestAnswer;
@@ -118,6 +124,7 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
     isRaw,
+    isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     routes,
     answer,
     isTagged,

@@ -1,6 +1,7 @@
 /** What envoy.yaml has from the server: header names, bounds, and the wording of errors that nobody can be asked for. */
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
 import { ApiError, apiError } from '../errors.ts';
+import { loadOperations } from '../operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { restBody } from './rest-error.ts';
 import { RETRIES } from './retries.ts';
@@ -27,10 +28,18 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   REQUEST_TIMEOUT_GRPC: grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS),
   RETRY_ON: RETRIES.on,
   RETRIES: RETRIES.times,
+  READS: pathsOfReads(),
   UNAVAILABLE: restBody(apiError('UNAVAILABLE')),
   UNAVAILABLE_MESSAGE: apiError('UNAVAILABLE').message,
   BROKEN_HTTP: restBody(brokenHttp()),
 };
+
+/** The gRPC paths of the calls that change nothing, as a regular expression. */
+function pathsOfReads(): string {
+  const operations = [...loadOperations().byPath.values()];
+  const reads = operations.filter(({ isRead, routes, isRaw }) => isRead && routes.length > 0 && !isRaw);
+  return reads.map(({ path }) => path.replaceAll('.', '\\.')).join('|');
+}
 
 function seconds(ms: number): string {
   return `${ms / 1_000}s`;

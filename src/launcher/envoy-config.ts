@@ -1,8 +1,10 @@
 /** Envoy's configuration: the `${NAME}` places of envoy.yaml filled in. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CALL_TIMEOUT_MS } from '../bounds.ts';
 import { type Config, grpcPorts } from '../config.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
+import { SECOND_READ_MS } from '../edge/retries.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { logDir, ROOT } from './places.ts';
 
@@ -26,6 +28,8 @@ function fillIn(template: string, config: Config): string {
   const values: Readonly<Record<string, string | number>> = {
     ...ENVOY_VALUES,
     MAX_CALLS: MAX_CALLS_PER_SERVER * config.instances,
+    // An only server has nobody to stand in for it: nothing is sent twice before the deadline of the call.
+    SECOND_READ_MS: config.instances === 1 ? CALL_TIMEOUT_MS : SECOND_READ_MS,
     HOST: config.host,
     PORT: config.port,
     ENDPOINTS: `[${grpcPorts(config).map(toEndpoint).join(', ')}]`,
