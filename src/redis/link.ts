@@ -12,6 +12,8 @@ import type { RedisClient } from './client.ts';
 const START_MS = 1_000;
 /** One slow answer is not an absence: a busy machine or a long command of somebody else's takes less. */
 const PATIENCE_MS = 1_000;
+/** Silence is counted in looks, not by the clock: a process that was busy itself has had no chance to hear anything. */
+const LOOKS = 5;
 const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 500];
 
 export interface RedisLinkOptions {
@@ -25,10 +27,10 @@ export interface RedisLinkOptions {
 
 export class RedisLink {
   readonly #options: RedisLinkOptions;
-  /** Who waits for an answer, since when. */
-  readonly #waiting = new Map<() => void, number>();
+  /** How to tell each who waits for an answer that there is none. */
+  readonly #waiting = new Set<() => void>();
   readonly #closing = new AbortController();
-  #heardMs = 0;
+  #hasHeard = false;
   #isUp = false;
   #isAwayTold = false;
   #returning: Promise<void> | undefined;
@@ -36,10 +38,13 @@ export class RedisLink {
   constructor(options: RedisLinkOptions) {
     this.#options = options;
     const { patienceMs = PATIENCE_MS } = options;
-    // This process may have been busy itself: what has arrived meanwhile is read before the second look.
-    const isSilent = () => performance.now() - Math.max(this.#heardMs, ...this.#waiting.values().take(1)) >= patienceMs;
-    const look = () => this.#waiting.size > 0 && isSilent();
-    const watch = setInterval(() => look() && setImmediate(() => look() && this.#away()), patienceMs / 5).unref();
+    let silentLooks = 0;
+    const look = () => {
+      silentLooks = this.#waiting.size > 0 && !this.#hasHeard ? silentLooks + 1 : 0;
+      this.#hasHeard = false;
+      if (silentLooks > LOOKS) this.#away();
+    };
+    const watch = setInterval(look, patienceMs / LOOKS).unref();
     options.client.onError = (error) => this.#isUp && this.#away(error);
     this.#closing.signal.addEventListener('abort', () => clearInterval(watch));
   }
@@ -65,9 +70,9 @@ export class RedisLink {
   ask<T>(command: Promise<T>): Promise<T | undefined> {
     return new Promise((resolve) => {
       const giveUp = () => resolve(undefined);
-      this.#waiting.set(giveUp, performance.now());
+      this.#waiting.add(giveUp);
       const onAnswer = (answer: T) => {
-        this.#heardMs = performance.now();
+        this.#hasHeard = true;
         this.#waiting.delete(giveUp);
         resolve(answer);
       };
@@ -84,7 +89,7 @@ export class RedisLink {
 
   #away(error?: unknown): void {
     this.#isUp = false;
-    for (const giveUp of this.#waiting.keys()) giveUp();
+    for (const giveUp of this.#waiting) giveUp();
     this.#waiting.clear();
     if (this.#closing.signal.aborted) return;
     if (!this.#isAwayTold) this.#options.onAway(this.#options.client.describe(error));

@@ -2,11 +2,19 @@
 import type { Decision } from '../../src/limits/limiter.ts';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
 import { until } from '../support/until.ts';
-import { back, LARGE, levels, PATIENT, remaining, test } from './suite/absence.ts';
+import { type AbsenceContext, back, LARGE, levels, PATIENT, remaining, test } from './suite/absence.ts';
 
 const REQUESTS = 5_000;
 const NO_BAN = { ban: { refusals: 1_000_000, windowMs: 60_000, durationMs: 1_000 } };
 const PAUSE_MS = 400;
+
+/** Three servers that have all found Redis: a busy machine may take more than the second that a start waits. */
+async function openThree({ open, log }: AbsenceContext): Promise<RedisLimiter[]> {
+  const servers = [await open(NO_BAN), await open(NO_BAN), await open(NO_BAN)];
+  await back(...servers);
+  log.length = 0;
+  return servers;
+}
 
 /** Sends all requests over all servers, `atATime` each; `meanwhile` happens while they do. */
 async function let1000Through(
@@ -30,7 +38,7 @@ async function let1000Through(
 }
 
 test('5,000 requests at 1,000 a minute on three servers - no more than 1,000 pass, and at least 990', async (t) => {
-  const servers = [await t.context.open(NO_BAN), await t.context.open(NO_BAN), await t.context.open(NO_BAN)];
+  const servers = await openThree(t.context);
   const passed = await let1000Through(servers, Math.ceil(REQUESTS / 3));
   t.true(passed <= 1_000 && passed >= 990, `${passed} passed`);
   t.deepEqual(levels(t), []);
@@ -41,7 +49,7 @@ for (const [name, pause] of [
   ['SIGSTOP', 'signal'],
 ] as const) {
   test(`5,000 requests while Redis pauses (${name}) - one slow answer is no absence: 990 to 1,000 pass`, async (t) => {
-    const servers = [await t.context.open(NO_BAN), await t.context.open(NO_BAN), await t.context.open(NO_BAN)];
+    const servers = await openThree(t.context);
     const { redis } = t.context;
     const passed = await let1000Through(servers, 20, async (decisions) => {
       for (let pauses = 0; pauses < 3; pauses += 1) {

@@ -12,7 +12,7 @@ interface LogLine {
   readonly text: string;
 }
 
-interface Context {
+export interface AbsenceContext {
   redis: RedisProcess;
   /** Opens a limiter as another server would. */
   readonly open: (options?: Partial<Parameters<typeof openRedisLimiter>[0]>) => Promise<RedisLimiter>;
@@ -22,7 +22,7 @@ interface Context {
 }
 
 // One after the other: they are about time, and each has a Redis server of its own to run.
-const { serial, beforeEach, afterEach } = testUnless<Context>(MISSING_REDIS_SERVER) as TestFn<Context>;
+const { serial, beforeEach, afterEach } = testUnless<AbsenceContext>(MISSING_REDIS_SERVER) as TestFn<AbsenceContext>;
 export const test = serial;
 
 export const LARGE: AccountAttempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
@@ -36,7 +36,7 @@ beforeEach(async (t) => {
     log.push({ level, text: `${JSON.stringify(line)} ${message ?? ''}` });
   };
   const logger = { info: write('info'), warn: write('warn') };
-  const open: Context['open'] = async (options) => {
+  const open: AbsenceContext['open'] = async (options) => {
     const { config } = t.context.redis;
     const limiter = await openRedisLimiter({ ...OPTIONS, redis: config, logger, time: 'attempt', ...options });
     opened.push(limiter);
@@ -61,7 +61,7 @@ export async function fill(redis: RedisProcess): Promise<{ undo(): Promise<unkno
   return { undo: () => redis.command('CONFIG', 'SET', 'maxmemory', '0') };
 }
 
-export function levels(t: ExecutionContext<Context>): string[] {
+export function levels(t: ExecutionContext<AbsenceContext>): string[] {
   return t.context.log.map(({ level }) => level);
 }
 
