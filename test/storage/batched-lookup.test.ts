@@ -1,5 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
 import { BatchedLookup } from '../../src/storage/batched-lookup.ts';
+import { until } from '../support/until.ts';
 
 interface Load {
   readonly ids: readonly bigint[];
@@ -58,6 +60,26 @@ test('Batched look-up - a load that began before is never the answer', async (t)
   await settle();
   loads[1]?.answer(1n);
   t.deepEqual(await after, { id: 1n });
+});
+
+test('Batched look-up - a slow load holds up nobody: others go beside it, in three loads at the most', async (t) => {
+  const { lookup, loads } = heldLookup();
+  const slow: Promise<unknown>[] = [];
+  for (const id of [1n, 2n, 3n]) {
+    slow.push(lookup.find(id));
+    await until(() => loads.length === Number(id), `load ${id}`);
+  }
+  const last = [lookup.find(4n), lookup.find(5n)];
+  await delay(100); // far longer than a load is let alone
+  t.is(loads.length, 3);
+  loads[1]?.answer(...(loads[1]?.ids ?? []));
+  await until(() => loads.length === 4, 'a place for those that wait');
+  t.deepEqual(loads[3]?.ids, [4n, 5n]);
+  for (const { ids, answer } of loads) answer(...ids);
+  t.deepEqual(
+    await Promise.all([...slow, ...last]),
+    [1n, 2n, 3n, 4n, 5n].map((id) => ({ id })),
+  );
 });
 
 test('Batched look-up - a row that is not there is undefined', async (t) => {
