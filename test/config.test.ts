@@ -23,6 +23,9 @@ test('Config - without settings everything has its default, on loopback', (t) =>
     envoyAdminPort: 9901,
     dataDir: resolve('data'),
     databaseUrl: undefined,
+    databaseConnections: 10,
+    preparedStatements: undefined,
+    migrateAtStart: true,
     redis: undefined,
     logLevel: 'info',
     envoy: undefined,
@@ -146,6 +149,19 @@ test('Config - no two ports are the same, defaults included', (t) => {
   t.is(complaint({ PORT: '9000', GRPC_PORT: '9000' }), "GRPC_PORT must not be PORT's port 9000");
   t.is(complaint({ PORT: '9901' }), "ENVOY_ADMIN_PORT must not be PORT's port 9901");
   t.is(complaint({ ENVOY_ADMIN_PORT: '50051' }), "ENVOY_ADMIN_PORT must not be GRPC_PORT's port 50051");
+});
+
+test('Config - connections to PostgreSQL, prepared statements and migrations at start can be set', (t) => {
+  const set = { DATABASE_CONNECTIONS: '2', PREPARED_STATEMENTS: 'no', MIGRATE_AT_START: 'no' };
+  t.like(readConfig(set), { databaseConnections: 2, preparedStatements: false, migrateAtStart: false });
+  t.true(readConfig({ PREPARED_STATEMENTS: 'yes' }).preparedStatements);
+  for (const text of ['0', '1', '1001', '2.5', 'many']) {
+    const line = `DATABASE_CONNECTIONS must be a number from 2 to 1000, not "${text}"`;
+    t.is(complaint({ DATABASE_CONNECTIONS: text }), line);
+  }
+  for (const name of ['PREPARED_STATEMENTS', 'MIGRATE_AT_START']) {
+    t.is(complaint({ [name]: 'auto' }), `${name} must be yes or no, not "auto"`);
+  }
 });
 
 test('Config - the demo account is made on the embedded database, and on PostgreSQL when it is asked for', (t) => {

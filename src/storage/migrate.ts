@@ -28,6 +28,11 @@ const MIGRATIONS: readonly Migration[] = [
 
 const TABLE = 'schema_migrations';
 
+export interface MigrationListener {
+  /** Told the names of the migrations that were done, if any were. */
+  readonly onMigrated?: (names: readonly string[]) => void;
+}
+
 interface MigrateOptions {
   /** Whether what is lacking is done, rather than refused. */
   readonly migrates: boolean;
@@ -37,21 +42,22 @@ interface MigrateOptions {
 }
 
 /**
- * Brings the schema up to date, and resolves with the names of the migrations that were done.
+ * Brings the schema up to date.
  *
  * @throws SchemaRefused when the schema is not one that this release works with.
  */
 export async function migrate(
   knex: Knex,
   { migrates, lock, transaction = {} }: MigrateOptions,
-): Promise<readonly string[]> {
+  { onMigrated }: MigrationListener,
+): Promise<void> {
   const lacking = namesOf(await findLacking(knex));
-  if (lacking.length === 0) return [];
+  if (lacking.length === 0) return;
   if (!migrates) {
     const way = 'run "npm run migrate", or start with MIGRATE_AT_START=yes';
     throw new SchemaRefused(`the database lacks the migrations ${lacking.join(', ')}: ${way}`);
   }
-  return knex.transaction(async (trx) => {
+  const done = await knex.transaction(async (trx) => {
     await lock?.(trx);
     await prepareTable(trx);
     const todo = await findLacking(trx); // another process may have been faster
@@ -61,6 +67,7 @@ export async function migrate(
     }
     return namesOf(todo);
   }, transaction);
+  if (done.length > 0) onMigrated?.(done);
 }
 
 async function findLacking(knex: Knex): Promise<readonly Migration[]> {

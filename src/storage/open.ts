@@ -7,21 +7,25 @@ import type { Engine } from './engine.ts';
 import { SchemaRefused, StoreUnavailable } from './errors.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
+import { isKept } from './sqlite-errors.ts';
 
 /** @throws ConfigError when the database can't be used, with one line that says why. */
 export async function openEngine(config: Config, logger: Pick<Logger, 'info' | 'warn'>): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, preparedStatements, migrateAtStart: migrates } = config;
   const warn = (text: string) => (cause: Error) => logger.warn({ cause: cause.message }, text);
   const onBack = () => logger.info('the database is back');
+  const onMigrated = (migrations: readonly string[]) =>
+    logger.info({ migrations }, "the database's schema is up to date now");
   try {
     if (databaseUrl === undefined) {
       const onAway = warn("the database can't be written to: calls that change something fail");
-      return await openSqlite(join(dataDir, 'petstore.sqlite'), { migrates, onAway, onBack });
+      return await openSqlite(join(dataDir, 'petstore.sqlite'), { migrates, onMigrated, onAway, onBack });
     }
     return await openPostgres(databaseUrl, {
       connections: databaseConnections,
       preparedStatements,
       migrates,
+      onMigrated,
       onAway: warn('the database is away: calls that need it fail'),
       onBack,
       onWait: (maxSeconds) =>
@@ -30,6 +34,10 @@ export async function openEngine(config: Config, logger: Pick<Logger, 'info' | '
   } catch (error) {
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
     if (!(error instanceof StoreUnavailable)) throw error;
+    if (databaseUrl === undefined && isKept(error)) {
+      const what = `another process keeps the SQLite file in ${dataDir} (${error.message})`;
+      throw new ConfigError(`${what}: end it, or wait until it is done`, { cause: error });
+    }
     if (databaseUrl === undefined) throw diskFull(dataDir, error);
     throw new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
   }

@@ -9,28 +9,34 @@ import { isTimeout, toStoreError, unavailable } from './postgres-errors.ts';
 /** The advisory lock: any number that nobody else in the database uses. */
 const ALONE = 7_073_746_573;
 /** How long it is waited for, and after how long that is said. */
-const WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 const SAID_AFTER_MS = 1_000;
 const CONNECT_MS = 10_000;
 
-/** Told when another process is waited for, with the seconds that it will be at the most. */
-export type OnWait = (maxSeconds: number) => void;
+export interface LockOptions {
+  /** Told when another process is waited for, with the seconds that it will be at the most. */
+  readonly onWait?: (maxSeconds: number) => void;
+  readonly maxWaitMs?: number;
+}
 
 /**
  * Takes the lock in a transaction that has begun, until it ends; `run` runs SQL in it.
  *
  * @throws StoreUnavailable when another process has it for too long.
  */
-export async function takeLock(run: (sql: string) => PromiseLike<unknown>, onWait: OnWait = () => undefined) {
-  const timer = setTimeout(() => onWait(WAIT_MS / 1_000), SAID_AFTER_MS);
+export async function takeLock(
+  run: (sql: string) => PromiseLike<unknown>,
+  { onWait, maxWaitMs = MAX_WAIT_MS }: LockOptions = {},
+): Promise<void> {
+  const timer = setTimeout(() => onWait?.(maxWaitMs / 1_000), SAID_AFTER_MS);
   try {
     for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout'])
       await run(`SET LOCAL ${limit} = 0`);
-    await run(`SET LOCAL lock_timeout = ${WAIT_MS}`);
+    await run(`SET LOCAL lock_timeout = ${maxWaitMs}`);
     await run(`SELECT pg_advisory_xact_lock(${ALONE})`);
   } catch (error) {
     if (!isTimeout(error)) throw error;
-    const wait = `another process has been changing the database for ${WAIT_MS / 1_000} s`;
+    const wait = `another process has been changing the database for ${maxWaitMs / 1_000} s`;
     throw new StoreUnavailable(`${wait}: wait until it is done, or end it, and start again`, { cause: error });
   } finally {
     clearTimeout(timer);
@@ -38,10 +44,10 @@ export async function takeLock(run: (sql: string) => PromiseLike<unknown>, onWai
 }
 
 /** Runs `work` while no other process has the lock, on a connection of its own. */
-export async function alone<T>(url: string, work: () => Promise<T>, onWait?: OnWait): Promise<T> {
+export async function alone<T>(url: string, work: () => Promise<T>, options?: LockOptions): Promise<T> {
   return withClient(url, async (client) => {
     await client.query('BEGIN');
-    await takeLock((sql) => client.query(sql), onWait);
+    await takeLock((sql) => client.query(sql), options);
     const result = await work();
     await client.query('COMMIT');
     return result;

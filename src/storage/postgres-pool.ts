@@ -14,7 +14,7 @@ import { isAway, isOutOfConnections, toStoreError, unavailable } from './postgre
 import { Turns } from './turns.ts';
 
 /** How long a call waits for a connection to be free, and for one to be made. */
-const FREE_MS = 6_500;
+const FREE_MS = 10_000;
 const CONNECT_MS = 5_000;
 /** How many calls may wait for a connection; those beyond are refused at once. */
 const MAX_WAITING = 2_000;

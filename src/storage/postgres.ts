@@ -18,9 +18,9 @@ import type { IsWanted } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
 import type { Engine } from './engine.ts';
 import { WorkAbandoned } from './errors.ts';
-import { migrate } from './migrate.ts';
+import { type MigrationListener, migrate } from './migrate.ts';
 import { isConflict, toStoreError } from './postgres-errors.ts';
-import { alone, hasOwnSessions, type OnWait, takeLock } from './postgres-lock.ts';
+import { alone, hasOwnSessions, type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { param } from './statement.ts';
@@ -34,14 +34,13 @@ const LANE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
 /** How long a migration waits for each table that it changes: meanwhile everybody else waits behind it. */
 const TABLE_LOCK_MS = 10_000;
 
-export interface PostgresOptions extends AvailabilityListener {
+export interface PostgresOptions extends AvailabilityListener, MigrationListener, LockOptions {
   /** Connections at the most: two fifths read, the others write. */
   readonly connections?: number;
   /** Whether statements are prepared; undefined: unless there is a pooler in between. */
   readonly preparedStatements?: boolean | undefined;
   /** Whether the schema is brought up to date, rather than only looked at. */
   readonly migrates?: boolean;
-  readonly onWait?: OnWait;
 }
 
 /**
@@ -51,11 +50,12 @@ export interface PostgresOptions extends AvailabilityListener {
  * @throws SchemaRefused when the schema is not one that this release works with.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Engine> {
-  const { connections = 10, preparedStatements, migrates = true, onWait } = options;
+  const { connections = 10, preparedStatements, migrates = true } = options;
   const isDirect = await hasOwnSessions(url);
   const knex = makeKnex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
   try {
-    await migrate(knex, { migrates, lock: (trx) => lockForMigration(trx, onWait), ...READ_COMMITTED });
+    const lock = (trx: Knex.Transaction) => lockForMigration(trx, options);
+    await migrate(knex, { migrates, lock, ...READ_COMMITTED }, options);
   } catch (error) {
     throw error instanceof DatabaseError ? toStoreError(error) : error;
   } finally {
@@ -94,7 +94,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     },
     write: (statement, params, isWanted) =>
       change((connection) => session.single(connection, statement, params), isWanted),
-    alone: (work) => alone(url, work, onWait),
+    alone: (work) => alone(url, work, options),
     close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
 }
@@ -102,8 +102,8 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 /** So that what others did while the lock was waited for is seen. */
 const READ_COMMITTED = { transaction: { isolationLevel: 'read committed' } } as const;
 
-async function lockForMigration(trx: Knex.Transaction, onWait: OnWait | undefined): Promise<void> {
-  await takeLock((sql) => trx.raw(sql), onWait);
+async function lockForMigration(trx: Knex.Transaction, options: LockOptions): Promise<void> {
+  await takeLock((sql) => trx.raw(sql), options);
   await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
 }
 

@@ -1,8 +1,13 @@
 /** What SQLite's errors mean, by their result code (https://sqlite.org/rescode.html). */
 import { StoreUnavailable } from './errors.ts';
 
-/** The disk is full, or it fails. */
-const AWAY = new Set(['SQLITE_FULL', 'SQLITE_IOERR']);
+/** The disk is full, or it fails; another process keeps the file for too long. */
+const AWAY = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY']);
+
+/** Whether a store is unavailable because another process keeps its file. */
+export function isKept({ cause }: StoreUnavailable): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_BUSY';
+}
 
 /** What storage throws for an error of sqlite3's. */
 export function toStoreError(error: unknown): unknown {

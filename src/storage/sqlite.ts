@@ -11,7 +11,7 @@ import type { AvailabilityListener } from './availability.ts';
 import type { Engine } from './engine.ts';
 import { StoreUnavailable } from './errors.ts';
 import { type Commands, GroupCommit } from './group-commit.ts';
-import { migrate } from './migrate.ts';
+import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
@@ -29,22 +29,22 @@ const PRAGMAS = [
 /** So long after the last failure a write that succeeds says that the database is back. */
 const SURE_MS = 1_000;
 
-export interface SqliteOptions extends AvailabilityListener {
-  /** Whether the schema is brought up to date, rather than looked at. */
+export interface SqliteOptions extends AvailabilityListener, MigrationListener {
+  /** Whether the schema is brought up to date, rather than only looked at. */
   readonly migrates?: boolean;
 }
 
 /**
- * Opens `file`, creates it if need be, and brings its schema up to date, or only looks at it.
+ * Opens `file`, creates it if need be, and brings its schema up to date.
  *
+ * @throws StoreUnavailable when another process keeps the file for too long, or there is no room.
  * @throws SchemaRefused when the schema is not one that this release works with.
- * @throws StoreUnavailable when there is no room to.
  */
-export async function openSqlite(file: string, { migrates = true, ...listener }: SqliteOptions = {}): Promise<Engine> {
+export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<Engine> {
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrates });
+    await migrate(knex, { migrates: options.migrates ?? true }, options);
   } catch (error) {
     throw toStoreError(error);
   } finally {
@@ -53,7 +53,7 @@ export async function openSqlite(file: string, { migrates = true, ...listener }:
   const writer = await SqliteConnection.open(file, PRAGMAS);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer));
-  const noted = noteTo(listener);
+  const noted = noteTo(options);
   return {
     knex,
     reader,

@@ -1,7 +1,7 @@
 import test from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
 import { errors } from '../../src/interceptors/errors.ts';
-import { StoreClosed, WorkAbandoned } from '../../src/storage/errors.ts';
+import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../../src/storage/errors.ts';
 import { ANSWER, handler, newCall } from '../support/call.ts';
 
 async function caught(thrown: unknown): Promise<unknown> {
@@ -43,8 +43,9 @@ test('Errors - work that nobody waited for any more is DEADLINE_EXCEEDED', async
   t.is(((await caught(new WorkAbandoned())) as ApiError).code, 'DEADLINE_EXCEEDED');
 });
 
-test('Errors - a store that is closing is UNAVAILABLE', async (t) => {
+test('Errors - a store that is closing, away or busy is UNAVAILABLE', async (t) => {
   t.is(((await caught(new StoreClosed())) as ApiError).code, 'UNAVAILABLE');
+  t.is(((await caught(new StoreUnavailable())) as ApiError).code, 'UNAVAILABLE');
 });
 
 test('Errors - stands behind logging', (t) => {

@@ -1,5 +1,6 @@
 /** What holds when the PostgreSQL server goes, is silent, comes back, or is used by several processes at once. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
 import type { Runner } from '../../src/storage/engine.ts';
 import { StoreUnavailable } from '../../src/storage/errors.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -144,6 +145,38 @@ test('PostgreSQL - what a start that was killed amid its migrations leaves behin
   t.truthy(await createStore(engine).write((tx) => tx.categories.insert(CATS)));
   await engine.close();
 });
+
+test('PostgreSQL - a start says that it waits for another that migrates, and goes on when that is done', async (t) => {
+  const { url } = t.context;
+  const other = await holdLock(url);
+  const waits: number[] = [];
+  const opening = openPostgres(url, { onWait: (maxSeconds) => waits.push(maxSeconds) });
+  await until(() => waits.length > 0, 'a word of the wait');
+  await other.end();
+  await (await opening).close();
+  t.deepEqual(waits, [60]);
+  const current = await holdLock(url);
+  await (await openPostgres(url)).close(); // nothing to migrate, nothing to wait for
+  await current.end();
+});
+
+test('PostgreSQL - a start that waits too long for another that migrates is refused, and says so', async (t) => {
+  const { url } = t.context;
+  const other = await holdLock(url);
+  await t.throwsAsync(openPostgres(url, { maxWaitMs: 500 }), {
+    instanceOf: StoreUnavailable,
+    message: /^another process has been changing the database for 0.5 s: wait until it is done, or end it/,
+  });
+  await other.end();
+});
+
+/** Another process that is alone. */
+async function holdLock(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('SELECT pg_advisory_lock(7073746573)');
+  return client;
+}
 
 test('PostgreSQL - only one process at a time is alone', async (t) => {
   const { url } = t.context;

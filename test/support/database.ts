@@ -3,15 +3,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Engine } from '../../src/storage/engine.ts';
-import { openSqlite } from '../../src/storage/sqlite.ts';
+import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
+import { compile } from '../../src/storage/statement.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
 
 export interface TestDatabase {
   readonly file: string;
   /** Another engine on the same file, as another process would have. The test closes it. */
-  open(): Promise<Engine>;
+  open(options?: SqliteOptions): Promise<Engine>;
   /** Removes the file. */
   remove(): Promise<void>;
+  /** Makes the file's disk full, as far as an engine can tell, until it is given back. */
+  takeAway(engine: Engine): Promise<() => Promise<void>>;
+  readonly lockCategories: string;
 }
 
 export async function createTestDatabase(): Promise<TestDatabase> {
@@ -19,7 +23,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const file = join(folder, 'petstore.sqlite');
   return {
     file,
-    open: () => openSqlite(file),
+    open: (options) => openSqlite(file, options),
+    lockCategories: 'SELECT 1', // who writes keeps all others from it
+    async takeAway(engine) {
+      await setMaxPages(engine, 1);
+      return () => setMaxPages(engine, 1_000_000);
+    },
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -35,4 +44,13 @@ export async function createTestStore(): Promise<Store> {
       await database.remove();
     },
   };
+}
+
+/** Of the connection that writes. Never fewer than there are. */
+async function setMaxPages(engine: Engine, pages: number): Promise<void> {
+  const sql = `PRAGMA max_page_count = ${pages}`;
+  await engine.transaction(
+    (tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}),
+    () => true,
+  );
 }

@@ -128,7 +128,7 @@ export async function query(url: string, sql: string): Promise<Readonly<Record<s
 }
 
 /** PostgreSQL refuses to run as root: then it runs as the user of Debian's package, or as nobody. */
-async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
+export async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
   const user = users.find(([name]) => name === 'postgres') ?? users.find(([name]) => name === 'nobody');

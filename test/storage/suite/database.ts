@@ -7,7 +7,11 @@ import { createStore, type Store } from '../../../src/storage/store.ts';
 
 export interface SuiteDatabase {
   /** Opens the database as another process would. */
-  open(): Promise<Engine>;
+  open(options?: { readonly migrates?: boolean }): Promise<Engine>;
+  /** SQL that keeps others from changing categories, not from reading them, until its transaction ends. */
+  readonly lockCategories: string;
+  /** Makes the database take nothing that is new, as for want of room or of a server, until it is given back. */
+  takeAway(engine: Engine): Promise<() => Promise<void>>;
   /** Removes the database with all that is in it. */
   remove(): Promise<void>;
 }
@@ -18,6 +22,8 @@ export type CreateDatabase = () => Promise<SuiteDatabase>;
 interface Context {
   readonly database: SuiteDatabase;
   readonly store: Store;
+  /** Of `store`. */
+  readonly engine: Engine;
   /** Opens the database again, beside `store`. It is closed at the end of the test. */
   readonly openAgain: () => Promise<Store>;
   readonly opened: Store[];
@@ -38,7 +44,10 @@ export function useDatabase(createDatabase: CreateDatabase): void {
       opened.push(store);
       return store;
     };
-    t.context = { database, store: await openAgain(), openAgain, opened };
+    const engine = await database.open();
+    const store = createStore(engine);
+    opened.push(store);
+    t.context = { database, store, engine, openAgain, opened };
   });
   test.afterEach.always(async (t) => {
     for (const store of t.context.opened) await store.close().catch(() => undefined); // a test may have closed it

@@ -2,9 +2,11 @@
 import { accountTests } from './accounts.ts';
 import { catalogueTests } from './catalogue.ts';
 import { type CreateDatabase, useDatabase } from './database.ts';
+import { failureTests } from './failures.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { lookupTests } from './lookups.ts';
 import { pageTests } from './pages.ts';
+import { schemaTests } from './schema.ts';
 import { transactionTests } from './transactions.ts';
 
 export function runStorageSuite(createDatabase: CreateDatabase): void {
@@ -15,4 +17,6 @@ export function runStorageSuite(createDatabase: CreateDatabase): void {
   lookupTests();
   transactionTests();
   idempotencyTests();
+  failureTests();
+  schemaTests();
 }

@@ -1,0 +1,56 @@
+/** The storage suite through PgBouncer in transaction mode, and what must not be left behind in its sessions. */
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { compile } from '../../src/storage/statement.ts';
+import { createStore } from '../../src/storage/store.ts';
+import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
+import { type OwnPostgres, query, startPostgres } from '../support/postgres.ts';
+import { suiteDatabase } from '../support/postgres-suite.ts';
+import { testUnless } from '../support/programs.ts';
+import { runStorageSuite } from './suite/suite.ts';
+
+const test = testUnless(pgbouncerMissing);
+let server: OwnPostgres;
+let bouncer: PgBouncer;
+
+test.before(async () => {
+  server = await startPostgres();
+  bouncer = await startPgBouncer(await server.createDatabase());
+});
+test.after.always(async () => {
+  await bouncer?.stop();
+  await server?.stop();
+});
+
+/** The advisory locks of this database. */
+const ADVISORY =
+  "SELECT pid FROM pg_locks JOIN pg_database ON oid = database WHERE locktype = 'advisory' AND datname = current_database()";
+
+test('PgBouncer - every transaction has its limits, and no session keeps any, or a statement, or a lock', async (t) => {
+  const url = bouncer.through(await server.createDatabase());
+  const engine = await openPostgres(url);
+  const show = compile('show', engine.knex.raw("SELECT current_setting('lock_timeout') AS lock_timeout"));
+  const inTransaction = await engine.transaction(
+    (tx) => tx.all(show, {}),
+    () => true,
+  );
+  const alone = [await engine.write(show, {}, () => true), await engine.reader.all(show, {})];
+  for (const rows of [inTransaction, ...alone]) t.deepEqual(rows, [{ lock_timeout: '4s' }]);
+  for (let time = 0; time < 30; time += 1) {
+    t.deepEqual(await query(url, 'SHOW lock_timeout'), [{ lock_timeout: '0' }]);
+    t.deepEqual(await query(url, 'SELECT name FROM pg_prepared_statements'), []);
+  }
+  t.deepEqual(await query(url, ADVISORY), []);
+  await engine.close();
+});
+
+test('PgBouncer - several processes that start at once on an empty database all find it up to date', async (t) => {
+  const url = bouncer.through(await server.createDatabase());
+  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url)));
+  for (const engine of engines) {
+    const store = createStore(engine);
+    t.truthy(await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined })));
+    await store.close();
+  }
+});
+
+if (pgbouncerMissing === undefined) runStorageSuite(() => suiteDatabase(server, (url) => bouncer.through(url)));

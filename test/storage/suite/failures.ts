@@ -1,0 +1,86 @@
+/** What storage throws when it can't do what it is asked: by name, and the same on every engine. */
+import { StoreClosed, StoreUnavailable } from '../../../src/storage/errors.ts';
+import { compile } from '../../../src/storage/statement.ts';
+import type { Store } from '../../../src/storage/store.ts';
+import { until } from '../../support/until.ts';
+import { newCategory, newPet, test } from './database.ts';
+
+const ALL = { after: 0n, limit: 10 };
+
+/** One of everything that a store can be asked. */
+function asked(store: Store): Promise<unknown>[] {
+  return [
+    store.pets.find(1n),
+    store.pets.findAll({ ids: [1n] }),
+    store.pets.page({}, ALL),
+    store.categories.find(1n),
+    store.orders.page({}, ALL),
+    store.accounts.findKey(Buffer.alloc(32)),
+    store.usage.bans(0),
+    store.transaction((tx) => tx.pets.lock(1n)),
+    store.write((tx) => tx.categories.delete(1n)),
+    store.alone(async () => undefined),
+  ];
+}
+
+export function failureTests(): void {
+  // Alone: SQLite waits for a file in one of Node's few threads, which others need.
+  test.serial(
+    'Busy - a write that another process holds up too long is unavailable, reads go on, later writes too',
+    async (t) => {
+      const { database, store } = t.context;
+      const pet = await newPet(store);
+      const other = await database.open();
+      const [holds, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const holding = other.transaction(
+        async (tx) => {
+          await tx.all(compile('lock', other.knex.raw(database.lockCategories)), {});
+          holds.resolve();
+          await end.promise;
+        },
+        () => true,
+      );
+      await holds.promise;
+      const write = t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable });
+      for (let round = 0; round < 10; round += 1) t.is((await store.pets.find(pet.id))?.id, pet.id);
+      await write;
+      end.resolve();
+      await holding.catch(() => undefined); // an engine may have ended what was idle for so long
+      t.truthy(await newCategory(store));
+      await other.close();
+    },
+  );
+
+  test.serial(
+    'Unavailable - a write that the database has no place for is refused so, and goes through later',
+    async (t) => {
+      const { database, store, engine } = t.context;
+      const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
+      const giveBack = await database.takeAway(engine);
+      const stored: bigint[] = [];
+      const refusal = await t.throwsAsync(async () => {
+        for (let count = 0; count < 10_000; count += 1) stored.push(await newCategory(store, name));
+      });
+      t.true(refusal instanceof StoreUnavailable, String(refusal));
+      await giveBack();
+      const next = await until(() => newCategory(store).catch(() => undefined), 'a write that goes through');
+      t.deepEqual([(await store.categories.find(kept))?.id, (await store.categories.find(next))?.id], [kept, next]);
+      for (const id of stored) t.is((await store.categories.find(id))?.name, name);
+    },
+  );
+
+  test('Closed - whatever is asked after it is refused as closed, a read as well as a write', async (t) => {
+    const { store } = t.context;
+    await store.close();
+    for (const result of await Promise.allSettled(asked(store))) {
+      t.true(result.status === 'rejected' && result.reason instanceof StoreClosed, JSON.stringify(result));
+    }
+  });
+
+  test('Closed - what was asked before it is answered', async (t) => {
+    const { store } = t.context;
+    const all = asked(store);
+    await store.close();
+    for (const result of await Promise.allSettled(all)) t.is(result.status, 'fulfilled');
+  });
+}

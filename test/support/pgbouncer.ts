@@ -1,0 +1,61 @@
+/** A real PgBouncer before a PostgreSQL server, in transaction mode: a session is lent for one transaction. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findProgram } from './find-program.ts';
+import { freePorts } from './ports.ts';
+import { ownPostgresMissing, query, serverOwner } from './postgres.ts';
+import { until } from './until.ts';
+
+const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
+const HOW = 'NO PGBOUNCER FOUND, so nothing of this file is tested: install it (apt-get install pgbouncer)';
+
+/** Why there can be none, if there can't. */
+export const pgbouncerMissing = PROGRAM === undefined ? HOW : ownPostgresMissing;
+
+export interface PgBouncer {
+  /** The URL of a database through it. */
+  through(url: string): string;
+  stop(): Promise<void>;
+}
+
+/** Starts one before the server of `url`. */
+export async function startPgBouncer(url: string): Promise<PgBouncer> {
+  const owner = await serverOwner(); // it refuses to run as root, as PostgreSQL does
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
+  if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
+  const [port] = await freePorts(1);
+  const file = (name: string) => join(folder, name);
+  await writeFile(file('users'), '"postgres" ""\n', { mode: 0o644 });
+  const settings = [
+    '[databases]',
+    `* = host=127.0.0.1 port=${new URL(url).port}`,
+    '[pgbouncer]',
+    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
+    `auth_type = trust\nauth_file = ${file('users')}`,
+    'pool_mode = transaction\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1',
+  ];
+  await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
+  const bouncer: ChildProcess = spawn(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], {
+    ...owner,
+    cwd: tmpdir(),
+    stdio: 'ignore',
+  });
+  const through = (database: string) => {
+    const there = new URL(database);
+    there.port = String(port);
+    return there.href;
+  };
+  await until(() => query(through(url), 'SELECT 1').catch(() => undefined), 'PgBouncer');
+  return {
+    through,
+    async stop() {
+      const ended = once(bouncer, 'exit');
+      bouncer.kill('SIGKILL');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
