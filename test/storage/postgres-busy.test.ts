@@ -1,11 +1,11 @@
 /** What holds when PostgreSQL is there, and is slow, out of connections, or has a row that somebody keeps locked. */
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { Client } from 'pg';
 import { inventoryService } from '../../src/services/inventory.ts';
 import { orderService } from '../../src/services/orders.ts';
 import { StoreUnavailable, WorkAbandoned } from '../../src/storage/errors.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
+import { TcpProxy } from '../support/chaos/proxy.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -163,13 +163,13 @@ const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name
 
 test.serial('Slow by 500 ms - calls take longer, none fails, and nothing is said of away', async (t) => {
   const { url, told } = t.context;
-  const link = await slowLink(Number(new URL(url).port));
+  const link = await TcpProxy.open(Number(new URL(url).port));
   const far = new URL(url);
   far.port = String(link.port);
   const options = { onAway: () => told.push('away'), onBack: () => told.push('back') };
   const store = createStore(await openPostgres(far.href, options));
   const pets = [await newPet(store, { quantity: 100 }), await newPet(store, { quantity: 100 })];
-  link.delayMs = 500;
+  link.slow(250); // each way
   const startMs = performance.now();
   await Promise.all(
     Array.from({ length: 60 }, async (_, index) => {
@@ -181,27 +181,7 @@ test.serial('Slow by 500 ms - calls take longer, none fails, and nothing is said
   );
   t.true(performance.now() - startMs >= 500);
   t.deepEqual(told, []);
-  link.delayMs = 0;
+  link.restore();
   await store.close();
-  link.close();
+  await link.close();
 });
-
-/** A way to a port of this machine on which everything takes `delayMs` to arrive there. */
-async function slowLink(port: number) {
-  const link = { port: 0, delayMs: 0, close: () => void server.close() };
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    near.on('data', (bytes) => setTimeout(() => far.write(bytes), link.delayMs));
-    far.pipe(near);
-    for (const [one, another] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      one.on('error', () => undefined);
-      one.once('close', () => another.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  link.port = (server.address() as AddressInfo).port;
-  return link;
-}

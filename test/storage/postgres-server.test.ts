@@ -132,7 +132,9 @@ test('PostgreSQL - several processes that start at once on an empty database all
   const stores = engines.map(createStore);
   for (const store of stores) t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
   const read = compile('names', engines[0]?.knex.raw('select name from schema_migrations order by id') as never);
-  t.is(new Set((await engines[0]?.reader.all(read, {}))?.map(({ name }) => name)).size, 3);
+  const names = (await engines[0]?.reader.all(read, {}))?.map(({ name }) => name) ?? [];
+  t.true(names.length >= 4);
+  t.is(new Set(names).size, names.length, 'a migration was done twice');
   for (const store of stores) await store.close();
 });
 
