@@ -94,6 +94,7 @@ async function makeKeys({ demoAccount, operatorKey, dataDir }: Config, store: St
 function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => resolve(signal));
+    if (process.send !== undefined && !process.connected) resolve('disconnect'); // it went amid the start
   });
 }
 
