@@ -11,16 +11,13 @@ const SEED = 12;
 const RECOVER_WITHIN_MS = 30_000;
 const GIVE_UP_MS = 600_000;
 
-/** The launcher ends with its Envoy and with an only server, which a full disk ends: a supervisor has to start it again. */
-const ENDS_THE_SERVICE = { sqlite: ['kill-server', 'kill-envoy', 'full-disk'], postgres: ['kill-envoy'] };
-
 async function endure(t: ExecutionContext, deployment: 'sqlite' | 'postgres', lastsMs: number): Promise<void> {
   t.timeout(GIVE_UP_MS);
   const report = await runChaos({
     seed: SEED,
     deployment,
     lastsMs,
-    faults: FAULTS.filter(({ name }) => !ENDS_THE_SERVICE[deployment].includes(name)),
+    faults: FAULTS,
     recoverWithinMs: RECOVER_WITHIN_MS,
     signal: new AbortController().signal,
     onProgress: () => undefined,

@@ -62,6 +62,17 @@ const EXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     ],
   ],
   [
+    'a write that would change nothing at first comes when it does',
+    [
+      BORN,
+      at(2, 3, stocked(5)),
+      at(4, 5, placed(1, 2)),
+      at(6, 8, changed(1, 1)),
+      at(7, 9, changed(1, 2)),
+      at(10, 11, inStock(3)),
+    ],
+  ],
+  [
     'an order that grows takes the difference, one that is complete stays',
     [
       BORN,

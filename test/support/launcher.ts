@@ -69,7 +69,7 @@ export async function childrenOf(pid: number): Promise<Running[]> {
   });
 }
 
-export function isRunning({ pid }: Running): boolean {
+export function isRunning({ pid }: Pick<Running, 'pid'>): boolean {
   try {
     process.kill(pid, 0);
     return true;

@@ -25,11 +25,13 @@ export const CHECKER: ChaosAccount = { name: 'checker', perMinute: MANY, perDay:
 
 export interface OpenAccount extends ChaosAccount {
   readonly id: bigint;
+  readonly keyId: bigint;
   readonly key: string;
 }
 
 export async function openAccount(operator: Operator, account: ChaosAccount): Promise<OpenAccount> {
   const { perMinute, perDay, name } = account;
   const { id } = await operator.account(name === 'free' ? Plan.PLAN_FREE : { perMinute, perDay });
-  return { ...account, id, key: (await operator.key(id)).key };
+  const { id: keyId, key } = await operator.key(id);
+  return { ...account, id, keyId, key };
 }

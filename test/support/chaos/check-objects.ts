@@ -36,7 +36,7 @@ function check<State>(name: string, model: Model<State, Request>, seen: readonly
   const verdict = linearize(model, seen);
   if (verdict === 'undecided') return verdict;
   if (verdict === 'explained') return undefined;
-  const { operations, others } = shrink(model, seen, ({ call }) => isWrite(call));
+  const { operations, others } = shrink(model, seen);
   const doubted = others === 0 ? [] : [`whatever became of ${others} other writes of it`];
   return { title: `no order of the writes explains ${name}`, lines: [...operations.map(lineOf), ...doubted] };
 }
@@ -56,7 +56,7 @@ function byObject(calls: readonly Call[]): Map<string, Seen[]> {
     if (name === undefined) continue;
     const answer = answerOf(outcome);
     const endMs = answer === undefined ? Number.POSITIVE_INFINITY : call.endMs;
-    add(name, { call, request, startMs: call.startMs, endMs, answer });
+    add(name, { call, request, startMs: call.startMs, endMs, answer, isWrite: isWrite(call) });
   }
   return objects;
 }
@@ -69,7 +69,7 @@ function eachPet(call: Call, petIds: readonly number[]): [string, Seen][] {
   return petIds.map((petId) => {
     const pet = value.find(({ id }) => id === petId);
     const answer = pet === undefined ? 'PET_NOT_FOUND' : answerOf({ kind: 'ok', value: { pet } });
-    return [`pet ${petId}`, { call, request: { do: 'getPet', petId }, startMs, endMs, answer }];
+    return [`pet ${petId}`, { call, request: { do: 'getPet', petId }, startMs, endMs, answer, isWrite: false }];
   });
 }
 

@@ -12,12 +12,11 @@ type Happen = (shared: Proxied, moment: Moment) => Promise<string>;
 function fault(name: string, touches: readonly Touches[], happen: Happen): Fault {
   return {
     name,
-    touches,
     missing: ({ shared }) => (shared === undefined ? '' : undefined),
-    happen: (moment) => {
+    happen: async (moment) => {
       const { shared } = moment.deployment;
       if (shared === undefined) throw new Error(`${name} needs PostgreSQL and Redis`);
-      return happen(shared, moment);
+      return { what: await happen(shared, moment), touches };
     },
   };
 }

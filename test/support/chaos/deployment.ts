@@ -2,10 +2,12 @@
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on PostgreSQL and Redis, which
  * are the run's own. Like a supervisor it starts the launcher again when that has ended, and remembers that it did.
  */
+import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning, Launcher, launcherSettings } from '../launcher.ts';
+import { promisify } from 'node:util';
+import { Launcher, launcherSettings } from '../launcher.ts';
 import { freePortRange } from '../ports.ts';
 import { type Shared, startShared } from '../shared.ts';
 import { mountSmallDisk, type SmallDisk } from './disk.ts';
@@ -19,6 +21,11 @@ const SERVERS: Readonly<Record<DeploymentName, number>> = { sqlite: 1, postgres:
 const CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
 const STOP_MS = 30_000;
 const RETRY_MS = 500;
+const OPEN_MS = 90_000;
+const SAID_CHARACTERS = 500;
+const MAX_PS_BYTES = 64 * 1_024 * 1_024;
+/** A server that has lost its launcher may go on for so long with what was asked of it. */
+const DRAIN_MS = 15_000;
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -125,10 +132,25 @@ export class Deployment {
     await this.opened();
   }
 
-  /** Resolves when there is a launcher that has said that the service is open. */
+  /** Resolves when there is a launcher that has said that the service is open; rejects when none can for long. */
   async opened(): Promise<void> {
-    while (this.#launcher.hasEnded) await delay(RETRY_MS);
-    await this.#opened.catch(() => delay(RETRY_MS).then(() => this.opened()));
+    const giveUpAtMs = trueMs() + OPEN_MS;
+    while (this.#launcher.hasEnded || !(await this.#isOpen())) {
+      if (trueMs() > giveUpAtMs) throw new Error(`the service can't be started again: ${this.#said}`);
+      await delay(RETRY_MS);
+    }
+  }
+
+  #isOpen(): Promise<boolean> {
+    return this.#opened.then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** What the launcher has said last. */
+  get #said(): string {
+    return `${this.#launcher.output.slice(-SAID_CHARACTERS)}${this.#launcher.errors}`.trim();
   }
 
   /** Sets the clock of a server, counted from 0, so much ahead of the true one. */
@@ -140,19 +162,32 @@ export class Deployment {
     await rm(this.#clockFile(server), { force: true });
   }
 
-  async close(): Promise<void> {
+  /** Ends everything. Resolves with the processes of the service that had not ended by themselves. */
+  async close(): Promise<readonly string[]> {
     this.#isClosing = true;
     const children = this.#launcher.hasEnded ? [] : await this.#launcher.children();
     for (const { pid } of children) signal(pid, 'SIGCONT');
     this.#launcher.process.kill('SIGTERM');
     const isSlow = await Promise.race([this.#launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
     if (isSlow) await this.#launcher.end('SIGKILL');
-    for (const child of children) if (isRunning(child)) signal(child.pid, 'SIGKILL');
+    const left = await this.#leftRunning();
+    for (const { pid } of left) signal(pid, 'SIGKILL');
     const { shared, disk, remove } = this.#parts;
     await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
     await shared?.close();
     await disk?.unmount();
     await remove();
+    return left.map(({ pid, command }) => `${pid} ${command}`);
+  }
+
+  /** The processes of the service that still run when they have had time to end. */
+  async #leftRunning() {
+    const giveUpAtMs = trueMs() + DRAIN_MS;
+    for (;;) {
+      const left = await withVariable('CHAOS_CLOCKS', this.#parts.clocks);
+      if (left.length === 0 || trueMs() > giveUpAtMs) return left;
+      await delay(RETRY_MS);
+    }
   }
 
   #clockFile(server: number): string {
@@ -164,8 +199,7 @@ export class Deployment {
       this.#opened.catch(() => undefined); // who waits is told
       await this.#launcher.ended;
       if (this.#isClosing) return;
-      const said = `${this.#launcher.output.slice(-500)}${this.#launcher.errors}`.trim();
-      if (!this.#isExpected) this.unexpectedEnds.push({ atMs: trueMs(), said });
+      if (!this.#isExpected) this.unexpectedEnds.push({ atMs: trueMs(), said: this.#said });
       await delay(RETRY_MS);
       if (this.#isClosing) return;
       this.#launcher = new Launcher(this.#parts.settings);
@@ -183,6 +217,20 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // it has
   }
+}
+
+/** The processes that have such an environment variable. */
+async function withVariable(
+  name: string,
+  value: string,
+): Promise<{ readonly pid: number; readonly command: string }[]> {
+  const { stdout } = await promisify(execFile)('ps', ['axeww', '-o', 'pid=,args='], { maxBuffer: MAX_PS_BYTES });
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, command = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
+    return command.includes(` ${name}=${value}`)
+      ? [{ pid: Number(pid), command: command.slice(0, SAID_CHARACTERS) }]
+      : [];
+  });
 }
 
 /** A proxy before each server that the services share, and settings that lead through them. */

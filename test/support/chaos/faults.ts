@@ -17,6 +17,12 @@ export type Touches =
   /** A server's clock is wrong. */
   | 'clock';
 
+/** What a fault was, in a few words. */
+export interface Effect {
+  readonly what: string;
+  readonly touches: readonly Touches[];
+}
+
 export interface Moment {
   readonly deployment: Deployment;
   readonly random: Random;
@@ -29,11 +35,13 @@ export interface Moment {
 export interface Fault {
   /** For people and for `--only`. */
   readonly name: string;
-  readonly touches: readonly Touches[];
   /** Why it can't happen to this deployment, if it can't; an empty text where that needs no word. */
   readonly missing?: (deployment: Deployment) => string | undefined;
-  /** Does it and undoes it. Resolves with what it was, in a few words. */
-  readonly happen: (moment: Moment) => Promise<string>;
+  /** Does it and undoes it. */
+  readonly happen: (moment: Moment) => Promise<Effect>;
 }
 
-export const FAULTS: readonly Fault[] = [...PROCESS_FAULTS, ...MACHINE_FAULTS, ...DATA_FAULTS];
+/** Faults of one kind come one after the other; those of different kinds also at the same time. */
+export const KINDS: readonly (readonly Fault[])[] = [PROCESS_FAULTS, MACHINE_FAULTS, DATA_FAULTS];
+
+export const FAULTS: readonly Fault[] = KINDS.flat();

@@ -3,8 +3,8 @@
  *
  * Algorithm: Wing and Gong's search ("Testing and verifying concurrent objects", 1993) with Lowe's memory of what has been
  * tried ("Testing for linearizability", 2017), as etcd's checker uses it. An operation may come next when no other one
- * that is yet to come had ended before it began. Two shortcuts: an answer that changes nothing and is right as things
- * stand comes next without an alternative; and an unanswered operation may come at any later time, or never.
+ * that is yet to come had ended before it began. Two shortcuts: a read that is right as things stand comes next without an
+ * alternative; and an unanswered operation may come at any later time, or never.
  *
  * Linearizability is local (Herlihy and Wing, 1990): a history is right if each object's part of it is.
  */
@@ -16,6 +16,8 @@ export interface Operation<Request> {
   readonly endMs: number;
   /** What was answered, as the model writes it; undefined when there was no answer. */
   readonly answer: string | undefined;
+  /** Whether it may change the object, in some state: a read does not, and neither does what was refused. */
+  readonly isWrite: boolean;
 }
 
 /** How an object behaves when one operation comes after the other. */
@@ -83,15 +85,14 @@ class Search<State, Request> {
     return 'unexplained';
   }
 
-  /** Takes every answer that changes nothing and is right here, and those that may come after it. */
+  /** Takes every read that is right here, and those that may come after it. */
   #settle(point: Point<State>): Point<State> {
     const { state, happened } = point;
     for (let done = point.done; ; ) {
       const before = done;
       for (const index of this.#next(done).answered) {
-        const { request, answer } = at(this.#answered, index);
-        const result = this.#step(state, request);
-        if (answer === result.answer && this.#isSame(result.state, state)) done |= bit(index);
+        const { request, answer, isWrite } = at(this.#answered, index);
+        if (!isWrite && answer === this.#step(state, request).answer) done |= bit(index);
       }
       if (done === before) return { state, done, happened };
     }

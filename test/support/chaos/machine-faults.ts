@@ -8,7 +8,6 @@ const JUMPS_MS = [-HOUR_MS, -30 * SECOND_MS, 30 * SECOND_MS, HOUR_MS, 24 * HOUR_
 export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: 'full-disk',
-    touches: ['storage'],
     missing: ({ shared, disk }) => {
       if (shared !== undefined) return '';
       return disk === undefined ? 'no full disk: to mount a small one takes root, on Linux' : undefined;
@@ -16,18 +15,18 @@ export const MACHINE_FAULTS: readonly Fault[] = [
     async happen({ deployment: { disk }, holdMs, wait }) {
       await disk?.fill();
       await wait(holdMs).finally(() => disk?.free());
-      return `the disk was full for ${holdMs} ms`;
+      return { what: `the disk was full for ${holdMs} ms`, touches: ['storage'] };
     },
   },
   {
     name: 'clock-jump',
-    touches: ['clock'],
     async happen({ deployment, random, holdMs, wait }) {
       const server = random.int(0, deployment.servers - 1);
       const offsetMs = random.pick(JUMPS_MS);
       await deployment.setClock(server, offsetMs);
       await wait(holdMs).finally(() => deployment.rightClock(server));
-      return `the clock of server ${server + 1} was ${offsetMs / SECOND_MS} s ahead for ${holdMs} ms`;
+      const what = `the clock of server ${server + 1} was ${offsetMs / SECOND_MS} s ahead for ${holdMs} ms`;
+      return { what, touches: ['clock'] };
     },
   },
 ];

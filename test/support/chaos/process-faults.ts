@@ -1,4 +1,5 @@
 /** The service's own processes end, stand still, or are replaced. */
+import { isRunning } from '../launcher.ts';
 import { signal } from './deployment.ts';
 import type { Fault, Moment } from './faults.ts';
 
@@ -10,49 +11,46 @@ async function anyServer({ deployment, random }: Moment): Promise<number | undef
 export const PROCESS_FAULTS: readonly Fault[] = [
   {
     name: 'kill-server',
-    touches: ['server'],
     async happen(moment) {
       const pid = await anyServer(moment);
       if (pid !== undefined) signal(pid, 'SIGKILL');
-      return 'kill -9 of a server';
+      return { what: 'kill -9 of a server', touches: ['server'] };
     },
   },
   {
     name: 'freeze-server',
-    touches: ['server'],
     async happen(moment) {
       const pid = await anyServer(moment);
-      if (pid === undefined) return 'there was no server to freeze';
+      if (pid === undefined) return { what: 'there was no server to freeze', touches: [] };
       signal(pid, 'SIGSTOP');
       await moment.wait(moment.holdMs).finally(() => signal(pid, 'SIGCONT'));
-      return `a server stood still for ${moment.holdMs} ms`;
+      const isReplaced = !isRunning({ pid });
+      const what = `a server stood still for ${moment.holdMs} ms${isReplaced ? ' and was replaced' : ''}`;
+      return { what, touches: isReplaced ? ['server'] : [] };
     },
   },
   {
     name: 'kill-envoy',
-    touches: [],
     async happen({ deployment }) {
       const pid = await deployment.envoyPid();
       if (pid !== undefined) signal(pid, 'SIGKILL');
-      return 'kill -9 of Envoy';
+      return { what: 'kill -9 of Envoy', touches: [] };
     },
   },
   {
     name: 'kill-launcher',
-    touches: ['server'],
     async happen({ deployment }) {
       await deployment.killLauncher();
-      return 'kill -9 of the launcher, which was started again';
+      return { what: 'kill -9 of the launcher, which was started again', touches: ['server'] };
     },
   },
   {
     name: 'rolling-restart',
-    touches: ['server'],
     missing: ({ servers }) => (servers < 2 ? '' : undefined),
     async happen({ deployment, holdMs, wait }) {
       deployment.launcher.process.kill('SIGHUP');
       await wait(holdMs);
-      return 'SIGHUP of the launcher';
+      return { what: 'SIGHUP of the launcher', touches: ['server'] };
     },
   },
 ];

@@ -9,10 +9,11 @@ import { type Caller, callOn, Recorder } from './clients.ts';
 import { Deployment, type DeploymentName } from './deployment.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Fault } from './faults.ts';
-import type { Order, Pet } from './history.ts';
+import { keep } from './keep.ts';
+import { lookAtAll } from './last-look.ts';
 import { SETTLE_MS } from './losses.ts';
 import { Random } from './random.ts';
-import { toOrder } from './rest-calls.ts';
+import { checkRevocation } from './revocation.ts';
 import { type Happened, letFaultsHappen } from './schedule.ts';
 import { Things } from './things.ts';
 
@@ -23,8 +24,6 @@ const HOMES = 3;
 const STORED_MS = 2_000;
 /** How long clients go on after the time in which all must be well again. */
 const CALM_MS = 3_000;
-/** What the checker looks at in the end, at a time. */
-const LOOKS = 16;
 
 export interface RunOptions {
   readonly seed: number;
@@ -47,18 +46,24 @@ export interface Report {
   readonly objects: number;
   readonly undecided: number;
   readonly recoveryMs: number;
+  /** Where the history and the logs are kept, of a run with violations. */
+  readonly kept?: string;
 }
 
 export async function runChaos(options: RunOptions): Promise<Report> {
   options.signal.throwIfAborted();
   options.onProgress('the service starts');
   const deployment = await Deployment.start(options.deployment, LIMITS);
+  let report: Report | undefined;
   try {
     options.signal.throwIfAborted();
-    return await onDeployment(deployment, options);
+    report = await onDeployment(deployment, options);
   } finally {
-    await deployment.close();
+    const left = await deployment.close();
+    const violation = { title: 'processes of the service go on without their launcher', lines: left };
+    if (report !== undefined && left.length > 0) report = { ...report, violations: [...report.violations, violation] };
   }
+  return report;
 }
 
 async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
@@ -92,23 +97,39 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
         accounts.filter(({ name }) => name !== CHECKER.name),
       ),
     };
-    return judge(deployment, recorder, evidence, options);
+    const large = accounts.find(({ name }) => name === 'large') ?? checker;
+    const ends = [...(await checkServers(deployment)), ...(await checkRevocation(deployment, operator, large))];
+    const report = judge(deployment, recorder, evidence, ends, options);
+    return report.violations.length === 0 ? report : { ...report, kept: await keep(deployment, report) };
   } finally {
     for (const caller of callers) caller.close();
     operator.close();
   }
 }
 
-function judge(deployment: Deployment, { breaches }: Recorder, evidence: Evidence, options: RunOptions): Report {
+/** All servers run again in the end, and no launcher has ended. */
+async function checkServers(deployment: Deployment): Promise<Violation[]> {
+  const running = (await deployment.serverPids()).length;
+  const ends = deployment.unexpectedEnds.map(({ said }) => ({ title: 'the launcher ended by itself', lines: [said] }));
+  if (running === deployment.servers) return ends;
+  return [...ends, { title: `${running} of ${deployment.servers} servers run in the end`, lines: [] }];
+}
+
+function judge(
+  deployment: Deployment,
+  { breaches }: Recorder,
+  evidence: Evidence,
+  others: readonly Violation[],
+  options: RunOptions,
+): Report {
   options.onProgress('the checker reads the history');
   const { violations, objects, undecided } = check(evidence);
-  const ends = deployment.unexpectedEnds.map(({ said }) => ({ title: 'the launcher ended by itself', lines: [said] }));
   const broken = breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
   return {
     seed: options.seed,
     deployment: deployment.name,
     evidence,
-    violations: [...violations, ...checkRecovery(evidence, options.recoverWithinMs ?? SETTLE_MS), ...ends, ...broken],
+    violations: [...violations, ...checkRecovery(evidence, options.recoverWithinMs ?? SETTLE_MS), ...others, ...broken],
     objects,
     undecided,
     recoveryMs: recoveryMs(evidence),
@@ -133,9 +154,7 @@ async function disturb(
   };
   const clients = callers.map((caller) => callOn(caller, things, random.fork(), over.signal));
   try {
-    for (const { missing } of faults) if (missing?.(deployment)) onNote(`  ${missing(deployment)}`);
-    const possible = faults.filter(({ missing }) => missing?.(deployment) === undefined);
-    const options = { deployment, faults: possible, random: random.fork(), signal, onFault };
+    const options = { deployment, faults, random: random.fork(), signal, onFault, onNote };
     const calmMs = SETTLE_MS + CALM_MS;
     await letFaultsHappen({ ...options, lastsMs: lastsMs - calmMs });
     await deployment.opened();
@@ -153,42 +172,6 @@ async function homes({ publicAddress }: Deployment, { key }: OpenAccount): Promi
     Array.from({ length: HOMES }, (_, index) => rest.category(`Home ${index + 1}`)),
   );
   return [first, ...others];
-}
-
-/** Reads each thing by itself, as recorded calls of the checker, and then all there is. */
-async function lookAtAll(
-  { publicAddress }: Deployment,
-  { name, key }: OpenAccount,
-  recorder: Recorder,
-  { petIds, categoryIds }: Things,
-): Promise<{ pets: Pet[]; orders: Order[] }> {
-  const caller = recorder.caller('REST', name, key);
-  const looks = [
-    ...petIds.flatMap((petId) =>
-      (['getPet', 'getInventory', 'listOrders'] as const).map((what) => ({ do: what, petId })),
-    ),
-    ...categoryIds.map((categoryId) => ({ do: 'getCategory', categoryId }) as const),
-  ].values();
-  const look = async () => {
-    for (const request of looks) await caller.call(request);
-  };
-  await Promise.all(Array.from({ length: LOOKS }, look));
-  const rest = new RestClient(`http://${publicAddress}`, key);
-  const [pets, orders] = await Promise.all([walk(rest, '/pets'), walk(rest, '/store/orders')]);
-  return { pets, orders: orders.map(toOrder) };
-}
-
-/** Everything of a list, page by page. */
-// biome-ignore lint/suspicious/noExplicitAny: the rows of whatever list it is
-async function walk(rest: RestClient, path: string): Promise<any[]> {
-  const rows = [];
-  for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
-    const { status, headers, body, text } = await rest.get(next);
-    if (status !== 200) throw new Error(`GET ${next} answered ${status}: ${text}`);
-    rows.push(...body);
-    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-  }
-  return rows;
 }
 
 async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {

@@ -1,18 +1,16 @@
 /** Which faults come, in which order and for how long: all of it from the seed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Deployment } from './deployment.ts';
-import type { Fault, Touches } from './faults.ts';
+import { type Effect, type Fault, KINDS } from './faults.ts';
 import { trueMs } from './history.ts';
 import type { Random } from './random.ts';
 
 const HOLD_MS = [100, 300, 1_000, 2_000, 4_000, 6_000] as const;
-const PAUSE_MS = [100, 500, 1_500, 4_000] as const;
+const PAUSE_MS = [200, 1_000, 3_000, 8_000] as const;
 
 /** A fault as it happened. */
-export interface Happened {
+export interface Happened extends Effect {
   readonly name: string;
-  readonly touches: readonly Touches[];
-  readonly what: string;
   readonly startMs: number;
   /** When it had been undone. */
   readonly endMs: number;
@@ -26,17 +24,39 @@ export interface ScheduleOptions {
   readonly lastsMs: number;
   readonly signal: AbortSignal;
   readonly onFault: (fault: Happened) => void;
+  /** Takes a line on each fault that can't happen here. */
+  readonly onNote: (line: string) => void;
 }
 
 /**
- * Lets one fault happen after the other, each kind once before any comes again. Resolves when the last has been undone;
- * rejects when one could not be made to happen, or when it is interrupted.
+ * Lets the faults of each kind happen one after the other, beside those of the other kinds. Resolves when the last has been
+ * undone; rejects when one could not be made to happen, or when it is interrupted.
  */
 export async function letFaultsHappen(options: ScheduleOptions): Promise<void> {
+  const { deployment, faults, random, onNote } = options;
+  for (const { missing } of faults) if (missing?.(deployment)) onNote(`  ${missing(deployment)}`);
+  const possible = faults.filter(({ missing }) => missing?.(deployment) === undefined);
+  const failure = new AbortController();
+  const signal = AbortSignal.any([options.signal, failure.signal]);
+  const kinds = KINDS.map(async (kind) => {
+    const own = { ...options, signal, random: random.fork(), faults: possible.filter((fault) => kind.includes(fault)) };
+    try {
+      await oneAfterTheOther(own);
+    } catch (error) {
+      failure.abort(error); // the others undo what they have done
+      throw error;
+    }
+  });
+  await Promise.allSettled(kinds);
+  await Promise.all(kinds);
+}
+
+/** Each fault comes once before any comes again. */
+async function oneAfterTheOther(options: ScheduleOptions): Promise<void> {
   const { deployment, faults, random, lastsMs, signal, onFault } = options;
   const endAtMs = trueMs() + lastsMs;
   const wait = (ms: number) => delay(ms, undefined, { signal });
-  for (let left: Fault[] = []; ; ) {
+  for (let left: Fault[] = []; faults.length > 0; ) {
     await wait(random.pick(PAUSE_MS));
     if (left.length === 0) left = shuffled(faults, random);
     const fault = left.pop();
@@ -44,8 +64,8 @@ export async function letFaultsHappen(options: ScheduleOptions): Promise<void> {
     const own = random.fork();
     if (fault === undefined || trueMs() + holdMs > endAtMs) return;
     const startMs = trueMs();
-    const what = await fault.happen({ deployment, random: own, holdMs, wait });
-    onFault({ name: fault.name, touches: fault.touches, what, startMs, endMs: trueMs() });
+    const effect = await fault.happen({ deployment, random: own, holdMs, wait });
+    onFault({ name: fault.name, ...effect, startMs, endMs: trueMs() });
   }
 }
 

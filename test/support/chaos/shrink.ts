@@ -13,20 +13,19 @@ export interface Shrunk<O> {
   readonly others: number;
 }
 
-/** `operations` are unexplained. `isWrite` says what may have changed something. */
+/** `operations` are unexplained. */
 export function shrink<State, Request, O extends Operation<Request>>(
   model: Model<State, Request>,
   operations: readonly O[],
-  isWrite: (operation: O) => boolean,
 ): Shrunk<O> {
   const isUnexplained = (some: readonly O[]) => linearize(model, some) === 'unexplained';
   let left = shortestPrefix(operations, isUnexplained);
-  for (const operation of left.filter((one) => !isWrite(one))) {
+  for (const operation of left.filter(({ isWrite }) => !isWrite)) {
     const without = left.filter((one) => one !== operation);
     if (isUnexplained(without)) left = without;
   }
   const doubted = new Set<O>();
-  for (const operation of left.filter((one) => isWrite(one) && one.answer !== undefined)) {
+  for (const operation of left.filter(({ isWrite, answer }) => isWrite && answer !== undefined)) {
     const unanswered = { ...operation, endMs: Number.POSITIVE_INFINITY, answer: undefined };
     const weaker = left.map((one) => (one === operation ? unanswered : one));
     if (!isUnexplained(weaker)) continue;

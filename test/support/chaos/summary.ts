@@ -41,13 +41,14 @@ export function formatSummary(reports: readonly Report[]): string {
 }
 
 /** What was wrong in one run, and how to run it again. */
-export function formatViolations({ seed, deployment, violations, evidence }: Report): string {
+export function formatViolations({ seed, deployment, violations, evidence, kept }: Report): string {
   const faults = evidence.faults.map(({ startMs, endMs, what }) => `  ${timeOf(startMs)} to ${timeOf(endMs)} ${what}`);
   return [
     `seed ${seed} on ${deployment}: ${violations.length} violations`,
     ...violations.flatMap(({ title, lines }) => [title, ...lines.map((line) => `  ${line}`)]),
     'The faults were:',
     ...faults,
+    ...(kept === undefined ? [] : [`All calls and the logs are in ${kept}`]),
     '',
   ].join('\n');
 }

@@ -1,0 +1,17 @@
+/** Keeps what a run with violations was, to look into. */
+import { cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Deployment } from './deployment.ts';
+import type { Report } from './run.ts';
+import { formatViolations } from './summary.ts';
+
+/** Resolves with the folder: the violations, the calls, a line each, and the logs of the service. */
+export async function keep({ dataDir }: Deployment, report: Report): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), `petstore-chaos-${report.seed}-${report.deployment}-`));
+  const lines = report.evidence.calls.map((call) => `${JSON.stringify(call)}\n`);
+  await writeFile(join(folder, 'violations.txt'), formatViolations(report));
+  await writeFile(join(folder, 'calls.jsonl'), lines.join(''));
+  await cp(join(dataDir, 'logs'), join(folder, 'logs'), { recursive: true });
+  return folder;
+}
