@@ -104,9 +104,15 @@ async function main(): Promise<void> {
       progress.note(name);
       const onProgress = (text: string) => progress.update(`${name}: ${text}`);
       const lastsMs = minutes * 60_000;
-      const report = await runChaos({ seed, deployment, lastsMs, faults, signal, onProgress, onNote: progress.note });
-      reports.push(report);
-      if (report.violations.length > 0) progress.note(formatViolations(report));
+      try {
+        const report = await runChaos({ seed, deployment, lastsMs, faults, signal, onProgress, onNote: progress.note });
+        reports.push(report);
+        if (report.violations.length > 0) progress.note(formatViolations(report));
+      } catch (error) {
+        signal.throwIfAborted();
+        process.exitCode = 1;
+        progress.note(`${name} could not be carried to its end: ${(error as Error).stack}`);
+      }
     }
   } finally {
     progress.clear();

@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectOperator, type Operator } from '../operator.ts';
 import { RestClient } from '../rest-client.ts';
+import { until } from '../until.ts';
 import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
 import { check } from './check.ts';
 import { checkRecovery, recoveryMs } from './check-service.ts';
@@ -20,6 +21,8 @@ import { Things } from './things.ts';
 /** Enough for bans, and for their ends. */
 const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
 const HOMES = 3;
+/** A rolling restart may still be under way in the end. */
+const RESTARTED_MS = 60_000;
 /** By then each server has stored what it has counted. */
 const STORED_MS = 2_000;
 /** How long clients go on after the time in which all must be well again. */
@@ -69,10 +72,9 @@ export async function runChaos(options: RunOptions): Promise<Report> {
 async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
   const random = new Random(options.seed);
   const recorder = new Recorder(deployment.publicAddress);
-  const operator = await connectOperator({
-    grpcAddress: deployment.grpcAddress,
-    config: { dataDir: deployment.dataDir },
-  });
+  const reachable = { grpcAddress: deployment.grpcAddress, config: { dataDir: deployment.dataDir } };
+  const operator = await connectOperator(reachable);
+  let lastOperator: Operator | undefined;
   const callers: Caller[] = [];
   try {
     const accounts = await Promise.all([...ACCOUNTS, CHECKER].map((account) => openAccount(operator, account)));
@@ -85,6 +87,9 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     const faults = await disturb(deployment, callers, things, recorder, random, options);
     options.onProgress('the checker looks at everything');
     const { pets, orders } = await lookAtAll(deployment, checker, recorder, things);
+    // The first one's connection waits long before it is made anew, after so many failures.
+    lastOperator = await connectOperator(reachable);
+    const servers = await checkServers(deployment);
     const evidence: Evidence = {
       servers: deployment.servers,
       calls: recorder.calls,
@@ -93,26 +98,27 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
       pets,
       orders,
       usage: await usageOf(
-        operator,
+        lastOperator,
         accounts.filter(({ name }) => name !== CHECKER.name),
       ),
     };
     const large = accounts.find(({ name }) => name === 'large') ?? checker;
-    const ends = [...(await checkServers(deployment)), ...(await checkRevocation(deployment, operator, large))];
+    const ends = [...servers, ...(await checkRevocation(deployment, lastOperator, large))];
     const report = judge(deployment, recorder, evidence, ends, options);
     return report.violations.length === 0 ? report : { ...report, kept: await keep(deployment, report) };
   } finally {
     for (const caller of callers) caller.close();
     operator.close();
+    lastOperator?.close();
   }
 }
 
 /** All servers run again in the end, and no launcher has ended. */
 async function checkServers(deployment: Deployment): Promise<Violation[]> {
-  const running = (await deployment.serverPids()).length;
+  const allRun = async () => (await deployment.serverPids()).length === deployment.servers;
+  const areBack = await until(allRun, 'all servers', RESTARTED_MS).catch(() => false);
   const ends = deployment.unexpectedEnds.map(({ said }) => ({ title: 'the launcher ended by itself', lines: [said] }));
-  if (running === deployment.servers) return ends;
-  return [...ends, { title: `${running} of ${deployment.servers} servers run in the end`, lines: [] }];
+  return areBack ? ends : [...ends, { title: `not all ${deployment.servers} servers run in the end`, lines: [] }];
 }
 
 function judge(
@@ -178,7 +184,8 @@ async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {
   await delay(STORED_MS);
   return Promise.all(
     accounts.map(async ({ id, name }) => {
-      const days = await operator.usage(id);
+      // The server that is asked may just be restarted.
+      const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
       return { account: name, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) };
     }),
   );
