@@ -1,6 +1,7 @@
 /** The error responses of the document, made of the very errors that the server answers with: src/errors.ts. */
 import { STATUS_CODES } from 'node:http';
 import { type ApiError, apiError, type ErrorCode, isErrorCode } from '../errors.ts';
+import { ETAG } from './examples.ts';
 import { headers, headersIfKnown } from './headers.ts';
 import type { JsonObject } from './json.ts';
 import type { Schemas } from './schemas.ts';
@@ -33,7 +34,7 @@ const SAMPLE = {
   allow: 'GET, HEAD, POST',
   categoryId: 1n,
   contentType: 'text/plain',
-  etag: '"4lopUGI33HG_w_A_43xix1"',
+  etag: ETAG,
   detail: 'Closing quote expected in string.',
   inStock: 3,
   isSuspended: false,

@@ -7,10 +7,14 @@ import { rulesOf } from './rules.ts';
 /** Every int64 of the interface is an id, and this is the first one that a new store gives. */
 const FIRST_ID = 1;
 
+/** The entity tag of the pet that the examples make of a new store. */
+export const ETAG = '"4lopUGI33HG_w_A_43xix1"';
+
 /** The example of one field; undefined when it has none. */
 export function exampleOf(field: DescField): Json | undefined {
   if (field.fieldKind === 'enum') return enumExample(field.enum, rulesOf(field));
   if (field.fieldKind === 'scalar' && field.scalar === ScalarType.INT64) return FIRST_ID;
+  if (field.fieldKind === 'list' && field.scalar === ScalarType.INT64) return [FIRST_ID];
   const { type } = rulesOf(field);
   switch (type.case) {
     case 'bool':

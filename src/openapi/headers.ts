@@ -1,4 +1,5 @@
 /** The response headers of the document: each is described once, and referred to. */
+import { ETAG } from './examples.ts';
 import type { JsonObject } from './json.ts';
 
 const COUNT = { type: 'integer', minimum: 0 };
@@ -48,7 +49,7 @@ const HEADERS = {
     description:
       'Known by it is what the answer says, as long as that stays the same (RFC 9110, section 8.8.3). Opaque.',
     required: true,
-    schema: { type: 'string', pattern: '^"[!#-~]+"$', examples: ['"4lopUGI33HG_w_A_43xix1"'] },
+    schema: { type: 'string', pattern: '^"[!#-~]+"$', examples: [ETAG] },
   },
   'Idempotency-Replayed': {
     description: 'There when the answer is one from before: the request has been carried out under its key already.',

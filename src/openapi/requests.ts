@@ -4,7 +4,7 @@ import { IDEMPOTENCY_KEY } from '../bounds.ts';
 import type { Operation } from '../operations.ts';
 import { fieldOptions } from '../proto-options.ts';
 import { commentOf } from './comments.ts';
-import { exampleOf, exampleOfMessage } from './examples.ts';
+import { ETAG, exampleOf, exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import type { Schemas } from './schemas.ts';
 
@@ -13,9 +13,13 @@ export function pathParameter(field: DescField, schemas: Schemas): JsonObject {
   return { name: field.jsonName, in: 'path', required: true, description, schema, example: exampleOf(field) };
 }
 
-/** Without an example: forms that start with one would narrow every list that somebody tries. */
+/**
+ * Its example, like that of every header below, is one of the schema's `examples` and not the parameter's `example`:
+ * tools that make requests find it there, while forms such as the docs page's, which start with an `example`, stay
+ * empty. They would narrow every list that somebody tries, and send every request under the same key.
+ */
 export function queryParameter(field: DescField, schemas: Schemas): JsonObject {
-  const { description, examples, ...schema } = schemas.field(field);
+  const { description, ...schema } = schemas.field(field);
   return { name: field.jsonName, in: 'query', description, schema };
 }
 
@@ -27,25 +31,28 @@ const CONDITIONS = {
     name: 'If-Match',
     in: 'header',
     description: 'The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412.',
-    schema: ENTITY_TAGS,
+    schema: { ...ENTITY_TAGS, examples: ['*', ETAG] }, // first what always matches: it may be sent as it is
   },
   'if-none-match': {
     name: 'If-None-Match',
     in: 'header',
     description:
       'The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304.',
-    schema: ENTITY_TAGS,
+    schema: { ...ENTITY_TAGS, examples: [ETAG] },
   },
 } as const satisfies Record<NonNullable<Operation['condition']>, JsonObject>;
 
-/** Without an example: forms that start with one would send every request under the same key. */
 const IDEMPOTENCY_KEY_PARAMETER = {
   name: 'Idempotency-Key',
   in: 'header',
   description:
     'Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered ' +
     'alike each time. A new UUID for each new request is a good key.',
-  schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
+  schema: {
+    type: 'string',
+    pattern: IDEMPOTENCY_KEY.source,
+    examples: ['7f1d2c3a-6d1c-4a53-9d0e-5a1c0c1e7a42'],
+  },
 };
 
 export const parameterComponents: JsonObject = Object.fromEntries(

@@ -173,6 +173,24 @@ test.serial('Try it out - is there for every operation but those that the descri
   t.is(await page.locator('#operations-Store-listOrders .try-out__btn').count(), 0);
 });
 
+test.serial('Try it out - forms begin with nothing but the id in the path and defaults', async (t) => {
+  const page = await open(t.context);
+  for (const [id, values] of [
+    ['Pets-listPets', ['', '', '20', '']],
+    ['Pets-createPet', ['']],
+    ['Pets-replacePet', ['1', '']],
+    ['Pets-getPet', ['1', '']],
+  ] as const) {
+    const block = page.locator(`#operations-${id}`);
+    await block.locator('.opblock-summary-control').click();
+    await block.getByRole('button', { name: 'Try it out' }).click();
+    const fields = block.locator('.parameters').locator('input[type=text], select');
+    await fields.first().waitFor();
+    const shown = await fields.evaluateAll((all) => all.map((field) => (field as unknown as { value: string }).value));
+    t.deepEqual(shown, values, id);
+  }
+});
+
 test.serial('Try it out - GET /pets returns what the API returns, and shows the rate headers', async (t) => {
   const { rest, key } = t.context.service;
   await rest.pet({ name: 'Ginger "the 1st" <b>' });

@@ -4,6 +4,14 @@ import { parse } from 'yaml';
 import { IDEMPOTENCY_KEY } from '../../src/bounds.ts';
 import { loadOperations, type Operation } from '../../src/operations.ts';
 
+interface Parameter {
+  readonly $ref?: string;
+  readonly name: string;
+  readonly in: string;
+  readonly example?: unknown;
+  readonly schema: { readonly examples?: readonly unknown[]; readonly default?: unknown };
+}
+
 interface OpenApiOperation {
   readonly operationId: string;
   readonly summary: string;
@@ -13,7 +21,7 @@ interface OpenApiOperation {
   readonly 'x-stability'?: string;
   readonly 'x-try-it'?: boolean;
   readonly tags: readonly string[];
-  readonly parameters?: readonly { readonly $ref?: string }[];
+  readonly parameters?: readonly Parameter[];
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 
@@ -120,6 +128,16 @@ test('Document - what creates something takes an idempotency key, and says how a
   const key = document.components.parameters['Idempotency-Key'];
   t.like(key, { in: 'header', schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source } });
   t.is(key.required, undefined);
+});
+
+test('Document - every parameter has a value to try, and only one in a path one that fills in a form', (t) => {
+  const own = [...operations.values()].flatMap(({ parameters = [] }) => parameters).filter(({ $ref }) => !$ref);
+  const parameters: Parameter[] = [...own, ...Object.values<Parameter>(document.components.parameters)];
+  t.true(parameters.length > 20);
+  for (const { name, in: where, example, schema } of parameters) {
+    t.is(example !== undefined, where === 'path', name);
+    t.not(example ?? schema.examples?.[0] ?? schema.default, undefined, name);
+  }
 });
 
 test('Document - the pages are tags without operations', (t) => {
