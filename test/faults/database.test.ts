@@ -113,7 +113,7 @@ test.serial(
     );
 
     for (const server of [1, 2, 3]) {
-      const said = (await linesOf(service, server)).filter((line) => line.startsWith('the database'));
+      const said = (await linesOf(service, server)).filter((line) => line.startsWith('the database is '));
       const pair = ['the database is away: calls that need it fail', 'the database is back'];
       t.deepEqual(said, [...pair, ...pair], `server ${server}`);
     }
