@@ -188,7 +188,7 @@ test.serial('Rolling restart - one server is away at a time', async (t) => {
   );
   let servesAgain = '';
   for (let index = 0; index < INSTANCES; index += 1) {
-    const log = await logOf(launcher, index);
+    const log = (await logOf(launcher, index)).filter(({ msg }) => !msg.startsWith('the database')); // of one server
     t.deepEqual(
       log.map(({ msg }) => msg),
       ['serving', 'leaving', 'draining', 'stopped', 'serving'],

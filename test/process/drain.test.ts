@@ -53,7 +53,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const words = server.output.trim().split('\n');
     t.deepEqual(
       words.map((line) => JSON.parse(line).msg),
-      ['serving', 'draining', 'stopped'],
+      ["the database's schema is up to date now", 'serving', 'draining', 'stopped'],
     );
   });
 }
