@@ -1,6 +1,7 @@
 -- Asks the gRPC server on behalf of a caller (petstore.edge.v1.EdgeService): about what Envoy decides by itself.
 
 local known_keys = require("known_keys")
+local request = require("request")
 local tables = require("tables")
 
 local M = {}
@@ -45,15 +46,15 @@ function M.encode(fields, values)
 end
 
 -- A gRPC message on the wire: not compressed, the length in four bytes, the message.
-local function frame(message)
+function M.frame(message)
   local n = #message
   return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
     .. message
 end
 
 -- Puts a question of EdgeService by name. `values` are its fields. `caller` has the headers by which the server judges
--- the caller: authorization, forwarded_for, request_id. Returns the headers of the answer; nil when the server doesn't
--- answer in time.
+-- the caller: authorization, forwarded_for, request_id; and is_connect: the answer is then worded as Connect has it.
+-- Returns the headers of the answer; nil when the server doesn't answer in time.
 function M.ask(handle, name, values, caller, timeout_ms)
   local question = tables.questions[name]
   local headers = {
@@ -61,9 +62,9 @@ function M.ask(handle, name, values, caller, timeout_ms)
     ["content-type"] = "application/grpc", ["te"] = "trailers",
     ["x-envoy-retry-on"] = tables.retries.on, ["x-envoy-max-retries"] = tostring(tables.retries.times),
     ["authorization"] = caller.authorization, ["x-forwarded-for"] = caller.forwarded_for,
-    ["x-request-id"] = caller.request_id,
+    ["x-request-id"] = caller.request_id, [tables.headers.connect] = caller.is_connect and "1" or nil,
   }
-  local message = frame(M.encode(question.fields, values))
+  local message = M.frame(M.encode(question.fields, values))
   local cluster = known_keys.is_known(caller.authorization) and SERVER or SERVER_OF_STRANGERS
   local answer = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms or WORDING_TIMEOUT_MS, send_xff = false,
@@ -75,9 +76,10 @@ end
 
 -- The headers of an answer that are for the caller to see, with the error. Without an answer the error goes by the
 -- status that the request has failed with.
-function M.for_caller(answer, status)
-  if not answer and status == 504 then return { [M.ERROR] = tables.deadline_exceeded } end
-  if not answer then return { [M.ERROR] = tables.unavailable, ["retry-after"] = "1" } end
+function M.for_caller(answer, status, is_connect)
+  local errors = is_connect and tables.connect or tables
+  if not answer and status == 504 then return { [M.ERROR] = errors.deadline_exceeded } end
+  if not answer then return { [M.ERROR] = errors.unavailable, ["retry-after"] = "1" } end
   local headers = {}
   for name, value in pairs(answer) do
     local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
@@ -86,9 +88,9 @@ function M.for_caller(answer, status)
   return headers
 end
 
--- The HTTP status of an error.
+-- The HTTP status of an error, which REST's has in it.
 function M.status_of(error)
-  return error:match('"status":(%d+)}')
+  return error:match('"status":(%d+)}$') or tables.connect.statuses[error:match('^{"code":"([%l_]+)"')]
 end
 
 -- Has the server judge the caller of a request by its headers. Returns whether the caller may go on; if not, the
@@ -96,14 +98,15 @@ end
 function M.judge(handle)
   local headers = handle:headers()
   local begun_ms = handle:timestamp()
+  local is_connect = request.is_connect(headers, headers:get("content-type") or "")
   local answer = M.ask(handle, "judge", {}, {
     authorization = headers:get("authorization"), forwarded_for = headers:get("x-forwarded-for"),
-    request_id = headers:get("x-request-id"),
+    request_id = headers:get("x-request-id"), is_connect = is_connect,
   }, tables.call_timeout_ms)
   if answer and not answer[M.ERROR] then return true end
   -- The clock counts whole milliseconds, and a timer may be early by one.
   local is_late = handle:timestamp() - begun_ms >= tables.call_timeout_ms - CLOCK_SLACK_MS
-  local reply = M.for_caller(answer, is_late and 504 or 503)
+  local reply = M.for_caller(answer, is_late and 504 or 503, is_connect)
   reply[":status"] = M.status_of(reply[M.ERROR])
   handle:respond(reply, "")
   return false

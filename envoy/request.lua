@@ -1,4 +1,5 @@
--- What the filters must agree on about a request: whether it is REST, and what is kept of it for the way back.
+-- What the filters must agree on about a request: whether it is REST, gRPC or Connect, and what is kept of it for the
+-- way back.
 
 local M = {}
 
@@ -11,6 +12,19 @@ local GRPC_WEB = {
 -- Whether a request is native gRPC or gRPC-Web. A type that only begins like theirs is REST.
 function M.is_grpc(content_type)
   return content_type == "application/grpc" or content_type:find("^application/grpc%+") or GRPC_WEB[content_type]
+end
+
+-- Where the methods of gRPC and Connect are. No path of REST begins so.
+local SERVICES = "/petstore.v1."
+
+-- Whether a request is a call of the Connect protocol (https://connectrpc.com/docs/protocol), of a kind that is taken
+-- here or not. What has JSON is one when it says the protocol's version.
+function M.is_connect(headers, content_type)
+  if content_type == "" then return false end
+  local path = headers:get(":path")
+  if not path or path:sub(1, #SERVICES) ~= SERVICES or headers:get(":method") ~= "POST" then return false end
+  if content_type == "application/proto" or content_type:find("^application/connect%+") then return true end
+  return content_type:find("^application/json") and headers:get("connect-protocol-version") and true or false
 end
 
 -- Where Envoy keeps it, among the stream's dynamic metadata.

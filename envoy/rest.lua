@@ -2,8 +2,9 @@
 -- and what it says, the gRPC server decides, for requests that Envoy refuses itself too. What it must know of the proto
 -- files and of the server stands in gen/edge/tables.lua.
 --
--- Native gRPC and gRPC-Web pass untouched.
+-- Native gRPC and gRPC-Web pass untouched. Of calls of the Connect protocol connect.lua makes gRPC.
 
+local connect = require("connect")
 local known_keys = require("known_keys")
 local questions = require("questions")
 local request = require("request")
@@ -97,6 +98,10 @@ function M.on_request(handle)
   local content_type = headers:get("content-type") or ""
   if request.is_grpc(content_type) then return end
   if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
+  if request.is_connect(headers, content_type) then
+    request.keep(handle, { authorization = headers:get("authorization"), is_connect = true })
+    return connect.to_grpc(handle, read_body(handle) or "")
+  end
   local text = read_body(handle)
   if not text then return end
   headers = handle:headers() -- those from before do not outlive a wait
@@ -164,6 +169,8 @@ end
 
 -- Asks the server what the caller is told, and puts that on the reply. Returns the error.
 local function word_refusal(handle, refused)
+  local kept = request.kept(handle) or {}
+  refused.caller.is_connect = kept.is_connect
   local status = tonumber(handle:headers():get(":status"))
   local body = handle:body(true) -- before any other wait: later it can't be had
   local answer
@@ -171,12 +178,12 @@ local function word_refusal(handle, refused)
     local is_open = tables.open_paths[refused.path:match("^[^?]*")] -- there is no caller to judge
     answer = not is_open and questions.ask(handle, "fail", { status = status }, refused.caller) or nil
   else
-    local fields = refuse_fields(refused, status, body:getBytes(0, body:length()), request.kept(handle) or {})
+    local fields = refuse_fields(refused, status, body:getBytes(0, body:length()), kept)
     answer = questions.ask(handle, "refuse", fields, refused.caller)
   end
   local headers = handle:headers()
   headers:remove("retry-after")
-  for name, value in pairs(questions.for_caller(answer, status)) do headers:replace(name, value) end
+  for name, value in pairs(questions.for_caller(answer, status, kept.is_connect)) do headers:replace(name, value) end
   return headers:get(HEADERS.error)
 end
 
@@ -244,16 +251,26 @@ local function on_success(handle, method, operation)
   drop_trailers(handle)
 end
 
+local function on_connect_success(handle)
+  local body = handle:body(true)
+  local message = connect.message_of(body:getBytes(0, body:length()))
+  if not message then return set_error(handle, false, tables.connect.unavailable) end
+  set_body(handle, false, message)
+  handle:headers():replace("content-type", connect.PROTO)
+  drop_trailers(handle)
+end
+
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_refusal(handle) end
   known_keys.on_response(handle, headers)
-  local call = headers:get(HEADERS.request) -- the method and the operation, if it is REST
+  local call = headers:get(HEADERS.request) -- the method and the operation, if it is REST or Connect
   if not call then return end
   local method, operation = call:match("^(%S+) (%S+)")
   local error = headers:get(HEADERS.error)
   if error then return set_error(handle, method == "HEAD", error) end
   if headers:get(":status") ~= "200" then return end -- Envoy's own 503, when there is no room: it says all there is
+  if method == connect.METHOD then return on_connect_success(handle) end
   on_success(handle, method, operation)
 end
 

@@ -1,8 +1,10 @@
 import { status as Grpc, Metadata } from '@grpc/grpc-js';
 import test from 'ava';
+import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
+import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
 import { edgeErrorHeaders } from '../src/edge/rest-error.ts';
 import { entityTag } from '../src/entity-tags.ts';
-import { type ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
+import { ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
 
 const LONG = 'x'.repeat(100_000);
@@ -11,7 +13,12 @@ const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
 
 /** The status of an error for a caller of the REST side. */
 function restStatus(error: ApiError) {
-  return toStatus(error, headersFor({ 'x-envoy-original-path': '/pets' }, error));
+  return toStatus(error, [], headersFor({ 'x-envoy-original-path': '/pets' }, error));
+}
+
+/** The same for one who speaks the Connect protocol. */
+function connectStatus(error: ApiError) {
+  return toStatus(error, [], headersFor({ 'x-petstore-connect': '1' }, error));
 }
 
 function headersFor(headers: Readonly<Record<string, string>>, error: ApiError) {
@@ -148,17 +155,18 @@ test('Error messages - no cause is in the message or in what is sent', (t) => {
   t.notRegex(JSON.stringify(restStatus(error)), /secret/);
 });
 
-/** Envoy takes response headers of 60 KiB. A gRPC message is percent-encoded, a binary value base64. */
-test('Error status - fits into headers, for REST too, whatever a caller wrote', (t) => {
+/** Node sends headers of 64 KiB. A gRPC message is percent-encoded, a binary value base64. */
+test('Error status - fits into headers, for REST and Connect too, whatever a caller wrote', (t) => {
   for (const text of [LONG, LONG_EMOJI, '猫'.repeat(50_000), '\n'.repeat(100_000), '\0'.repeat(100_000)]) {
     for (const error of Object.values(everyError(text))) {
-      const { details = '', metadata } = restStatus(error);
-      const headers = Object.entries(metadata?.toHttp2Headers() ?? {}).flatMap(([name, value]) => [
-        name,
-        String(value),
-      ]);
-      const bytes = [...headers, encodeURI(details)].join('').length;
-      t.true(bytes < 58_000, `${error.code}: ${bytes}`);
+      for (const { details = '', metadata } of [toStatus(error, []), restStatus(error), connectStatus(error)]) {
+        const headers = Object.entries(metadata?.toHttp2Headers() ?? {}).flatMap(([name, value]) => [
+          name,
+          String(value),
+        ]);
+        const bytes = [...headers, encodeURI(details)].join('').length;
+        t.true(bytes < 58_000, `${error.code}: ${bytes}`);
+      }
     }
   }
 });
@@ -168,6 +176,53 @@ test('Error status - the REST body is the error shape, in ASCII', (t) => {
     const [body] = restStatus(error).metadata?.get('x-petstore-error') ?? [];
     t.regex(String(body), /^[\x20-\x7e]+$/);
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
+  }
+});
+
+test("Error status - the Connect body is the protocol's shape, in ASCII, with the details that gRPC has", (t) => {
+  for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
+    const { metadata } = connectStatus(error);
+    const [text] = metadata?.get('x-petstore-error') ?? [];
+    t.regex(String(text), /^[\x20-\x7e]+$/);
+    const { code, message, details } = JSON.parse(String(text));
+    t.deepEqual([code, message], [Grpc[error.grpcStatus].toLowerCase(), error.message]);
+    const [inGrpc] = toStatus(error, []).metadata?.get('grpc-status-details-bin') ?? [];
+    const decoded = RpcStatus.decode(inGrpc as Buffer).details.map(({ typeUrl, value }) => ({
+      type: typeUrl.replace('type.googleapis.com/', ''),
+      value: Buffer.from(value).toString('base64').replaceAll('=', ''),
+    }));
+    t.deepEqual(details, decoded);
+    t.deepEqual(metadata?.get('grpc-status-details-bin'), [], 'not a second time');
+  }
+});
+
+/** https://connectrpc.com/docs/protocol, "Error codes". */
+const CONNECT_CODES: readonly (readonly [Grpc, code: string, httpStatus: string])[] = [
+  [Grpc.CANCELLED, 'canceled', '499'],
+  [Grpc.UNKNOWN, 'unknown', '500'],
+  [Grpc.INVALID_ARGUMENT, 'invalid_argument', '400'],
+  [Grpc.DEADLINE_EXCEEDED, 'deadline_exceeded', '504'],
+  [Grpc.NOT_FOUND, 'not_found', '404'],
+  [Grpc.ALREADY_EXISTS, 'already_exists', '409'],
+  [Grpc.PERMISSION_DENIED, 'permission_denied', '403'],
+  [Grpc.RESOURCE_EXHAUSTED, 'resource_exhausted', '429'],
+  [Grpc.FAILED_PRECONDITION, 'failed_precondition', '400'],
+  [Grpc.ABORTED, 'aborted', '409'],
+  [Grpc.OUT_OF_RANGE, 'out_of_range', '400'],
+  [Grpc.UNIMPLEMENTED, 'unimplemented', '501'],
+  [Grpc.INTERNAL, 'internal', '500'],
+  [Grpc.UNAVAILABLE, 'unavailable', '503'],
+  [Grpc.DATA_LOSS, 'data_loss', '500'],
+  [Grpc.UNAUTHENTICATED, 'unauthenticated', '401'],
+];
+
+test('Error status - each gRPC code has the name and the HTTP status that Connect gives it', (t) => {
+  t.is(CONNECT_CODES.length, Object.keys(CONNECT_STATUSES).length);
+  for (const [grpcStatus, code, httpStatus] of CONNECT_CODES) {
+    const error = new ApiError('INTERNAL', 'text', { grpcStatus });
+    const [text] = connectStatus(error).metadata?.get('x-petstore-error') ?? [];
+    t.is(JSON.parse(String(text)).code, code);
+    t.is(CONNECT_STATUSES[code], httpStatus, code);
   }
 });
 

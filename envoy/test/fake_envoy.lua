@@ -128,7 +128,10 @@ function Handle:streamInfo() return stream_info(self.pass) end
 
 function Handle:timestamp() return self.pass.now_ms end
 
-function Handle:clearRouteCache() self.pass.is_route_cleared = true end
+function Handle:clearRouteCache() self.pass.is_route_cleared, self.pass.is_route_found = true, false end
+
+-- The route's, which has to be found for it.
+function Handle:metadata() self.pass.is_route_found = true end
 
 function Handle:body(always_wrap)
   local pass = self.pass

@@ -2,8 +2,9 @@
  * EdgeService: what a request that Envoy refused is told. Authentication and limits have judged the caller already;
  * what is left is to name what was wrong, from the routes in the proto files and Envoy's own words.
  */
+import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { type ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
+import { ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
 import type { Operation } from '../operations.ts';
 import type { Rules } from '../rules.ts';
 import type { Service } from '../services/service.ts';
@@ -18,12 +19,21 @@ export function edgeService(operations: Iterable<Operation>, rules: Rules): Serv
     async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
+      if (request.status === 415) throw notOurConnect();
       throw badRequest(request, routes, rules);
     },
     async fail({ status }) {
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
     },
   };
+}
+
+/** What the Connect protocol has and this service does not. */
+function notOurConnect(): ApiError {
+  const message =
+    'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
+    '"Connect-Protocol-Version: 1" and no Content-Encoding';
+  return new ApiError('UNSUPPORTED_CONTENT_TYPE', message, { grpcStatus: Status.UNIMPLEMENTED });
 }
 
 interface RouteMatcher {

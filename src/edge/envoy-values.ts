@@ -3,13 +3,14 @@ import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { loadOperations } from '../operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
-import { restBody } from './rest-error.ts';
+import { connectBody, restBody } from './rest-error.ts';
 import { RETRIES } from './retries.ts';
 
 /** By the name of their place in envoy.yaml. */
 export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_ACCEPTED: EDGE_HEADERS.accepted,
   HEADER_ACCEPT_ENCODING: EDGE_HEADERS.acceptEncoding,
+  HEADER_CONNECT: EDGE_HEADERS.connect,
   HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
   HEADER_ERROR: EDGE_HEADERS.error,
   HEADER_LENGTH: EDGE_HEADERS.length,
@@ -30,6 +31,7 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   RETRIES: RETRIES.times,
   READS: pathsOfReads(),
   UNAVAILABLE: restBody(apiError('UNAVAILABLE')),
+  CONNECT_UNAVAILABLE: connectBody(apiError('UNAVAILABLE')),
   UNAVAILABLE_MESSAGE: apiError('UNAVAILABLE').message,
   BROKEN_HTTP: restBody(brokenHttp()),
 };

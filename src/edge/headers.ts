@@ -1,5 +1,5 @@
 /**
- * The headers by which Envoy and the server speak of a REST request. Each name stands here alone: envoy.yaml and the
+ * The headers by which Envoy and the server speak of a REST or Connect request. Each name stands here alone: envoy.yaml and the
  * Lua filter have them from here. Envoy takes them from callers on the way in, and from answers on the way out.
  */
 export const EDGE_HEADERS = {
@@ -7,6 +7,8 @@ export const EDGE_HEADERS = {
   bodyType: 'x-petstore-body-type',
   /** To the server, which grpc-js would not let see the caller's own: which encodings of a file are welcome. */
   acceptEncoding: 'x-petstore-accept-encoding',
+  /** To the routes and the server: the caller speaks the Connect protocol. */
+  connect: 'x-petstore-connect',
   /** To the routes and the server: the caller has shown no key of which Envoy knows that it is valid. */
   stranger: 'x-petstore-stranger',
   /** From the server, to a stranger: the key is valid, and within its limits. */
@@ -15,9 +17,9 @@ export const EDGE_HEADERS = {
   length: 'x-petstore-length',
   /** From the server: the caller has the answer already (304). */
   notModified: 'x-petstore-not-modified',
-  /** From the server: the REST body of an error, as ASCII JSON. */
+  /** From the server: the body of an error for a REST or Connect caller, as ASCII JSON. */
   error: 'x-petstore-error',
-  /** Within Envoy, on an answer of the server: HTTP method, gRPC path and path of the request. */
+  /** Within Envoy, on an answer of the server: HTTP method, gRPC path and path of a REST request, or CONNECT and gRPC path. */
   request: 'x-petstore-request',
   /** Within Envoy, on a reply of its own that the server is to word. */
   refused: 'x-petstore-refused',

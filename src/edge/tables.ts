@@ -6,8 +6,9 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
 import { apiError } from '../errors.ts';
 import type { Operation, Operations } from '../operations.ts';
+import { CONNECT_STATUSES } from './connect-error.ts';
 import { EDGE_HEADERS } from './headers.ts';
-import { restBody } from './rest-error.ts';
+import { connectBody, restBody } from './rest-error.ts';
 import { RETRIES } from './retries.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
@@ -22,6 +23,12 @@ export function luaTables({ registry, byPath }: Operations): string {
     /** What to answer when the server can't be asked. */
     unavailable: restBody(apiError('UNAVAILABLE')),
     deadline_exceeded: restBody(apiError('DEADLINE_EXCEEDED')),
+    /** The same for a caller who speaks the Connect protocol, and the HTTP status of each of its codes. */
+    connect: {
+      unavailable: connectBody(apiError('UNAVAILABLE')),
+      deadline_exceeded: connectBody(apiError('DEADLINE_EXCEEDED')),
+      statuses: CONNECT_STATUSES,
+    },
     retries: RETRIES,
     /** What needs no key. */
     open_paths: Object.fromEntries([...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf)),

@@ -52,7 +52,7 @@ function written(call: FileCall, piece: HttpBody): Promise<void> {
 }
 
 function fail(call: FileCall, error: ApiError): void {
-  call.emit('error', toStatus(error, edgeErrorHeaders({ metadata: call.metadata, path: call.getPath() }, error)));
+  call.emit('error', toStatus(error, [], edgeErrorHeaders({ metadata: call.metadata, path: call.getPath() }, error)));
 }
 
 /** One at least: it says of which type the answer is. */

@@ -32,7 +32,7 @@ export interface UnaryService {
 export interface GrpcServerOptions {
   readonly services: readonly UnaryService[];
   readonly operations: ReadonlyMap<string, Operation>;
-  /** Further headers of a call that ends with an error. */
+  /** What a call that ends with an error carries for the edge. */
   readonly errorHeaders?: ErrorHeaders;
   /** Stands before the calls of all other services. */
   readonly others?: ServerInterceptor;
@@ -84,8 +84,8 @@ function neverCalled(): void {
 function run(call: UnaryCall, enter: (call: Call) => Promise<Answer>, errorHeaders: ErrorHeaders): void {
   const fail = (error: unknown) => {
     const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
-    const further = errorHeaders({ metadata: call.metadata, path: call.operation.path }, known);
-    call.end(toStatus(known, [...call.responseHeaders, ...further]));
+    const forEdge = errorHeaders({ metadata: call.metadata, path: call.operation.path }, known);
+    call.end(toStatus(known, call.responseHeaders, forEdge));
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
   enter(call)

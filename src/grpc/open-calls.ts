@@ -43,7 +43,7 @@ export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCalls
     let entered: string | undefined;
     let timer: NodeJS.Timeout | undefined;
     const refuse = (error: ApiError, metadata: Metadata) =>
-      call.sendStatus(toStatus(error, errorHeaders({ metadata, path }, error)));
+      call.sendStatus(toStatus(error, [], errorHeaders({ metadata, path }, error)));
     return new ServerInterceptingCall(call, {
       start(next) {
         next({

@@ -40,14 +40,15 @@ async function follow(t: ExecutionContext<Context>, section: string, language: s
   const { folder, publicAddress, key } = t.context;
   const page = await readFile(`${ROOT}docs/clients.md`, 'utf8');
   const text = page.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? '';
-  const block = (kind: string) => new RegExp(`^\`\`\`${kind}\n(.+?)^\`\`\``, 'ms').exec(text)?.[1];
+  const block = (kind: string) =>
+    new RegExp(`^\`\`\`${kind}\n(.+?)^\`\`\``, 'ms').exec(text)?.[1]?.replaceAll('127.0.0.1:8080', publicAddress);
   const project = join(folder, language);
   await mkdir(project);
   const program = /`(main\.\w+)`/.exec(text)?.[1] ?? '';
   const files = { [program]: block(language), 'buf.gen.yaml': block('yaml') };
   for (const [name, content] of Object.entries(files)) {
     if (content === undefined) continue;
-    await writeFile(join(project, name), content.replaceAll('127.0.0.1:8080', publicAddress));
+    await writeFile(join(project, name), content);
   }
   const gobin = join(folder, 'bin');
   const PATH = `${gobin}:${ROOT}node_modules/.bin:${process.env.PATH}`;
@@ -73,4 +74,9 @@ test.serial("docs/clients.md - the browser's client over gRPC-Web, with fetch as
   const call = `import * as main from './main.js'; await main.showCategories('${key}', 'http://${publicAddress}');`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', call], { cwd: project });
   t.regex(stdout, /^\d+n Cats\nInvalidArgument\n$/);
+});
+
+test.serial('docs/clients.md - the call over Connect, by buf', async (t) => {
+  const { name } = JSON.parse(await follow(t, 'Connect', 'connect'));
+  t.is(name, 'Cats');
 });

@@ -1,3 +1,4 @@
+import { status as Status } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { edgeService } from '../../src/edge/edge-service.ts';
@@ -170,6 +171,12 @@ test('Refusal - however much a caller wrote, the answer is short', async (t) => 
     t.true(message.length < 2_000);
     t.true(JSON.stringify(violations).length < 2_000);
   }
+});
+
+test("Refusal - a Connect call of a kind that is not taken is gRPC's UNIMPLEMENTED, and says what to send", async (t) => {
+  const error = await refuse(t, { ...post(''), path: '/petstore.v1.PetService/ListPets', status: 415 });
+  t.deepEqual([error.code, error.grpcStatus], ['UNSUPPORTED_CONTENT_TYPE', Status.UNIMPLEMENTED]);
+  t.regex(error.message, /send "Content-Type: application\/proto"/);
 });
 
 test('Refusal - a body that came too slowly is REQUEST_TIMEOUT, whatever else is wrong', async (t) => {

@@ -12,6 +12,15 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
+test('504 - over Connect it is deadline_exceeded', async (t) => {
+  const response = await fetch(`${t.context.rest.url}/petstore.v1.PetService/ListPets`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/proto', authorization: 'Bearer none' },
+  });
+  t.is(response.status, 504);
+  t.like(await response.json(), { code: 'deadline_exceeded', message: 'the request was not answered in time' });
+});
+
 test('504 - requests that the server took and does not answer are DEADLINE_EXCEEDED, for a HEAD too', async (t) => {
   const { rest } = t.context;
   const [read, change, head] = await Promise.all([

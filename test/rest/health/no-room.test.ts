@@ -61,6 +61,7 @@ test('503 - without room a call is refused and changes nothing; what needs no ke
   const stranger = rest.withKey(undefined);
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId });
+  await unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key)); // its thread in Envoy is to know the key
   await fill(t.context);
 
   const refused = [
@@ -75,6 +76,13 @@ test('503 - without room a call is refused and changes nothing; what needs no ke
     isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
     t.is(response.headers.get('retry-after'), '1');
   }
+  const byConnect = await fetch(`${rest.url}${Pets.listPets.path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/proto', authorization: `Bearer ${key}` },
+  });
+  t.is(byConnect.status, 503);
+  t.is(byConnect.headers.get('retry-after'), '1');
+  t.is(((await byConnect.json()) as { code: string }).code, 'unavailable');
   const call = unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key));
   const { code, metadata } = await t.throwsAsync<ServiceError>(call);
   t.is(code, Status.UNAVAILABLE);

@@ -34,7 +34,7 @@ export const HEAVY_BODIES: Readonly<Record<string, Buffer>> = {
   'a mebibyte of numbers': repeated('1,', KIB * KIB, '[', '1]'),
 };
 
-export const TRANSPORTS = ['kept connections', 'new connections', 'HTTP/2', 'gRPC'] as const;
+export const TRANSPORTS = ['kept connections', 'new connections', 'HTTP/2', 'gRPC', 'Connect'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
 export interface Costs {
@@ -126,9 +126,11 @@ class Caller {
     if (this.#transport === 'gRPC') {
       return this.#http2(grpcHeaders('/petstore.v1.PetService/CreatePet', key), grpcFrame(body));
     }
-    const headers = { ...authorization, 'content-type': 'application/json' };
+    const isConnect = this.#transport === 'Connect';
+    const headers = { ...authorization, 'content-type': isConnect ? 'application/proto' : 'application/json' };
     if (this.#transport === 'HTTP/2') return this.#http2({ ...headers, ':method': 'POST', ':path': '/pets' }, body);
-    return this.#http1('POST', { ...headers, 'content-length': body.length }, body);
+    const path = isConnect ? '/petstore.v1.PetService/CreatePet' : '/pets';
+    return this.#http1('POST', { ...headers, 'content-length': body.length }, { path, body });
   }
 
   close(): void {
@@ -140,11 +142,15 @@ class Caller {
     return this.#transport === 'HTTP/2' || this.#transport === 'gRPC';
   }
 
-  #http1(method: string, headers: Readonly<Record<string, string | number>>, body?: Buffer): Promise<string> {
+  #http1(
+    method: string,
+    headers: Readonly<Record<string, string | number>>,
+    { path = '/pets', body }: { path?: string; body?: Buffer } = {},
+  ): Promise<string> {
     const { host, port, from } = this.#target;
-    const agent = this.#transport === 'kept connections' ? this.#agent : false;
+    const agent = this.#transport === 'new connections' ? false : this.#agent;
     return new Promise((resolve) => {
-      const sent = request({ host, port, localAddress: from[0], path: '/pets', method, headers, agent }, (answer) => {
+      const sent = request({ host, port, localAddress: from[0], path, method, headers, agent }, (answer) => {
         answer.resume();
         answer.once('close', () => resolve(`${answer.statusCode}`)); // by then it is known whether the connection stays
       });

@@ -1,0 +1,50 @@
+-- Makes gRPC of a unary call of the Connect protocol (https://connectrpc.com/docs/protocol) in Protobuf: both have the
+-- same paths, headers and messages. gRPC has a frame around the message.
+
+local questions = require("questions")
+local tables = require("tables")
+
+local M = {}
+
+-- What the routes of Connect (envoy.yaml) tell in place of the HTTP method.
+M.METHOD = "CONNECT"
+M.PROTO = "application/proto"
+
+-- What a gRPC call says of itself, and none of this is the caller's to say here.
+local GRPC_HEADERS = { "grpc-timeout", "grpc-encoding", "grpc-accept-encoding" }
+
+local function is_supported(headers)
+  local encoding, version = headers:get("content-encoding"), headers:get("connect-protocol-version")
+  return headers:get("content-type") == M.PROTO and (not encoding or encoding == "identity")
+    and (not version or version == "1")
+end
+
+-- Milliseconds, as gRPC says it with eight digits at the most.
+local function grpc_timeout(headers)
+  local timeout_ms = (headers:get("connect-timeout-ms") or ""):match("^%d+$")
+  if not timeout_ms then return nil end
+  return (#timeout_ms > 8 and "99999999" or timeout_ms) .. "m"
+end
+
+-- Makes gRPC of the request, whose body is `message`. What can't be such a call is answered.
+function M.to_grpc(handle, message)
+  local headers = handle:headers()
+  if not tables.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
+  if not is_supported(headers) then return handle:respond({ [":status"] = "415" }, "") end
+  local timeout = grpc_timeout(headers)
+  for i = 1, #GRPC_HEADERS do headers:remove(GRPC_HEADERS[i]) end
+  if timeout then headers:add("grpc-timeout", timeout) end
+  headers:replace("content-type", "application/grpc+proto")
+  headers:replace("te", "trailers")
+  headers:replace(tables.headers.connect, "1")
+  handle:clearRouteCache()
+  handle:metadata() -- has the new route found now: the old one has no room for the frame around 64 KiB
+  handle:body(true):setBytes(questions.frame(message))
+end
+
+-- The message in the answer of a unary gRPC call; nil when there is none.
+function M.message_of(text)
+  return #text >= 5 and text:sub(6) or nil
+end
+
+return M
