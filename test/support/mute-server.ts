@@ -1,4 +1,4 @@
-/** A server that is well, says so whenever it is asked, and answers no call. */
+/** A server that is well, says so whenever it is asked, and answers no call, or dies when it has begun to. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { readConfig } from '../../src/config.ts';
 
@@ -8,12 +8,19 @@ const ANSWERS: Readonly<Record<string, Buffer>> = {
   '/petstore.web.v1.WebService/CheckHealth': Buffer.of(),
 };
 
+/** It begins an answer and dies. */
+const DYING = '/petstore.v1.InventoryService/ListInventory';
+const DYING_MS = 50;
+
 const server = createServer();
 server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
   const answer = ANSWERS[String(headers[':path'])];
   stream.on('error', () => undefined); // nobody waits any more
-  if (answer === undefined) return;
+  const isDying = headers[':path'] === DYING;
+  if (answer === undefined && !isDying) return;
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+  if (isDying) setTimeout(() => stream.session?.destroy(), DYING_MS);
+  if (answer === undefined) return;
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, answer.length), answer]));
 });

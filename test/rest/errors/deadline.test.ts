@@ -12,7 +12,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('504 - over Connect it is deadline_exceeded', async (t) => {
+test.serial('504 - over Connect it is deadline_exceeded', async (t) => {
   const response = await fetch(`${t.context.rest.url}/petstore.v1.PetService/ListPets`, {
     method: 'POST',
     headers: { 'content-type': 'application/proto', authorization: 'Bearer none' },
@@ -21,16 +21,34 @@ test('504 - over Connect it is deadline_exceeded', async (t) => {
   t.like(await response.json(), { code: 'deadline_exceeded', message: 'the request was not answered in time' });
 });
 
-test('504 - requests that the server took and does not answer are DEADLINE_EXCEEDED, for a HEAD too', async (t) => {
-  const { rest } = t.context;
-  const [read, change, head] = await Promise.all([
-    rest.get('/categories/1'),
-    rest.post('/categories', { name: 'Dogs' }),
-    rest.send('HEAD', '/categories/1'),
-  ]);
-  for (const response of [read, change]) {
-    isError(t, response, 504, 'DEADLINE_EXCEEDED', 'the request was not answered in time');
-    t.false(response.headers.has('location'));
-  }
-  t.is(head.status, 504);
+test.serial(
+  '504 - requests that the server took and does not answer are DEADLINE_EXCEEDED, for a HEAD too',
+  async (t) => {
+    const { rest } = t.context;
+    const [read, change, head] = await Promise.all([
+      rest.get('/categories/1'),
+      rest.post('/categories', { name: 'Dogs' }),
+      rest.send('HEAD', '/categories/1'),
+    ]);
+    for (const response of [read, change]) {
+      isError(t, response, 504, 'DEADLINE_EXCEEDED', 'the request was not answered in time');
+      t.false(response.headers.has('location'));
+    }
+    t.is(head.status, 504);
+  },
+);
+
+test.serial('503 - a server that dies amid its answer is UNAVAILABLE, and no key is shown', async (t) => {
+  const { publicAddress, key } = t.context;
+  const response = await fetch(`http://${publicAddress}/store/inventory`, {
+    headers: { authorization: `Bearer ${key}` },
+  });
+  t.is(response.status, 503);
+  t.deepEqual(await response.json(), {
+    code: 'UNAVAILABLE',
+    message: 'the service is not available just now; try again shortly',
+    status: 503,
+  });
+  t.is(response.headers.get('retry-after'), '1');
+  t.false(JSON.stringify([...response.headers]).includes(key));
 });
