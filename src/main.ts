@@ -81,11 +81,14 @@ async function main(): Promise<void> {
 }
 
 /** Makes those keys that are not there yet. Resolves with the operator's. */
-async function makeKeys({ demoAccount, operatorKey, dataDir }: Config, store: Store): Promise<string> {
+async function makeKeys({ demoAccount, operatorKey, dataDir, databaseUrl }: Config, store: Store): Promise<string> {
   try {
     if (demoAccount) await ensureDemoKey(store, dataDir);
     return operatorKey ?? (await ensureOperatorKey(dataDir));
   } catch (error) {
+    if (databaseUrl !== undefined && error instanceof StoreUnavailable) {
+      throw new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
+    }
     throw isDiskFull(error) || error instanceof StoreUnavailable ? diskFull(dataDir, error) : error;
   }
 }
