@@ -269,7 +269,6 @@ function M.on_response(handle)
   local method, operation = call:match("^(%S+) (%S+)")
   local error = headers:get(HEADERS.error)
   if error then return set_error(handle, method == "HEAD", error) end
-  if headers:get(":status") ~= "200" then return end -- Envoy's own 503, when there is no room: it says all there is
   if method == connect.METHOD then return on_connect_success(handle) end
   on_success(handle, method, operation)
 end

@@ -165,7 +165,7 @@ test("an answer to Connect - that has no message is UNAVAILABLE", function()
 end)
 
 test("an answer to Connect - of Envoy's own that has no room for the call is left as it is", function()
-  local pass = answer(tables.connect.unavailable, { [":status"] = "503" })
+  local pass = answer(tables.connect.unavailable, { [":status"] = "503", [HEADERS.request] = false })
   equal({ pass:header(":status"), pass.body, pass.waits }, { "503", tables.connect.unavailable, 0 })
 end)
 

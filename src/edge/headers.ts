@@ -19,7 +19,10 @@ export const EDGE_HEADERS = {
   notModified: 'x-petstore-not-modified',
   /** From the server: the body of an error for a REST or Connect caller, as ASCII JSON. */
   error: 'x-petstore-error',
-  /** Within Envoy, on an answer of the server: HTTP method, gRPC path and path of a REST request, or CONNECT and gRPC path. */
+  /**
+   * From the server, on an answer to a REST or Connect request. Envoy puts into it what its filter must know: HTTP
+   * method, gRPC path and path of a REST request, or CONNECT and gRPC path. On a reply of Envoy's own there is none.
+   */
   request: 'x-petstore-request',
   /** Within Envoy, on a reply of its own that the server is to word. */
   refused: 'x-petstore-refused',

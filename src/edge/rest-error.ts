@@ -10,9 +10,13 @@ const EDGE = '/petstore.edge.v1.';
 /** What Envoy is told of an error: the body, for a call that came in as REST or Connect. */
 export function edgeErrorHeaders(call: EdgeCall, error: ApiError): (readonly [name: string, value: string])[] {
   const { metadata, path } = call;
-  if (metadata.get(EDGE_HEADERS.connect).length > 0) return [[EDGE_HEADERS.error, connectBody(error)]];
+  const isConnect = metadata.get(EDGE_HEADERS.connect).length > 0;
   const isRest = path.startsWith(EDGE) || metadata.get(ORIGINAL_PATH).length > 0;
-  return isRest ? [[EDGE_HEADERS.error, restBody(error)]] : [];
+  if (!isConnect && !isRest) return [];
+  return [
+    [EDGE_HEADERS.error, isConnect ? connectBody(error) : restBody(error)],
+    [EDGE_HEADERS.request, '1'],
+  ];
 }
 
 interface EdgeCall {

@@ -2,10 +2,11 @@
  * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
  * body. And what a REST answer carries that gRPC has no word for: Location, Link to the next page (RFC 8288), and that
  * the caller has it already (RFC 9110, section 13.1.2).
- * Of other calls it tells Envoy no more than of these: that a key which Envoy doesn't know is accepted.
+ * Envoy's filter knows by a header which answers it has to translate, those to Connect among them; and by another that
+ * a key which it doesn't know is accepted.
  */
 import { matchesWeakly } from '../entity-tags.ts';
-import type { Call, Interceptor } from '../interceptors/chain.ts';
+import type { Answer, Call, Interceptor, Next } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
 import type { Operation } from '../operations.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
@@ -21,11 +22,12 @@ export const rest: Interceptor = {
   async intercept(call, next) {
     if (headerOf(call, EDGE_HEADERS.stranger) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
-    if (path === undefined) return next(call);
+    if (path === undefined) return ofGrpc(call, next);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
     checkQuery(path, call.operation);
     const ifNoneMatch = readCondition(call, 'if-none-match');
     const answer = await next(call);
+    call.responseHeaders.set(EDGE_HEADERS.request, '1');
     addLinks(call, path, answer.message as Readonly<Record<string, unknown>>);
     const etag = call.responseHeaders.get(ETAG);
     if (ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag)) {
@@ -34,6 +36,13 @@ export const rest: Interceptor = {
     return answer;
   },
 };
+
+/** Of gRPC nothing is looked at, of Connect neither. */
+async function ofGrpc(call: Call, next: Next): Promise<Answer> {
+  const answer = await next(call);
+  if (headerOf(call, EDGE_HEADERS.connect) !== undefined) call.responseHeaders.set(EDGE_HEADERS.request, '1');
+  return answer;
+}
 
 function headerOf(call: Call, name: string): string | undefined {
   const [value] = call.metadata.get(name);

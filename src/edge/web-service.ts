@@ -65,6 +65,7 @@ function* piecesOf(contentType: string, bytes: Buffer): Generator<HttpBody> {
 function toMetadata({ headers }: ServedFile, encoding: string, length: number): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  metadata.set(EDGE_HEADERS.request, '1');
   metadata.set('vary', 'accept-encoding');
   if (encoding !== 'identity') metadata.set('content-encoding', encoding);
   metadata.set(EDGE_HEADERS.length, String(length));

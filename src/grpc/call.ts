@@ -146,10 +146,11 @@ export class UnaryCall implements Call {
     this.#refuse(apiError('DEADLINE_EXCEEDED'));
   }
 
-  /** Ends the call with an answer. */
+  /** Ends the call with an answer. All of it goes out in one write: nobody waits between its parts, or sees half of it. */
   answer(response: Buffer, headers: Metadata | undefined): void {
     if (headers !== undefined) this.#base.sendMetadata(headers);
-    this.#base.sendMessage(response, () => this.end({ code: Status.OK, details: 'OK', metadata: null }));
+    this.#base.sendMessage(response, () => undefined);
+    this.end({ code: Status.OK, details: 'OK', metadata: null });
   }
 
   /** Ends the call with a status. */

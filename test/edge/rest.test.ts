@@ -105,18 +105,24 @@ test('REST request - the content type is judged before the query', async (t) => 
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-function answered(path: string, originalPath: string | undefined, message: object) {
+/** The headers of an answer, but for the one that says to Envoy that it is REST's. */
+async function answered(path: string, originalPath: string | undefined, message: object) {
   const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
   const call = newCall(path, { metadata });
-  return rest
-    .intercept(call, handler({ message, bytes: Buffer.of() }).next)
-    .then(() => Object.fromEntries(call.responseHeaders));
+  await rest.intercept(call, handler({ message, bytes: Buffer.of() }).next);
+  const { 'x-petstore-request': mark, ...headers } = Object.fromEntries(call.responseHeaders);
+  return { isMarked: mark === '1', headers };
 }
 
 test('REST answer - what was created has a Location', async (t) => {
-  t.deepEqual(await answered('PetService/CreatePet', '/pets', { id: 7n }), { location: '/pets/7' });
-  t.deepEqual(await answered('OrderService/PlaceOrder', '/store/orders/', { id: 8n }), { location: '/store/orders/8' });
-  t.deepEqual(await answered('PetService/ReplacePet', '/pets/7', { id: 7n }), {});
+  t.deepEqual(await answered('PetService/CreatePet', '/pets', { id: 7n }), {
+    isMarked: true,
+    headers: { location: '/pets/7' },
+  });
+  t.deepEqual((await answered('OrderService/PlaceOrder', '/store/orders/', { id: 8n })).headers, {
+    location: '/store/orders/8',
+  });
+  t.deepEqual((await answered('PetService/ReplacePet', '/pets/7', { id: 7n })).headers, {});
 });
 
 test('REST answer - a page that is not the last has a Link to the next, with all other parameters', async (t) => {
@@ -126,10 +132,10 @@ test('REST answer - a page that is not the last has a Link to the next, with all
     '/pets?pageToken=x&limit=5': '/pets?limit=5&pageToken=abc',
   };
   for (const [path, next] of Object.entries(cases)) {
-    const headers = await answered('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
+    const { headers } = await answered('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
     t.deepEqual(headers, { link: `<${next}>; rel="next"` });
   }
-  t.deepEqual(await answered('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' }), {});
+  t.deepEqual((await answered('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' })).headers, {});
 });
 
 test('REST answer - what the caller has already is not modified', async (t) => {
@@ -151,8 +157,11 @@ test('REST answer - what the caller has already is not modified', async (t) => {
 });
 
 test('REST answer - a gRPC caller gets none of it', async (t) => {
-  t.deepEqual(await answered('PetService/CreatePet', undefined, { id: 7n }), {});
-  t.deepEqual(await answered('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {});
+  t.deepEqual(await answered('PetService/CreatePet', undefined, { id: 7n }), { isMarked: false, headers: {} });
+  t.deepEqual(await answered('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {
+    isMarked: false,
+    headers: {},
+  });
   const call = newCall('PetService/GetPet', { metadata: { 'if-none-match': 'nonsense' } });
   t.is(await rest.intercept(call, handler(ANSWER).next), ANSWER);
 });

