@@ -11,7 +11,7 @@ import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { edgeService } from './edge/edge-service.ts';
-import { rest } from './edge/rest.ts';
+import { markTranslated, rest } from './edge/rest.ts';
 import { edgeErrorHeaders } from './edge/rest-error.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
@@ -89,7 +89,7 @@ export function createServer(parts: Parts): PetstoreServer {
 
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
   // interceptor says itself what it must come after; a wrong order fails here, at start.
-  const forAnybody = [logging(logger), errors, message];
+  const forAnybody = [logging(logger), errors, message, markTranslated];
   const forCallers = [
     logging(logger),
     errors,

@@ -6,7 +6,7 @@
  * a key which it doesn't know is accepted.
  */
 import { matchesWeakly } from '../entity-tags.ts';
-import type { Answer, Call, Interceptor, Next } from '../interceptors/chain.ts';
+import type { Call, Interceptor } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
 import type { Operation } from '../operations.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
@@ -22,7 +22,7 @@ export const rest: Interceptor = {
   async intercept(call, next) {
     if (headerOf(call, EDGE_HEADERS.stranger) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
-    if (path === undefined) return ofGrpc(call, next);
+    if (path === undefined) return markTranslated.intercept(call, next);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
     checkQuery(path, call.operation);
     const ifNoneMatch = readCondition(call, 'if-none-match');
@@ -37,12 +37,17 @@ export const rest: Interceptor = {
   },
 };
 
-/** Of gRPC nothing is looked at, of Connect neither. */
-async function ofGrpc(call: Call, next: Next): Promise<Answer> {
-  const answer = await next(call);
-  if (headerOf(call, EDGE_HEADERS.connect) !== undefined) call.responseHeaders.set(EDGE_HEADERS.request, '1');
-  return answer;
-}
+/** Says to Envoy's filter which answers it has to translate, and no more: for what needs no key, and for Connect. */
+export const markTranslated: Interceptor = {
+  name: 'mark-translated',
+  after: {},
+  async intercept(call, next) {
+    const answer = await next(call);
+    const isTranslated = headerOf(call, ORIGINAL_PATH) ?? headerOf(call, EDGE_HEADERS.connect);
+    if (isTranslated !== undefined) call.responseHeaders.set(EDGE_HEADERS.request, '1');
+    return answer;
+  },
+};
 
 function headerOf(call: Call, name: string): string | undefined {
   const [value] = call.metadata.get(name);
