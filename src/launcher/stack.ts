@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
-import type { Child } from './child.ts';
+import { type Child, ChildEnded } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
@@ -21,6 +21,8 @@ import { supervise } from './supervisor.ts';
 
 /** How long the service may take until it answers. */
 const READY_MS = 30_000;
+/** How long Envoy may take of that until it is ready: less than half. */
+const ENVOY_READY_MS = 12_000;
 const POLL_MS = 50;
 const HEALTHZ_MS = 1_000;
 
@@ -80,9 +82,8 @@ export async function startStack(
     instances = new Instances({ config, env, file: program }, say);
     envoy = await Envoy.prepare(config, envoyBinary);
     await Promise.race([instances.start(), aborted(interrupt)]);
-    const started = envoy.start();
-    started.catch(() => undefined); // `failures` has it
-    const failures = [...instances.children, envoy.child].map((child) => child.failure());
+    const started = startEnvoy(envoy);
+    const failures = [started.then((child) => child.failure()), ...instances.children.map((child) => child.failure())];
     await Promise.race([untilHealthy(config, over.signal), ...failures, aborted(interrupt)]);
     await started;
     return keepRunning(instances, envoy, lock, { config, say });
@@ -93,6 +94,17 @@ export async function startStack(
   } finally {
     over.abort();
   }
+}
+
+/** Resolves with the process when it is ready. One that stays in its initialization is ended, and another is started. */
+async function startEnvoy(envoy: Envoy): Promise<Child> {
+  try {
+    await envoy.start(ENVOY_READY_MS);
+  } catch (error) {
+    if (error instanceof ChildEnded) throw error;
+    await envoy.start(ENVOY_READY_MS);
+  }
+  return envoy.child;
 }
 
 async function aborted(signal: AbortSignal): Promise<never> {
