@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { createProgress } from '../bench/progress.ts';
+import { interruption, runCampaign, toCount, UsageError } from '../test/support/campaign-program.ts';
 import { DEPLOYMENTS, type DeploymentName } from '../test/support/chaos/deployment.ts';
 import { FAULTS } from '../test/support/chaos/faults.ts';
 import { type Report, runChaos } from '../test/support/chaos/run.ts';
@@ -29,10 +30,6 @@ Options:
 Faults: ${FAULTS.map(({ name }) => name).join(', ')}
 `;
 
-class UsageError extends Error {}
-
-class Interrupted extends Error {}
-
 const LEAST_MINUTES = 0.5;
 
 function readOptions() {
@@ -56,11 +53,6 @@ function readOptions() {
   };
 }
 
-function toCount(option: string, text: string): number {
-  if (!/^\d{1,10}$/.test(text)) throw new UsageError(`--${option} must be a whole number, not "${text}"`);
-  return Number(text);
-}
-
 function toMinutes(text: string): number {
   const minutes = Number(text);
   if (minutes >= LEAST_MINUTES) return minutes;
@@ -78,15 +70,6 @@ function toFault(name: string) {
   const found = FAULTS.find((fault) => fault.name === name);
   if (found === undefined) throw new UsageError(`there is no fault "${name}" (see --help)`);
   return found;
-}
-
-/** Aborted by the first signal to stop. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => controller.abort(new Interrupted(`stopped by ${signal}`)));
-  }
-  return controller.signal;
 }
 
 async function main(): Promise<void> {
@@ -121,13 +104,4 @@ async function main(): Promise<void> {
   if (reports.some(({ violations }) => violations.length > 0)) process.exitCode = 1;
 }
 
-try {
-  await main();
-} catch (error) {
-  const isInterrupted = error instanceof Interrupted || (error as Error).name === 'AbortError';
-  const isMistake =
-    error instanceof UsageError || String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS');
-  const text = isInterrupted || isMistake ? (error as Error).message : (error as Error).stack;
-  process.stderr.write(`chaos: ${text}\n`);
-  process.exitCode = isInterrupted ? 130 : 2;
-}
+await runCampaign('chaos', main);

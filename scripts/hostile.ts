@@ -5,6 +5,7 @@
  */
 import { parseArgs } from 'node:util';
 import { createProgress } from '../bench/progress.ts';
+import { interruption, runCampaign, toCount, UsageError } from '../test/support/campaign-program.ts';
 import { CAMPAIGN, campaignNamed, type Row } from '../test/support/hostile/campaign.ts';
 import { formatTable } from '../test/support/hostile/table.ts';
 
@@ -24,10 +25,6 @@ Attacks:
 ${CAMPAIGN.map(({ name, title }) => `  ${name.padEnd(26)} ${title}`).join('\n')}
 `;
 
-class UsageError extends Error {}
-
-class Interrupted extends Error {}
-
 function readOptions() {
   const { values } = parseArgs({
     options: {
@@ -37,10 +34,6 @@ function readOptions() {
       count: { type: 'string', default: '100000' },
     },
   });
-  const toCount = (option: string, text: string) => {
-    if (!/^\d{1,10}$/.test(text)) throw new UsageError(`--${option} must be a whole number, not "${text}"`);
-    return Number(text);
-  };
   return {
     help: values.help,
     attacks: values.only === undefined ? CAMPAIGN : values.only.map(toAttack),
@@ -53,15 +46,6 @@ function toAttack(name: string) {
   const found = campaignNamed(name);
   if (found === undefined) throw new UsageError(`there is no attack "${name}" (see --help)`);
   return found;
-}
-
-/** Aborted by the first signal to stop. */
-function interruption(): AbortSignal {
-  const controller = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => controller.abort(new Interrupted(`stopped by ${signal}`)));
-  }
-  return controller.signal;
 }
 
 async function main(): Promise<void> {
@@ -84,13 +68,4 @@ async function main(): Promise<void> {
   if (rows.some(({ breaches }) => breaches.length > 0)) process.exitCode = 1;
 }
 
-try {
-  await main();
-} catch (error) {
-  const isInterrupted = error instanceof Interrupted || (error as Error).name === 'AbortError';
-  const isMistake =
-    error instanceof UsageError || String((error as { code?: string }).code).startsWith('ERR_PARSE_ARGS');
-  const text = isInterrupted || isMistake ? (error as Error).message : (error as Error).stack;
-  process.stderr.write(`hostile: ${text}\n`);
-  process.exitCode = isInterrupted ? 130 : 2;
-}
+await runCampaign('hostile', main);
