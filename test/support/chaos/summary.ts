@@ -1,4 +1,5 @@
 /** What chaos runs were, for people. */
+import { toColumns } from '../columns.ts';
 import { timeOf } from './check-objects.ts';
 import type { Call } from './history.ts';
 import { isTurnedAway } from './history.ts';
@@ -20,14 +21,7 @@ const HEADINGS = [
 ];
 
 export function formatSummary(reports: readonly Report[]): string {
-  const cells = [HEADINGS, ...reports.map(toCells)];
-  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
-  const table = cells.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  const table = toColumns([HEADINGS, ...reports.map(toCells)]);
   const calls = reports.flatMap(({ evidence }) => evidence.calls);
   const faults = reports.flatMap(({ evidence }) => evidence.faults.map(({ name }) => name));
   return `${[

@@ -1,4 +1,5 @@
 /** The campaign's results for people: a table, and below it what became of each attack and what was broken. */
+import { toColumns } from '../columns.ts';
 import { mib } from './bounds.ts';
 import type { Row } from './campaign.ts';
 
@@ -10,14 +11,7 @@ const LEGEND = [
 ].join('\n');
 
 export function formatTable(rows: readonly Row[]): string {
-  const cells = [HEADINGS, ...rows.map(toCells)];
-  const widths = HEADINGS.map((_, column) => Math.max(...cells.map((row) => (row[column] ?? '').length)));
-  const table = cells.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  const table = toColumns([HEADINGS, ...rows.map(toCells)]);
   const details = rows.flatMap(({ name, outcome, breaches }) => [
     `${name}: ${outcome}`,
     ...breaches.map((breach) => `  broken: ${breach}`),
