@@ -5,34 +5,11 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../support/grpc-caller.ts';
-import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
-import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { testWithTwoInstances } from '../support/two-instances.ts';
 
 const ROUNDS = 100;
 
-interface Context {
-  readonly server: TestPostgres;
-  readonly url: string;
-  readonly folder: Awaited<ReturnType<typeof createDataDir>>;
-  readonly instances: readonly [ServerProcess, ServerProcess];
-}
-const test = testUnless<Context>(postgresMissing);
-
-test.before(async (t) => {
-  const server = await connectPostgres();
-  const folder = await createDataDir();
-  const url = await server.createDatabase();
-  const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
-  t.context = { server, url, folder, instances: [await start(), await start()] };
-});
-test.after.always(async (t) => {
-  const { instances = [], server, url, folder } = t.context;
-  for (const instance of instances) await instance.end('SIGKILL');
-  await server?.dropDatabase(url);
-  await server?.stop();
-  await folder?.remove();
-});
+const test = testWithTwoInstances();
 
 const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 const isReplayed = ({ headers }: Awaited<ReturnType<GrpcCaller['exchange']>>) =>

@@ -2,34 +2,11 @@
 
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
-import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
-import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
-import { testUnless } from '../support/programs.ts';
+import { testWithTwoInstances } from '../support/two-instances.ts';
 
 const ROUNDS = 1_000;
 
-interface Context {
-  readonly server: TestPostgres;
-  readonly url: string;
-  readonly folder: Awaited<ReturnType<typeof createDataDir>>;
-  readonly instances: readonly [ServerProcess, ServerProcess];
-}
-const test = testUnless<Context>(postgresMissing);
-
-test.before(async (t) => {
-  const server = await connectPostgres();
-  const folder = await createDataDir();
-  const url = await server.createDatabase();
-  const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
-  t.context = { server, url, folder, instances: [await start(), await start()] };
-});
-test.after.always(async (t) => {
-  const { instances = [], server, url, folder } = t.context;
-  for (const instance of instances) await instance.end('SIGKILL');
-  await server?.dropDatabase(url);
-  await server?.stop();
-  await folder?.remove();
-});
+const test = testWithTwoInstances();
 
 test(`The last unit - of two instances that race for it ${ROUNDS} times one gets it, each time, and the other is told`, async (t) => {
   const [one, other] = t.context.instances;

@@ -1,0 +1,32 @@
+/** Tests of two server processes on one PostgreSQL database of their own. */
+import type { TestFn } from 'ava';
+import { connectPostgres, postgresMissing, type TestPostgres } from './postgres.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from './process.ts';
+import { testUnless } from './programs.ts';
+
+interface Context {
+  readonly server: TestPostgres;
+  readonly url: string;
+  readonly folder: Awaited<ReturnType<typeof createDataDir>>;
+  readonly instances: readonly [ServerProcess, ServerProcess];
+}
+
+/** The `test` of a file: both instances run before its first test and end after its last. */
+export function testWithTwoInstances(): TestFn<Context> {
+  const test = testUnless<Context>(postgresMissing);
+  test.before(async (t) => {
+    const server = await connectPostgres();
+    const folder = await createDataDir();
+    const url = await server.createDatabase();
+    const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
+    t.context = { server, url, folder, instances: [await start(), await start()] };
+  });
+  test.after.always(async (t) => {
+    const { instances = [], server, url, folder } = t.context;
+    for (const instance of instances) await instance.end('SIGKILL');
+    await server?.dropDatabase(url);
+    await server?.stop();
+    await folder?.remove();
+  });
+  return test;
+}
