@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 import { Child } from '../../src/launcher/child.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
+import { fillIn } from '../../src/launcher/envoy-config.ts';
 import { ROOT } from '../../src/launcher/places.ts';
 import { LogFile } from '../../src/log-file.ts';
 import { freePorts } from '../../test/support/ports.ts';
@@ -51,13 +52,8 @@ export async function startFloor(pets: number, folder: string): Promise<BenchSta
 }
 
 async function startEnvoy(port: number, serverPort: number, folder: string, logFile: string): Promise<Child> {
-  const values: Readonly<Record<string, string | number>> = { PORT: port, SERVER_PORT: serverPort, ROOT };
-  const template = await readFile(TEMPLATE, 'utf8');
   const file = join(folder, 'envoy.yaml');
-  await writeFile(
-    file,
-    template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => String(values[name] ?? place)),
-  );
+  await writeFile(file, fillIn(await readFile(TEMPLATE, 'utf8'), { PORT: port, SERVER_PORT: serverPort, ROOT }));
   const args = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
   return new Child('the Envoy of the floor', findEnvoy(readConfig()), args, {
     endsWithParent: true,

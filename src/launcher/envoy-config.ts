@@ -19,13 +19,20 @@ const MAX_CALLS_PER_SERVER = 512;
 /** Writes the configuration into the data folder. Resolves with its path. */
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
-  await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), config));
+  await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), valuesOf(config)));
   return file;
 }
 
-/** Texts stand in double quotes in envoy.yaml. */
-function fillIn(template: string, config: Config): string {
-  const values: Readonly<Record<string, string | number>> = {
+/** Fills in the `${NAME}` places of a configuration, in which texts stand in double quotes. */
+export function fillIn(template: string, values: Readonly<Record<string, string | number>>): string {
+  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => {
+    const value = values[name];
+    return value === undefined ? place : String(value).replace(/["\\]/g, '\\$&');
+  });
+}
+
+function valuesOf(config: Config): Readonly<Record<string, string | number>> {
+  return {
     ...ENVOY_VALUES,
     MAX_CALLS: MAX_CALLS_PER_SERVER * config.instances,
     // An only server has nobody to stand in for it: nothing is sent twice before the deadline of the call.
@@ -38,10 +45,6 @@ function fillIn(template: string, config: Config): string {
     ROOT,
     LOG_DIR: logDir(config),
   };
-  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => {
-    const value = values[name];
-    return value === undefined ? place : String(value).replace(/["\\]/g, '\\$&');
-  });
 }
 
 function toEndpoint(port: number): string {
