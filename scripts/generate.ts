@@ -1,4 +1,7 @@
-/** Makes everything under `gen/` from the proto files. `npm run generate [-- FOLDER]`: into FOLDER/gen instead. */
+/**
+ * Makes everything under `gen/` from the proto files, and docs/settings.md from the declared settings.
+ * `npm run generate [-- FOLDER]`: into that folder instead.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -9,6 +12,7 @@ import openapiTS, { astToString } from 'openapi-typescript';
 import { luaTables } from '../src/edge/tables.ts';
 import { loadOperations } from '../src/operations.ts';
 import { clientMethods } from './client-methods.ts';
+import { settingsPage } from './settings-page.ts';
 
 const target = process.argv[2] ?? '.';
 const gen = join(target, 'gen');
@@ -34,3 +38,6 @@ writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
 // The types of the REST side, for openapi-fetch and the like.
 const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
 writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));
+// The settings, for people.
+mkdirSync(join(target, 'docs'), { recursive: true });
+writeFileSync(join(target, 'docs/settings.md'), settingsPage());

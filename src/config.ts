@@ -1,29 +1,13 @@
-/** Every setting of the server and its launcher: name, default, check. A bad one ends the start with one clear line. */
-import { isIP } from 'node:net';
-import { resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
+/** The settings of this process, read and checked against each other. Each is declared in `config/settings.ts`. */
+import { type LogLevel, MAX_PORT, type RedisConfig } from './config/checks.ts';
+import { ConfigError, type Environment, readSetting, type Setting } from './config/setting.ts';
+import { SETTINGS } from './config/settings.ts';
 import type { BanPolicy } from './limits/bans.ts';
 import type { Quota } from './limits/windows.ts';
 
-export class ConfigError extends Error {
-  override name = 'ConfigError';
-}
+export { ConfigError, type LogLevel, type RedisConfig };
 
-/** Counts fit into the database's and protobuf's 32 bits. */
-const MAX_COUNT = 2_147_483_647;
-const MAX_PORT = 65_535;
-/** A year. */
-const MAX_HOURS = 8_760;
 const HOUR_MS = 3_600_000;
-/** Far more than one machine has use for. */
-const MAX_INSTANCES = 64;
-const MAX_CONNECTIONS = 1_000;
-const MAX_LOG_FILES = 1_000;
-/** At the end of a REDIS_URL: this one address is a cluster's. */
-const CLUSTER = '?cluster=true';
-
-const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Config {
   /** The address that the public port listens on. Anything but loopback is a decision. */
@@ -69,14 +53,6 @@ export interface Config {
   readonly limits: LimitsConfig;
 }
 
-/** `REDIS_URL`, one address of a server or several of a cluster. */
-export interface RedisConfig {
-  /** An address each, with user, password and database number where there are any. */
-  readonly urls: readonly [string, ...string[]];
-  /** Whether they are nodes of a cluster, which are asked for the others. */
-  readonly isCluster: boolean;
-}
-
 /** The numbers of the contract's section 8. */
 export interface LimitsConfig {
   /** What each plan allows. An enterprise account has its own agreed numbers. */
@@ -88,124 +64,53 @@ export interface LimitsConfig {
   readonly ban: BanPolicy;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
+type Settings = typeof SETTINGS;
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
 /** Reads the settings. Throws ConfigError with a line for the first one that is not right. */
 export function readConfig(env: Environment = process.env): Config {
+  const value = <N extends keyof Settings>(name: N) =>
+    readSetting(env, name, SETTINGS[name] as Setting<ValueOf<Settings[N]>>);
+  const databaseUrl = value('DATABASE_URL');
   const config: Config = {
-    host: read(env, 'HOST', '127.0.0.1', toAddress),
-    port: read(env, 'PORT', '8080', wholeNumber('port', MAX_PORT)),
-    grpcPort: read(env, 'GRPC_PORT', '50051', wholeNumber('port', MAX_PORT)),
-    instances: read(env, 'INSTANCES', '1', wholeNumber('number', MAX_INSTANCES)),
-    envoyAdminPort: read(env, 'ENVOY_ADMIN_PORT', '9901', wholeNumber('port', MAX_PORT)),
-    dataDir: read(env, 'DATA_DIR', fileURLToPath(new URL('../data', import.meta.url)), (text) => resolve(text)),
-    databaseUrl: read(env, 'DATABASE_URL', '', toDatabaseUrl),
-    databaseConnections: read(env, 'DATABASE_CONNECTIONS', '10', wholeNumber('number', MAX_CONNECTIONS, 2)),
-    preparedStatements: env.PREPARED_STATEMENTS ? read(env, 'PREPARED_STATEMENTS', '', toYesOrNo) : undefined,
-    migrateAtStart: read(env, 'MIGRATE_AT_START', 'yes', toYesOrNo),
-    redis: read(env, 'REDIS_URL', '', toRedis),
-    logLevel: read(env, 'LOG_LEVEL', 'info', toLogLevel),
-    logFile: env.LOG_FILE || undefined,
-    logMaxBytes: count(env, 'LOG_MAX_BYTES', 50_000_000),
-    logFiles: read(env, 'LOG_FILES', '5', wholeNumber('number', MAX_LOG_FILES)),
-    envoy: env.ENVOY || undefined,
-    demoAccount: read(env, 'DEMO_ACCOUNT', env.DATABASE_URL ? 'no' : 'yes', toYesOrNo),
-    operatorKey: read(env, 'OPERATOR_KEY', '', toOperatorKey),
-    usageDays: count(env, 'USAGE_DAYS', 400),
-    idempotencyMs: read(env, 'IDEMPOTENCY_HOURS', '24', wholeNumber('number', MAX_HOURS)) * HOUR_MS,
+    host: value('HOST'),
+    port: value('PORT'),
+    grpcPort: value('GRPC_PORT'),
+    instances: value('INSTANCES'),
+    envoyAdminPort: value('ENVOY_ADMIN_PORT'),
+    dataDir: value('DATA_DIR'),
+    databaseUrl,
+    databaseConnections: value('DATABASE_CONNECTIONS'),
+    preparedStatements: value('PREPARED_STATEMENTS'),
+    migrateAtStart: value('MIGRATE_AT_START'),
+    redis: value('REDIS_URL'),
+    logLevel: value('LOG_LEVEL'),
+    logFile: value('LOG_FILE'),
+    logMaxBytes: value('LOG_MAX_BYTES'),
+    logFiles: value('LOG_FILES'),
+    envoy: value('ENVOY'),
+    demoAccount: value('DEMO_ACCOUNT') ?? databaseUrl === undefined,
+    operatorKey: value('OPERATOR_KEY'),
+    usageDays: value('USAGE_DAYS'),
+    idempotencyMs: value('IDEMPOTENCY_HOURS') * HOUR_MS,
     limits: {
       plans: {
-        free: { perMinute: count(env, 'FREE_PER_MINUTE', 60), perDay: count(env, 'FREE_PER_DAY', 1_000) },
-        pro: { perMinute: count(env, 'PRO_PER_MINUTE', 300), perDay: count(env, 'PRO_PER_DAY', 10_000) },
-        business: {
-          perMinute: count(env, 'BUSINESS_PER_MINUTE', 1_000),
-          perDay: count(env, 'BUSINESS_PER_DAY', 100_000),
-        },
+        free: { perMinute: value('FREE_PER_MINUTE'), perDay: value('FREE_PER_DAY') },
+        pro: { perMinute: value('PRO_PER_MINUTE'), perDay: value('PRO_PER_DAY') },
+        business: { perMinute: value('BUSINESS_PER_MINUTE'), perDay: value('BUSINESS_PER_DAY') },
       },
-      addressPerMinute: count(env, 'ADDRESS_PER_MINUTE', 60),
-      maxAddresses: count(env, 'MAX_ADDRESSES', 100_000),
+      addressPerMinute: value('ADDRESS_PER_MINUTE'),
+      maxAddresses: value('MAX_ADDRESSES'),
       ban: {
-        refusals: count(env, 'BAN_REFUSALS', 20),
-        windowMs: count(env, 'BAN_WINDOW_SECONDS', 60) * 1_000,
-        durationMs: count(env, 'BAN_SECONDS', 300) * 1_000,
+        refusals: value('BAN_REFUSALS'),
+        windowMs: value('BAN_WINDOW_SECONDS') * 1_000,
+        durationMs: value('BAN_SECONDS') * 1_000,
       },
     },
   };
   checkPortsDiffer(config);
   checkInstancesShare(config);
   return config;
-}
-
-/** A setting that is a positive count. */
-function count(env: Environment, name: string, fallback: number): number {
-  return read(env, name, String(fallback), wholeNumber('number', MAX_COUNT));
-}
-
-/** An unset or empty variable means the default. */
-function read<T>(env: Environment, name: string, fallback: string, parse: (text: string) => T | Expected): T {
-  const text = env[name] || fallback;
-  const value = parse(text);
-  if (value instanceof Expected) throw new ConfigError(`${name} must be ${value.what}, not ${JSON.stringify(text)}`);
-  return value;
-}
-
-/** What a setting should have been. */
-class Expected {
-  readonly what: string;
-  constructor(what: string) {
-    this.what = what;
-  }
-}
-
-/** Reads a whole number from `min` to `max`; `what` is it for people. */
-function wholeNumber(what: string, max: number, min = 1): (text: string) => number | Expected {
-  return (text) => {
-    const value = Number(text);
-    const isRight = /^\d+$/.test(text) && value >= min && value <= max;
-    return isRight ? value : new Expected(`a ${what} from ${min} to ${max}`);
-  };
-}
-
-function toAddress(text: string): string | Expected {
-  return isIP(text) === 0 ? new Expected('an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
-}
-
-function toYesOrNo(text: string): boolean | Expected {
-  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('yes or no');
-}
-
-/** Undefined for an empty text. The complaint does not repeat the value: it is a secret. */
-function toOperatorKey(text: string): string | undefined {
-  if (text === '' || /^[\x21-\x7e]{16,}$/.test(text)) return text || undefined;
-  throw new ConfigError('OPERATOR_KEY must be at least 16 visible ASCII characters');
-}
-
-function toLogLevel(text: string): LogLevel | Expected {
-  return LOG_LEVELS.find((level) => level === text) ?? new Expected(`one of ${LOG_LEVELS.join(', ')}`);
-}
-
-/** Undefined for an empty text. The complaint does not repeat the value: it may hold a password. */
-function toDatabaseUrl(text: string): string | undefined {
-  if (text === '') return undefined;
-  if (isUrl(text, ['postgres:', 'postgresql:'])) return text;
-  throw new ConfigError('DATABASE_URL must look like postgres://user:password@host:5432/name');
-}
-
-/** Several addresses, separated by commas, are nodes of a cluster; so is a single one with `?cluster=true`. */
-function toRedis(text: string): RedisConfig | undefined {
-  if (text === '') return undefined;
-  const asked = text.endsWith(CLUSTER);
-  const [first = '', ...others] = (asked ? text.slice(0, -CLUSTER.length) : text).split(',');
-  // Only the first address needs a scheme and a password: the others have the same.
-  const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
-  const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
-  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:']))) return { urls, isCluster: asked || others.length > 0 };
-  throw new ConfigError('REDIS_URL must look like redis://user:password@host:6379, with more nodes after commas');
-}
-
-function isUrl(text: string, protocols: readonly string[]): boolean {
-  const url = URL.parse(text);
-  return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
 }
 
 function checkPortsDiffer(config: Config): void {

@@ -1,4 +1,6 @@
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import test from 'ava';
 import { ConfigError, grpcPorts, readConfig } from '../src/config.ts';
 
@@ -248,4 +250,28 @@ test('Config - several instances need a database and counters that they can shar
   );
   t.is(complaint({ INSTANCES: '2', REDIS_URL }), 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process)');
   t.regex(complaint({ INSTANCES: '2' }), /needs DATABASE_URL .* and REDIS_URL /);
+});
+
+test('Config - a secret may stand in a file, and is checked and kept secret like another', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-config-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'secret');
+  const inFile = (text: string) => {
+    writeFileSync(file, text);
+    return file;
+  };
+  t.is(readConfig({ OPERATOR_KEY_FILE: inFile('a-key-of-the-operator\n') }).operatorKey, 'a-key-of-the-operator');
+  t.is(readConfig({ DATABASE_URL_FILE: inFile(SHARED.DATABASE_URL) }).databaseUrl, SHARED.DATABASE_URL);
+  t.false(readConfig({ DATABASE_URL_FILE: file }).demoAccount);
+  t.deepEqual(readConfig({ REDIS_URL_FILE: inFile(SHARED.REDIS_URL) }).redis?.urls, [SHARED.REDIS_URL]);
+  const line = 'the content of OPERATOR_KEY_FILE must be at least 16 visible ASCII characters';
+  t.is(complaint({ OPERATOR_KEY_FILE: inFile('s3cret') }), line);
+  t.is(complaint({ OPERATOR_KEY_FILE: inFile('\n') }), line);
+});
+
+test('Config - a secret in a file that can not be read, or that is set twice, is refused', (t) => {
+  t.regex(complaint({ OPERATOR_KEY_FILE: '/nowhere/key' }), /^OPERATOR_KEY_FILE can't be read: ENOENT/);
+  const both = { REDIS_URL: 'redis://cache', REDIS_URL_FILE: '/nowhere/url' };
+  t.is(complaint(both), 'REDIS_URL and REDIS_URL_FILE are both set: unset one of them');
+  t.is(readConfig({ PORT_FILE: '/nowhere/port' }).port, 8080);
 });

@@ -1,0 +1,40 @@
+/** docs/settings.md, from the declared settings. */
+import type { Setting } from '../src/config/setting.ts';
+import { SETTING_GROUPS } from '../src/config/settings.ts';
+
+const MAX_LINE = 120;
+
+const HEAD = `# Settings
+
+<!-- Generated from src/config/settings.ts by "npm run generate". -->
+
+Settings are environment variables. They are read at start; an empty one is as good as none. A bad one ends the start
+with one line that says what it must be.
+
+A secret may stand in a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. This works for the settings that are
+marked "secret" below.
+`;
+
+export function settingsPage(): string {
+  const groups = Object.entries(SETTING_GROUPS).map(([title, settings]) => {
+    const entries = Object.entries<Setting<unknown>>(settings).map(([name, one]) => toEntry(name, one));
+    return `## ${title}\n\n${entries.join('\n')}`;
+  });
+  return `${[HEAD, ...groups].join('\n')}`;
+}
+
+function toEntry(name: string, { about, fallback, fallbackInWords, isSecret }: Setting<unknown>): string {
+  const unset = fallbackInWords ?? `\`${fallback}\``;
+  return wrap(`- **\`${name}\`** (${isSecret ? 'secret; ' : ''}default: ${unset}). ${about}`);
+}
+
+/** Breaks a list item between words, with its lines indented like its first word. */
+function wrap(item: string): string {
+  const lines: string[] = [];
+  for (const word of item.split(' ')) {
+    const line = lines.at(-1);
+    if (line !== undefined && line.length + 1 + word.length <= MAX_LINE) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(line === undefined ? word : `  ${word}`);
+  }
+  return `${lines.join('\n')}\n`;
+}

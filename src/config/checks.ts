@@ -1,0 +1,69 @@
+/** The checks of settings' texts. Each gives the value, or says what the text should have been. */
+import { isIP } from 'node:net';
+import { Expected } from './setting.ts';
+
+/** Counts fit into the database's and protobuf's 32 bits. */
+const MAX_COUNT = 2_147_483_647;
+export const MAX_PORT = 65_535;
+/** At the end of a REDIS_URL: this one address is a cluster's. */
+const CLUSTER = '?cluster=true';
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** `REDIS_URL`, one address of a server or several of a cluster. */
+export interface RedisConfig {
+  /** An address each, with user, password and database number where there are any. */
+  readonly urls: readonly [string, ...string[]];
+  /** Whether they are nodes of a cluster, which are asked for the others. */
+  readonly isCluster: boolean;
+}
+
+/** Reads a whole number from `min` to `max`; `what` is it for people. */
+export function wholeNumber(what: string, max: number, min = 1): (text: string) => number | Expected {
+  return (text) => {
+    const value = Number(text);
+    const isRight = /^\d+$/.test(text) && value >= min && value <= max;
+    return isRight ? value : new Expected(`be a ${what} from ${min} to ${max}`);
+  };
+}
+
+export const toCount = wholeNumber('number', MAX_COUNT);
+export const toPort = wholeNumber('port', MAX_PORT);
+
+export function toAddress(text: string): string | Expected {
+  return isIP(text) === 0 ? new Expected('be an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
+}
+
+export function toYesOrNo(text: string): boolean | Expected {
+  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
+}
+
+export function toOperatorKey(text: string): string | Expected {
+  return /^[\x21-\x7e]{16,}$/.test(text) ? text : new Expected('be at least 16 visible ASCII characters');
+}
+
+export function toLogLevel(text: string): LogLevel | Expected {
+  return LOG_LEVELS.find((level) => level === text) ?? new Expected(`be one of ${LOG_LEVELS.join(', ')}`);
+}
+
+export function toDatabaseUrl(text: string): string | Expected {
+  if (isUrl(text, ['postgres:', 'postgresql:'])) return text;
+  return new Expected('look like postgres://user:password@host:5432/name');
+}
+
+/** Several addresses, separated by commas, are nodes of a cluster; so is a single one with `?cluster=true`. */
+export function toRedis(text: string): RedisConfig | Expected {
+  const asked = text.endsWith(CLUSTER);
+  const [first = '', ...others] = (asked ? text.slice(0, -CLUSTER.length) : text).split(',');
+  // Only the first address needs a scheme and a password: the others have the same.
+  const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
+  const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
+  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:']))) return { urls, isCluster: asked || others.length > 0 };
+  return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
+}
+
+function isUrl(text: string, protocols: readonly string[]): boolean {
+  const url = URL.parse(text);
+  return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+}

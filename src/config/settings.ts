@@ -1,0 +1,174 @@
+/** Every setting, in the order of docs/settings.md, which is generated from here. */
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  toAddress,
+  toCount,
+  toDatabaseUrl,
+  toLogLevel,
+  toOperatorKey,
+  toPort,
+  toRedis,
+  toYesOrNo,
+  wholeNumber,
+} from './checks.ts';
+import { optional, type Setting, setting } from './setting.ts';
+
+/** A year. */
+const MAX_HOURS = 8_760;
+/** Far more than one machine has use for. */
+const MAX_INSTANCES = 64;
+const MAX_CONNECTIONS = 1_000;
+const MAX_LOG_FILES = 1_000;
+
+const DATA_DIR = fileURLToPath(new URL('../../data', import.meta.url));
+
+const PORTS = {
+  PORT: setting({
+    about: 'The public port: REST, gRPC, gRPC-Web and Connect.',
+    fallback: '8080',
+    parse: toPort,
+  }),
+  HOST: setting({
+    about: "The address that the public port listens on; `0.0.0.0` is every one of the machine's.",
+    fallback: '127.0.0.1',
+    parse: toAddress,
+  }),
+  GRPC_PORT: setting({
+    about: "The gRPC server's private port, on loopback.",
+    fallback: '50051',
+    parse: toPort,
+  }),
+  INSTANCES: setting({
+    about:
+      'How many servers run behind Envoy, on `GRPC_PORT` and the ports after it. ' +
+      'More than one need `DATABASE_URL` and `REDIS_URL`.',
+    fallback: '1',
+    parse: wholeNumber('number', MAX_INSTANCES),
+  }),
+  ENVOY_ADMIN_PORT: setting({
+    about: "Envoy's statistics, read-only, on loopback: `/stats` and `/stats/prometheus`.",
+    fallback: '9901',
+    parse: toPort,
+  }),
+  ENVOY: optional({
+    about: 'The path of another Envoy binary.',
+    fallbackInWords: 'the pinned one',
+    parse: (text) => text,
+  }),
+};
+
+const STORAGE = {
+  DATA_DIR: setting({
+    about:
+      'The folder of the SQLite file, the files of keys and the logs, of one service. It is closed to other users.',
+    fallback: DATA_DIR,
+    fallbackInWords: '`data`',
+    parse: (text) => resolve(text),
+  }),
+  DATABASE_URL: optional({
+    about: 'The PostgreSQL database, `postgres://user:password@host:port/name`. TLS with `?sslmode=verify-full`.',
+    fallbackInWords: 'the SQLite file in `DATA_DIR`',
+    isSecret: true,
+    parse: toDatabaseUrl,
+  }),
+  DATABASE_CONNECTIONS: setting({
+    about: 'How many connections each server has to PostgreSQL at most. Two fifths read, the others write.',
+    fallback: '10',
+    parse: wholeNumber('number', MAX_CONNECTIONS, 2),
+  }),
+  PREPARED_STATEMENTS: optional({
+    about: 'Whether statements on PostgreSQL are prepared and kept by name.',
+    fallbackInWords: '`yes`; `no` behind a pooler',
+    parse: toYesOrNo,
+  }),
+  MIGRATE_AT_START: setting({
+    about: "Whether a start brings the database's schema up to date. `no` leaves that to `npm run migrate`.",
+    fallback: 'yes',
+    parse: toYesOrNo,
+  }),
+  REDIS_URL: optional({
+    about:
+      'Where limits are counted for all servers: `redis://` or `rediss://` (TLS). A cluster: several nodes with commas ' +
+      'between them, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
+    fallbackInWords: "each server's memory",
+    isSecret: true,
+    parse: toRedis,
+  }),
+  USAGE_DAYS: setting({
+    about: 'For how many days the usage of each account is kept, today not counted.',
+    fallback: '400',
+    parse: toCount,
+  }),
+  IDEMPOTENCY_HOURS: setting({
+    about: 'For how many hours at least an answer is remembered under its `Idempotency-Key`.',
+    fallback: '24',
+    parse: wholeNumber('number', MAX_HOURS),
+  }),
+};
+
+const KEYS = {
+  OPERATOR_KEY: optional({
+    about: "The key of the operator's service, at least 16 characters. All machines need the same one.",
+    fallbackInWords: 'made at the first start, in `DATA_DIR/operator.key`',
+    isSecret: true,
+    parse: toOperatorKey,
+  }),
+  DEMO_ACCOUNT: optional({
+    about: 'Whether a new database gets a demo account, with a key in `DATA_DIR/demo.key`.',
+    fallbackInWords: '`yes`; `no` with `DATABASE_URL`',
+    parse: toYesOrNo,
+  }),
+};
+
+const LOGS = {
+  LOG_LEVEL: setting({
+    about: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. At `debug` each call is logged.',
+    fallback: 'info',
+    parse: toLogLevel,
+  }),
+  LOG_FILE: optional({
+    about: "The log of a server that is started without the launcher. The launcher sets its servers' own.",
+    fallbackInWords: 'stdout',
+    parse: (text) => text,
+  }),
+  LOG_MAX_BYTES: setting({
+    about: 'The size from which on a log goes on in a new file.',
+    fallback: '50000000',
+    parse: toCount,
+  }),
+  LOG_FILES: setting({
+    about: 'How many files of each log are kept, with the one that is written to.',
+    fallback: '5',
+    parse: wholeNumber('number', MAX_LOG_FILES),
+  }),
+};
+
+const LIMITS = {
+  FREE_PER_MINUTE: count('Requests a minute on the Free plan.', '60'),
+  FREE_PER_DAY: count('Requests a day on the Free plan.', '1000'),
+  PRO_PER_MINUTE: count('Requests a minute on the Pro plan.', '300'),
+  PRO_PER_DAY: count('Requests a day on the Pro plan.', '10000'),
+  BUSINESS_PER_MINUTE: count('Requests a minute on the Business plan.', '1000'),
+  BUSINESS_PER_DAY: count('Requests a day on the Business plan.', '100000'),
+  ADDRESS_PER_MINUTE: count('Requests a minute without a valid key, for each IP address (an IPv6 /64 is one).', '60'),
+  MAX_ADDRESSES: count('How many addresses are counted apart in one minute; those beyond share one count.', '100000'),
+  BAN_REFUSALS: count('How many refusals within `BAN_WINDOW_SECONDS` ban a key.', '20'),
+  BAN_WINDOW_SECONDS: count('The time in which refusals are counted for a ban, in seconds.', '60'),
+  BAN_SECONDS: count('How long a ban lasts, in seconds.', '300'),
+};
+
+function count(about: string, fallback: string): Setting<number> {
+  return setting({ about, fallback, parse: toCount });
+}
+
+/** The groups of docs/settings.md. */
+export const SETTING_GROUPS = {
+  'Ports and processes': PORTS,
+  'Storage and Redis': STORAGE,
+  Keys: KEYS,
+  Logs: LOGS,
+  Limits: LIMITS,
+} as const;
+
+export const SETTINGS = { ...PORTS, ...STORAGE, ...KEYS, ...LOGS, ...LIMITS } as const;
