@@ -1,4 +1,4 @@
-/** Envoy's configuration: the `${NAME}` places of envoy.yaml filled in. */
+/** Envoy's configuration: the places of envoy.yaml filled in, and its optional parts chosen. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CALL_TIMEOUT_MS } from '../bounds.ts';
@@ -7,6 +7,7 @@ import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { SECOND_READ_MS } from '../edge/retries.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { logDir, ROOT } from './places.ts';
+import { fillIn, type Value } from './template.ts';
 
 /**
  * How many calls a server may have under way; Envoy refuses more at once. By `npm run bench:overload`, on one core, at
@@ -19,19 +20,12 @@ const MAX_CALLS_PER_SERVER = 512;
 /** Writes the configuration into the data folder. Resolves with its path. */
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
-  await writeFile(file, fillIn(await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8'), valuesOf(config)));
+  const template = await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8');
+  await writeFile(file, fillIn(template, valuesOf(config), partsOf(config)));
   return file;
 }
 
-/** Fills in the `${NAME}` places of a configuration, in which texts stand in double quotes. */
-export function fillIn(template: string, values: Readonly<Record<string, string | number>>): string {
-  return template.replace(/\$\{([A-Z_]+)\}/g, (place, name: string) => {
-    const value = values[name];
-    return value === undefined ? place : String(value).replace(/["\\]/g, '\\$&');
-  });
-}
-
-function valuesOf(config: Config): Readonly<Record<string, string | number>> {
+function valuesOf(config: Config): Readonly<Record<string, Value>> {
   return {
     ...ENVOY_VALUES,
     MAX_CALLS: MAX_CALLS_PER_SERVER * config.instances,
@@ -39,7 +33,7 @@ function valuesOf(config: Config): Readonly<Record<string, string | number>> {
     SECOND_READ_MS: config.instances === 1 ? CALL_TIMEOUT_MS : SECOND_READ_MS,
     HOST: config.host,
     PORT: config.port,
-    ENDPOINTS: `[${grpcPorts(config).map(toEndpoint).join(', ')}]`,
+    ENDPOINTS: grpcPorts(config).map(toEndpoint),
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
     ADMIN_SOCKET: adminSocket(config),
     ROOT,
@@ -47,6 +41,11 @@ function valuesOf(config: Config): Readonly<Record<string, string | number>> {
   };
 }
 
-function toEndpoint(port: number): string {
-  return `{ endpoint: { address: { socket_address: { address: 127.0.0.1, port_value: ${port} } } } }`;
+function toEndpoint(port: number) {
+  return { endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } } };
+}
+
+/** Which optional parts of envoy.yaml are there. */
+function partsOf(_config: Config): Readonly<Record<string, boolean>> {
+  return {};
 }
