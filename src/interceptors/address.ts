@@ -1,6 +1,7 @@
 /** The address that a call comes from, as limits count it. */
 import { isIPv6 } from 'node:net';
 import type { Metadata } from '@grpc/grpc-js';
+import ipaddr from 'ipaddr.js';
 
 interface Addressed {
   readonly metadata: Metadata;
@@ -8,20 +9,19 @@ interface Addressed {
 }
 
 /**
- * The caller's address. Only Envoy, and whoever shares the machine with it, reaches the private port, so the
- * last entry of X-Forwarded-For, which Envoy adds, can be believed. What the caller wrote there comes before it.
+ * The caller's address. Only Envoy, and whoever shares the machine with it, reaches the private port, so the last
+ * entry of X-Forwarded-For can be believed: Envoy puts there the one address that it believes itself, and nothing else.
  */
 export function addressOf({ metadata, peer }: Addressed): string {
   const forwarded = metadata.get('x-forwarded-for').at(-1);
-  const last = typeof forwarded === 'string' ? forwarded.split(',').at(-1)?.trim() : undefined;
+  const last = typeof forwarded === 'string' ? forwarded.slice(forwarded.lastIndexOf(',') + 1).trim() : '';
   return subjectOf(last || peer().replace(/:\d+$/, ''));
 }
 
-/** One caller has a whole /64 of IPv6 addresses: it counts as one. */
+/** One caller has a whole /64 of IPv6 addresses: it counts as one. An IPv4-mapped address is the IPv4 address. */
 function subjectOf(address: string): string {
   if (!isIPv6(address)) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':');
-  const zeros = tail === undefined ? [] : ['0', '0', '0', '0'];
-  return `${[...groups, ...zeros].slice(0, 4).join(':')}::/64`;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
+  return `${new ipaddr.IPv6([...parsed.parts.slice(0, 4), 0, 0, 0, 0])}/64`;
 }
