@@ -104,7 +104,9 @@ export class UnaryCall implements Call {
 
   peer = (): string => this.#base.getPeer();
 
-  isWanted = (): boolean => !this.#isOver && Date.now() < Number(this.#base.getDeadline());
+  isWanted = (): boolean => !this.#isOver && !this.isLate();
+
+  isLate = (): boolean => Date.now() >= Number(this.#base.getDeadline());
 
   receive(): Promise<void> {
     this.#received = Promise.withResolvers();

@@ -9,13 +9,14 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { EntityTags } from '../entity-tags.ts';
 import type { Quota } from '../limits/windows.ts';
-import type { Remember } from '../model.ts';
+import type { Plan, Remember } from '../model.ts';
 import type { Operation } from '../operations.ts';
 
 /** Who is calling, as authentication found out. */
 export interface Caller {
   readonly keyId: bigint;
   readonly accountId: bigint;
+  readonly plan: Plan;
   /** What the account may use. */
   readonly quota: Quota;
 }
@@ -42,6 +43,8 @@ export interface Call {
   readonly requestId: string;
   /** False once the deadline has passed or the caller has left. */
   readonly isWanted: () => boolean;
+  /** True once the deadline has passed. */
+  readonly isLate: () => boolean;
   /** Headers of the answer, of a refusal too. */
   readonly responseHeaders: Map<string, string>;
   /** Set by authentication. */

@@ -25,7 +25,8 @@ export interface IdempotencyRecords {
 }
 
 const HEADER = 'idempotency-key';
-const REPLAYED = 'idempotency-replayed';
+/** The metadata that marks an answer from the record of an earlier call. */
+export const REPLAYED = 'idempotency-replayed';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 

@@ -29,12 +29,19 @@ export interface Limits {
   readonly anonymous: AnonymousLimits;
 }
 
-export function limits(limiter: Limiter, nowMs: () => number = steadyClock()): Limits {
+/** `onBan` is told whose key is banned from now on. */
+export function limits(
+  limiter: Limiter,
+  { nowMs = steadyClock(), onBan }: { readonly nowMs?: () => number; readonly onBan?: (caller: Caller) => void } = {},
+): Limits {
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const pending = limiter.admit(attempt);
     const decision = pending instanceof Promise ? await pending : pending;
     show(call, decision);
-    if (!decision.allowed) throw refusal(attempt, decision);
+    if (!decision.allowed) {
+      if ('beginsBan' in decision && call.caller !== undefined) onBan?.(call.caller);
+      throw refusal(attempt, decision);
+    }
   };
   const look = async (call: Call, attempt: Attempt): Promise<Verdict> => {
     const verdict = await limiter.peek(attempt);

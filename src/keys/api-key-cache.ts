@@ -27,6 +27,11 @@ const MAX_CACHED = 10_000;
 export type KeyChange = { readonly kind: 'key' | 'account'; readonly id: bigint } | { readonly kind: 'any' };
 
 export interface ApiKeyCache extends ApiKeys {
+  /** Keys in the cache. */
+  readonly size: number;
+  /** How many look-ups were answered from it, and how many waited for the database. */
+  readonly hits: number;
+  readonly misses: number;
   /** Believes nothing that was read before of the keys that a change concerns. */
   invalidate(change: KeyChange): void;
 }
@@ -68,9 +73,15 @@ export function createApiKeyCache(
   const toIdentity = ({ caller, expiresAtMs }: Cached): Identity =>
     expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
 
+  let [hits, misses] = [0, 0];
+
   const find = (hash: Buffer, id: string): Promise<Identity> | Identity => {
     const cached = cache.get(id);
-    if (cached !== undefined && monotonicMs() < cached.freshUntilMs) return toIdentity(cached);
+    if (cached !== undefined && monotonicMs() < cached.freshUntilMs) {
+      hits += 1;
+      return toIdentity(cached);
+    }
+    misses += 1;
     const current = underWay.get(id);
     return current !== undefined && canJoin(current) ? current.answer : lookUp(hash, id, current).answer;
   };
@@ -97,7 +108,8 @@ export function createApiKeyCache(
       cache.delete(id);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
       const { key, account } = found;
-      const caller = { keyId: key.id, accountId: account.id, quota: quotaOf(account.plan, account.agreed, plans) };
+      const { plan, agreed } = account;
+      const caller = { keyId: key.id, accountId: account.id, plan, quota: quotaOf(plan, agreed, plans) };
       const isOutdated = underWay.get(id) !== own || own.missed.some((change) => concerns(change, caller));
       const cached = {
         caller,
@@ -115,6 +127,15 @@ export function createApiKeyCache(
   };
 
   return {
+    get size() {
+      return cache.size;
+    },
+    get hits() {
+      return hits;
+    },
+    get misses() {
+      return misses;
+    },
     identify(key, beforeLookUp) {
       if (!isWellFormed(key)) return undefined;
       const hash = hashKey(key);

@@ -35,7 +35,10 @@ export interface Banned extends Reading {
   readonly retryAfterSeconds: number;
 }
 
-export type Decision = Verdict | Banned;
+/** The windows' verdict on a request that was judged: a refusal may be the one that bans the key. */
+export type Judged = Verdict & { readonly beginsBan?: true };
+
+export type Decision = Judged | Banned;
 
 export interface Limiter {
   /** Judges a request and, if it may pass, counts it. A ban comes before the windows: `'bannedUntilMs' in decision`. */

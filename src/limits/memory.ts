@@ -79,7 +79,10 @@ export function createMemoryLimiter(
     if (!verdict.allowed) {
       account.refused += 1;
       const untilMs = bans.refused(key, nowMs);
-      if (untilMs !== undefined) onBan?.({ key, untilMs }, subject);
+      if (untilMs !== undefined) {
+        onBan?.({ key, untilMs }, subject);
+        return { ...verdict, beginsBan: true };
+      }
     }
     return verdict;
   }

@@ -47,6 +47,8 @@ export interface RedisLimiterOptions extends MemoryLimiterOptions {
 export interface RedisLimiter extends LimitsEngine {
   /** Whether this server counts in its own memory, or is yet to tell Redis what it has counted there. */
   readonly isAway: boolean;
+  /** How many requests it has judged in its own memory. */
+  readonly fallbackDecisions: number;
 }
 
 /** What Redis says of a subject, after the step. */
@@ -79,6 +81,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   const fallback = createMemoryLimiter({ ...options, onBan: noteBan }, accounts, tracker);
   /** How far Redis's time is ahead of the server's; the latest time that was told of; how often Redis came back. */
   let [aheadMs, latestMs, returns] = [0, 0, 0];
+  let fallbackDecisions = 0;
 
   const link = new RedisLink({
     client,
@@ -147,6 +150,11 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     return { ...attempt, nowMs: latestMs };
   }
 
+  function fallBack(attempt: Attempt): Decision {
+    fallbackDecisions += 1;
+    return fallback.admit(toRedisTime(attempt));
+  }
+
   async function admitAccount(attempt: AccountAttempt): Promise<Decision> {
     const { subject, key, quota } = attempt;
     const { nowMs } = toRedisTime(attempt);
@@ -155,7 +163,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     const limits = [quota.perMinute, quota.perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
     const args = [...limits, tracker.bannedUntil(key, nowMs) ?? 0, durationMs, refusals, windowMs];
     const state = await link.ask(run('admit', keysOf(attempt), attempt.nowMs, args));
-    if (state === undefined) return fallback.admit(toRedisTime(attempt));
+    if (state === undefined) return fallBack(attempt);
     const { status, counter, untilMs } = state;
     [latestMs, aheadMs] = [state.nowMs, state.nowMs - attempt.nowMs];
     const account = accounts.open(subject, state.nowMs);
@@ -164,7 +172,10 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     if (untilMs > 0) {
       tracker.restore(key, untilMs);
       bans.set(key, { subject, key, untilMs });
-      if (status === REFUSED) onBan?.({ key, untilMs }, subject);
+      if (status === REFUSED) {
+        onBan?.({ key, untilMs }, subject);
+        return { ...verdict(false, counter, quota, state.nowMs), beginsBan: true };
+      }
     }
     if (status !== BANNED) return verdict(status === PASSED, counter, quota, state.nowMs);
     return banned(peek({ ...counter }, quota, state.nowMs), untilMs, state.nowMs);
@@ -173,7 +184,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   async function admitAddress(attempt: Attempt): Promise<Decision> {
     const subject = addresses.isShared(attempt.subject, attempt.nowMs) ? 'others' : attempt.subject;
     const state = await link.ask(askAddress({ ...attempt, subject }));
-    if (state === undefined) return fallback.admit(toRedisTime(attempt));
+    if (state === undefined) return fallBack(attempt);
     return verdict(state.status === PASSED, state.counter, addressQuota, state.nowMs);
   }
 
@@ -183,7 +194,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     restoreUsage: fallback.restoreUsage,
     restoreBans: fallback.restoreBans,
     admit(attempt) {
-      if (!link.isUp) return fallback.admit(toRedisTime(attempt));
+      if (!link.isUp) return fallBack(attempt);
       return attempt.kind === 'account' ? admitAccount(attempt) : admitAddress(attempt);
     },
     async peek(attempt) {
@@ -193,6 +204,9 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     get isAway() {
       return !link.isBack;
+    },
+    get fallbackDecisions() {
+      return fallbackDecisions;
     },
     close: () => link.close(),
   };

@@ -23,6 +23,8 @@ export interface UsageRecorder {
   flush(): Promise<void>;
   /** Stores a ban; the limiter knows it already. */
   recordBan(ban: Ban): void;
+  /** Counts and bans that are not stored yet. */
+  readonly backlog: number;
   /** Stops storing by itself, and stores the rest. */
   close(): Promise<void>;
 }
@@ -86,6 +88,9 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
     recordBan(ban) {
       unsavedBans.set(ban.key, ban);
       flushAndLog();
+    },
+    get backlog() {
+      return unsavedUsage.size + unsavedBans.size;
     },
     async close() {
       clearInterval(timer);

@@ -22,6 +22,10 @@ export class Availability {
     this.#listener = listener;
   }
 
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
   /** A connection failed during a call. What began before the database was back says nothing new. */
   noteFailure(cause: Error, callBeganMs: number): void {
     if (this.#isAway || callBeganMs < this.#changedMs) return;

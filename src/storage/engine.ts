@@ -3,6 +3,7 @@
  */
 import type { Knex } from 'knex';
 import type { IsWanted } from '../model.ts';
+import type { PoolReading } from './postgres-pool.ts';
 import type { Params, SqlValue, Statement } from './statement.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -18,7 +19,16 @@ export type Contended = string | (() => Promise<string | undefined>);
 /** What a table's ids are. Those that are text hold nothing but letters, digits, "-" and "_". */
 export type IdType = 'bigint' | 'text';
 
+/** How the engine is at the moment. */
+export interface EngineState {
+  /** The last calls failed because the database is away, or lacks room. */
+  readonly isAway: boolean;
+  /** By name, where there are pools of connections. */
+  readonly pools?: Readonly<Record<string, PoolReading>>;
+}
+
 export interface Engine {
+  readonly state: EngineState;
   /** Composes SQL in the engine's dialect. It never runs any. */
   readonly knex: Knex;
   /** Runs one reading statement on the newest committed state. */

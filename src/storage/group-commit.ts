@@ -29,7 +29,15 @@ export interface Commands {
   rollback(): Promise<void>;
 }
 
+/** Is told of commits that have succeeded, and of each write as its turn comes. */
+export interface CommitListener {
+  onTurn(waitedMs: number): void;
+  onCommitted(writes: number, tookMs: number): void;
+}
+
 interface Work {
+  /** When it was submitted, if anybody asks. */
+  readonly sinceMs: number;
   readonly run: () => Promise<unknown>;
   readonly isWanted: IsWanted;
   /** One statement, which is undone by the database when it fails. */
@@ -40,11 +48,13 @@ interface Work {
 
 export class GroupCommit {
   readonly #commands: Commands;
+  readonly #listener: CommitListener | undefined;
   readonly #queue: Work[] = [];
   #isDraining = false;
 
-  constructor(commands: Commands) {
+  constructor(commands: Commands, listener?: CommitListener) {
     this.#commands = commands;
+    this.#listener = listener;
   }
 
   submit<T>(run: () => Promise<T>, isWanted: IsWanted): Promise<T> {
@@ -58,7 +68,8 @@ export class GroupCommit {
 
   #enqueue<T>(run: () => Promise<T>, isWanted: IsWanted, isStatement: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ run, isWanted, isStatement, resolve: resolve as (value: unknown) => void, reject });
+      const sinceMs = this.#listener === undefined ? 0 : performance.now();
+      this.#queue.push({ run, isWanted, isStatement, sinceMs, resolve: resolve as (value: unknown) => void, reject });
       if (!this.#isDraining) void this.#drain();
     });
   }
@@ -72,6 +83,7 @@ export class GroupCommit {
   async #commitGroup(): Promise<void> {
     const group: Work[] = [];
     const answers: (() => void)[] = [];
+    const beganMs = performance.now();
     let isFresh = true; // nothing has been done in the savepoint that is open
     try {
       await this.#commands.begin();
@@ -79,6 +91,7 @@ export class GroupCommit {
         const work = this.#queue.shift();
         if (work === undefined) break;
         group.push(work);
+        this.#listener?.onTurn(performance.now() - work.sinceMs);
         if (!work.isWanted()) {
           answers.push(() => work.reject(new WorkAbandoned()));
           continue;
@@ -93,6 +106,7 @@ export class GroupCommit {
         answers.push(() => answer(work, outcome));
       }
       await this.#commands.commit();
+      this.#listener?.onCommitted(group.length, performance.now() - beganMs);
     } catch (error) {
       await this.#commands.rollback().catch(() => undefined); // there may be no transaction left to roll back
       if (group.length === 0) group.push(...this.#queue.splice(0)); // it could not even begin

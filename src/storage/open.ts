@@ -5,12 +5,21 @@ import { type Config, ConfigError } from '../config.ts';
 import { diskFull } from '../private-folder.ts';
 import type { Engine } from './engine.ts';
 import { SchemaRefused, StoreUnavailable } from './errors.ts';
+import type { CommitListener } from './group-commit.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 import { isKept } from './sqlite-errors.ts';
 
-/** @throws ConfigError when the database can't be used, with one line that says why. */
-export async function openEngine(config: Config, logger: Pick<Logger, 'info' | 'warn'>): Promise<Engine> {
+/**
+ * `commitListener` is told of commits where writes share them.
+ *
+ * @throws ConfigError when the database can't be used, with one line that says why.
+ */
+export async function openEngine(
+  config: Config,
+  logger: Pick<Logger, 'info' | 'warn'>,
+  commitListener?: CommitListener,
+): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, preparedStatements, migrateAtStart: migrates } = config;
   const warn = (text: string) => (cause: Error) => logger.warn({ cause: cause.message }, text);
   const onBack = () => logger.info('the database is back');
@@ -19,7 +28,13 @@ export async function openEngine(config: Config, logger: Pick<Logger, 'info' | '
   try {
     if (databaseUrl === undefined) {
       const onAway = warn("the database can't be written to: calls that change something fail");
-      return await openSqlite(join(dataDir, 'petstore.sqlite'), { migrates, onMigrated, onAway, onBack });
+      return await openSqlite(join(dataDir, 'petstore.sqlite'), {
+        migrates,
+        onMigrated,
+        onAway,
+        onBack,
+        commitListener,
+      });
     }
     return await openPostgres(databaseUrl, {
       connections: databaseConnections,

@@ -67,16 +67,25 @@ export interface PoolOptions {
   readonly hasOwnSessions: boolean;
 }
 
-export class PostgresPool {
+/** How busy a pool is at the moment. */
+export interface PoolReading {
+  /** Connections that there may be. */
+  readonly size: number;
+  readonly inUse: number;
+  /** Calls that wait for one. */
+  readonly waiting: number;
+}
+
+export class PostgresPool implements PoolReading {
   readonly #pool: Pool;
   readonly #turns: Turns;
-  readonly #size: number;
+  readonly size: number;
   readonly #availability: Availability;
   readonly #openedMs = new WeakMap<PoolClient, number>();
 
   constructor({ url, size, hasOwnSessions }: PoolOptions, availability: Availability) {
     this.#availability = availability;
-    this.#size = size;
+    this.size = size;
     this.#turns = new Turns({ what: 'a connection', atATime: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
     this.#pool = new Pool({
       connectionString: url,
@@ -96,6 +105,14 @@ export class PostgresPool {
       client.on('error', () => undefined);
       this.#openedMs.set(client, performance.now());
     });
+  }
+
+  get inUse(): number {
+    return this.#turns.inside;
+  }
+
+  get waiting(): number {
+    return this.#turns.waiting;
   }
 
   /**
@@ -143,6 +160,6 @@ export class PostgresPool {
 
   #makeDo(): void {
     this.#turns.limit(this.#pool.totalCount);
-    setTimeout(() => this.#turns.limit(this.#size), GROW_AGAIN_MS).unref();
+    setTimeout(() => this.#turns.limit(this.size), GROW_AGAIN_MS).unref();
   }
 }

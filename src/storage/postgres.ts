@@ -80,6 +80,12 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     });
   return {
     knex,
+    state: {
+      get isAway() {
+        return availability.isAway;
+      },
+      pools: { read: readPool, write: writePool },
+    },
     reader: { all: (statement, params) => readPool.use((connection) => session.single(connection, statement, params)) },
     whereIdIn: (query, column, type = 'bigint') =>
       query.whereRaw(`?? = any(cast(? as ${type}[]))`, [column, param('ids')] as never),

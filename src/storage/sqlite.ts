@@ -8,9 +8,9 @@
  */
 import makeKnex from 'knex';
 import type { AvailabilityListener } from './availability.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, EngineState } from './engine.ts';
 import { StoreUnavailable } from './errors.ts';
-import { type Commands, GroupCommit } from './group-commit.ts';
+import { type Commands, type CommitListener, GroupCommit } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { toStoreError } from './sqlite-errors.ts';
@@ -30,6 +30,7 @@ const PRAGMAS = [
 const SURE_MS = 1_000;
 
 export interface SqliteOptions extends AvailabilityListener, MigrationListener {
+  readonly commitListener?: CommitListener | undefined;
   /** Whether the schema is brought up to date, rather than only looked at. */
   readonly migrates?: boolean;
 }
@@ -52,10 +53,12 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   }
   const writer = await SqliteConnection.open(file, PRAGMAS);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
-  const commits = new GroupCommit(transactionCommands(writer));
-  const noted = noteTo(options);
+  const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
+  const writes = new Writes(options);
+  const noted = <T>(write: Promise<T>) => writes.note(write);
   return {
     knex,
+    state: writes,
     reader,
     whereIdIn: (query, column) =>
       query.whereIn(column, (ids) => {
@@ -78,23 +81,38 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
 }
 
-/** Notes of each write how it went. */
-function noteTo({ onAway, onBack }: AvailabilityListener): <T>(write: Promise<T>) => Promise<T> {
-  let failedAtMs: number | undefined;
-  const noteFailure = (error: unknown) => {
-    if (!(error instanceof StoreUnavailable)) return;
-    if (failedAtMs === undefined) onAway?.(error);
-    failedAtMs = performance.now();
-  };
-  const noteSuccess = () => {
-    if (failedAtMs === undefined || performance.now() < failedAtMs + SURE_MS) return;
-    failedAtMs = undefined;
-    onBack?.();
-  };
-  return (write) => {
-    write.then(noteSuccess, noteFailure);
+/** How writes go. */
+class Writes implements EngineState {
+  readonly #listener: AvailabilityListener;
+  #failedAtMs: number | undefined;
+
+  constructor(listener: AvailabilityListener) {
+    this.#listener = listener;
+  }
+
+  get isAway(): boolean {
+    return this.#failedAtMs !== undefined;
+  }
+
+  note<T>(write: Promise<T>): Promise<T> {
+    write.then(
+      () => this.#noteSuccess(),
+      (error: unknown) => this.#noteFailure(error),
+    );
     return write;
-  };
+  }
+
+  #noteFailure(error: unknown): void {
+    if (!(error instanceof StoreUnavailable)) return;
+    if (this.#failedAtMs === undefined) this.#listener.onAway?.(error);
+    this.#failedAtMs = performance.now();
+  }
+
+  #noteSuccess(): void {
+    if (this.#failedAtMs === undefined || performance.now() < this.#failedAtMs + SURE_MS) return;
+    this.#failedAtMs = undefined;
+    this.#listener.onBack?.();
+  }
 }
 
 function transactionCommands(writer: SqliteConnection): Commands {

@@ -26,6 +26,14 @@ export class Turns {
     this.#atATime = options.atATime;
   }
 
+  get inside(): number {
+    return this.#inside;
+  }
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
   get isIdle(): boolean {
     return this.#inside === 0;
   }

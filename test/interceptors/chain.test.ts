@@ -47,7 +47,7 @@ test('Chain - an interceptor that does not go on keeps the call from all behind 
 
 test('Chain - what an interceptor adds to the call reaches those behind it', async (t) => {
   const { next, calls } = handler();
-  const caller = { keyId: 1n, accountId: 2n, quota: { perMinute: 1, perDay: 1 } };
+  const caller = { keyId: 1n, accountId: 2n, plan: 'free' as const, quota: { perMinute: 1, perDay: 1 } };
   const adds: Interceptor = { name: 'adds', after: {}, intercept: (call, go) => go({ ...call, caller }) };
   await chain([adds], next)(newCall('PetService/GetPet'));
   t.deepEqual(calls[0]?.caller, caller);

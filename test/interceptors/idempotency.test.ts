@@ -28,7 +28,7 @@ interface Sent {
 
 function callWith(key: string | undefined, { bytes = CATS, path = CREATE, accountId = 1n }: Sent = {}): Call {
   const call = newCall(path, { bytes, metadata: key === undefined ? {} : { 'idempotency-key': key } });
-  call.caller = { keyId: 1n, accountId, quota: { perMinute: 1, perDay: 1 } };
+  call.caller = { keyId: 1n, accountId, plan: 'free', quota: { perMinute: 1, perDay: 1 } };
   return call;
 }
 

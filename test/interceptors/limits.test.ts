@@ -15,13 +15,13 @@ const BAN = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 function setUp(startMs = MIDNIGHT_MS - 90_000) {
   const clock = { nowMs: startMs };
   const limiter = createMemoryLimiter({ ban: BAN, addresses: { perMinute: 3, maxTracked: 100 } });
-  const { interceptor, anonymous } = limits(limiter, () => clock.nowMs);
+  const { interceptor, anonymous } = limits(limiter, { nowMs: () => clock.nowMs });
   return {
     clock,
     interceptor,
     anonymous,
     async call(quota = { perMinute: 2, perDay: 5 }) {
-      const call = makeCall({ caller: { keyId: 1n, accountId: 7n, quota } });
+      const call = makeCall({ caller: { keyId: 1n, accountId: 7n, plan: 'free', quota } });
       const outcome = await interceptor.intercept(call, async () => ANSWER).catch((error: unknown) => error);
       return { outcome, headers: Object.fromEntries(call.responseHeaders) };
     },
@@ -47,6 +47,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
     peer: () => '127.0.0.1:1',
     requestId: 'test',
     isWanted: () => true,
+    isLate: () => false,
     responseHeaders: new Map(),
     ...parts,
   };
@@ -148,7 +149,7 @@ test('limits - all addresses of an IPv6 /64 count as one', async (t) => {
 
 test('limits - an operation that counts nothing shows the numbers all the same', async (t) => {
   const { interceptor } = setUp();
-  const caller = { keyId: 1n, accountId: 7n, quota: { perMinute: 2, perDay: 5 } };
+  const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
   for (let i = 0; i < 5; i += 1) {
     const call = makeCall({ caller }, '/petstore.edge.v1.EdgeService/Fail');
     t.is(await interceptor.intercept(call, async () => ANSWER), ANSWER);
@@ -158,7 +159,7 @@ test('limits - an operation that counts nothing shows the numbers all the same',
 
 test('limits - a question about a caller counts nothing, unless it is refused', async (t) => {
   const { interceptor, call } = setUp();
-  const caller = { keyId: 1n, accountId: 7n, quota: { perMinute: 2, perDay: 5 } };
+  const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
   const judge = () =>
     interceptor.intercept(makeCall({ caller }, '/petstore.edge.v1.EdgeService/Judge'), async () => ANSWER);
   for (let i = 0; i < 30; i += 1) t.is(await judge(), ANSWER);

@@ -70,7 +70,7 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {
 
 test('API key cache - a known key is identified without the database', async (t) => {
   const { cache, secret, state } = setUp();
-  t.deepEqual(await cache.identify(secret, allowed), { keyId: 3n, accountId: 7n, quota: PLANS.free });
+  t.deepEqual(await cache.identify(secret, allowed), { keyId: 3n, accountId: 7n, plan: 'free', quota: PLANS.free });
   for (let i = 0; i < 100; i += 1) t.false(cache.identify(secret, allowed) instanceof Promise);
   t.is(state.lookUps, 1);
 });

@@ -55,8 +55,9 @@ class Reference {
       return { allowed: true, ...this.#mostBinding(subject, quota, nowMs) };
     }
     this.#refused.push({ subject, atMs: nowMs });
-    this.#strike(key, nowMs);
-    return { allowed: false, ...before, retryAfterSeconds: Math.ceil((before.resetAtSeconds * 1_000 - nowMs) / 1_000) };
+    const beginsBan = this.#strike(key, nowMs);
+    const wait = Math.ceil((before.resetAtSeconds * 1_000 - nowMs) / 1_000);
+    return { allowed: false, ...before, retryAfterSeconds: wait, ...(beginsBan ? { beginsBan } : {}) };
   }
 
   /** The totals of each subject's every day. */
@@ -88,14 +89,15 @@ class Reference {
     return readings.reduce((day, minute) => (minute.remaining < day.remaining ? minute : day));
   }
 
-  #strike(key: string, nowMs: number): void {
+  #strike(key: string, nowMs: number): boolean {
     this.#strikes.push({ key, atMs: nowMs });
     const clearedMs = Math.max(...this.#bans.filter((one) => one.key === key).map((one) => one.untilMs), 0);
     const recent = this.#strikes.filter(
       ({ key: struck, atMs }) => struck === key && atMs >= clearedMs && atMs >= nowMs - POLICY.windowMs,
     );
-    if (recent.length < POLICY.refusals) return;
+    if (recent.length < POLICY.refusals) return false;
     this.#bans.push({ key, untilMs: nowMs + POLICY.durationMs });
+    return true;
   }
 }
 
