@@ -40,6 +40,8 @@ export interface Config {
   readonly logMaxBytes: number;
   /** How many files of a log there are at the most, with the one that is written to. */
   readonly logFiles: number;
+  /** Where each server's metrics can be read; undefined: nowhere, and nothing is measured. */
+  readonly metrics: MetricsConfig | undefined;
   /** Another Envoy binary than the pinned one. */
   readonly envoy: string | undefined;
   /** Whether an empty database gets an account with a key in `DATA_DIR/demo.key`. */
@@ -51,6 +53,12 @@ export interface Config {
   /** For how long an answer is remembered under its idempotency key. */
   readonly idempotencyMs: number;
   readonly limits: LimitsConfig;
+}
+
+export interface MetricsConfig {
+  readonly host: string;
+  /** Of the first instance; further instances take the ports after it. */
+  readonly port: number;
 }
 
 /** The numbers of the contract's section 8. */
@@ -72,6 +80,7 @@ export function readConfig(env: Environment = process.env): Config {
   const value = <N extends keyof Settings>(name: N) =>
     readSetting(env, name, SETTINGS[name] as Setting<ValueOf<Settings[N]>>);
   const databaseUrl = value('DATABASE_URL');
+  const metricsPort = value('METRICS_PORT');
   const config: Config = {
     host: value('HOST'),
     port: value('PORT'),
@@ -88,6 +97,7 @@ export function readConfig(env: Environment = process.env): Config {
     logFile: value('LOG_FILE'),
     logMaxBytes: value('LOG_MAX_BYTES'),
     logFiles: value('LOG_FILES'),
+    metrics: metricsPort === undefined ? undefined : { host: value('METRICS_HOST'), port: metricsPort },
     envoy: value('ENVOY'),
     demoAccount: value('DEMO_ACCOUNT') ?? databaseUrl === undefined,
     operatorKey: value('OPERATOR_KEY'),
@@ -114,17 +124,11 @@ export function readConfig(env: Environment = process.env): Config {
 }
 
 function checkPortsDiffer(config: Config): void {
-  const { port, envoyAdminPort } = config;
-  if (config.grpcPort + config.instances - 1 > MAX_PORT) {
-    throw new ConfigError(`GRPC_PORT must leave room for ${config.instances} ports up to ${MAX_PORT}`);
-  }
   const named: [name: string, port: number][] = [
-    ['PORT', port],
-    ...grpcPorts(config).map((value, index): [string, number] => [
-      index === 0 ? 'GRPC_PORT' : `GRPC_PORT+${index}`,
-      value,
-    ]),
-    ['ENVOY_ADMIN_PORT', envoyAdminPort],
+    ['PORT', config.port],
+    ...nameEach('GRPC_PORT', grpcPorts(config)),
+    ['ENVOY_ADMIN_PORT', config.envoyAdminPort],
+    ...nameEach('METRICS_PORT', metricsPorts(config)),
   ];
   const names = new Map<number, string>();
   for (const [name, value] of named) {
@@ -134,9 +138,26 @@ function checkPortsDiffer(config: Config): void {
   }
 }
 
+/** The setting's ports, of which all but the first follow from it. */
+function nameEach(setting: string, ports: readonly number[]): [name: string, port: number][] {
+  if (Number(ports.at(-1)) > MAX_PORT) {
+    throw new ConfigError(`${setting} must leave room for ${ports.length} ports up to ${MAX_PORT}`);
+  }
+  return ports.map((port, index) => [index === 0 ? setting : `${setting}+${index}`, port]);
+}
+
 /** The private ports of all instances, consecutive. */
 export function grpcPorts({ grpcPort, instances }: Pick<Config, 'grpcPort' | 'instances'>): number[] {
-  return Array.from({ length: instances }, (_, index) => grpcPort + index);
+  return consecutive(grpcPort, instances);
+}
+
+/** The ports of all instances' metrics, consecutive; none when they are off. */
+export function metricsPorts({ metrics, instances }: Pick<Config, 'metrics' | 'instances'>): number[] {
+  return metrics === undefined ? [] : consecutive(metrics.port, instances);
+}
+
+function consecutive(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => first + index);
 }
 
 function checkInstancesShare({ instances, databaseUrl, redis }: Config): void {

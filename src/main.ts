@@ -27,7 +27,10 @@ async function main(): Promise<void> {
   const logFile = new LogFile(config.logFile);
   const logger = createLogger(config, logFile);
 
-  const store = createStore(await openEngine(config, logger));
+  const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
+
+  const engine = await openEngine(config, logger, metrics?.commits);
+  const store = createStore(engine);
   const operatorKey = await makeKeys(config, store);
 
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
@@ -36,9 +39,8 @@ async function main(): Promise<void> {
     addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
     onBan: (begun) => usage.recordBan(begun),
   };
-  const limiter = config.redis
-    ? await openRedisLimiter({ ...limiterOptions, redis: config.redis, logger })
-    : createMemoryLimiter(limiterOptions);
+  const redisLimiter = config.redis && (await openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
+  const limiter = redisLimiter ?? createMemoryLimiter(limiterOptions);
   const usage = createUsageRecorder(store, limiter, logger);
   await restoreLimits(store, limiter, Date.now());
   const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
@@ -56,7 +58,19 @@ async function main(): Promise<void> {
     keyInvalidation?.publish(change);
   };
   const flushUsage = usage.flush;
-  const server = createServer({ store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger });
+  const server = createServer({
+    store,
+    keys,
+    onKeysChanged,
+    limiter,
+    plans,
+    operatorKey,
+    flushUsage,
+    logger,
+    metrics: metrics?.calls,
+  });
+  const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
+  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings));
   const port = await server.listen('127.0.0.1', config.grpcPort);
   const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
   const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
@@ -76,6 +90,7 @@ async function main(): Promise<void> {
   await Promise.all([usage.close(), usageRetention.close(), idempotencyRetention.close()]);
   await Promise.all([limiter.close(), keyInvalidation?.close()]);
   await store.close();
+  await metricsListener?.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();
 }

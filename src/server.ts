@@ -15,6 +15,7 @@ import { markTranslated, rest } from './edge/rest.ts';
 import { edgeErrorHeaders } from './edge/rest-error.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
+import { countCalls } from './grpc/count-calls.ts';
 import { boundOpenCalls } from './grpc/open-calls.ts';
 import { type ApiKeys, authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
@@ -24,11 +25,13 @@ import { idempotency } from './interceptors/idempotency.ts';
 import { limits } from './interceptors/limits.ts';
 import { logging } from './interceptors/logging.ts';
 import { message } from './interceptors/message.ts';
+import { metrics as counting } from './interceptors/metrics.ts';
 import { operatorOnly } from './interceptors/operator.ts';
 import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter } from './limits/limiter.ts';
+import type { CallMetrics } from './metrics/calls.ts';
 import { fileDescriptors, loadOperations } from './operations.ts';
 import { createRules } from './rules.ts';
 import { adminService } from './services/admin.ts';
@@ -79,19 +82,22 @@ export interface Parts {
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly logger: Logger;
+  /** Is told of calls, if anybody wants to know. */
+  readonly metrics?: CallMetrics | undefined;
 }
 
 export function createServer(parts: Parts): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger } = parts;
+  const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger, metrics } = parts;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
-  const { interceptor: countRequest, anonymous } = limits(limiter);
+  const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
 
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
   // interceptor says itself what it must come after; a wrong order fails here, at start.
-  const forAnybody = [logging(logger), errors, message, markTranslated];
+  const seen = [...(metrics === undefined ? [] : [counting(metrics)]), logging(logger)];
+  const forAnybody = [...seen, errors, message, markTranslated];
   const forCallers = [
-    logging(logger),
+    ...seen,
     errors,
     authentication(keys, anonymous),
     countRequest,
@@ -102,9 +108,14 @@ export function createServer(parts: Parts): PetstoreServer {
     idempotency(store.idempotency),
     deprecation,
   ];
-  const forOperator = [logging(logger), errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];
+  const forOperator = [...seen, errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];
 
   const admin = adminService({ store, plans, onChange: onKeysChanged, flushUsage });
+  const bounded = boundOpenCalls({
+    maxPerAddress: MAX_OPEN_PER_ADDRESS,
+    maxMs: MAX_OPEN_MS,
+    errorHeaders: edgeErrorHeaders,
+  });
   const { getFile: _, ...unaryWebService } = WebServiceService;
   const server = createGrpcServer({
     services: [
@@ -118,11 +129,7 @@ export function createServer(parts: Parts): PetstoreServer {
     ],
     operations: byPath,
     errorHeaders: edgeErrorHeaders,
-    others: boundOpenCalls({
-      maxPerAddress: MAX_OPEN_PER_ADDRESS,
-      maxMs: MAX_OPEN_MS,
-      errorHeaders: edgeErrorHeaders,
-    }),
+    others: metrics === undefined ? bounded : countCalls(metrics.others, bounded),
   });
 
   // Without a key: files, health checks and reflection.

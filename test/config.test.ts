@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { ConfigError, grpcPorts, readConfig } from '../src/config.ts';
+import { ConfigError, grpcPorts, metricsPorts, readConfig } from '../src/config.ts';
 
 /** The complaint about some settings. */
 function complaint(env: Readonly<Record<string, string>>): string {
@@ -31,6 +31,7 @@ test('Config - without settings everything has its default, on loopback', (t) =>
     redis: undefined,
     logLevel: 'info',
     envoy: undefined,
+    metrics: undefined,
     demoAccount: true,
     operatorKey: undefined,
     idempotencyMs: 24 * 3_600_000,
@@ -62,6 +63,8 @@ test('Config - each setting is read', (t) => {
     DEMO_ACCOUNT: 'no',
     OPERATOR_KEY: 'a-key-of-the-operator',
     USAGE_DAYS: '30',
+    METRICS_PORT: '9464',
+    METRICS_HOST: '::1',
     FREE_PER_MINUTE: '1',
     PRO_PER_DAY: '2',
     BUSINESS_PER_DAY: '2147483647',
@@ -83,6 +86,7 @@ test('Config - each setting is read', (t) => {
     demoAccount: false,
     operatorKey: 'a-key-of-the-operator',
     usageDays: 30,
+    metrics: { host: '::1', port: 9_464 },
     idempotencyMs: 48 * 3_600_000,
   });
   t.deepEqual(config.limits, {
@@ -236,6 +240,15 @@ test('Config - several instances have consecutive ports, none of them taken by a
   );
   const clash = "ENVOY_ADMIN_PORT must not be GRPC_PORT+1's port 9901";
   t.is(complaint({ INSTANCES: '2', GRPC_PORT: '9900', ...SHARED }), clash);
+  t.deepEqual(metricsPorts(readConfig({ INSTANCES: '2', METRICS_PORT: '9464', ...SHARED })), [9464, 9465]);
+  t.is(
+    complaint({ INSTANCES: '2', METRICS_PORT: '65535', ...SHARED }),
+    'METRICS_PORT must leave room for 2 ports up to 65535',
+  );
+  t.is(
+    complaint({ INSTANCES: '2', METRICS_PORT: '50050', ...SHARED }),
+    "METRICS_PORT+1 must not be GRPC_PORT's port 50051",
+  );
   for (const text of ['0', '-1', '1.5', '65', 'many']) {
     t.regex(complaint({ INSTANCES: text, ...SHARED }), /^INSTANCES must be a number from 1 to 64, not /);
   }

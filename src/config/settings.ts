@@ -144,6 +144,21 @@ const LOGS = {
   }),
 };
 
+const OBSERVABILITY = {
+  METRICS_PORT: optional({
+    about:
+      'The port of metrics for Prometheus, `GET /metrics`, in plain HTTP without a key. ' +
+      'With `INSTANCES` each server has one: this port and those after it.',
+    fallbackInWords: 'off',
+    parse: toPort,
+  }),
+  METRICS_HOST: setting({
+    about: 'The address that `METRICS_PORT` is opened on. Others may see there how much the service is used.',
+    fallback: '127.0.0.1',
+    parse: toAddress,
+  }),
+};
+
 const LIMITS = {
   FREE_PER_MINUTE: count('Requests a minute on the Free plan.', '60'),
   FREE_PER_DAY: count('Requests a day on the Free plan.', '1000'),
@@ -168,7 +183,8 @@ export const SETTING_GROUPS = {
   'Storage and Redis': STORAGE,
   Keys: KEYS,
   Logs: LOGS,
+  Observability: OBSERVABILITY,
   Limits: LIMITS,
 } as const;
 
-export const SETTINGS = { ...PORTS, ...STORAGE, ...KEYS, ...LOGS, ...LIMITS } as const;
+export const SETTINGS = { ...PORTS, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY, ...LIMITS } as const;

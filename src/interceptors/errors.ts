@@ -5,7 +5,10 @@ import type { Interceptor } from './chain.ts';
 
 export const errors: Interceptor = {
   name: 'errors',
-  after: { logging: 'so that the cause of an unexpected failure is logged' },
+  after: {
+    logging: 'so that the cause of an unexpected failure is logged',
+    metrics: 'so that a call is counted with the error that its caller sees',
+  },
   async intercept(call, next) {
     try {
       return await next(call);

@@ -1,7 +1,7 @@
 /** One of the servers behind Envoy. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError, metricsPorts } from '../config.ts';
 import { TRY_AGAIN } from '../exit-code.ts';
 import { LogFile } from '../log-file.ts';
 import { Child } from './child.ts';
@@ -26,6 +26,7 @@ const NODE_OPTIONS = ['--max-semi-space-size=32'];
 
 export class Instance extends Part {
   readonly port: number;
+  readonly #metricsPort: number | undefined;
   readonly #program: ServerProgram;
   #leaving: Child | undefined;
 
@@ -35,6 +36,7 @@ export class Instance extends Part {
     const file = isOnly ? 'server.log' : `server-${index + 1}.log`;
     super(isOnly ? 'the server' : `server ${index + 1}`, new LogFile(join(logDir(program.config), file)));
     this.port = program.config.grpcPort + index;
+    this.#metricsPort = metricsPorts(program.config)[index];
     this.#program = program;
   }
 
@@ -45,6 +47,7 @@ export class Instance extends Part {
         ...process.env,
         ...env,
         GRPC_PORT: String(this.port),
+        ...(this.#metricsPort === undefined ? {} : { METRICS_PORT: String(this.#metricsPort) }),
         INSTANCES: '1', // the settings have been checked; the ports after its own are not this one's
         DATA_DIR: config.dataDir,
         LOG_LEVEL: config.logLevel,

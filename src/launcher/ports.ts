@@ -1,7 +1,7 @@
 /** Whether the ports are free: a busy one is a clear line at start, not a stack trace out of a log. */
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Config, ConfigError, grpcPorts } from '../config.ts';
+import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config.ts';
 
 const POLL_MS = 50;
 
@@ -21,6 +21,7 @@ export async function checkPortsAreFree(config: Config, waitMs: number): Promise
 async function checkAll(config: Config): Promise<void> {
   await checkFree('PORT', config.host, config.port);
   for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
+  for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
 }
 
@@ -45,7 +46,7 @@ function describe(setting: string, host: string, port: number, { code, message }
     case 'EACCES':
       return `port ${port} may not be opened by this user: set ${setting} to a port above 1023`;
     case 'EADDRNOTAVAIL':
-      return `HOST ${host} is no address of this machine`;
+      return `${setting.replace('PORT', 'HOST')} ${host} is no address of this machine`;
     default:
       return `can't listen on ${host}:${port}: ${message}`;
   }

@@ -1,0 +1,86 @@
+/** Calls, errors and bans, as they happen. Labels are names of methods, codes and plans: never a caller's own words. */
+import { status as Status } from '@grpc/grpc-js';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { OpenCallRecorder } from '../grpc/count-calls.ts';
+import type { Caller } from '../interceptors/chain.ts';
+import type { CallRecorder } from '../interceptors/metrics.ts';
+import type { Plan } from '../model.ts';
+
+/** From well below a read's usual time to the deadline of a call. */
+const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+const PLANS: readonly Plan[] = ['free', 'pro', 'business', 'enterprise'];
+
+export interface CallMetrics extends CallRecorder {
+  /** For the calls that need no key and do not pass the interceptors. */
+  readonly others: OpenCallRecorder;
+  /** A caller's key is banned from now on. */
+  ban(caller: Caller): void;
+}
+
+export function callMetrics(registry: Registry): CallMetrics {
+  const registers = [registry];
+  const calls = new Counter({
+    name: 'petstore_grpc_calls_total',
+    help: 'Calls that have ended, by method and gRPC status code.',
+    labelNames: ['method', 'code'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'petstore_grpc_call_duration_seconds',
+    help: 'Time from the headers of a call to its answer, in the server. Streams are not in it.',
+    labelNames: ['method'],
+    buckets: CALL_SECONDS,
+    registers,
+  });
+  const open = new Gauge({
+    name: 'petstore_grpc_open_calls',
+    help: 'Calls that are under way. "other" are health checks, reflection and files.',
+    labelNames: ['kind'],
+    registers,
+  });
+  const errors = new Counter({
+    name: 'petstore_errors_total',
+    help: 'Calls that got an error, by its code as callers see it and by plan; "none" without a valid API key.',
+    labelNames: ['reason', 'plan'],
+    registers,
+  });
+  const bans = new Counter({
+    name: 'petstore_bans_total',
+    help: 'Bans of keys that have begun on this server, by plan.',
+    labelNames: ['plan'],
+    registers,
+  });
+  const replays = new Counter({
+    name: 'petstore_idempotent_replays_total',
+    help: 'Calls that were answered from the record of an earlier one with the same Idempotency-Key.',
+    registers,
+  });
+  const [unary, other] = [open.labels('unary'), open.labels('other')];
+  for (const kind of [unary, other]) kind.set(0);
+  for (const plan of PLANS) bans.inc({ plan }, 0); // so that the first ban is seen to be one more than none
+  return {
+    begin: () => unary.inc(),
+    end({ path, code, seconds }) {
+      unary.dec();
+      const method = methodOf(path);
+      calls.inc({ method, code: Status[code] });
+      durations.observe({ method }, seconds);
+    },
+    fail: (reason, caller) => errors.inc({ reason, plan: caller?.plan ?? 'none' }),
+    replay: () => replays.inc(),
+    others: {
+      begin: () => other.inc(),
+      end(path, code) {
+        other.dec();
+        calls.inc({ method: methodOf(path), code: Status[code] });
+      },
+    },
+    ban: ({ plan }) => bans.inc({ plan }),
+  };
+}
+
+/** `petstore.v1.PetService/GetPet`. */
+function methodOf(path: string): string {
+  return path.slice(1);
+}

@@ -1,0 +1,80 @@
+import { status as Status } from '@grpc/grpc-js';
+import test from 'ava';
+import { apiError } from '../../src/errors.ts';
+import { type Call, chain, type Next } from '../../src/interceptors/chain.ts';
+import { errors } from '../../src/interceptors/errors.ts';
+import { type CallRecorder, metrics, type Outcome } from '../../src/interceptors/metrics.ts';
+import { ANSWER, newCall } from '../support/call.ts';
+
+const PATH = '/petstore.v1.PetService/GetPet';
+const CALLER = { keyId: 1n, accountId: 7n, plan: 'pro', quota: { perMinute: 1, perDay: 1 } } as const;
+
+/** Runs a call before `next` and resolves with all that was told of it. */
+async function told(next: Next, parts: Partial<Call> = {}) {
+  const events: unknown[] = [];
+  const recorder: CallRecorder = {
+    begin: () => events.push('begin'),
+    end: ({ path, code }: Outcome) => events.push([path, Status[code]]),
+    fail: (reason, caller) => events.push([reason, caller?.plan]),
+    replay: () => events.push('replay'),
+  };
+  await metrics(recorder)
+    .intercept({ ...newCall('PetService/GetPet'), ...parts }, next)
+    .catch(() => undefined);
+  return events;
+}
+
+test('Metrics - a call that goes well is counted once', async (t) => {
+  t.deepEqual(await told(async () => ANSWER), ['begin', [PATH, 'OK']]);
+});
+
+test('Metrics - an error is counted by status, by its code, and by the plan of the caller', async (t) => {
+  const refuse = async () => Promise.reject(apiError('PET_NOT_FOUND', { petId: 1n }));
+  t.deepEqual(await told(refuse, { caller: CALLER }), ['begin', [PATH, 'NOT_FOUND'], ['PET_NOT_FOUND', 'pro']]);
+});
+
+test('Metrics - an error without a valid key has no plan', async (t) => {
+  const refuse = async () => Promise.reject(apiError('API_KEY_MISSING'));
+  t.deepEqual(await told(refuse), ['begin', [PATH, 'UNAUTHENTICATED'], ['API_KEY_MISSING', undefined]]);
+});
+
+test('Metrics - what nobody has foreseen is INTERNAL', async (t) => {
+  t.deepEqual(await told(async () => Promise.reject(new Error('oh'))), [
+    'begin',
+    [PATH, 'INTERNAL'],
+    ['INTERNAL', undefined],
+  ]);
+});
+
+test('Metrics - a call whose caller has left is CANCELLED, and no error', async (t) => {
+  const isWanted = () => false;
+  const refuse = async () => Promise.reject(apiError('DEADLINE_EXCEEDED'));
+  for (const next of [async () => ANSWER, refuse]) {
+    t.deepEqual(await told(next, { isWanted }), ['begin', [PATH, 'CANCELLED']]);
+  }
+});
+
+test('Metrics - a call that comes after its deadline is DEADLINE_EXCEEDED, however it ended', async (t) => {
+  const late = { isWanted: () => false, isLate: () => true };
+  const refuse = async () => Promise.reject(apiError('UNAVAILABLE'));
+  for (const next of [async () => ANSWER, refuse]) {
+    t.deepEqual(await told(next, late), ['begin', [PATH, 'DEADLINE_EXCEEDED'], ['DEADLINE_EXCEEDED', undefined]]);
+  }
+});
+
+test('Metrics - an answer from the record of an earlier call is a replay', async (t) => {
+  const replay: Next = async (call) => {
+    call.responseHeaders.set('idempotency-replayed', 'true');
+    return ANSWER;
+  };
+  t.deepEqual(await told(replay), ['begin', 'replay', [PATH, 'OK']]);
+});
+
+test('Metrics - what makes errors of causes must stand behind', (t) => {
+  const nothing = { begin: () => undefined, end: () => undefined, fail: () => undefined, replay: () => undefined };
+  const error = t.throws(() => chain([errors, metrics(nothing)], async () => ANSWER));
+  t.is(
+    error?.message,
+    'interceptor "errors" must come after "metrics": so that a call is counted with the error that its caller sees',
+  );
+});

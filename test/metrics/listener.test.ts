@@ -1,0 +1,108 @@
+/** The port of metrics: what it answers, what it holds, and that nothing of it is there unless it is asked for. */
+import { createServer } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { freePorts } from '../support/ports.ts';
+import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+interface Context {
+  readonly dataDir: string;
+  readonly port: number;
+  readonly servers: ServerProcess[];
+  readonly remove: () => Promise<void>;
+}
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const { path, remove } = await createDataDir();
+  const [port = 0] = await freePorts(1);
+  t.context = { dataDir: path, port, servers: [], remove };
+});
+test.afterEach.always(async ({ context }) => {
+  for (const server of context.servers) {
+    server.grpc.close();
+    await server.end('SIGTERM');
+  }
+  await context.remove();
+});
+
+async function start(t: ExecutionContext<Context>, settings: Readonly<Record<string, string>> = {}) {
+  const server = await startServerProcess(t.context.dataDir, { METRICS_PORT: String(t.context.port), ...settings });
+  t.context.servers.push(server);
+  return server;
+}
+
+/** A connection that has opened; `isClosed` when the server has closed it. */
+async function open(port: number): Promise<{ readonly socket: Socket; isClosed: boolean }> {
+  const opened = { socket: connect(port, '127.0.0.1'), isClosed: false };
+  opened.socket
+    .on('error', () => undefined)
+    .on('close', () => {
+      opened.isClosed = true;
+    });
+  opened.socket.resume();
+  await until(() => opened.isClosed || opened.socket.readyState === 'open', 'a connection');
+  return opened;
+}
+
+test('Metrics port - GET /metrics is what Prometheus reads, and all else is 404', async (t) => {
+  await start(t);
+  const url = `http://127.0.0.1:${t.context.port}`;
+  const answer = await fetch(`${url}/metrics`);
+  t.is(answer.status, 200);
+  t.is(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  t.regex(await answer.text(), /^petstore_build_info\{version="1\.0\.0",node="\d+\.\d+\.\d+".*\} 1$/m);
+  t.is((await fetch(`${url}/metrics`, { method: 'HEAD' })).status, 200);
+  for (const path of ['/', '/metrics/', '/metrics?a=b', '/debug']) t.is((await fetch(url + path)).status, 404, path);
+  t.is((await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })).status, 404);
+});
+
+test('Metrics port - is open on loopback alone unless METRICS_HOST says otherwise', async (t) => {
+  await start(t);
+  const other = `http://127.0.0.2:${t.context.port}/metrics`;
+  await t.throwsAsync(fetch(other));
+  const [, { port, servers }] = [await t.context.servers.pop()?.end('SIGTERM'), t.context];
+  t.is(servers.length, 0);
+  await start(t, { METRICS_PORT: String(port), METRICS_HOST: '127.0.0.2' });
+  t.is((await fetch(other)).status, 200);
+});
+
+test('Metrics port - holds few connections, and none that says nothing', async (t) => {
+  await start(t);
+  const held = await Promise.all(Array.from({ length: 8 }, () => open(t.context.port)));
+  const ninth = await open(t.context.port);
+  await until(() => ninth.isClosed, 'the end of the ninth connection');
+  t.deepEqual(
+    held.filter(({ isClosed }) => isClosed),
+    [],
+  );
+  await until(() => held.every(({ isClosed }) => isClosed), 'the end of the silent connections');
+  t.is((await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).status, 200);
+});
+
+test('Metrics port - is not there, and nothing of it is loaded, unless METRICS_PORT is set', async (t) => {
+  const script =
+    'import { createRequire } from "node:module"; process.on("exit", () => console.log("loaded", ' +
+    'Object.keys(createRequire("/").cache).filter((file) => file.includes("prom-client")).length > 0))';
+  const tell = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+  const loaded = async (settings: Readonly<Record<string, string>>) => {
+    const server = await start(t, { ...tell, ...settings });
+    t.context.servers.pop();
+    server.grpc.close();
+    await server.end('SIGTERM');
+    return /loaded (\w+)/.exec(server.output)?.[1];
+  };
+  t.is(await loaded({ METRICS_PORT: '' }), 'false');
+  t.is(await loaded({}), 'true');
+});
+
+test('Metrics port - one that is busy ends the start with one line', async (t) => {
+  const taken = createServer().listen(t.context.port, '127.0.0.1');
+  const [grpcPort] = await freePorts(1);
+  const settings = { DATA_DIR: t.context.dataDir, GRPC_PORT: String(grpcPort), METRICS_PORT: String(t.context.port) };
+  const server = new TestProcess('src/main.ts', settings);
+  t.is((await server.ended).code, 1);
+  taken.close();
+  t.regex(server.errors, /^petstore: METRICS_PORT can't be opened on 127\.0\.0\.1, port \d+: .*EADDRINUSE[^\n]*\n$/);
+});
