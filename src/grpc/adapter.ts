@@ -5,7 +5,6 @@
  * An error goes out as "trailers only", so that all its metadata reach a REST caller as headers.
  */
 import {
-  Metadata,
   type MethodDefinition,
   Server,
   ServerInterceptingCall,
@@ -46,7 +45,11 @@ export function createGrpcServer({ services, operations, errorHeaders = () => []
     if (entry !== undefined) return new TakenOver(base, entry);
     return others?.(method, base) ?? new ServerInterceptingCall(base);
   };
-  const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, interceptors: [interceptor] });
+  const server = new Server({
+    'grpc.max_receive_message_length': MAX_BODY_BYTES,
+    'grpc.enable_channelz': 0, // its counts of calls and messages are nowhere to be seen
+    interceptors: [interceptor],
+  });
   for (const { definition, methods, interceptors } of services) {
     const rawDefinition: Record<string, MethodDefinition<Buffer, Buffer>> = {};
     for (const [name, method] of Object.entries(definition)) {
@@ -54,11 +57,16 @@ export function createGrpcServer({ services, operations, errorHeaders = () => []
       const handler = methods[name];
       if (operation === undefined || handler === undefined) throw new Error(`nothing implements ${method.path}`);
       const enter = chain(interceptors, async (call) => {
-        const message = await handler(decode(method.requestDeserialize, call.requestBytes) as never, call);
+        const message = await handler(call.request as never, call);
         return { message, bytes: method.responseSerialize(message) };
       });
       const answerCodec = { serialize: method.responseSerialize, deserialize: method.responseDeserialize };
-      taken.set(method.path, { operation, answerCodec, run: (call) => run(call, enter, errorHeaders) });
+      taken.set(method.path, {
+        operation,
+        answerCodec,
+        decodeRequest: method.requestDeserialize,
+        run: (call) => run(call, enter, errorHeaders),
+      });
       rawDefinition[name] = { ...method, ...RAW };
     }
     const untouched = Object.fromEntries(Object.keys(definition).map((name) => [name, neverCalled]));
@@ -89,21 +97,6 @@ function run(call: UnaryCall, enter: (call: Call) => Promise<Answer>, errorHeade
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
   enter(call)
-    .then(({ bytes }) => call.answer(bytes, toMetadata(call.responseHeaders)))
+    .then(({ bytes }) => call.answer(bytes))
     .catch(fail);
-}
-
-function decode(deserialize: (bytes: Buffer) => unknown, bytes: Buffer): unknown {
-  try {
-    return deserialize(bytes);
-  } catch (error) {
-    throw apiError('MALFORMED_BODY', { detail: error instanceof Error ? error.message : String(error) });
-  }
-}
-
-function toMetadata(headers: ReadonlyMap<string, string>): Metadata | undefined {
-  if (headers.size === 0) return undefined;
-  const metadata = new Metadata();
-  for (const [name, value] of headers) metadata.set(name, value);
-  return metadata;
 }

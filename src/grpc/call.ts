@@ -10,7 +10,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import {
-  type Metadata,
+  Metadata,
   ServerInterceptingCall,
   type ServerInterceptingCallInterface,
   status as Status,
@@ -36,6 +36,7 @@ export type Run = (call: UnaryCall) => void;
 export interface Method {
   readonly operation: Operation;
   readonly answerCodec: AnswerCodec;
+  readonly decodeRequest: (bytes: Buffer) => unknown;
   readonly run: Run;
 }
 
@@ -78,16 +79,20 @@ export class UnaryCall implements Call {
   readonly #base: BaseCall;
   /** grpc-js's own, before it was replaced. */
   readonly #sendStatus: BaseCall['sendStatus'];
+  readonly #decodeRequest: Method['decodeRequest'];
   #message: Buffer | undefined;
+  #request: unknown;
   #received: PromiseWithResolvers<void> | undefined;
   #bodyTimer: NodeJS.Timeout | undefined;
   /** What was wrong with the message before anybody asked for it. */
   #fault: ApiError | undefined;
+  #isComplete = false;
   #isOver = false;
 
-  constructor(base: BaseCall, { operation, answerCodec }: Method, metadata: Metadata) {
+  constructor(base: BaseCall, { operation, answerCodec, decodeRequest }: Method, metadata: Metadata) {
     this.operation = operation;
     this.answerCodec = answerCodec;
+    this.#decodeRequest = decodeRequest;
     this.metadata = metadata;
     const [requestId] = metadata.get('x-request-id');
     const isUsable = typeof requestId === 'string' && requestId.length <= MAX_REQUEST_ID;
@@ -100,6 +105,16 @@ export class UnaryCall implements Call {
   get requestBytes(): Buffer {
     if (this.#message === undefined) throw new Error('the message has not been received');
     return this.#message;
+  }
+
+  get request(): unknown {
+    if (this.#request !== undefined) return this.#request;
+    try {
+      this.#request = this.#decodeRequest(this.requestBytes);
+    } catch (error) {
+      throw malformed(error instanceof Error ? error.message : String(error));
+    }
+    return this.#request;
   }
 
   peer = (): string => this.#base.getPeer();
@@ -138,19 +153,23 @@ export class UnaryCall implements Call {
 
   takeEnd(): void {
     clearTimeout(this.#bodyTimer);
-    if (this.#message === undefined) this.#refuse(malformed('there is no message'));
-    else this.#received?.resolve();
+    if (this.#message === undefined) {
+      this.#refuse(malformed('there is no message'));
+    } else {
+      this.#isComplete = true;
+      this.#received?.resolve();
+    }
   }
 
-  /** The caller has left, or has been answered. */
+  /** The caller has left, or has been answered. Every call ends here, so it makes an error only for one who waits. */
   cancel(): void {
     this.#isOver = true;
-    this.#refuse(apiError('DEADLINE_EXCEEDED'));
+    if (!this.#isComplete) this.#refuse(apiError('DEADLINE_EXCEEDED'));
   }
 
   /** Ends the call with an answer. All of it goes out in one write: nobody waits between its parts, or sees half of it. */
-  answer(response: Buffer, headers: Metadata | undefined): void {
-    if (headers !== undefined) this.#base.sendMetadata(headers);
+  answer(response: Buffer): void {
+    if (this.responseHeaders.size > 0) this.#base.sendMetadata(new HeadersToSend(this.responseHeaders));
     this.#base.sendMessage(response, () => undefined);
     this.end({ code: Status.OK, details: 'OK', metadata: null });
   }
@@ -179,6 +198,20 @@ export class UnaryCall implements Call {
       default:
         this.#refuse(malformed(status.details ?? 'it is no gRPC message', status.code));
     }
+  }
+}
+
+/** Headers that are valid as they are: they go out unchanged, without the copies and checks of `Metadata.set`. */
+class HeadersToSend extends Metadata {
+  readonly #headers: ReadonlyMap<string, string>;
+
+  constructor(headers: ReadonlyMap<string, string>) {
+    super();
+    this.#headers = headers;
+  }
+
+  override toHttp2Headers(): ReturnType<Metadata['toHttp2Headers']> {
+    return Object.fromEntries(this.#headers);
   }
 }
 

@@ -37,6 +37,8 @@ export interface Call {
   receive(): Promise<void>;
   /** The request message as it came off the wire, once it has been received. */
   readonly requestBytes: Buffer;
+  /** The same, decoded for the method. Throws MALFORMED_BODY. */
+  readonly request: unknown;
   /** The address at the other end of the connection, `host:port`. */
   readonly peer: () => string;
   /** Names the request in logs: the caller's or Envoy's x-request-id. */

@@ -44,6 +44,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
     metadata: new Metadata(),
     receive: async () => undefined,
     requestBytes: Buffer.alloc(0),
+    request: {},
     peer: () => '127.0.0.1:1',
     requestId: 'test',
     isWanted: () => true,

@@ -1,5 +1,10 @@
 /** A call as interceptors see it, without a server. */
-import { Metadata } from '@grpc/grpc-js';
+import { Metadata, type MethodDefinition } from '@grpc/grpc-js';
+import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import { apiError } from '../../src/errors.ts';
 import type { Answer, AnswerCodec, Call } from '../../src/interceptors/chain.ts';
 import { loadOperations, type Operation } from '../../src/operations.ts';
 
@@ -13,6 +18,19 @@ function operation(path: string): Operation {
   const found = byPath.get(`/petstore.v1.${path}`);
   if (found === undefined) throw new Error(`there is no operation ${path}`);
   return found;
+}
+
+const services = [CategoryServiceService, InventoryServiceService, OrderServiceService, PetServiceService];
+const methods = new Map<string, MethodDefinition<never, never>>(
+  services.flatMap((service) => Object.values(service).map((method) => [method.path, method as never])),
+);
+
+function decode(path: string, bytes: Buffer): unknown {
+  try {
+    return methods.get(path)?.requestDeserialize(bytes);
+  } catch {
+    throw apiError('MALFORMED_BODY', { detail: 'it is no message' });
+  }
 }
 
 /** Answers as JSON. */
@@ -36,6 +54,9 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
     metadata: received,
     receive: async () => undefined,
     requestBytes: Buffer.from(bytes),
+    get request() {
+      return decode(this.operation.path, this.requestBytes);
+    },
     peer: () => '127.0.0.1:40000',
     requestId: requestId ?? 'request-1',
     isWanted: () => true,
