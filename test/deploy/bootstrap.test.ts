@@ -1,0 +1,163 @@
+/**
+ * What `npm start` and `npm test` install, with a repository of two small packages: `runs`, which has a build step as
+ * sqlite3 has, and `tool`. They are files, so that no registry is needed.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { until } from '../support/until.ts';
+
+const sh = promisify(execFile);
+const SCRIPTS = new URL('../../scripts', import.meta.url).pathname;
+/** Counts its runs, and takes as long as there is a file `wait`. */
+const BUILD = 'echo built >> $INIT_CWD/builds; while [ -e $INIT_CWD/wait ]; do sleep 0.1; done';
+
+const test = anyTest as TestFn<{ root: string; started: ChildProcess[] }>;
+
+test.beforeEach(async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'petstore-bootstrap-'));
+  t.context = { root, started: [] };
+  cpSync(SCRIPTS, join(root, 'scripts'), { recursive: true });
+  await pack(root, 'runs', { install: BUILD });
+  await pack(root, 'tool', {});
+  const named = {
+    name: 'small',
+    version: '1.0.0',
+    dependencies: { runs: 'file:runs-1.0.0.tgz' },
+    devDependencies: { tool: 'file:tool-1.0.0.tgz' },
+  };
+  writeFileSync(join(root, 'package.json'), JSON.stringify(named));
+  await sh('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: root });
+});
+
+test.afterEach.always((t) => {
+  const { root, started } = t.context;
+  for (const { pid, exitCode } of started) if (pid !== undefined && exitCode === null) process.kill(pid, 'SIGKILL');
+  rmSync(root, { recursive: true, force: true });
+});
+
+test('Installation - a first start installs what it needs to run and no tool', async (t) => {
+  const { code } = await ended(bootstrap(t));
+  t.is(code, 0);
+  t.deepEqual(installed(t), { runs: true, tool: false, builds: 1 });
+});
+
+test('Installation - tools are added without building anew, and a later start leaves them', async (t) => {
+  await ended(bootstrap(t));
+  await ended(bootstrap(t, 'tools'));
+  t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
+  const { errors } = await ended(bootstrap(t));
+  t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
+  t.is(errors, '');
+});
+
+test('Installation - after a change of the lockfile a start keeps the tools, and a build that still fits', async (t) => {
+  await ended(bootstrap(t, 'tools'));
+  const lock = join(t.context.root, 'package-lock.json');
+  writeFileSync(lock, `${readFileSync(lock, 'utf8')}\n`);
+  const { errors } = await ended(bootstrap(t));
+  t.regex(errors, /installing npm packages/);
+  t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
+});
+
+test('Installation - says every few seconds what it does, in plain lines where there is no terminal', async (t) => {
+  wait(t);
+  const child = bootstrap(t);
+  let said = '';
+  child.stderr?.on('data', (chunk) => (said += chunk));
+  await until(() => /fetching Node and building sqlite3, \d+ s\n/.test(said), 'a line about the build', 20_000);
+  rmSync(join(t.context.root, 'wait'));
+  t.is((await ended(child)).code, 0);
+  t.regex(said, / {2}installing npm packages: done after \d+ s\n/);
+  t.false(said.includes('\r') || said.includes('\x1b'));
+});
+
+test('Installation - one that is stopped leaves no process, and the next start goes on', async (t) => {
+  wait(t);
+  const child = bootstrap(t);
+  await until(() => existsSync(join(t.context.root, 'builds')), 'the build', 20_000);
+  child.kill('SIGINT');
+  const { code, errors } = await ended(child);
+  t.is(code, 130);
+  t.regex(errors, /Stopped while fetching Node and building sqlite3: the next start goes on\.\n$/);
+  const { stdout } = await sh('ps', ['-eo', 'args']);
+  t.false(stdout.includes(t.context.root));
+
+  rmSync(join(t.context.root, 'wait'));
+  const next = await ended(bootstrap(t));
+  t.is(next.code, 0);
+  t.notRegex(next.errors, /installing npm packages/);
+  t.deepEqual(installed(t), { runs: true, tool: false, builds: 2 });
+});
+
+test('Installation - a tool that an interruption left half unpacked is made whole', async (t) => {
+  await ended(bootstrap(t));
+  const folder = join(t.context.root, 'node_modules/tool');
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'tool', version: '1.0.0' }));
+  await ended(bootstrap(t, 'tools'));
+  t.true(existsSync(join(folder, 'index.js')));
+});
+
+test('Installation - a package.json that disagrees with the lockfile is refused, not resolved', async (t) => {
+  await ended(bootstrap(t));
+  const file = join(t.context.root, 'package.json');
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"file:tool-1.0.0.tgz"', '"*"'));
+  const { code, errors } = await ended(bootstrap(t, 'tools'));
+  t.is(code, 1);
+  t.is(
+    errors,
+    'petstore: package.json and package-lock.json differ in their devDependencies:' +
+      ' run "npm install --package-lock-only"\n',
+  );
+});
+
+test('Installation - a node_modules that is a link is left to the checkout that it belongs to', async (t) => {
+  const { root } = t.context;
+  mkdirSync(join(root, 'elsewhere'));
+  await sh('ln', ['-s', 'elsewhere', 'node_modules'], { cwd: root });
+  const { code, errors } = await ended(bootstrap(t));
+  t.deepEqual([code, errors], [0, '']);
+  t.false(installed(t).runs);
+});
+
+/** Makes `NAME-1.0.0.tgz`. */
+async function pack(root: string, name: string, scripts: Readonly<Record<string, string>>): Promise<void> {
+  const folder = join(root, `${name}-source`);
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name, version: '1.0.0', scripts }));
+  writeFileSync(join(folder, 'index.js'), '');
+  await sh('npm', ['pack', '--silent', `./${name}-source`], { cwd: root });
+}
+
+function bootstrap(t: ExecutionContext<{ root: string; started: ChildProcess[] }>, ...args: string[]): ChildProcess {
+  const { root, started } = t.context;
+  const env = { ...process.env, ENVOY: '/anywhere', INIT_CWD: root };
+  const child = spawn(process.execPath, ['scripts/bootstrap.mjs', ...args], { cwd: root, env });
+  started.push(child);
+  return child;
+}
+
+async function ended(child: ChildProcess): Promise<{ code: number; errors: string }> {
+  let errors = '';
+  child.stderr?.on('data', (chunk) => (errors += chunk));
+  const [code] = await once(child, 'close');
+  return { code, errors };
+}
+
+/** Makes the build step wait until the file is removed. */
+function wait(t: ExecutionContext<{ root: string }>): void {
+  writeFileSync(join(t.context.root, 'wait'), '');
+}
+
+function installed(t: ExecutionContext<{ root: string }>): { runs: boolean; tool: boolean; builds: number } {
+  const { root } = t.context;
+  const has = (name: string) => existsSync(join(root, 'node_modules', name, 'index.js'));
+  const builds = join(root, 'builds');
+  const times = existsSync(builds) ? readFileSync(builds, 'utf8').trim().split('\n').length : 0;
+  return { runs: has('runs'), tool: has('tool'), builds: times };
+}
