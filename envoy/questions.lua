@@ -74,16 +74,27 @@ function M.ask(handle, name, values, caller, timeout_ms)
   return is_answered and answer or nil
 end
 
--- The headers of an answer that are for the caller to see, with the error. Without an answer the error goes by the
--- status that the request has failed with.
+-- The headers of an answer that are for the caller to see, with the error; some are for the access log. Without an
+-- answer the error goes by the status that the request has failed with.
 function M.for_caller(answer, status, is_connect)
   local errors = is_connect and tables.connect or tables
-  if not answer and status == 504 then return { [M.ERROR] = errors.deadline_exceeded } end
-  if not answer then return { [M.ERROR] = errors.unavailable, ["retry-after"] = "1" } end
+  local code = tables.headers.code
+  if not answer and status == 504 then
+    return { [M.ERROR] = errors.deadline_exceeded, [code] = "DEADLINE_EXCEEDED", ["grpc-status"] = "4" }
+  end
+  if not answer then
+    return {
+      [M.ERROR] = errors.unavailable, [code] = "UNAVAILABLE", ["grpc-status"] = "14", ["retry-after"] = "1",
+    }
+  end
   local headers = {}
   for name, value in pairs(answer) do
     local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
-    if not is_transport and name ~= "date" and name ~= "server" then headers[name] = value end
+    if name == "grpc-status" then
+      headers[name] = value
+    elseif not is_transport and name ~= "date" and name ~= "server" then
+      headers[name] = value
+    end
   end
   return headers
 end

@@ -10,6 +10,7 @@ import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
+import { noteForAccessLog } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { markTranslated, rest } from './edge/rest.ts';
 import { edgeErrorHeaders } from './edge/rest-error.ts';
@@ -115,6 +116,7 @@ export function createServer(parts: Parts): PetstoreServer {
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,
     errorHeaders: edgeErrorHeaders,
+    onEnd: noteForAccessLog,
   });
   const { getFile: _, ...unaryWebService } = WebServiceService;
   const server = createGrpcServer({
@@ -129,6 +131,7 @@ export function createServer(parts: Parts): PetstoreServer {
     ],
     operations: byPath,
     errorHeaders: edgeErrorHeaders,
+    onEnd: noteForAccessLog,
     others: metrics === undefined ? bounded : countCalls(metrics.others, bounded),
   });
 

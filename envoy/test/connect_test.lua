@@ -118,6 +118,7 @@ test("the judge - tells a Connect caller in its own shape that the server does n
   local pass = call("judge", "x", nil, function() return { [":status"] = "503" } end)
   equal(pass.reply.headers, {
     [":status"] = "503", ["retry-after"] = "1", [HEADERS.error] = tables.connect.unavailable,
+    [HEADERS.code] = "UNAVAILABLE", ["grpc-status"] = "14",
   })
 end)
 

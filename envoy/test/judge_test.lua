@@ -79,9 +79,11 @@ test("judge - asks about a key that was refused each time", function()
   equal(#send(judge, post("a"), refuses).calls, 1)
 end)
 
-test("judge - a refused caller gets the server's error at once, without what is the transport's", function()
+test("judge - a refused caller gets the server's error at once, of what is the transport's its status alone", function()
   local pass = send(fresh("judge"), post("a"), refuses)
-  equal(pass.reply.headers, { [":status"] = "401", ["www-authenticate"] = "Bearer", [ERROR] = REFUSED })
+  equal(pass.reply.headers, {
+    [":status"] = "401", ["www-authenticate"] = "Bearer", [ERROR] = REFUSED, ["grpc-status"] = "16",
+  })
   equal(pass.reply.body, "")
 end)
 
@@ -100,7 +102,10 @@ test("judge - when nobody answers it is 503 with Retry-After", function()
   for _, word in ipairs(words) do
     local judge = fresh("judge")
     local pass = send(judge, post("a"), function() return word end)
-    equal(pass.reply.headers, { [":status"] = "503", ["retry-after"] = "1", [ERROR] = tables.unavailable })
+    equal(pass.reply.headers, {
+      [":status"] = "503", ["retry-after"] = "1", [ERROR] = tables.unavailable,
+      [tables.headers.code] = "UNAVAILABLE", ["grpc-status"] = "14",
+    })
     equal(questions_for(judge, post("a")), 1, "is not taken for accepted")
   end
 end)

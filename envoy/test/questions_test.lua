@@ -44,14 +44,14 @@ test("a question - is not answered by what Envoy says of a server that it can't 
   equal(ask({ [":status"] = "504", ["content-type"] = "text/plain" }), nil)
 end)
 
-test("what a caller sees of an answer - is the error and the headers of ours, nothing of the transport", function()
+test("what a caller sees of an answer - is the error, the headers of ours, and the status alone of gRPC", function()
   local seen = {
     [ERROR] = NOT_FOUND, ["retry-after"] = "30", ["www-authenticate"] = "Bearer", allow = "GET, HEAD",
     ["x-ratelimit-limit"] = "60", ["x-ratelimit-remaining"] = "59", ["x-ratelimit-reset"] = "1700000000",
-    link = '</pets>; rel="next"', deprecation = "@1",
+    link = '</pets>; rel="next"', deprecation = "@1", ["grpc-status"] = "5",
   }
   local answer = {
-    [":status"] = "200", ["content-type"] = "application/grpc", ["content-length"] = "0", ["grpc-status"] = "5",
+    [":status"] = "200", ["content-type"] = "application/grpc", ["content-length"] = "0",
     ["grpc-message"] = "x", ["grpc-status-details-bin"] = "x", ["grpc-retry-pushback-ms"] = "1", date = "now",
     server = "petstore", ["x-envoy-upstream-service-time"] = "1",
   }
@@ -61,9 +61,13 @@ end)
 
 test("what a caller sees without an answer - is 504 for what came too late, else 503 with Retry-After", function()
   local questions = fresh("questions")
-  equal(questions.for_caller(nil, 504), { [ERROR] = tables.deadline_exceeded })
+  local code = tables.headers.code
+  local late = { [ERROR] = tables.deadline_exceeded, [code] = "DEADLINE_EXCEEDED", ["grpc-status"] = "4" }
+  equal(questions.for_caller(nil, 504), late)
   for _, status in ipairs({ 400, 404, 413, 500, 502, 503 }) do
-    equal(questions.for_caller(nil, status), { [ERROR] = tables.unavailable, ["retry-after"] = "1" }, status)
+    equal(questions.for_caller(nil, status), {
+      [ERROR] = tables.unavailable, ["retry-after"] = "1", [code] = "UNAVAILABLE", ["grpc-status"] = "14",
+    }, status)
   end
 end)
 

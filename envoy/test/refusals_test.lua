@@ -43,7 +43,8 @@ test("a refusal of Envoy - is worded by the server, which is asked with the call
   equal(call.headers["x-request-id"], "id-1")
   equal({ pass:header(":status"), pass.body }, { "404", NOT_FOUND })
   equal({ pass:header("content-type"), pass:header("x-ratelimit-limit") }, { "application/json", "60" })
-  equal({ x = pass:header("x-envoy-x"), grpc = pass:header("grpc-status") }, {})
+  equal({ x = pass:header("x-envoy-x"), message = pass:header("grpc-message") }, {})
+  equal(pass:header("grpc-status"), "5", "for the access log: envoy.yaml takes it out")
   equal(pass:header("content-length"), tostring(#NOT_FOUND))
 end)
 

@@ -9,10 +9,13 @@ import { RETRIES } from './retries.ts';
 /** By the name of their place in envoy.yaml. */
 export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_ACCEPTED: EDGE_HEADERS.accepted,
+  HEADER_ACCOUNT: EDGE_HEADERS.account,
   HEADER_ACCEPT_ENCODING: EDGE_HEADERS.acceptEncoding,
+  HEADER_CODE: EDGE_HEADERS.code,
   HEADER_CONNECT: EDGE_HEADERS.connect,
   HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
   HEADER_ERROR: EDGE_HEADERS.error,
+  HEADER_KEY: EDGE_HEADERS.key,
   HEADER_LENGTH: EDGE_HEADERS.length,
   HEADER_NOT_MODIFIED: EDGE_HEADERS.notModified,
   HEADER_REFUSED: EDGE_HEADERS.refused,

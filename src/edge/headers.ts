@@ -24,6 +24,11 @@ export const EDGE_HEADERS = {
    * method, gRPC path and path of a REST request, or CONNECT and gRPC path. On a reply of Envoy's own there is none.
    */
   request: 'x-petstore-request',
+  /** From the server, for the access log: the account and the id of the key that a request came with. */
+  account: 'x-petstore-account',
+  key: 'x-petstore-key',
+  /** From the server, for the access log: the code of an error. */
+  code: 'x-petstore-code',
   /** Within Envoy, on a reply of its own that the server is to word. */
   refused: 'x-petstore-refused',
 } as const;

@@ -33,12 +33,15 @@ export interface GrpcServerOptions {
   readonly operations: ReadonlyMap<string, Operation>;
   /** What a call that ends with an error carries for the edge. */
   readonly errorHeaders?: ErrorHeaders;
+  /** Told of each call just before it is answered: it may add headers to the answer. */
+  readonly onEnd?: (call: Call, error?: ApiError) => void;
   /** Stands before the calls of all other services. */
   readonly others?: ServerInterceptor;
 }
 
 /** A grpc-js server with these services. Others can be added to it. */
-export function createGrpcServer({ services, operations, errorHeaders = () => [], others }: GrpcServerOptions): Server {
+export function createGrpcServer(options: GrpcServerOptions): Server {
+  const { services, operations, errorHeaders = () => [], onEnd = () => undefined, others } = options;
   const taken = new Map<string, Method>();
   const interceptor: ServerInterceptor = (method, base) => {
     const entry = taken.get(method.path);
@@ -65,7 +68,7 @@ export function createGrpcServer({ services, operations, errorHeaders = () => []
         operation,
         answerCodec,
         decodeRequest: method.requestDeserialize,
-        run: (call) => run(call, enter, errorHeaders),
+        run: (call) => run(call, enter, errorHeaders, onEnd),
       });
       rawDefinition[name] = { ...method, ...RAW };
     }
@@ -89,14 +92,23 @@ function neverCalled(): void {
   throw new Error('a call came past the chain');
 }
 
-function run(call: UnaryCall, enter: (call: Call) => Promise<Answer>, errorHeaders: ErrorHeaders): void {
+function run(
+  call: UnaryCall,
+  enter: (call: Call) => Promise<Answer>,
+  errorHeaders: ErrorHeaders,
+  onEnd: (call: Call, error?: ApiError) => void,
+): void {
   const fail = (error: unknown) => {
     const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
     const forEdge = errorHeaders({ metadata: call.metadata, path: call.operation.path }, known);
+    onEnd(call, known);
     call.end(toStatus(known, call.responseHeaders, forEdge));
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
   enter(call)
-    .then(({ bytes }) => call.answer(bytes))
+    .then(({ bytes }) => {
+      onEnd(call);
+      call.answer(bytes);
+    })
     .catch(fail);
 }

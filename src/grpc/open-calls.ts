@@ -19,6 +19,11 @@ import { addressOf } from '../interceptors/address.ts';
 import { OpenCounts } from '../interceptors/open-counts.ts';
 import { type ErrorHeaders, toStatus } from './status.ts';
 
+interface Refused {
+  readonly metadata: Metadata;
+  readonly responseHeaders: Map<string, string>;
+}
+
 export interface OpenCallsOptions {
   /** How many streams one address may have open. */
   readonly maxPerAddress: number;
@@ -26,9 +31,12 @@ export interface OpenCallsOptions {
   readonly maxMs: number;
   /** Further headers of a call that is refused. */
   readonly errorHeaders: ErrorHeaders;
+  /** Told of each refusal: it may add headers to the answer. */
+  readonly onEnd?: (call: Refused, error: ApiError) => void;
 }
 
-export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCallsOptions): ServerInterceptor {
+export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
+  const { maxPerAddress, maxMs, errorHeaders, onEnd = () => undefined } = options;
   const streams = new OpenCounts();
 
   const enter = (address: string): boolean => {
@@ -42,8 +50,11 @@ export function boundOpenCalls({ maxPerAddress, maxMs, errorHeaders }: OpenCalls
     if (!responseStream) return new ServerInterceptingCall(call);
     let entered: string | undefined;
     let timer: NodeJS.Timeout | undefined;
-    const refuse = (error: ApiError, metadata: Metadata) =>
-      call.sendStatus(toStatus(error, [], errorHeaders({ metadata, path }, error)));
+    const refuse = (error: ApiError, metadata: Metadata) => {
+      const responseHeaders = new Map<string, string>();
+      onEnd({ metadata, responseHeaders }, error);
+      call.sendStatus(toStatus(error, responseHeaders, errorHeaders({ metadata, path }, error)));
+    };
     return new ServerInterceptingCall(call, {
       start(next) {
         next({
