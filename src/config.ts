@@ -14,6 +14,10 @@ export interface Config {
   readonly host: string;
   /** Envoy's public port: REST, gRPC and gRPC-Web. */
   readonly port: number;
+  /** The TLS of the public port; undefined: none. */
+  readonly tls: TlsFiles | undefined;
+  /** Where plain HTTP is sent on to HTTPS; undefined: nowhere. */
+  readonly httpPort: number | undefined;
   /** The gRPC server's private port, on loopback; further instances take the ports after it. */
   readonly grpcPort: number;
   /** How many servers the launcher starts behind Envoy. More than one need PostgreSQL and Redis to share. */
@@ -61,6 +65,12 @@ export interface MetricsConfig {
   readonly port: number;
 }
 
+/** PEM files. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
 /** The numbers of the contract's section 8. */
 export interface LimitsConfig {
   /** What each plan allows. An enterprise account has its own agreed numbers. */
@@ -84,6 +94,8 @@ export function readConfig(env: Environment = process.env): Config {
   const config: Config = {
     host: value('HOST'),
     port: value('PORT'),
+    tls: toTls(value('TLS_CERT'), value('TLS_KEY')),
+    httpPort: value('HTTP_PORT'),
     grpcPort: value('GRPC_PORT'),
     instances: value('INSTANCES'),
     envoyAdminPort: value('ENVOY_ADMIN_PORT'),
@@ -118,14 +130,29 @@ export function readConfig(env: Environment = process.env): Config {
       },
     },
   };
+  checkRedirects(config);
   checkPortsDiffer(config);
   checkInstancesShare(config);
   return config;
 }
 
+function toTls(cert: string | undefined, key: string | undefined): TlsFiles | undefined {
+  if (cert !== undefined && key !== undefined) return { cert, key };
+  if (cert === undefined && key === undefined) return undefined;
+  const [given, missing] = cert === undefined ? ['TLS_KEY', 'TLS_CERT'] : ['TLS_CERT', 'TLS_KEY'];
+  throw new ConfigError(`${given} needs ${missing}: set both, or none`);
+}
+
+function checkRedirects({ httpPort, tls }: Config): void {
+  if (httpPort !== undefined && tls === undefined) {
+    throw new ConfigError('HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
+  }
+}
+
 function checkPortsDiffer(config: Config): void {
   const named: [name: string, port: number][] = [
     ['PORT', config.port],
+    ...nameEach('HTTP_PORT', config.httpPort === undefined ? [] : [config.httpPort]),
     ...nameEach('GRPC_PORT', grpcPorts(config)),
     ['ENVOY_ADMIN_PORT', config.envoyAdminPort],
     ...nameEach('METRICS_PORT', metricsPorts(config)),

@@ -17,7 +17,7 @@ const STICKY = 0o1000;
 
 /** The service's own files: what else is in the folder may be meant to be as it is. */
 const OWN_FILES =
-  /^(petstore\.sqlite(-.+)?|(demo|operator)\.key(\..+)?|envoy\.yaml|service\.(lock|pid)|.+\.log(\..+)?)$/;
+  /^(petstore\.sqlite(-.+)?|(demo|operator)\.key(\..+)?|envoy\.yaml|.+\.sds\..+|service\.(lock|pid)|.+\.log(\..+)?)$/;
 
 /** Makes the folder, or closes it and the service's files in it to others. Throws ConfigError when it can't. */
 export async function makePrivate(folder: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** The checks of settings' texts. Each gives the value, or says what the text should have been. */
 import { isIP } from 'node:net';
+import { resolve } from 'node:path';
 import { Expected } from './setting.ts';
 
 /** Counts fit into the database's and protobuf's 32 bits. */
@@ -33,6 +34,10 @@ export const toPort = wholeNumber('port', MAX_PORT);
 
 export function toAddress(text: string): string | Expected {
   return isIP(text) === 0 ? new Expected('be an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
+}
+
+export function toPath(text: string): string {
+  return resolve(text);
 }
 
 export function toYesOrNo(text: string): boolean | Expected {

@@ -1,5 +1,4 @@
 /** Every setting, in the order of docs/settings.md, which is generated from here. */
-import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
   toAddress,
@@ -7,6 +6,7 @@ import {
   toDatabaseUrl,
   toLogLevel,
   toOperatorKey,
+  toPath,
   toPort,
   toRedis,
   toYesOrNo,
@@ -58,13 +58,36 @@ const PORTS = {
   }),
 };
 
+const EDGE = {
+  TLS_CERT: optional({
+    about:
+      'The certificate of the public port, a PEM file, with those between it and its authority after it. Set with ' +
+      '`TLS_KEY` it makes the port speak TLS 1.2 and 1.3 and nothing else. A renewed file is used without a restart. ' +
+      '[TLS](edge.md#tls).',
+    fallbackInWords: 'no TLS',
+    parse: toPath,
+  }),
+  TLS_KEY: optional({
+    about: 'The private key of `TLS_CERT`, a PEM file without a passphrase.',
+    fallbackInWords: 'no TLS',
+    parse: toPath,
+  }),
+  HTTP_PORT: optional({
+    about:
+      'A port for plain HTTP that sends callers to HTTPS on `PORT` (308), and does nothing else. With it browsers are ' +
+      'told to come over HTTPS from then on (HSTS).',
+    fallbackInWords: 'none',
+    parse: toPort,
+  }),
+};
+
 const STORAGE = {
   DATA_DIR: setting({
     about:
       'The folder of the SQLite file, the files of keys and the logs, of one service. It is closed to other users.',
     fallback: DATA_DIR,
     fallbackInWords: '`data`',
-    parse: (text) => resolve(text),
+    parse: toPath,
   }),
   DATABASE_URL: optional({
     about: 'The PostgreSQL database, `postgres://user:password@host:port/name`. TLS with `?sslmode=verify-full`.',
@@ -180,6 +203,7 @@ function count(about: string, fallback: string): Setting<number> {
 /** The groups of docs/settings.md. */
 export const SETTING_GROUPS = {
   'Ports and processes': PORTS,
+  'The edge': EDGE,
   'Storage and Redis': STORAGE,
   Keys: KEYS,
   Logs: LOGS,
@@ -187,4 +211,4 @@ export const SETTING_GROUPS = {
   Limits: LIMITS,
 } as const;
 
-export const SETTINGS = { ...PORTS, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY, ...LIMITS } as const;
+export const SETTINGS = { ...PORTS, ...EDGE, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY, ...LIMITS } as const;

@@ -7,6 +7,7 @@ import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { SECOND_READ_MS } from '../edge/retries.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { logDir, ROOT } from './places.ts';
+import { secretFile, secretsOf } from './secrets.ts';
 import { fillIn, type Value } from './template.ts';
 
 /**
@@ -16,6 +17,9 @@ import { fillIn, type Value } from './template.ts';
  * all are served, and not some 1,700. On a core a ninth as fast p99 is 1.9 s, and 2 s is the most that it may be.
  */
 const MAX_CALLS_PER_SERVER = 512;
+
+/** The port that an https URL has when it names none. */
+const HTTPS_PORT = 443;
 
 /** Writes the configuration into the data folder. Resolves with its path. */
 export async function writeEnvoyConfig(config: Config): Promise<string> {
@@ -38,6 +42,8 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
     ADMIN_SOCKET: adminSocket(config),
     ROOT,
     LOG_DIR: logDir(config),
+    TLS_SECRET: secretFile(config, 'public'),
+    HTTP_PORT: config.httpPort ?? 0,
   };
 }
 
@@ -46,6 +52,11 @@ function toEndpoint(port: number) {
 }
 
 /** Which optional parts of envoy.yaml are there. */
-function partsOf(_config: Config): Readonly<Record<string, boolean>> {
-  return {};
+function partsOf(config: Config): Readonly<Record<string, boolean>> {
+  return {
+    SECRETS: secretsOf(config).length > 0,
+    TLS: config.tls !== undefined,
+    HTTP_PORT: config.httpPort !== undefined,
+    HTTPS_PORT: config.port !== HTTPS_PORT,
+  };
 }

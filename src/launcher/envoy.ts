@@ -9,6 +9,7 @@ import { EnvoyAdmin } from './envoy-admin.ts';
 import { writeEnvoyConfig } from './envoy-config.ts';
 import { Part } from './part.ts';
 import { DRAIN_MS, logDir, ROOT } from './places.ts';
+import { writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 50;
@@ -61,8 +62,9 @@ export class Envoy extends Part {
     this.#admin = new EnvoyAdmin(config);
   }
 
-  /** Writes its configuration, once: Envoy starts again on a full disk too. */
+  /** Writes its configuration, once: Envoy starts again on a full disk too. A bad certificate is a ConfigError. */
   static async prepare(config: Config, binary: string): Promise<Envoy> {
+    await writeSecrets(config);
     return new Envoy(config, binary, await writeEnvoyConfig(config));
   }
 

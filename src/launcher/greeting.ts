@@ -1,17 +1,18 @@
 /** What the launcher says when the service is open. Its curl line works when it is pasted into the same shell. */
-import { existsSync } from 'node:fs';
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config, TlsFiles } from '../config.ts';
 import { demoKeyFile } from '../keys/key-files.ts';
 import { logDir } from './places.ts';
 import { publicUrl } from './stack.ts';
 
 export function greeting(config: Config): string {
-  const url = publicUrl(config);
+  const { url, options } = address(config);
   const file = demoKeyFile(config.dataDir);
   const hasDemoKey = config.demoAccount && existsSync(file);
   const key = hasDemoKey ? `$(cat ${quote(nearPath(file))})` : '<API_KEY>';
-  const call = `curl -H "Authorization: Bearer ${key}" ${quote(`${url}/pets`)}`;
+  const call = ['curl', ...options, `-H "Authorization: Bearer ${key}"`, quote(`${url}/pets`)].join(' ');
   const lines = ['', `The pet store is open: ${url}`, '', `  ${call}`, ''];
   if (!hasDemoKey) {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
@@ -23,6 +24,29 @@ export function greeting(config: Config): string {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -HUP ${process.pid}`);
   }
   return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
+}
+
+/** The public address, by a name that the certificate is for, and what makes curl on this machine believe it. */
+function address(config: Config): { readonly url: string; readonly options: readonly string[] } {
+  const url = publicUrl(config);
+  if (config.tls === undefined) return { url, options: [] };
+  const { hostname, port } = new URL(url);
+  const ip = hostname.replace(/[[\]]/g, '');
+  const { names, addresses } = subjectsOf(config.tls);
+  const trust = `--cacert ${quote(config.tls.cert)}`;
+  const [name] = names;
+  if (addresses.includes(ip)) return { url, options: [trust] };
+  if (name === undefined) return { url, options: ['--insecure'] };
+  const resolve = `--resolve ${quote(`${name}:${port || 443}:${hostname}`)}`;
+  return { url: new URL(`https://${name}:${port}`).origin, options: name === 'localhost' ? [trust] : [trust, resolve] };
+}
+
+/** Whom a certificate is for. For a wildcard there is a name that it covers. */
+function subjectsOf({ cert }: TlsFiles): { readonly names: readonly string[]; readonly addresses: readonly string[] } {
+  const entries = new X509Certificate(readFileSync(cert)).subjectAltName?.split(', ') ?? [];
+  const those = (prefix: string) =>
+    entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length));
+  return { names: those('DNS:').map((name) => name.replace(/^\*/, 'www')), addresses: those('IP Address:') };
 }
 
 /** The path from the folder that the reader is in, when it is below; npm says when that is another one than ours. */

@@ -20,6 +20,7 @@ export async function checkPortsAreFree(config: Config, waitMs: number): Promise
 
 async function checkAll(config: Config): Promise<void> {
   await checkFree('PORT', config.host, config.port);
+  if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
   for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
   for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);

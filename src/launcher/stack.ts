@@ -12,11 +12,13 @@ import { type Child, ChildEnded } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
+import { isHealthy } from './healthz.ts';
 import { Instances } from './instances.ts';
 import { type PartLogs, rotateLogs } from './log-rotation.ts';
 import { accessLog, CLOSE_MS, DRAIN_MS, logDir, ROOT } from './places.ts';
 import { checkPortsAreFree } from './ports.ts';
 import { rollingRestart } from './rolling-restart.ts';
+import { followSecrets } from './secrets.ts';
 import { supervise } from './supervisor.ts';
 
 /** How long the service may take until it answers. */
@@ -24,7 +26,6 @@ const READY_MS = 30_000;
 /** How long Envoy may take of that until it is ready: less than half. */
 const ENVOY_READY_MS = 12_000;
 const POLL_MS = 50;
-const HEALTHZ_MS = 1_000;
 
 export interface Stack {
   /** The processes of this moment, in the order of the servers' ports. */
@@ -48,9 +49,9 @@ interface StackOptions {
 }
 
 /** The public address, as somebody on this machine reaches it. */
-export function publicUrl({ host, port }: Config): string {
+export function publicUrl({ host, port, tls }: Config): string {
   const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
+  return `${tls === undefined ? 'http' : 'https'}://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
 }
 
 /** The start was interrupted. What had been started by then has been stopped. */
@@ -120,14 +121,6 @@ async function untilHealthy(config: Config, over: AbortSignal): Promise<void> {
   }
 }
 
-async function isHealthy(url: string): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(HEALTHZ_MS) })).ok;
-  } catch {
-    return false; // not listening yet
-  }
-}
-
 function keepRunning(
   instances: Instances,
   envoy: Envoy,
@@ -144,6 +137,7 @@ function keepRunning(
     })
     .finally(() => lock.release());
   ended.catch(() => undefined); // nobody may be waiting for it yet
+  void followSecrets(config, { over, say });
   void rotateLogs(logsOf(instances, envoy, config), config, over);
   return {
     get servers() {

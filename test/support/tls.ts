@@ -15,6 +15,10 @@ export interface Certificates {
   /** With `ca.pem`, and for `server`, `client` and `stranger` each `NAME.pem` and `NAME-key.pem`. */
   readonly folder: string;
   read(file: string): Promise<Buffer>;
+  /** The path of a file. */
+  path(file: string): string;
+  /** Signs another, `NAME.pem`, for the names (`DNS:petstore-0,IP:127.0.0.2`), in the place of one that is there. */
+  issue(name: string, subjectAltName: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -44,6 +48,9 @@ export async function makeCertificates(): Promise<Certificates> {
   return {
     folder,
     read: (file) => readFile(join(folder, file)),
+    path: (file) => join(folder, file),
+    issue: async (name, subjectAltName) =>
+      void (await make(name, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

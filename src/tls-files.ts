@@ -1,0 +1,60 @@
+/** PEM files that settings name, checked: a wrong one is a line at start, and not a handshake that fails later. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import { ConfigError } from './config.ts';
+
+/** What Envoy's TLS library takes. */
+const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
+const MIN_RSA_BITS = 2_048;
+const KEYS = `an RSA key of ${MIN_RSA_BITS} bits or more, or an EC key on P-256, P-384 or P-521`;
+
+/** A setting and the file that it names. */
+export interface PemFile {
+  readonly setting: string;
+  readonly file: string;
+}
+
+/** A certificate, with those between it and its authority, and its private key. */
+export interface Identity {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** The first of `cert`. */
+  readonly certificate: X509Certificate;
+}
+
+/** Throws ConfigError when one is not what it should be, or they don't belong together. */
+export async function readIdentity(cert: PemFile, key: PemFile): Promise<Identity> {
+  const [certPem, keyPem] = await Promise.all([readPem(cert), readPem(key)]);
+  const certificate = parse(cert, 'certificate', () => new X509Certificate(certPem));
+  const privateKey = parse(key, 'private key without a passphrase', () => createPrivateKey(keyPem));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new ConfigError(`${key.setting} is not the key of ${cert.setting}: ${key.file} and ${cert.file}`);
+  }
+  if (!isTaken(privateKey)) throw new ConfigError(`${key.setting} must be ${KEYS}: ${key.file} is none`);
+  parse(cert, 'certificate and those after it that its authority needs', () =>
+    createSecureContext({ cert: certPem, key: keyPem }),
+  );
+  return { cert: certPem, key: keyPem, certificate };
+}
+
+function isTaken({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
+  const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails;
+  return asymmetricKeyType === 'rsa' ? modulusLength >= MIN_RSA_BITS : CURVES.includes(namedCurve);
+}
+
+async function readPem({ setting, file }: PemFile): Promise<Buffer> {
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw new ConfigError(`${setting} can't be read: ${(error as Error).message}`);
+  }
+}
+
+function parse<T>({ setting, file }: PemFile, what: string, toObject: () => T): T {
+  try {
+    return toObject();
+  } catch {
+    throw new ConfigError(`${setting} must be a PEM file with a ${what}, and ${file} is none`);
+  }
+}

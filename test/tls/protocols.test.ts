@@ -1,0 +1,166 @@
+/** What the public port speaks when it has a certificate. */
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { type ConnectionOptions, connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
+import type { ExecutionContext } from 'ava';
+import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { createClient } from '../../src/client/index.ts';
+import { json, petstore } from '../cli/command.ts';
+import { https } from '../support/https.ts';
+import { freePorts } from '../support/ports.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+
+type Context = TestStack & {
+  readonly certificates: Certificates;
+  readonly ca: Buffer;
+  readonly url: string;
+  readonly httpPort: number;
+};
+
+const test = testUnless<Context>(noOpenssl);
+
+test.before(async (t) => {
+  const certificates = await makeCertificates();
+  const [httpPort = 0] = await freePorts(1);
+  const files = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
+  const stack = await startTestStack({ ...files, HTTP_PORT: String(httpPort) });
+  const url = `https://localhost:${stack.config.port}`;
+  t.context = { ...stack, certificates, ca: await certificates.read('ca.pem'), url, httpPort };
+});
+test.after.always(async ({ context }) => {
+  await context.close();
+  await context.certificates.remove();
+});
+
+const bearer = ({ context }: ExecutionContext<Context>) => ({ authorization: `Bearer ${context.key}` });
+
+test('TLS - REST over HTTP/1.1', async (t) => {
+  const { ca, url } = t.context;
+  const answer = await https(`${url}/pets`, { ca, headers: bearer(t) });
+  t.is(answer.status, 200);
+  t.is(answer.text, '[]');
+  t.regex(answer.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
+  t.is((await https(`${url}/pets`, { ca })).status, 401);
+});
+
+test('TLS - REST over HTTP/2, which a caller who can speak both gets', async (t) => {
+  const { ca, url, config } = t.context;
+  const session = connectHttp2(url, { ca });
+  const stream = session.request({ ':path': '/pets', ...bearer(t) });
+  t.is(await text(stream), '[]');
+  session.close();
+  for (const [offered, agreed] of [
+    [['http/1.1', 'h2'], 'h2'],
+    [['http/1.1'], 'http/1.1'],
+    [[], false],
+  ] as const) {
+    const socket = await handshake(config.port, { ALPNProtocols: [...offered], ca });
+    t.is(socket.alpnProtocol, agreed);
+    socket.destroy();
+  }
+});
+
+test('TLS - native gRPC, with the client package', async (t) => {
+  const { key: apiKey, ca, config } = t.context;
+  const client = createClient({ address: `localhost:${config.port}`, apiKey, tls: { ca } });
+  t.deepEqual((await client.pets.listPets({})).pets, []);
+  await client.close();
+});
+
+test('TLS - gRPC-Web and Connect', async (t) => {
+  const { ca, url } = t.context;
+  const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
+  for (const [type, body] of [
+    ['application/grpc-web+proto', frame],
+    ['application/proto', message],
+  ] as const) {
+    const headers = { ...bearer(t), 'content-type': type };
+    const answer = await https(`${url}${Pets.listPets.path}`, { ca, method: 'POST', headers, body });
+    t.is(answer.status, 200);
+    t.is(answer.headers.get('content-type'), type);
+    t.is(answer.headers.get('grpc-status'), null);
+  }
+});
+
+test('TLS - 1.2 and 1.3, and nothing older', async (t) => {
+  const { port } = t.context.config;
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const socket = await handshake(port, only(version));
+    t.is(socket.getProtocol(), version);
+    socket.destroy();
+  }
+  for (const version of ['TLSv1', 'TLSv1.1'] as const) {
+    await t.throwsAsync(handshake(port, only(version)), { message: /protocol version/ });
+  }
+});
+
+test('TLS - nothing is signed with SHA-1', async (t) => {
+  const sha1 = { ...only('TLSv1.2'), sigalgs: 'ECDSA+SHA1:RSA+SHA1' };
+  await t.throwsAsync(handshake(t.context.config.port, sha1), { message: /handshake failure/ });
+});
+
+/** OpenSSL by itself would not offer the old versions either. */
+const only = (version: SecureVersion) => ({
+  minVersion: version,
+  maxVersion: version,
+  ciphers: 'DEFAULT@SECLEVEL=0',
+  rejectUnauthorized: false,
+});
+
+function handshake(port: number, options: ConnectionOptions): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls({ port, host: '127.0.0.1', servername: 'localhost', ...options }, () => resolve(socket));
+    socket.on('error', reject);
+  });
+}
+
+test('TLS - what speaks none is closed without an answer', async (t) => {
+  const socket = connectTcp(t.context.config.port, '127.0.0.1');
+  socket.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const answer = await text(socket).catch(({ code }) => code);
+  t.true(answer === '' || answer === 'ECONNRESET', answer);
+});
+
+test('TLS - the petstore command works, over the private port', async (t) => {
+  t.true((await json(petstore(t.context), 'account', 'list')).length > 0);
+});
+
+test('HTTP_PORT - sends every method to HTTPS with 308, and keeps the name, the path and the query', async (t) => {
+  const { config, httpPort } = t.context;
+  const path = '/pets?status=sold&ids=1&ids=2&x=%2F%20+//';
+  for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
+    const answer = await fetch(`http://localhost:${httpPort}${path}`, { method, redirect: 'manual' });
+    t.is(answer.status, 308, method);
+    t.is(answer.headers.get('location'), `https://localhost:${config.port}${path}`);
+    t.is(await answer.text(), '');
+  }
+  const { headers } = await fetch(`http://127.0.0.1:${httpPort}/`, { redirect: 'manual' });
+  t.is(headers.get('location'), `https://127.0.0.1:${config.port}/`);
+});
+
+test('HTTP_PORT - does nothing else, and what is no HTTP is a 400 in the error shape', async (t) => {
+  const key = { authorization: `Bearer ${t.context.key}` };
+  const url = `http://127.0.0.1:${t.context.httpPort}`;
+  for (const path of ['/healthz', '/docs', '/pets', Pets.listPets.path]) {
+    t.is((await fetch(`${url}${path}`, { headers: key, redirect: 'manual' })).status, 308, path);
+  }
+  const socket = connectTcp(t.context.httpPort, '127.0.0.1');
+  socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n');
+  const answer = await text(socket);
+  t.regex(answer, /^HTTP\/1.1 400 Bad Request\r\n/);
+  t.deepEqual(Object.keys(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')), ['code', 'message', 'status']);
+});
+
+test('HTTP_PORT - with it, answers over HTTPS ask browsers to come over HTTPS from then on', async (t) => {
+  const { ca, url, httpPort } = t.context;
+  for (const path of ['/docs', '/pets', '/']) {
+    const { headers } = await https(`${url}${path}`, { ca });
+    t.is(headers.get('strict-transport-security'), 'max-age=31536000', path);
+  }
+  const { headers } = await fetch(`http://127.0.0.1:${httpPort}/`, { redirect: 'manual' });
+  t.is(headers.get('strict-transport-security'), null);
+});

@@ -1,0 +1,168 @@
+/** A renewed certificate is taken up by the running service, however its files are replaced. */
+import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { Agent, get } from 'node:https';
+import { join } from 'node:path';
+import { createClient } from '../../src/client/index.ts';
+import { https } from '../support/https.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { until } from '../support/until.ts';
+
+interface Context {
+  readonly certificates: Certificates;
+  readonly ca: Buffer;
+  /** An empty folder for the files of one test. */
+  readonly folder: string;
+  readonly running: TestStack[];
+}
+
+const test = testUnless<Context>(noOpenssl);
+
+let made = 0;
+test.beforeEach(async (t) => {
+  const certificates = await makeCertificates();
+  for (const name of ['first', 'second', 'third']) await certificates.issue(name, 'DNS:localhost');
+  const folder = certificates.path(`live-${++made}`);
+  await mkdir(folder);
+  t.context = { certificates, ca: await certificates.read('ca.pem'), folder, running: [] };
+});
+test.afterEach.always(async ({ context }) => {
+  for (const stack of context.running) await stack.close();
+  await context.certificates.remove();
+});
+
+/** The service with the files of a folder. */
+async function start({ folder, running }: Context, cert = 'tls.crt', key = 'tls.key'): Promise<TestStack> {
+  const stack = await startTestStack({ TLS_CERT: join(folder, cert), TLS_KEY: join(folder, key) });
+  running.push(stack);
+  return stack;
+}
+
+/** Whose certificate a new connection gets. */
+async function served({ ca }: Context, { config }: TestStack): Promise<string> {
+  const { status, certificate } = await https(`https://localhost:${config.port}/healthz`, { ca });
+  return `${status} ${certificate.subject.CN}`;
+}
+
+const named = (name: string) => `200 petstore test ${name}`;
+
+function takenUp(context: Context, stack: TestStack, name: string): Promise<boolean> {
+  return until(async () => (await served(context, stack)) === named(name), `the certificate of ${name}`);
+}
+
+/** Puts a certificate and its key into a folder, each in one step in the place of what is there. */
+async function putIn(folder: string, certificates: Certificates, name: string): Promise<void> {
+  for (const [file, target] of [
+    [`${name}-key.pem`, 'tls.key'],
+    [`${name}.pem`, 'tls.crt'],
+  ] as const) {
+    await copyFile(certificates.path(file), join(folder, `${target}.new`));
+    await rename(join(folder, `${target}.new`), join(folder, target));
+  }
+}
+
+test('Renewal - by files that are renamed into place', async (t) => {
+  const { certificates, folder } = t.context;
+  await putIn(folder, certificates, 'first');
+  const stack = await start(t.context);
+  t.is(await served(t.context, stack), named('first'));
+  for (const name of ['second', 'third']) {
+    await putIn(folder, certificates, name);
+    t.true(await takenUp(t.context, stack, name));
+  }
+});
+
+test('Renewal - by a link that is swapped, as Kubernetes does', async (t) => {
+  const { certificates, folder } = t.context;
+  const publish = async (name: string) => {
+    await mkdir(join(folder, `..${name}`));
+    await putIn(join(folder, `..${name}`), certificates, name);
+    await symlink(`..${name}`, join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+  };
+  await publish('first');
+  for (const file of ['tls.crt', 'tls.key']) await symlink(`..data/${file}`, join(folder, file));
+  const stack = await start(t.context);
+  t.is(await served(t.context, stack), named('first'));
+  await publish('second');
+  await rm(join(folder, '..first'), { recursive: true });
+  t.true(await takenUp(t.context, stack, 'second'));
+});
+
+test('Renewal - by links that are made anew, as Certbot does', async (t) => {
+  const { certificates, folder } = t.context;
+  const publish = async (name: string) => {
+    for (const [link, file] of [
+      ['fullchain.pem', `${name}.pem`],
+      ['privkey.pem', `${name}-key.pem`],
+    ] as const) {
+      await rm(join(folder, link), { force: true });
+      await symlink(certificates.path(file), join(folder, link));
+    }
+  };
+  await publish('first');
+  const stack = await start(t.context, 'fullchain.pem', 'privkey.pem');
+  t.is(await served(t.context, stack), named('first'));
+  await publish('second');
+  t.true(await takenUp(t.context, stack, 'second'));
+});
+
+test('Renewal - half of it changes nothing, and Envoy starts again with what worked', async (t) => {
+  const { certificates, folder } = t.context;
+  await putIn(folder, certificates, 'first');
+  const stack = await start(t.context);
+  const secret = join(stack.config.dataDir, 'public.sds.json');
+  const before = await readFile(secret, 'utf8');
+  await copyFile(certificates.path('second.pem'), join(folder, 'tls.crt'));
+  stack.stack.envoy.process.kill('SIGKILL');
+  await until(() => served(t.context, stack).catch(() => undefined), 'an answer');
+  t.is(await served(t.context, stack), named('first'));
+  t.is(await readFile(secret, 'utf8'), before);
+
+  await writeFile(join(folder, 'tls.key'), ''); // as while it is written
+  await copyFile(certificates.path('second-key.pem'), join(folder, 'tls.key'));
+  t.true(await takenUp(t.context, stack, 'second'));
+  await rm(join(folder, 'tls.key'));
+  await copyFile(certificates.path('third.pem'), join(folder, 'tls.crt'));
+  t.is(await served(t.context, stack), named('second'));
+});
+
+test('Renewal - loses no request, and connections that are open go on', async (t) => {
+  const { certificates, folder, ca } = t.context;
+  await putIn(folder, certificates, 'first');
+  const stack = await start(t.context);
+  const url = `https://localhost:${stack.config.port}/pets`;
+  const headers = { authorization: `Bearer ${stack.key}` };
+  const client = createClient({ address: url.slice(8, -5), apiKey: stack.key, tls: { ca }, maxAttempts: 1 });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1, ca });
+  let connections = 0;
+  const kept = () =>
+    new Promise<string>((resolve, reject) => {
+      const request = get(url, { agent, headers }, (response) => {
+        if (!request.reusedSocket) connections += 1;
+        response.resume().on('end', () => resolve(String(response.statusCode)));
+      }).on('error', reject);
+    });
+  const answers: string[] = [];
+  const over = new AbortController();
+  const keepCalling = async (call: () => Promise<string>) => {
+    while (!over.signal.aborted) answers.push(await call().catch(String));
+  };
+  const calling = Promise.all([
+    keepCalling(async () => String((await https(url, { ca, headers })).status)),
+    keepCalling(kept),
+    keepCalling(async () => client.pets.listPets({}).then(() => '200')),
+  ]);
+  for (const name of ['second', 'third', 'first', 'second']) {
+    await putIn(folder, certificates, name);
+    t.true(await takenUp(t.context, stack, name));
+  }
+  over.abort();
+  await calling;
+  agent.destroy();
+  await client.close();
+  t.true(answers.length > 100);
+  t.deepEqual([...new Set(answers)], ['200']);
+  t.is(connections, 1);
+});

@@ -1,0 +1,156 @@
+/** `npm start` with certificates, right and wrong ones. */
+import { execFile } from 'node:child_process';
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { TestFn } from 'ava';
+import { type Context as LaunchContext, launch, test as launcherTest, refusedWith } from '../launcher/launch.ts';
+import { freePorts } from '../support/ports.ts';
+import { testUnless } from '../support/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+
+const test = noOpenssl === undefined ? (launcherTest as TestFn<LaunchContext>) : testUnless<LaunchContext>(noOpenssl);
+const sh = promisify(execFile);
+
+let certificates: Certificates;
+test.before(async () => {
+  certificates = await makeCertificates();
+});
+test.after.always(() => certificates.remove());
+
+const openssl = (...args: string[]) => sh('openssl', args, { cwd: certificates.folder });
+const tls = (name: string) => ({
+  TLS_CERT: certificates.path(`${name}.pem`),
+  TLS_KEY: certificates.path(`${name}-key.pem`),
+});
+
+test('Start - one of TLS_CERT and TLS_KEY without the other is refused', async (t) => {
+  await refusedWith(t, launch(t, { TLS_CERT: 'a.pem' }), 'TLS_CERT needs TLS_KEY: set both, or none');
+  await refusedWith(t, launch(t, { TLS_KEY: 'a.pem' }), 'TLS_KEY needs TLS_CERT: set both, or none');
+});
+
+test('Start - HTTP_PORT without TLS, or on a port that is another, is refused', async (t) => {
+  const HTTP_PORT = t.context.settings.PORT ?? '';
+  const line = 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS';
+  await refusedWith(t, launch(t, { HTTP_PORT }), line);
+  const both = { ...tls('server'), HTTP_PORT };
+  await refusedWith(t, launch(t, both), `HTTP_PORT must not be PORT's port ${HTTP_PORT}`);
+});
+
+test('Start - a file that is not there or can not be read is named with its setting', async (t) => {
+  const missing = { ...tls('server'), TLS_CERT: '/nonexistent/cert.pem' };
+  await refusedWith(t, launch(t, missing), /^TLS_CERT can't be read: ENOENT.*'\/nonexistent\/cert\.pem'$/);
+  const folder = { ...tls('server'), TLS_KEY: certificates.folder };
+  await refusedWith(t, launch(t, folder), /^TLS_KEY can't be read: EISDIR/);
+});
+
+test('Start - a file that holds something else is refused', async (t) => {
+  const { TLS_CERT, TLS_KEY } = tls('server');
+  const swapped = `TLS_CERT must be a PEM file with a certificate, and ${TLS_KEY} is none`;
+  await refusedWith(t, launch(t, { TLS_CERT: TLS_KEY, TLS_KEY: TLS_CERT }), swapped);
+  const noKey = `TLS_KEY must be a PEM file with a private key without a passphrase, and ${TLS_CERT} is none`;
+  await refusedWith(t, launch(t, { TLS_CERT, TLS_KEY: TLS_CERT }), noKey);
+
+  const locked = certificates.path('locked-key.pem');
+  await openssl('ec', '-in', 'server-key.pem', '-aes256', '-passout', 'pass:secret', '-out', locked);
+  const passphrase = `TLS_KEY must be a PEM file with a private key without a passphrase, and ${locked} is none`;
+  await refusedWith(t, launch(t, { TLS_CERT, TLS_KEY: locked }), passphrase);
+
+  const broken = certificates.path('broken-chain.pem');
+  const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+  await writeFile(broken, `${await certificates.read('server.pem')}${damaged}`);
+  await refusedWith(t, launch(t, { TLS_CERT: broken, TLS_KEY }), new RegExp(`^TLS_CERT .*, and ${broken} is none$`));
+});
+
+test('Start - a key that is not the one of the certificate is refused', async (t) => {
+  const TLS_KEY = certificates.path('client-key.pem');
+  const line = `TLS_KEY is not the key of TLS_CERT: ${TLS_KEY} and ${certificates.path('server.pem')}`;
+  await refusedWith(t, launch(t, { ...tls('server'), TLS_KEY }), line);
+});
+
+test('Start - a key that Envoy does not take is refused', async (t) => {
+  const request = ['req', '-x509', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
+  await openssl(...request, '-newkey', 'ed25519', '-keyout', 'ed-key.pem', '-out', 'ed.pem');
+  await openssl(...request, '-newkey', 'rsa:1024', '-keyout', 'small-key.pem', '-out', 'small.pem');
+  for (const name of ['ed', 'small']) {
+    const what = 'an RSA key of 2048 bits or more, or an EC key on P-256, P-384 or P-521';
+    const line = `TLS_KEY must be ${what}: ${certificates.path(`${name}-key.pem`)} is none`;
+    await refusedWith(t, launch(t, tls(name)), line);
+  }
+});
+
+test('Start - a certificate that has expired, or soon will, is used, and spoken of', async (t) => {
+  await openssl('req', '-new', '-key', 'server-key.pem', '-subj', '/CN=localhost', '-out', 'server.csr');
+  await openssl('x509', '-req', '-in', 'server.csr', '-signkey', 'server-key.pem', '-days', '-1', '-out', 'old.pem');
+  const TLS_CERT = certificates.path('old.pem');
+  const launcher = launch(t, { ...tls('server'), TLS_CERT });
+  await launcher.opened();
+  t.truthy(await launcher.says(/TLS_CERT has expired \(.* GMT\): callers refuse it\.\n/));
+  await launcher.end('SIGTERM');
+
+  const soon = launch(t, tls('server'));
+  await soon.opened();
+  t.truthy(await soon.says(/TLS_CERT expires in 2 days \(.* GMT\): renew it\.\n/));
+});
+
+test('Start - when half of a renewal is there says so once, and what becomes of it', async (t) => {
+  await certificates.issue('renewed', 'DNS:localhost');
+  const { TLS_CERT, TLS_KEY } = tls('renewed');
+  const key = await certificates.read('renewed-key.pem');
+  const launcher = launch(t, { TLS_CERT, TLS_KEY });
+  await launcher.opened();
+  await writeFile(TLS_KEY, await certificates.read('client-key.pem'));
+  const half = /TLS_KEY is not the key of TLS_CERT: .*\. The certificate from before stays in use\.\n/;
+  await launcher.says(half);
+  await writeFile(TLS_CERT, await certificates.read('client.pem'));
+  await launcher.says(/The renewed certificate of TLS_CERT is used from now on\.\n/);
+  t.is(launcher.output.match(new RegExp(half, 'g'))?.length, 1);
+  t.false(launcher.output.includes(key.toString()));
+});
+
+test('Start - says how to call it by the name of its certificate, and the curl line works as it stands', async (t) => {
+  const first = launch(t, tls('server'));
+  const { url, curl } = await first.opened();
+  t.is(url, `https://localhost:${first.settings.PORT}`);
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
+  await first.end('SIGTERM');
+
+  await certificates.issue('shop', 'DNS:*.shop.example,DNS:shop.example');
+  const second = await launch(t, tls('shop')).opened();
+  t.is(second.url, `https://www.shop.example:${first.settings.PORT}`);
+  t.is((await sh('sh', ['-c', `${second.curl} --silent --fail`])).stdout, '[]');
+});
+
+test('Start - by its address when the certificate is for that, or for nobody', async (t) => {
+  await certificates.issue('address', 'IP:127.0.0.1');
+  for (const name of ['address', 'stranger']) {
+    const launcher = launch(t, tls(name));
+    const { url, curl } = await launcher.opened();
+    t.is(url, `https://127.0.0.1:${launcher.settings.PORT}`, name);
+    t.is(curl.includes('--insecure'), name === 'stranger');
+    t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
+    await launcher.end('SIGTERM');
+  }
+});
+
+test('Start - with a busy HTTP_PORT says so', async (t) => {
+  const HTTP_PORT = String((await freePorts(1))[0]);
+  const first = launch(t, { ...tls('server'), HTTP_PORT });
+  await first.opened();
+  const [PORT = 0, GRPC_PORT = 0, ENVOY_ADMIN_PORT = 0] = await freePorts(3);
+  const others = Object.fromEntries(
+    Object.entries({ PORT, GRPC_PORT, ENVOY_ADMIN_PORT }).map(([name, port]) => [name, String(port)]),
+  );
+  const elsewhere = { ...others, DATA_DIR: `${t.context.settings.DATA_DIR}, another` };
+  const line = `port ${HTTP_PORT} is busy: stop what listens there, or set HTTP_PORT to another port`;
+  await refusedWith(t, launch(t, { ...tls('server'), HTTP_PORT, ...elsewhere }), line);
+});
+
+test('Start - what Envoy has of the key can be read by its owner alone, and is gone after the end', async (t) => {
+  const launcher = launch(t, tls('server'));
+  await launcher.opened();
+  const copy = join(t.context.settings.DATA_DIR ?? '', 'public.sds.json');
+  t.is((await stat(copy)).mode & 0o777, 0o600);
+  t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
+  await t.throwsAsync(stat(copy), { code: 'ENOENT' });
+});
