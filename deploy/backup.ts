@@ -1,0 +1,94 @@
+/**
+ * A backup of the service's data while it runs, by the settings that the service has: a copy of the SQLite file, or a
+ * dump of the PostgreSQL database, and the operator's key. A backup is checked before it gets its name, and the oldest
+ * are deleted then. docs/operations.md says what else belongs to it; `deploy/restore.ts` puts one back.
+ */
+import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { parseArgs } from 'node:util';
+import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import { PRIVATE_UMASK } from '../src/private-folder.ts';
+import { checkSqlite } from './check-sqlite.ts';
+import { endWithOneLine } from './one-line.ts';
+import { runProgram } from './postgres-program.ts';
+
+const HELP = `Usage: node deploy/backup.ts --to FOLDER [--keep COUNT]
+
+Backs up the database of DATABASE_URL, or the SQLite file in DATA_DIR, into the folder while the service runs:
+petstore-<UTC time>.sqlite or .dump, and beside it the operator's key where there is one in DATA_DIR.
+PostgreSQL needs pg_dump of the server's version or a later one.
+
+  --to FOLDER   where the backups are; made if it is not there, closed to other users
+  --keep COUNT  how many backups are kept, this one among them (14)
+`;
+const FOLDER_MODE = 0o700;
+
+function main(): void {
+  process.umask(PRIVATE_UMASK);
+  const options = {
+    to: { type: 'string' },
+    keep: { type: 'string', default: '14' },
+    help: { type: 'boolean' },
+  } as const;
+  const { values } = parseArgs({ options });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return;
+  }
+  if (!values.to) throw new ConfigError('--to must name the folder of the backups');
+  if (!/^[1-9]\d{0,3}$/.test(values.keep)) throw new ConfigError('--keep must be a number from 1 to 9999');
+  const folder = resolve(values.to);
+  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
+
+  const config = readConfig();
+  const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  const name = join(folder, `petstore-${time}`);
+  const backup =
+    config.databaseUrl === undefined ? backUpSqlite(config, name) : backUpPostgres(config.databaseUrl, name);
+  const key = join(config.dataDir, 'operator.key');
+  if (existsSync(key)) copyFileSync(key, `${name}.operator.key`);
+  process.stdout.write(`${backup}\n`);
+  deleteOldest(folder, Number(values.keep));
+}
+
+/** A copy as of one moment, without what the database has deleted. Readers and writers go on meanwhile. */
+function backUpSqlite({ dataDir }: Config, name: string): string {
+  const file = join(dataDir, 'petstore.sqlite');
+  if (!existsSync(file)) throw new ConfigError(`there is no ${file}: is DATA_DIR the service's?`);
+  return whole(`${name}.sqlite`, (part) => {
+    const database = new DatabaseSync(file, { readOnly: true });
+    database.prepare('VACUUM INTO ?').run(part);
+    database.close();
+    checkSqlite(part);
+  });
+}
+
+function backUpPostgres(databaseUrl: string, name: string): string {
+  return whole(`${name}.dump`, (part) => {
+    runProgram('pg_dump', ['--format=custom', `--file=${part}`], databaseUrl);
+    runProgram('pg_restore', ['--list', part]);
+  });
+}
+
+/** A file has its name only when all of it is there. */
+function whole(file: string, make: (part: string) => void): string {
+  const part = `${file}.part`;
+  try {
+    make(part);
+    renameSync(part, file);
+  } finally {
+    rmSync(part, { force: true });
+  }
+  return file;
+}
+
+function deleteOldest(folder: string, keep: number): void {
+  const backups = globSync('petstore-*T*Z.{sqlite,dump}', { cwd: folder }).sort();
+  for (const backup of backups.slice(0, -keep)) {
+    rmSync(join(folder, backup));
+    rmSync(join(folder, backup.replace(/\.\w+$/, '.operator.key')), { force: true });
+  }
+}
+
+endWithOneLine(main);

@@ -1,0 +1,49 @@
+/** What the tests of backups share: the two programs, run with a launcher's settings. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import type { RestClient } from '../support/rest-client.ts';
+
+const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
+
+interface Ended {
+  readonly code: number;
+  readonly output: string;
+  readonly errors: string;
+}
+
+/** Runs `backup.ts` or `restore.ts`. */
+export function run(
+  program: 'backup' | 'restore',
+  args: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<Ended> {
+  return new Promise((resolve) => {
+    const env = { ...process.env, ...settings };
+    execFile(process.execPath, [join(DEPLOY, `${program}.ts`), ...args], { env }, (error, output, errors) =>
+      resolve({ code: error === null ? 0 : Number(error.code), output, errors }),
+    );
+  });
+}
+
+/** Makes a backup, and resolves with its path. */
+export async function backup(folder: string, settings: Readonly<Record<string, string>>): Promise<string> {
+  const { code, output, errors } = await run('backup', ['--to', folder], settings);
+  if (code !== 0) throw new Error(errors);
+  return output.trim();
+}
+
+/** Adds pets until it is told to stop, and resolves with how many there were then. */
+export function keepAdding(client: RestClient): { stop(): Promise<number> } {
+  let isOver = false;
+  const adding = (async () => {
+    let count = 0;
+    for (; !isOver; count += 1) await client.pet();
+    return count;
+  })();
+  return {
+    stop() {
+      isOver = true;
+      return adding;
+    },
+  };
+}

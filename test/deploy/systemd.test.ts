@@ -1,0 +1,93 @@
+/** The systemd units: systemd's own checks, and that they say what the service knows. systemd itself is not run. */
+import { execFile } from 'node:child_process';
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { TestFn } from 'ava';
+import { SETTINGS } from '../../src/config/settings.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/places.ts';
+import { findProgram } from '../support/find-program.ts';
+import { testUnless } from '../support/programs.ts';
+
+const sh = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+const FOLDER = join(ROOT, 'deploy/systemd');
+const INSTALLED = '/opt/petstore';
+/** Of ten; systemd calls 2 and less OK. */
+const MOST_EXPOSED = 2;
+
+const services = globSync('*.service', { cwd: FOLDER });
+const units = globSync('*.{service,timer}', { cwd: FOLDER });
+
+const HOW = 'NO SYSTEMD FOUND, so nothing of this file is tested: install it (apt-get install systemd)';
+const test = testUnless<{ folder: string }>(findProgram(['systemd-analyze']) === undefined ? HOW : undefined);
+/** Users and owners of folders are made by root alone. */
+const rootTest = (process.getuid?.() === 0 ? test : test.skip) as TestFn<{ folder: string }>;
+
+test.beforeEach((t) => {
+  t.context = { folder: mkdtempSync(join(tmpdir(), 'petstore-systemd-')) };
+});
+test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+
+test('Units - systemd finds nothing to complain of', async (t) => {
+  const files = units.map((name) => {
+    const file = join(t.context.folder, name.replace('@', '@50051')); // an instance: a template is not loaded
+    writeFileSync(file, read(name).replaceAll(INSTALLED, ROOT));
+    return file;
+  });
+  const { stdout, stderr } = await sh('systemd-analyze', ['verify', ...files]);
+  t.is(stdout + stderr, '');
+});
+
+for (const name of services) {
+  test(`${name} - is exposed to a degree of ${MOST_EXPOSED} at the most, of 10`, async (t) => {
+    const threshold = `--threshold=${MOST_EXPOSED * 10}`;
+    const args = ['security', '--offline=true', threshold, '--no-pager', join(FOLDER, name)];
+    const { stdout } = await sh('systemd-analyze', args).catch((error: { stdout: string }) => error);
+    t.regex(stdout, /Overall exposure level for .*: [01]\.\d OK/);
+  });
+
+  test(`${name} - sets nothing but settings that there are, and starts a file that there is`, (t) => {
+    for (const [, variables = ''] of read(name).matchAll(/^Environment=(.+)$/gm)) {
+      for (const variable of variables.split(' ')) {
+        const setting = (variable.split('=')[0] ?? '').replace(/_FILE$/, '');
+        t.true(Object.hasOwn(SETTINGS, setting), setting);
+      }
+    }
+    const [, program = ''] = /^ExecStart=\S+ (\S+)/m.exec(read(name)) ?? [];
+    t.true(existsSync(join(ROOT, program)), program);
+  });
+
+  test(`${name} - runs as a user without rights, and does not take the time that open requests need`, (t) => {
+    t.regex(read(name), /^User=petstore$/m);
+    const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read(name)) ?? [];
+    if (seconds !== undefined) t.true(Number(seconds) * 1_000 > DRAIN_MS + 2 * CLOSE_MS, seconds);
+  });
+}
+
+rootTest('Users and folders - are made, closed to others', async (t) => {
+  const { folder } = t.context;
+  for (const kind of ['sysusers', 'tmpfiles']) {
+    mkdirSync(join(folder, `usr/lib/${kind}.d`), { recursive: true });
+    writeFileSync(join(folder, `usr/lib/${kind}.d/petstore.conf`), read(`petstore.${kind}.conf`));
+  }
+  mkdirSync(join(folder, 'etc'));
+  await sh('systemd-sysusers', [`--root=${folder}`]);
+  await sh('systemd-tmpfiles', ['--create', `--root=${folder}`]);
+  const [, uid] = /^petstore:[^:]*:(\d+):/m.exec(readFileSync(join(folder, 'etc/passwd'), 'utf8')) ?? [];
+  for (const [path, mode, owner] of [
+    ['etc/petstore', 0o750, 0],
+    ['etc/petstore/secrets', 0o700, 0],
+    ['var/lib/petstore', 0o700, Number(uid)],
+    ['var/backups/petstore', 0o700, Number(uid)],
+  ] as const) {
+    const found = statSync(join(folder, path));
+    t.deepEqual([found.mode & 0o777, found.uid], [mode, owner], path);
+  }
+});
+
+function read(name: string): string {
+  return readFileSync(join(FOLDER, basename(name)), 'utf8');
+}
