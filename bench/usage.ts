@@ -25,7 +25,7 @@ function busyLimiter(accountIds: readonly bigint[]): LimitsEngine {
     requests += 1;
     return accountIds.map((id) => ({ subject: String(id), dayIndex, requests, refused: 0 }));
   };
-  return { drainUsage } as unknown as LimitsEngine; // of which the recorder uses no more
+  return { drainUsage, drainKeyUses: () => [] } as unknown as LimitsEngine; // of which the recorder uses no more
 }
 
 /** Makes writes, one after the other, until `isDone`, and resolves with how long each took. */

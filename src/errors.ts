@@ -182,6 +182,12 @@ const TABLE = {
     http: 404,
     message: ({ keyId }: { keyId: bigint }) => `API key ${keyId} does not exist`,
   },
+  BAN_NOT_ENDED: {
+    grpc: Status.UNAVAILABLE,
+    http: 503,
+    retryAfterSeconds: 1,
+    message: () => "Redis is away, so other servers can't be told that the ban is over: try again when it is back",
+  },
   INTERNAL: {
     grpc: Status.INTERNAL,
     http: 500,

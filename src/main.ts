@@ -52,7 +52,7 @@ async function main(): Promise<void> {
   });
 
   const keys = createApiKeyCache(store.accounts, plans);
-  const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate);
+  const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate, limiter.forgetBan);
   const onKeysChanged = (change: KeyChange) => {
     keys.invalidate(change);
     keyInvalidation?.publish(change);
@@ -63,6 +63,8 @@ async function main(): Promise<void> {
     keys,
     onKeysChanged,
     limiter,
+    banMs: ban.durationMs,
+    onUnban: (ended) => keyInvalidation?.publishUnban(ended),
     plans,
     operatorKey,
     flushUsage,

@@ -68,6 +68,36 @@ export interface ApiKey {
   readonly revokedAtMs: number | undefined;
 }
 
+/** A key that is shut out for a while. */
+export interface Ban {
+  readonly keyId: bigint;
+  readonly untilMs: number;
+  /** Undefined for a ban that a server of an earlier release has stored. */
+  readonly cause: BanCause | undefined;
+}
+
+export interface BanCause {
+  readonly sinceMs: number;
+  /** How many refusals led to it. */
+  readonly refusals: number;
+  /** Whose limit the last of them was beyond. */
+  readonly window: 'minute' | 'day';
+}
+
+/** A ban, and whom it concerns. */
+export interface BannedKey extends Ban {
+  readonly prefix: string;
+  readonly label: string | undefined;
+  readonly accountId: bigint;
+  readonly accountName: string;
+}
+
+/** When a key was last used. */
+export interface KeyUse {
+  readonly keyId: bigint;
+  readonly lastUsedAtMs: number;
+}
+
 /** What an account used on one day. */
 export interface DayUsage {
   readonly accountId: bigint;

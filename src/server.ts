@@ -31,7 +31,7 @@ import { operatorOnly } from './interceptors/operator.ts';
 import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { PlanQuotas } from './keys/plans.ts';
-import type { Limiter } from './limits/limiter.ts';
+import type { Ban, Limiter, LimitsOverview } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
 import { fileDescriptors, loadOperations } from './operations.ts';
 import { createRules } from './rules.ts';
@@ -77,7 +77,11 @@ export interface Parts {
   readonly keys: ApiKeys;
   /** Told which key or account has changed. */
   readonly onKeysChanged: (change: KeyChange) => void;
-  readonly limiter: Limiter;
+  readonly limiter: Limiter & LimitsOverview;
+  /** How long a ban lasts. */
+  readonly banMs: number;
+  /** Told which ban was ended. */
+  readonly onUnban: (ended: Ban) => void;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
   /** Stores what the limits have counted so far. */
@@ -88,7 +92,8 @@ export interface Parts {
 }
 
 export function createServer(parts: Parts): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage, logger, metrics } = parts;
+  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage, logger, metrics } =
+    parts;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
@@ -111,7 +116,8 @@ export function createServer(parts: Parts): PetstoreServer {
   ];
   const forOperator = [...seen, errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];
 
-  const admin = adminService({ store, plans, onChange: onKeysChanged, flushUsage });
+  const onChange = onKeysChanged;
+  const admin = adminService({ store, plans, onChange, limits: limiter, banMs, onUnban, flushUsage });
   const bounded = boundOpenCalls({
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,

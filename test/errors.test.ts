@@ -62,6 +62,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     DEADLINE_EXCEEDED: apiError('DEADLINE_EXCEEDED'),
     // The operator's own.
     OPERATOR_KEY_INVALID: apiError('OPERATOR_KEY_INVALID'),
+    BAN_NOT_ENDED: apiError('BAN_NOT_ENDED'),
     ACCOUNT_NOT_FOUND: apiError('ACCOUNT_NOT_FOUND', { accountId: id }),
     API_KEY_NOT_FOUND: apiError('API_KEY_NOT_FOUND', { keyId: id }),
   };
@@ -96,6 +97,7 @@ const CONTRACT = {
   UNAVAILABLE: [503, Grpc.UNAVAILABLE],
   DEADLINE_EXCEEDED: [504, Grpc.DEADLINE_EXCEEDED],
   OPERATOR_KEY_INVALID: [401, Grpc.UNAUTHENTICATED],
+  BAN_NOT_ENDED: [503, Grpc.UNAVAILABLE],
   ACCOUNT_NOT_FOUND: [404, Grpc.NOT_FOUND],
   API_KEY_NOT_FOUND: [404, Grpc.NOT_FOUND],
 } as const satisfies Record<ErrorCode, readonly [number, Grpc]>;

@@ -1,5 +1,5 @@
 /** The accounts of the current day in memory, with the totals that wait to be stored. */
-import type { UsageRow } from './limiter.ts';
+import type { KeyUse, UsageRow } from './limiter.ts';
 import { type Counter, dayIndexAt, openCounter } from './windows.ts';
 
 /** An account in one day. */
@@ -37,6 +37,8 @@ export class Accounts {
   #today = new Map<string, AccountDay>();
   #left = { dayIndex: Number.NEGATIVE_INFINITY, accounts: new Map<string, AccountDay>() };
   #changed: AccountDay[] = [];
+  /** When keys were last used, since the last drain. */
+  #keyUses = new Map<string, number>();
 
   get size(): number {
     return this.#today.size;
@@ -61,6 +63,16 @@ export class Accounts {
     if (account.isChanged) return;
     account.isChanged = true;
     this.#changed.push(account);
+  }
+
+  noteUse(key: string, nowMs: number): void {
+    this.#keyUses.set(key, nowMs);
+  }
+
+  drainKeyUses(): KeyUse[] {
+    const uses = this.#keyUses;
+    this.#keyUses = new Map();
+    return [...uses].map(([key, atMs]) => ({ key, atMs }));
   }
 
   drain(): UsageRow[] {

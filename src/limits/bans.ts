@@ -80,6 +80,12 @@ export class BanTracker {
     offender.bannedUntilMs = Math.max(offender.bannedUntilMs, untilMs);
   }
 
+  /** Forgets all of a key, unless its ban ends after `untilMs`. */
+  forget(keyId: string, untilMs: number): void {
+    const offender = this.#offenders.get(keyId);
+    if (offender !== undefined && offender.bannedUntilMs <= untilMs) this.#offenders.delete(keyId);
+  }
+
   /** A clock may be a little behind the one that the ban is from. */
   #isInForce({ bannedUntilMs }: Offender, nowMs: number): boolean {
     return nowMs < bannedUntilMs && bannedUntilMs - nowMs <= this.#policy.durationMs + MINUTE_MS;

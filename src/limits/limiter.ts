@@ -4,7 +4,7 @@
  * The engine keeps the counts and the bans; the caller brings the time and the quota, which it knows from the plan.
  * An engine is exact: however many requests come at once, never one more than the quota passes.
  */
-import type { Quota, Reading, Verdict } from './windows.ts';
+import type { Counter, Quota, Reading, Verdict } from './windows.ts';
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */
 export interface AccountAttempt {
@@ -53,6 +53,48 @@ export interface Ban {
   readonly untilMs: number;
 }
 
+/** A ban that has just begun, and why. */
+export interface BegunBan extends Ban {
+  readonly sinceMs: number;
+  /** How many refusals led to it. */
+  readonly refusals: number;
+  /** Whose limit the last of them was beyond. */
+  readonly window: Reading['window'];
+}
+
+/** What an account has used, at one moment. */
+export interface Counts {
+  readonly counter: Readonly<Counter>;
+  /** Requests of the day that were refused. */
+  readonly refused: number;
+  /** Only this server's own view: the servers' common counts can't be had just now. */
+  readonly isLocal: boolean;
+}
+
+/** When a key was last used, whatever became of the request. */
+export interface KeyUse {
+  readonly key: string;
+  readonly atMs: number;
+}
+
+/** The servers' common counts and bans can't be had, or changed, just now. */
+export class LimitsAway extends Error {
+  override name = 'LimitsAway';
+}
+
+/** What the operator may ask of the limits. */
+export interface LimitsOverview {
+  /** An account's counts as they stand. Counts nothing. */
+  counts(subject: string, nowMs: number): Counts | Promise<Counts>;
+  /**
+   * Ends a key's ban at once, for all servers that share the counts, and forgets its refusals. Resolves with a moment:
+   * what has ended are the bans that would have ended by then.
+   *
+   * @throws LimitsAway when other servers might not learn of it.
+   */
+  unban(subject: string, key: string, nowMs: number): number | Promise<number>;
+}
+
 /** What an account has used of a day, in totals: writing a row twice is the same as once, and the greater totals win. */
 export interface UsageRow {
   readonly subject: string;
@@ -65,12 +107,14 @@ export interface UsageRow {
 }
 
 /** A limiter with what its owner needs to make its counts outlive it. */
-export interface LimitsEngine extends Limiter {
+export interface LimitsEngine extends Limiter, LimitsOverview {
   /**
    * The accounts' days that changed since the last call. They are held until they are drained, so somebody has to.
    * Rows whose writing fails are the caller's to write again.
    */
   drainUsage(): UsageRow[];
+  /** The keys that were used since the last call. They are held until they are drained, too. */
+  drainKeyUses(): KeyUse[];
   /**
    * Takes up the day's counts: to be called before the first request, with the rows of the current day. Those of
    * earlier days are ignored.
@@ -78,6 +122,8 @@ export interface LimitsEngine extends Limiter {
   restoreUsage(rows: Iterable<UsageRow>): void;
   /** Takes up bans; those already over do no harm. */
   restoreBans(bans: Iterable<Ban>): void;
+  /** Forgets a ban that another server has ended, unless it ends later than that one, and the key's refusals. */
+  forgetBan(ended: Ban): void;
   /** Lets go of what it holds outside of this process. */
   close(): Promise<void>;
 }

@@ -18,9 +18,10 @@
  */
 import { Accounts } from './accounts.ts';
 import { type BanPolicy, BanTracker, banned } from './bans.ts';
-import type { AccountAttempt, Attempt, Ban, Decision, LimitsEngine, UsageRow } from './limiter.ts';
+import type { AccountAttempt, Attempt, BegunBan, Counts, Decision, LimitsEngine, UsageRow } from './limiter.ts';
 import {
   type Counter,
+  countsAt,
   dayStartMs,
   minuteIndexAt,
   openCounter,
@@ -39,12 +40,14 @@ export interface MemoryLimiterOptions {
     readonly maxTracked: number;
   };
   /** Told of each ban as it begins, to store it. Called from within `admit`: it should neither wait nor throw. */
-  readonly onBan?: (ban: Ban, subject: string) => void;
+  readonly onBan?: (ban: BegunBan, subject: string) => void;
 }
 
 export interface MemoryLimiter extends LimitsEngine {
   admit(attempt: Attempt): Decision;
   peek(attempt: Attempt): Verdict;
+  counts(subject: string, nowMs: number): Counts;
+  unban(subject: string, key: string, nowMs: number): number;
   restoreUsage(rows: Iterable<UsageRow>): void;
   /** How much is held at the moment. */
   readonly tracked: { readonly accounts: number; readonly addresses: number; readonly keys: number };
@@ -56,7 +59,7 @@ export function createMemoryLimiter(
   accounts = new Accounts(),
   bans = new BanTracker(options.ban),
 ): MemoryLimiter {
-  const { onBan } = options;
+  const { onBan, ban } = options;
   const addresses = new Addresses(options.addresses.maxTracked);
   const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
   let latestMs = Number.NEGATIVE_INFINITY;
@@ -70,6 +73,7 @@ export function createMemoryLimiter(
   function admitAccount({ subject, key, quota }: AccountAttempt, nowMs: number): Decision {
     const account = accounts.open(subject, nowMs);
     accounts.markChanged(account);
+    accounts.noteUse(key, nowMs);
     const bannedUntilMs = bans.bannedUntil(key, nowMs);
     if (bannedUntilMs !== undefined) {
       account.refused += 1;
@@ -80,7 +84,7 @@ export function createMemoryLimiter(
       account.refused += 1;
       const untilMs = bans.refused(key, nowMs);
       if (untilMs !== undefined) {
-        onBan?.({ key, untilMs }, subject);
+        onBan?.({ key, untilMs, sinceMs: nowMs, refusals: ban.refusals, window: verdict.window }, subject);
         return { ...verdict, beginsBan: true };
       }
     }
@@ -98,7 +102,19 @@ export function createMemoryLimiter(
       if (attempt.kind === 'account') return peek(accounts.read(attempt.subject, nowMs), attempt.quota, nowMs);
       return peek(addresses.read(attempt.subject, nowMs), addressQuota, nowMs);
     },
+    counts(subject, readMs) {
+      const nowMs = advance(readMs);
+      const refused = accounts.today(nowMs).get(subject)?.refused ?? 0;
+      return { counter: countsAt(accounts.read(subject, nowMs), nowMs), refused, isLocal: false };
+    },
+    unban(_subject, key, readMs) {
+      const nowMs = advance(readMs);
+      const untilMs = Math.max(nowMs + ban.durationMs, bans.bannedUntil(key, nowMs) ?? 0);
+      bans.forget(key, untilMs);
+      return untilMs;
+    },
     drainUsage: () => accounts.drain(),
+    drainKeyUses: () => accounts.drainKeyUses(),
     restoreUsage(rows) {
       for (const row of rows) {
         latestMs = Math.max(latestMs, dayStartMs(row.dayIndex));
@@ -108,6 +124,7 @@ export function createMemoryLimiter(
     restoreBans(restored) {
       for (const { key, untilMs } of restored) bans.restore(key, untilMs);
     },
+    forgetBan: ({ key, untilMs }) => bans.forget(key, untilMs),
     close: async () => undefined,
     get tracked() {
       return { accounts: accounts.size, addresses: addresses.size, keys: bans.size };

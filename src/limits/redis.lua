@@ -52,13 +52,18 @@ local function save()
   end
 end
 
+local function setBan(ms)
+  redis.call('SET', KEYS[3], ms, 'PX', math.ceil(math.abs(ms) - now + SLACK_MS.address))
+end
+
 -- The end of the key's ban, 0 if it has none. The caller may know of one that is not known here. One that has much more
--- than a ban's duration to go is of a clock that was ahead.
+-- than a ban's duration to go is of a clock that was ahead. A moment with a minus says that bans which end by then were
+-- ended by the operator: a server may not have heard of that yet.
 local function bannedUntil(knownMs, durationMs)
   local storedMs, latestMs = tonumber(redis.call('GET', KEYS[3]) or 0), now + durationMs + MINUTE_MS
-  if storedMs > latestMs then storedMs = 0 end
-  if knownMs > storedMs and knownMs > now and knownMs <= latestMs then
-    redis.call('SET', KEYS[3], knownMs, 'PX', math.ceil(knownMs - now + SLACK_MS.address))
+  if math.abs(storedMs) > latestMs then storedMs = 0 end
+  if knownMs > math.abs(storedMs) and knownMs > now and knownMs <= latestMs then
+    setBan(knownMs)
     storedMs = knownMs
   end
   return now < storedMs and storedMs or 0
@@ -74,7 +79,8 @@ local function strike(durationMs, refusals, windowMs)
     return 0
   end
   redis.call('DEL', KEYS[2])
-  return bannedUntil(now + durationMs, durationMs)
+  setBan(now + durationMs)
+  return now + durationMs
 end
 
 local act = {}
@@ -104,6 +110,16 @@ end
 -- Makes a ban known that began elsewhere. ARGV 4: its end; 5: how long a ban is.
 function act.ban()
   return reply(1, bannedUntil(tonumber(ARGV[4]), tonumber(ARGV[5])))
+end
+
+-- Ends a ban, and forgets the key's refusals. ARGV 4: the end of the ban that the caller knows of, or 0; 5: how long a
+-- ban is. Whatever began until now is over; the reply's end is the last that such a ban could have had.
+function act.unban()
+  local durationMs = tonumber(ARGV[5])
+  local untilMs = math.max(bannedUntil(tonumber(ARGV[4]), durationMs), now + durationMs)
+  redis.call('DEL', KEYS[2])
+  setBan(-untilMs)
+  return reply(1, untilMs)
 end
 
 -- Brings in what a server has let through by itself. ARGV 4: the epoch that it has last seen, '' for none; then for the

@@ -22,7 +22,15 @@ import { RedisClient } from '../redis/client.ts';
 import { RedisLink } from '../redis/link.ts';
 import { type AccountDay, Accounts, type LastSeen } from './accounts.ts';
 import { BanTracker, banned } from './bans.ts';
-import type { AccountAttempt, Attempt, Ban, Decision, LimitsEngine } from './limiter.ts';
+import {
+  type AccountAttempt,
+  type Attempt,
+  type Ban,
+  type BegunBan,
+  type Decision,
+  LimitsAway,
+  type LimitsEngine,
+} from './limiter.ts';
 import { Addresses, createMemoryLimiter, type MemoryLimiterOptions } from './memory.ts';
 import { peek, type Quota, verdict } from './windows.ts';
 
@@ -60,7 +68,7 @@ interface State extends LastSeen {
   readonly untilMs: number;
 }
 
-const [REFUSED, PASSED, BANNED] = [0, 1, 2];
+const [PASSED, BANNED] = [1, 2];
 
 /** Resolves when Redis is there, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
@@ -74,9 +82,13 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.MAX_SAFE_INTEGER };
   /** The last ban of each key, with its account. */
   const bans = new Map<string, Ban & { subject: string }>();
-  const noteBan = (ban: Ban, subject: string) => {
-    bans.set(ban.key, { ...ban, subject });
+  const noteBan = (ban: BegunBan, subject: string) => {
+    bans.set(ban.key, { key: ban.key, untilMs: ban.untilMs, subject });
     onBan?.(ban, subject);
+  };
+  const forgetBan = ({ key, untilMs }: Ban) => {
+    tracker.forget(key, untilMs);
+    if ((bans.get(key)?.untilMs ?? 0) <= untilMs) bans.delete(key);
   };
   const fallback = createMemoryLimiter({ ...options, onBan: noteBan }, accounts, tracker);
   /** How far Redis's time is ahead of the server's; the latest time that was told of; how often Redis came back. */
@@ -91,7 +103,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       returns += 1;
       takeUp();
       const inForce = [...bans.values()].filter(({ untilMs }) => latestMs < untilMs);
-      await Promise.all(inForce.map((ban) => run('ban', keysOf(ban), latestMs, [ban.untilMs, durationMs])));
+      await Promise.all(inForce.map(tellBan));
       const unmerged = () => [...accounts.today(latestMs).values()].filter(isUnmerged).slice(0, BATCH);
       for (let some = unmerged(); some.length > 0 && link.isUp; some = unmerged()) await Promise.all(some.map(merge));
     },
@@ -121,6 +133,12 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     return run('admit', windowsOf(address), nowMs, [addressQuota.perMinute, addressQuota.perDay]);
   }
 
+  /** Tells Redis of a ban, and forgets it if it has been ended there meanwhile. */
+  async function tellBan(ban: Ban & { subject: string }): Promise<void> {
+    const { untilMs } = await run('ban', keysOf(ban), latestMs, [ban.untilMs, durationMs]);
+    if (untilMs === 0) forgetBan(ban);
+  }
+
   function isUnmerged({ mergedAfter }: AccountDay): boolean {
     return mergedAfter !== returns;
   }
@@ -139,15 +157,25 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     if (state?.counter.dayIndex === counter.dayIndex) see(account, state);
   }
 
+  /** Tells Redis of an account first that it was not told of. */
+  function tellCounts(subject: string, nowMs: number): void {
+    const known = accounts.today(nowMs).get(subject);
+    if (known !== undefined && isUnmerged(known)) void merge(known);
+  }
+
   function see(account: AccountDay, state: State): void {
     const { counter, refused } = state;
     Object.assign(account, { lastSeen: state, mergedAfter: returns, counter: { ...counter }, refused });
     accounts.markChanged(account);
   }
 
+  function redisTimeAt(nowMs: number): number {
+    latestMs = nowMs + aheadMs;
+    return latestMs;
+  }
+
   function toRedisTime<Timed extends Attempt>(attempt: Timed): Timed {
-    latestMs = attempt.nowMs + aheadMs;
-    return { ...attempt, nowMs: latestMs };
+    return { ...attempt, nowMs: redisTimeAt(attempt.nowMs) };
   }
 
   function fallBack(attempt: Attempt): Decision {
@@ -158,26 +186,30 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   async function admitAccount(attempt: AccountAttempt): Promise<Decision> {
     const { subject, key, quota } = attempt;
     const { nowMs } = toRedisTime(attempt);
-    const known = accounts.today(nowMs).get(subject);
-    if (known !== undefined && isUnmerged(known)) void merge(known);
+    tellCounts(subject, nowMs);
     const limits = [quota.perMinute, quota.perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
-    const args = [...limits, tracker.bannedUntil(key, nowMs) ?? 0, durationMs, refusals, windowMs];
+    const knownMs = tracker.bannedUntil(key, nowMs) ?? 0;
+    const args = [...limits, knownMs, durationMs, refusals, windowMs];
     const state = await link.ask(run('admit', keysOf(attempt), attempt.nowMs, args));
     if (state === undefined) return fallBack(attempt);
     const { status, counter, untilMs } = state;
     [latestMs, aheadMs] = [state.nowMs, state.nowMs - attempt.nowMs];
+    accounts.noteUse(key, state.nowMs);
     const account = accounts.open(subject, state.nowMs);
     if (['', state.epoch].includes(account.lastSeen.epoch)) see(account, state);
     else void merge(account); // Redis has lost its data behind our backs
     if (untilMs > 0) {
       tracker.restore(key, untilMs);
       bans.set(key, { subject, key, untilMs });
-      if (status === REFUSED) {
-        onBan?.({ key, untilMs }, subject);
-        return { ...verdict(false, counter, quota, state.nowMs), beginsBan: true };
-      }
+    } else if (knownMs > 0) {
+      forgetBan({ key, untilMs: knownMs }); // it is over, or was ended by way of another server
     }
-    if (status !== BANNED) return verdict(status === PASSED, counter, quota, state.nowMs);
+    if (status !== BANNED) {
+      const answer = verdict(status === PASSED, counter, quota, state.nowMs);
+      if (answer.allowed || untilMs === 0) return answer;
+      onBan?.({ key, untilMs, sinceMs: state.nowMs, refusals, window: answer.window }, subject);
+      return { ...answer, beginsBan: true };
+    }
     return banned(peek({ ...counter }, quota, state.nowMs), untilMs, state.nowMs);
   }
 
@@ -191,6 +223,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   await link.start();
   return {
     drainUsage: fallback.drainUsage,
+    drainKeyUses: fallback.drainKeyUses,
     restoreUsage: fallback.restoreUsage,
     restoreBans: fallback.restoreBans,
     admit(attempt) {
@@ -202,6 +235,24 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       if (state === undefined) return fallback.peek(toRedisTime(attempt));
       return peek({ ...state.counter }, attempt.kind === 'account' ? attempt.quota : addressQuota, state.nowMs);
     },
+    async counts(subject, nowMs) {
+      const ask = () => {
+        tellCounts(subject, redisTimeAt(nowMs));
+        return link.ask(run('peek', windowsOf({ kind: 'account', subject }), nowMs, []));
+      };
+      const state = link.isUp ? await ask() : undefined;
+      if (state === undefined) return { ...fallback.counts(subject, redisTimeAt(nowMs)), isLocal: true };
+      return { counter: state.counter, refused: state.refused, isLocal: !link.isBack };
+    },
+    async unban(subject, key, nowMs) {
+      const knownMs = tracker.bannedUntil(key, redisTimeAt(nowMs)) ?? 0;
+      const unbanning = () => run('unban', keysOf({ subject, key }), nowMs, [knownMs, durationMs]);
+      const state = link.isBack ? await link.ask(unbanning()) : undefined;
+      if (state === undefined) throw new LimitsAway('Redis is away');
+      forgetBan({ key, untilMs: state.untilMs });
+      return state.untilMs;
+    },
+    forgetBan,
     get isAway() {
       return !link.isBack;
     },

@@ -101,6 +101,22 @@ export function secondsUntil(momentMs: number, nowMs: number): number {
   return Math.ceil((momentMs - nowMs) / 1_000);
 }
 
+/** The counts as they are in the windows of this moment. The counter itself stays as it is. */
+export function countsAt(counter: Readonly<Counter>, nowMs: number): Counter {
+  const moved = { ...counter };
+  roll(moved, nowMs);
+  return moved;
+}
+
+/** When the counter's minute ends, and its day, in Unix time. */
+export function minuteEndSeconds({ minuteIndex }: Readonly<Counter>): number {
+  return (minuteIndex + 1) * MINUTE_SECONDS;
+}
+
+export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
+  return (dayIndex + 1) * DAY_SECONDS;
+}
+
 /** Moves the counter to the windows of this moment. */
 function roll(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
@@ -125,7 +141,7 @@ export function verdict(allowed: boolean, counter: Counter, quota: Quota, nowMs:
   const window = isDay ? 'day' : 'minute';
   const limit = isDay ? quota.perDay : quota.perMinute;
   const remaining = isDay ? dayRemaining : minuteRemaining;
-  const resetAtSeconds = isDay ? (counter.dayIndex + 1) * DAY_SECONDS : (counter.minuteIndex + 1) * MINUTE_SECONDS;
+  const resetAtSeconds = isDay ? dayEndSeconds(counter) : minuteEndSeconds(counter);
   if (allowed) return { allowed, window, limit, remaining, resetAtSeconds };
   const retryAfterSeconds = secondsUntil(resetAtSeconds * 1_000, nowMs);
   return { allowed, window, limit, remaining, resetAtSeconds, retryAfterSeconds };

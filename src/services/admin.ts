@@ -1,17 +1,27 @@
-/** AdminService: accounts, their plans, their API keys, their usage. For the operator alone. */
-import {
-  type Account as AccountMessage,
-  type AdminServiceServer,
-  type ApiKey as ApiKeyMessage,
-  Plan as PlanMessage,
+/** AdminService: accounts, their plans, API keys, bans and usage. For the operator alone. */
+import type {
+  Account as AccountMessage,
+  AdminServiceServer,
+  ApiKey as ApiKeyMessage,
 } from '../../gen/petstore/admin/v1/admin.ts';
 import { apiError, invalidArgument } from '../errors.ts';
 import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
-import { dayIndexAt, dayStartMs, type Quota } from '../limits/windows.ts';
-import type { Account, ApiKey, Instant, Plan } from '../model.ts';
+import { type Ban, LimitsAway, type LimitsOverview } from '../limits/limiter.ts';
+import { dayIndexAt, dayStartMs, MINUTE_MS, type Quota } from '../limits/windows.ts';
+import type { Account, ApiKey, Plan } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
+import {
+  toAccountMessage,
+  toBanMessage,
+  toBannedKeyMessage,
+  toKeyMessage,
+  toMs,
+  toPlan,
+  toStanding,
+  toTimestamp,
+} from './admin-messages.ts';
 import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Service } from './service.ts';
@@ -23,13 +33,18 @@ export interface AdminParts {
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: (change: KeyChange) => void;
+  readonly limits: LimitsOverview;
+  /** How long a ban lasts. */
+  readonly banMs: number;
+  /** A ban was ended; the limits know it. */
+  readonly onUnban: (ended: Ban) => void;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly nowMs?: () => number;
 }
 
 export function adminService(parts: AdminParts): Service<AdminServiceServer> {
-  const { store, plans, onChange, flushUsage, nowMs = Date.now } = parts;
+  const { store, plans, onChange, limits, banMs, onUnban, flushUsage, nowMs = Date.now } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
   async function change(accountId: bigint, toChanged: (account: Account) => Account): Promise<AccountMessage> {
@@ -46,6 +61,39 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     const account = await store.accounts.find(accountId);
     if (account === undefined) throw apiError('ACCOUNT_NOT_FOUND', { accountId });
     return account;
+  }
+
+  async function findKey(keyId: bigint): Promise<ApiKey> {
+    const key = await store.accounts.findKeyById(keyId);
+    if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
+    return key;
+  }
+
+  /** When bans end that are in force. A clock may be a little behind the one that a ban is from. */
+  function ends() {
+    const afterMs = nowMs();
+    return { afterMs, atLatestMs: afterMs + banMs + MINUTE_MS };
+  }
+
+  /** Keys with what has happened to them. What other servers know of last uses is up to half a minute old. */
+  async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
+    await flushUsage();
+    const ids = keys.map(({ id }) => id);
+    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, ends()), store.usage.lastUses(ids)]);
+    const banOf = new Map(bans.map((ban) => [ban.keyId, toBanMessage(ban)]));
+    const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, toTimestamp(lastUsedAtMs)]));
+    return keys.map((key) => ({ ...toKeyMessage(key), ban: banOf.get(key.id), lastUseTime: lastUseOf.get(key.id) }));
+  }
+
+  /** Ends a ban in the limits first: what they know as begun until then is what is removed. */
+  async function endBan({ id, accountId }: ApiKey): Promise<void> {
+    const untilMs = await Promise.resolve(limits.unban(String(accountId), String(id), nowMs())).catch(
+      (error: unknown) => {
+        throw error instanceof LimitsAway ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
+      },
+    );
+    onUnban({ key: String(id), untilMs });
+    await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 
   return {
@@ -85,7 +133,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async listKeys({ accountId, ...request }) {
       await find(accountId);
       const page = await store.accounts.pageOfKeys(accountId, toPageRequest('keys', request));
-      return { keys: page.rows.map(toKeyMessage), nextPageToken: nextPageToken('keys', page, ({ id }) => id) };
+      return { keys: await withActivity(page.rows), nextPageToken: nextPageToken('keys', page, ({ id }) => id) };
     },
 
     async revokeKey({ keyId }) {
@@ -99,6 +147,34 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       });
       onChange({ kind: 'key', id: keyId });
       return toKeyMessage(revoked);
+    },
+
+    async unbanKey({ keyId }) {
+      const key = await findKey(keyId);
+      await flushUsage(); // so that no ban is stored afterwards that is ended here
+      const [ban] = await store.bans.ofKeys([keyId], ends());
+      await endBan(key);
+      return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
+    },
+
+    async listBans({ accountId, ...request }) {
+      if (accountId !== undefined) await find(accountId);
+      await flushUsage();
+      const page = await store.bans.page(accountId, ends(), toPageRequest('bans', request));
+      return {
+        bans: page.rows.map(toBannedKeyMessage),
+        nextPageToken: nextPageToken('bans', page, ({ keyId }) => keyId),
+      };
+    },
+
+    async getStanding({ accountId }) {
+      const { plan, agreed } = await find(accountId);
+      await flushUsage();
+      const [counts, lastUsedAtMs] = await Promise.all([
+        limits.counts(String(accountId), nowMs()),
+        store.usage.lastUseOf(accountId),
+      ]);
+      return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
     },
 
     async getUsage({ accountId, days = DEFAULT_USAGE_DAYS }) {
@@ -143,41 +219,4 @@ function agreedLimits(plan: Plan, asked: AskedLimits, current: Quota | undefined
 
 function badLimits(names: readonly string[], description: string) {
   return invalidArgument(names.map((name) => ({ path: name, name, description })));
-}
-
-const PLANS: Readonly<Record<Plan, PlanMessage>> = {
-  free: PlanMessage.PLAN_FREE,
-  pro: PlanMessage.PLAN_PRO,
-  business: PlanMessage.PLAN_BUSINESS,
-  enterprise: PlanMessage.PLAN_ENTERPRISE,
-};
-
-function toPlan(message: PlanMessage): Plan {
-  const found = (Object.keys(PLANS) as Plan[]).find((plan) => PLANS[plan] === message);
-  if (found === undefined) throw invalidArgument([{ path: 'plan', name: 'plan', description: 'is no plan' }]);
-  return found;
-}
-
-function toAccountMessage(account: Account, plans: PlanQuotas): AccountMessage {
-  const { id, name, plan, agreed, isSuspended, createdAtMs } = account;
-  const { perMinute, perDay } = quotaOf(plan, agreed, plans);
-  const createTime = toTimestamp(createdAtMs);
-  return { id, name, plan: PLANS[plan], perMinute, perDay, suspended: isSuspended, createTime };
-}
-
-function toKeyMessage({ id, accountId, prefix, label, createdAtMs, expiresAtMs, revokedAtMs }: ApiKey): ApiKeyMessage {
-  return {
-    ...{ id, accountId, prefix, label },
-    createTime: toTimestamp(createdAtMs),
-    expireTime: expiresAtMs === undefined ? undefined : toTimestamp(expiresAtMs),
-    revokeTime: revokedAtMs === undefined ? undefined : toTimestamp(revokedAtMs),
-  };
-}
-
-function toTimestamp(ms: number): Instant {
-  return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
-}
-
-function toMs(instant: Instant | undefined): number | undefined {
-  return instant && Number(instant.seconds) * 1_000 + Math.floor(instant.nanos / 1_000_000);
 }

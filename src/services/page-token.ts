@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../model.ts';
 
 const DEFAULT_LIMIT = 20;
 
-const LISTS = ['pets', 'categories', 'orders', 'inventory', 'accounts', 'keys'] as const;
+const LISTS = ['pets', 'categories', 'orders', 'inventory', 'accounts', 'keys', 'bans'] as const;
 type List = (typeof LISTS)[number];
 
 const LENGTH = 9; // one byte of kind, eight of id

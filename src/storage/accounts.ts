@@ -11,6 +11,7 @@ export interface AccountReader {
   page(page: PageRequest): Promise<Page<Account>>;
   /** A key and its account, by the key's SHA-256. */
   findKey(hash: Buffer): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined>;
+  findKeyById(id: bigint): Promise<ApiKey | undefined>;
   pageOfKeys(accountId: bigint, page: PageRequest): Promise<Page<ApiKey>>;
 }
 
@@ -74,6 +75,7 @@ export function accountStatements(engine: Engine) {
     ),
     update: compile('accounts.update', byId('accounts').update({ ...values, suspended: param('isSuspended') })),
     keyByHash: compile('api_keys.by_hash', knex('api_keys').select(KEY).where('hash', param('hash'))),
+    keyById: compile('api_keys.by_id', byId('api_keys').select(KEY)),
     keyPage: compile('api_keys.page', keysetPage(knex('api_keys').select(KEY).where('account_id', param('accountId')))),
     lockKey: compile('api_keys.lock', engine.forUpdate(byId('api_keys').select(KEY))),
     insertKey: compile(
@@ -110,6 +112,10 @@ export function accountReader(statements: AccountStatements, reader: Runner): Ac
       const key = toApiKey(row);
       const account = await find(key.accountId);
       return account && { key, account };
+    },
+    async findKeyById(id) {
+      const [row] = await reader.all(statements.keyById, { id });
+      return row && toApiKey(row);
     },
     pageOfKeys: async (accountId, page) =>
       toPage(await reader.all(statements.keyPage, { accountId, ...pageParams(page) }), page, toApiKey),

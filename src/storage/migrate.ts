@@ -12,6 +12,7 @@ import * as catalogue from './migrations/001-catalogue.ts';
 import * as accounts from './migrations/002-accounts.ts';
 import * as usage from './migrations/003-usage.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
+import * as keyUses from './migrations/005-key-uses.ts';
 
 interface Migration {
   readonly name: string;
@@ -24,6 +25,7 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '002-accounts', up: accounts.up, isAdditive: true },
   { name: '003-usage', up: usage.up, isAdditive: true },
   { name: '004-idempotency', up: idempotency.up, isAdditive: true },
+  { name: '005-key-uses', up: keyUses.up, isAdditive: true },
 ];
 
 const TABLE = 'schema_migrations';

@@ -1,6 +1,7 @@
 /** All tables as one store: readers on the newest committed state, writers within a transaction. */
 import type { IsWanted, Remember } from '../model.ts';
 import { type AccountReader, type AccountWriter, accountReader, accountStatements, accountWriter } from './accounts.ts';
+import { type BanReader, type BanWriter, banReader, banStatements, banWriter } from './bans.ts';
 import {
   type CategoryReader,
   type CategoryWriter,
@@ -27,6 +28,7 @@ export interface Transaction {
   readonly orders: OrderWriter;
   readonly accounts: AccountWriter;
   readonly usage: UsageWriter;
+  readonly bans: BanWriter;
   readonly idempotency: IdempotencyWriter;
 }
 
@@ -37,6 +39,7 @@ export interface Store {
   readonly orders: OrderReader;
   readonly accounts: AccountReader;
   readonly usage: UsageReader;
+  readonly bans: BanReader;
   readonly idempotency: IdempotencyReader;
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
@@ -77,6 +80,7 @@ export function createStore(opened: Engine): Store {
   const orders = orderStatements(engine);
   const accounts = accountStatements(engine);
   const usage = usageStatements(engine);
+  const bans = banStatements(engine);
   const idempotency = idempotencyStatements(engine);
   const writers = (tx: Runner): Transaction => ({
     pets: petWriter(pets, tx),
@@ -84,6 +88,7 @@ export function createStore(opened: Engine): Store {
     orders: orderWriter(orders, tx),
     accounts: accountWriter(accounts, tx),
     usage: usageWriter(usage, tx),
+    bans: banWriter(bans, tx),
     idempotency: idempotencyWriter(idempotency, tx),
   });
   const transaction: Store['transaction'] = (work, isWanted = ALWAYS, contended, remember) =>
@@ -102,7 +107,8 @@ export function createStore(opened: Engine): Store {
     categories: categoryReader(categories, engine),
     orders: orderReader(orders, engine),
     accounts: accountReader(accounts, engine.reader),
-    usage: usageReader(usage, engine.reader),
+    usage: usageReader(usage, engine),
+    bans: banReader(bans, engine),
     idempotency: idempotencyReader(idempotency, engine),
     transaction,
     async write(work, isWanted = ALWAYS, remember) {

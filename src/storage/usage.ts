@@ -1,21 +1,18 @@
-/** The `usage` and `bans` tables: what the limits must not forget. */
-import type { Knex } from 'knex';
-import type { DayUsage } from '../model.ts';
-import type { Engine, Row, Runner } from './engine.ts';
+/** The `usage` and `key_uses` tables: what accounts have used each day, and when each key was last used. */
+import type { DayUsage, KeyUse } from '../model.ts';
+import { greater, insertAll, toJson } from './bulk.ts';
+import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
 import { compile, param } from './statement.ts';
-
-export interface KeyBan {
-  readonly keyId: bigint;
-  readonly untilMs: number;
-}
 
 export interface UsageReader {
   /** Every account's usage of one day. */
   ofDay(dayIndex: number): Promise<readonly DayUsage[]>;
   /** One account's usage from a day on, in ascending order of day. */
   ofAccount(accountId: bigint, fromDayIndex: number): Promise<readonly DayUsage[]>;
-  /** Bans that have not ended at `nowMs`. */
-  bans(nowMs: number): Promise<readonly KeyBan[]>;
+  /** When keys were last used; of one that never was there is nothing. */
+  lastUses(keyIds: readonly bigint[]): Promise<readonly KeyUse[]>;
+  /** When any key of an account was last used; undefined when none ever was. */
+  lastUseOf(accountId: bigint): Promise<number | undefined>;
 }
 
 export interface UsageWriter {
@@ -24,13 +21,14 @@ export interface UsageWriter {
    * day: the greater total wins, as totals only grow.
    */
   put(usage: readonly DayUsage[]): Promise<void>;
-  /** Stores bans, each key once, in one statement. */
-  putBans(bans: readonly KeyBan[]): Promise<void>;
+  /** Stores when keys were last used, each key once, in one statement. The later time wins. */
+  putKeyUses(uses: readonly KeyUse[]): Promise<void>;
   /** Deletes the usage of days before this one, `limit` rows at the most, and resolves with how many it were. */
   deleteBefore(dayIndex: number, limit: number): Promise<number>;
 }
 
 const USAGE = ['account_id', 'day_index', 'requests', 'refused'] as const;
+const KEY_USE = ['key_id', 'last_used_at_ms'] as const;
 
 function toUsage(row: Row): DayUsage {
   return {
@@ -41,28 +39,9 @@ function toUsage(row: Row): DayUsage {
   };
 }
 
-/**
- * Inserts rows that come as one JSON array of arrays of integers. They are in one order everywhere: servers that share a
- * database must not wait for each other in a circle.
- */
-function insertAll(engine: Engine, table: string, columns: readonly string[], onConflict: string): Knex.Raw {
-  const values = columns.map((_, index) => `cast(value ->> ${index} as bigint)`);
-  const insert = `insert into ${table} (${columns.join(', ')}) select ${values.join(', ')} from ? order by 1, 2`;
-  return engine.knex.raw(`${insert} on conflict ${onConflict}`, [engine.elementsOf('rows')]);
-}
-
-/** The greater of a stored total and the one to store, in SQL that every engine has. */
-function greater(column: 'requests' | 'refused'): string {
-  return `${column} = case when excluded.${column} > usage.${column} then excluded.${column} else usage.${column} end`;
-}
-
-function toJson(rows: readonly (readonly (bigint | number)[])[]): string {
-  return `[${rows.map((row) => `[${row.join()}]`).join()}]`;
-}
-
 export function usageStatements(engine: Engine) {
   const { knex } = engine;
-  const keepGreater = `(account_id, day_index) do update set ${greater('requests')}, ${greater('refused')}`;
+  const totals = `${greater('usage', 'requests')}, ${greater('usage', 'refused')}`;
   return {
     ofDay: compile('usage.of_day', knex('usage').select(USAGE).where('day_index', param('dayIndex'))),
     ofAccount: compile(
@@ -73,7 +52,7 @@ export function usageStatements(engine: Engine) {
         .where('day_index', '>=', param('fromDayIndex'))
         .orderBy('day_index'),
     ),
-    put: compile('usage.put', insertAll(engine, 'usage', USAGE, keepGreater)),
+    put: compile('usage.put', insertAll(engine, 'usage', USAGE, `(account_id, day_index) do update set ${totals}`)),
     // (knex leaves `returning` out of a delete on SQLite.)
     deleteBefore: compile(
       'usage.delete_before',
@@ -83,26 +62,37 @@ export function usageStatements(engine: Engine) {
         [param('dayIndex'), param('limit')],
       ),
     ),
-    bans: compile('bans.in_force', knex('bans').select('key_id', 'until_ms').where('until_ms', '>', param('nowMs'))),
-    putBans: compile(
-      'bans.put',
-      insertAll(engine, 'bans', ['key_id', 'until_ms'], '(key_id) do update set until_ms = excluded.until_ms'),
+    lastUses: compile('key_uses.by_keys', engine.whereIdIn(knex('key_uses').select(KEY_USE), 'key_id')),
+    lastUseOf: compile(
+      'key_uses.of_account',
+      knex('key_uses')
+        .max('last_used_at_ms as latest_ms')
+        .whereIn('key_id', knex('api_keys').select('id').where('account_id', param('accountId'))),
+    ),
+    putKeyUses: compile(
+      'key_uses.put',
+      insertAll(engine, 'key_uses', KEY_USE, `(key_id) do update set ${greater('key_uses', 'last_used_at_ms')}`),
     ),
   };
 }
 
 type UsageStatements = ReturnType<typeof usageStatements>;
 
-export function usageReader(statements: UsageStatements, reader: Runner): UsageReader {
+export function usageReader(statements: UsageStatements, engine: Engine): UsageReader {
+  const { reader } = engine;
   return {
     ofDay: async (dayIndex) => (await reader.all(statements.ofDay, { dayIndex })).map(toUsage),
     ofAccount: async (accountId, fromDayIndex) =>
       (await reader.all(statements.ofAccount, { accountId, fromDayIndex })).map(toUsage),
-    bans: async (nowMs) =>
-      (await reader.all(statements.bans, { nowMs })).map((row) => ({
+    lastUses: async (keyIds) =>
+      (await reader.all(statements.lastUses, { ids: engine.toIdList(keyIds) })).map((row) => ({
         keyId: BigInt(row.key_id as number),
-        untilMs: Number(row.until_ms),
+        lastUsedAtMs: Number(row.last_used_at_ms),
       })),
+    async lastUseOf(accountId) {
+      const { latest_ms: latestMs } = onlyRow(await reader.all(statements.lastUseOf, { accountId }));
+      return latestMs === null ? undefined : Number(latestMs);
+    },
   };
 }
 
@@ -112,8 +102,10 @@ export function usageWriter(statements: UsageStatements, tx: Runner): UsageWrite
       const rows = usage.map(({ accountId, dayIndex, requests, refused }) => [accountId, dayIndex, requests, refused]);
       await tx.all(statements.put, { rows: toJson(rows) });
     },
-    async putBans(bans) {
-      await tx.all(statements.putBans, { rows: toJson(bans.map(({ keyId, untilMs }) => [keyId, untilMs])) });
+    async putKeyUses(uses) {
+      await tx.all(statements.putKeyUses, {
+        rows: toJson(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs])),
+      });
     },
     async deleteBefore(dayIndex, limit) {
       return (await tx.all(statements.deleteBefore, { dayIndex, limit })).length;

@@ -3,6 +3,7 @@ import type { TestFn } from 'ava';
 import { type ApiKeyCache, createApiKeyCache, type KeyChange } from '../../src/keys/api-key-cache.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { createKeyInvalidation, type KeyInvalidation } from '../../src/keys/key-invalidation.ts';
+import type { Ban } from '../../src/limits/limiter.ts';
 import type { Account, ApiKey } from '../../src/model.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess, startRedisCluster, type TestRedis } from '../support/redis.ts';
@@ -12,6 +13,7 @@ interface Server {
   readonly cache: ApiKeyCache;
   readonly invalidation: KeyInvalidation;
   readonly heard: KeyChange[];
+  readonly unbanned: Ban[];
 }
 
 interface Context {
@@ -46,12 +48,14 @@ function oneKey() {
 function serve(opened: Context['opened'], redis: TestRedis, accounts: ReturnType<typeof oneKey>['accounts']): Server {
   const cache = createApiKeyCache(accounts, PLANS, { nowMs: () => 0, monotonicMs: () => 0 });
   const heard: KeyChange[] = [];
-  const invalidation = createKeyInvalidation(redis.config, (change) => {
+  const unbanned: Ban[] = [];
+  const onChange = (change: KeyChange) => {
     heard.push(change);
     cache.invalidate(change);
-  });
+  };
+  const invalidation = createKeyInvalidation(redis.config, onChange, (ended) => unbanned.push(ended));
   opened.push(invalidation);
-  return { cache, invalidation, heard };
+  return { cache, invalidation, heard, unbanned };
 }
 
 async function isKnown({ cache }: Server): Promise<boolean> {
@@ -96,6 +100,19 @@ test('Redis away - nobody fails; what was missed is made up for, and changes are
   await until(() => other.heard.length > length, 'the change');
 });
 
+test('Redis - the end of a ban reaches every server, and concerns no cache', async (t) => {
+  const redis = await RedisProcess.start();
+  t.context.opened.push({ close: () => redis.stop() });
+  const { accounts } = oneKey();
+  const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
+  await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
+  const ended = { key: '3', untilMs: Date.UTC(2026, 6, 1) };
+  one.invalidation.publishUnban(ended);
+  await until(() => one.unbanned.length > 0 && other.unbanned.length > 0, 'the end of the ban');
+  t.deepEqual([one.unbanned, other.unbanned], [[ended], [ended]]);
+  t.deepEqual([one.heard.length, other.heard.length], [1, 1]);
+});
+
 test('Redis - an account is named; of a message that names nothing everything is concerned', async (t) => {
   const redis = await RedisProcess.start();
   t.context.opened.push({ close: () => redis.stop() });
@@ -103,10 +120,10 @@ test('Redis - an account is named; of a message that names nothing everything is
   await until(() => heard.length === 1, 'the connection');
   invalidation.publish({ kind: 'account', id: 2n ** 63n - 1n });
   await until(() => heard.length === 2, 'the account');
-  for (const [sent, message] of ['', 'key:', 'key:x', 'account:-1', 'other:1'].entries()) {
+  for (const [sent, message] of ['', 'key:', 'key:x', 'account:-1', 'other:1', 'unban:x:1'].entries()) {
     await redis.command('PUBLISH', 'petstore:keys', message);
     await until(() => heard.length === 3 + sent, message);
   }
   const any = { kind: 'any' } as const;
-  t.deepEqual(heard, [any, { kind: 'account', id: 2n ** 63n - 1n }, any, any, any, any, any]);
+  t.deepEqual(heard, [any, { kind: 'account', id: 2n ** 63n - 1n }, any, any, any, any, any, any]);
 });

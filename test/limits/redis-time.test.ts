@@ -50,7 +50,8 @@ test('Redis’s time - a ban that was stored by a clock that was a day ahead is 
   const nowMs = Date.now();
   const described = { prefix: '', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
   const key = await store.write((tx) => tx.accounts.insertKey({ accountId: id, ...described }, Buffer.alloc(32)));
-  await store.write(({ usage }) => usage.putBans([{ keyId: key.id, untilMs: nowMs + 24 * HOUR_MS }]));
+  const ban = { keyId: key.id, untilMs: nowMs + 24 * HOUR_MS, cause: undefined };
+  await store.write(({ bans }) => bans.put([ban]));
   const limiter = await t.context.open(OWN_TIME);
   await restoreLimits(store, limiter, nowMs);
   t.true((await limiter.admit({ ...BY_DAY, key: String(key.id), nowMs })).allowed);

@@ -94,10 +94,37 @@ test('Usage - of a key that is banned twice while nothing can be stored is the l
     write: (work, isWanted) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isWanted)),
   };
   const { recorder } = recorderOn(moody);
-  for (const untilMs of [10, 20]) recorder.recordBan({ key: String(keyId), untilMs });
+  const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
+  for (const untilMs of [10, 20]) recorder.recordBan({ key: String(keyId), untilMs, ...cause });
   await t.throwsAsync(recorder.flush());
   isAway = false;
   await recorder.flush();
-  t.deepEqual(await store.usage.bans(0), [{ keyId, untilMs: 20 }]);
+  t.deepEqual(await store.bans.ofKeys([keyId], { afterMs: 0, atLatestMs: 20 }), [{ keyId, untilMs: 20, cause }]);
   await recorder.close();
+});
+
+test('Key uses - are stored with a flush, and once each', async (t) => {
+  const store = await createTestStore();
+  t.teardown(() => store.close());
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  const { id } = await store.write((tx) => tx.accounts.insert(account));
+  let stored = 0;
+  const counted: Store = {
+    ...store,
+    write: (work, isWanted) =>
+      store.write((tx) => {
+        const putKeyUses: typeof tx.usage.putKeyUses = (uses) => {
+          stored += uses.length;
+          return tx.usage.putKeyUses(uses);
+        };
+        return work({ ...tx, usage: { ...tx.usage, putKeyUses } });
+      }, isWanted),
+  };
+  const { recorder, use } = recorderOn(counted);
+  for (let i = 0; i < 10; i += 1) use(id);
+  await recorder.flush();
+  await recorder.flush();
+  await recorder.close();
+  t.deepEqual(await store.usage.lastUses([1n]), [{ keyId: 1n, lastUsedAtMs: 0 }]);
+  t.is(stored, 1);
 });

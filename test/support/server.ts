@@ -50,6 +50,8 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
     keys,
     onKeysChanged: keys.invalidate,
     limiter,
+    banMs: ban.durationMs,
+    onUnban: () => undefined,
     plans,
     operatorKey: generateKey('pso'),
     flushUsage: usage.flush,

@@ -1,22 +1,31 @@
 /** A key that keeps sending is shut out, to the request and to the millisecond. */
-import type { Ban, LimitsEngine } from '../../../src/limits/limiter.ts';
+import type { BegunBan, LimitsEngine } from '../../../src/limits/limiter.ts';
 import { ACCOUNT, type LimitsTest, NOON_MS, repeat } from './engine.ts';
 
+/** What is told of that. */
+export const BEGUN: BegunBan = {
+  key: 'key',
+  untilMs: NOON_MS + 300_000,
+  sinceMs: NOON_MS,
+  refusals: 20,
+  window: 'minute',
+};
+
 /** Makes a key be banned at noon: 60 requests pass, 20 are refused. */
-async function ban(limiter: LimitsEngine): Promise<void> {
+export async function ban(limiter: LimitsEngine): Promise<void> {
   await repeat(limiter, 80, ACCOUNT);
 }
 
 export function banTests(test: LimitsTest): void {
   test('Ban - begins with the 20th refusal, and its caller is told', async (t) => {
-    const bans: Ban[] = [];
+    const bans: BegunBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 79, ACCOUNT);
     t.deepEqual(bans, []);
     const twentieth = await limiter.admit(ACCOUNT);
     t.like(twentieth, { allowed: false, window: 'minute', retryAfterSeconds: 60 });
     t.false('bannedUntilMs' in twentieth);
-    t.deepEqual(bans, [{ key: 'key', untilMs: NOON_MS + 300_000 }]);
+    t.deepEqual(bans, [BEGUN]);
     await repeat(limiter, 100, ACCOUNT);
     t.is(bans.length, 1);
   });
@@ -53,8 +62,15 @@ export function banTests(test: LimitsTest): void {
     });
   });
 
+  test('Ban - of refusals beyond the day’s limit says so', async (t) => {
+    const bans: BegunBan[] = [];
+    const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
+    await repeat(limiter, 25, { ...ACCOUNT, quota: { perMinute: 60, perDay: 5 } });
+    t.deepEqual(bans, [{ ...BEGUN, window: 'day' }]);
+  });
+
   test('Ban - survives a restart', async (t) => {
-    const bans: Ban[] = [];
+    const bans: BegunBan[] = [];
     await ban(await t.context.open({ onBan: (begun) => bans.push(begun) }));
     const restarted = await t.context.open();
     restarted.restoreBans(bans);

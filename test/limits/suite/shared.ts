@@ -1,4 +1,5 @@
 /** Servers that share one state: together they are as exact as one is alone. */
+import { BEGUN } from './bans.ts';
 import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './engine.ts';
 
 const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
@@ -39,7 +40,7 @@ export function sharedTests(test: LimitsTest): void {
     await Promise.all(deal(servers, 60, (server) => server.admit(ACCOUNT)));
     const decisions = await Promise.all(deal(servers, 60, (server) => server.admit(ACCOUNT)));
     t.is(decisions.filter((decision) => 'bannedUntilMs' in decision).length, 40);
-    t.deepEqual(bans, [{ key: 'key', untilMs: NOON_MS + 300_000 }]);
+    t.deepEqual(bans, [BEGUN]);
     for (const server of servers) {
       t.like(await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 299_001 }), { allowed: false, retryAfterSeconds: 1 });
       t.true((await server.admit({ ...ACCOUNT, key: 'other', nowMs: NOON_MS + 299_001 })).allowed);
@@ -102,5 +103,37 @@ export function sharedTests(test: LimitsTest): void {
     t.like(await one?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
     t.like(await other?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
     t.true((await other?.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 }))?.allowed);
+  });
+
+  test('Servers - a ban that is ended at one is over at all, those that had met it among them', async (t) => {
+    const servers = await t.context.openShared(3);
+    const later = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
+    await Promise.all(deal(servers, 120, (server) => server.admit(ACCOUNT)));
+    for (const server of servers) t.true('bannedUntilMs' in (await server.admit(later)));
+    await servers[0]?.unban('acc', 'key', later.nowMs);
+    for (const server of servers.toReversed()) t.true((await server.admit(later)).allowed);
+    await Promise.all(deal(servers, 57 + 18, (server) => server.admit(later)));
+    for (const server of servers) t.true((await server.admit({ ...later, nowMs: NOON_MS + 120_000 })).allowed);
+  });
+
+  test('Servers - one ends a ban that only another has taken up', async (t) => {
+    const [one, other] = await t.context.openShared(2);
+    other?.restoreBans([{ key: 'key', untilMs: NOON_MS + 300_000 }]);
+    await one?.unban('acc', 'key', NOON_MS);
+    t.true((await other?.admit(ACCOUNT))?.allowed);
+    t.true((await one?.admit(ACCOUNT))?.allowed);
+  });
+
+  test('Servers - the counts that one tells are those of all', async (t) => {
+    const [one, other] = await t.context.openShared(2);
+    if (one) await repeat(one, 40, ACCOUNT);
+    if (other) await repeat(other, 25, ACCOUNT);
+    for (const server of [one, other]) {
+      t.like(await server?.counts('acc', NOON_MS), {
+        counter: { minuteCount: 60, dayCount: 60 },
+        refused: 5,
+        isLocal: false,
+      });
+    }
   });
 }

@@ -4,6 +4,7 @@ import { concurrencyTests } from './concurrency.ts';
 import { type LimitsTest, type OpenLimits, useLimits } from './engine.ts';
 import { jumpTests } from './jumps.ts';
 import { modelTests } from './model.ts';
+import { overviewTests } from './overview.ts';
 import { sharedTests } from './shared.ts';
 import { usageTests } from './usage.ts';
 import { windowTests } from './windows.ts';
@@ -13,6 +14,7 @@ export function runLimitsSuite(openLimits: OpenLimits, test: LimitsTest): void {
   useLimits(openLimits, test);
   windowTests(test);
   banTests(test);
+  overviewTests(test);
   usageTests(test);
   concurrencyTests(test);
   jumpTests(test);

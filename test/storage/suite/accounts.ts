@@ -1,17 +1,17 @@
-/** Accounts, keys, usage and bans: what is written is what is read. */
+/** Accounts, keys and usage: what is written is what is read. */
 import { randomBytes } from 'node:crypto';
 import type { Account, ApiKey } from '../../../src/model.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { test } from './database.ts';
 
-const NOW_MS = Date.UTC(2026, 6, 1);
+export const NOW_MS = Date.UTC(2026, 6, 1);
 
-function newAccount(store: Store, fields: Partial<Account> = {}): Promise<Account> {
+export function newAccount(store: Store, fields: Partial<Account> = {}): Promise<Account> {
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: NOW_MS, ...fields } as const;
   return store.transaction((tx) => tx.accounts.insert(account));
 }
 
-function newKey(store: Store, accountId: bigint, hash: Buffer, fields: Partial<ApiKey> = {}): Promise<ApiKey> {
+export function newKey(store: Store, accountId: bigint, hash: Buffer, fields: Partial<ApiKey> = {}): Promise<ApiKey> {
   const described = { prefix: 'pst_12345678', label: undefined, createdAtMs: NOW_MS, expiresAtMs: undefined };
   return store.transaction((tx) => tx.accounts.insertKey({ ...described, ...fields, accountId }, hash));
 }
@@ -86,6 +86,8 @@ export function accountTests(): void {
     const revoked = { ...key, revokedAtMs: NOW_MS + 7 };
     t.deepEqual((await store.accounts.findKey(hash))?.key, revoked);
     t.deepEqual(await store.transaction((tx) => tx.accounts.lockKey(key.id)), revoked);
+    t.deepEqual(await store.accounts.findKeyById(key.id), revoked);
+    t.is(await store.accounts.findKeyById(999n), undefined);
   });
 
   test("Keys - an account's pages hold its own keys alone", async (t) => {
@@ -187,17 +189,5 @@ export function accountTests(): void {
       (await store.usage.ofAccount(one, 2)).map(({ dayIndex }) => dayIndex),
       [2, 3],
     );
-  });
-
-  test('Bans - are in force until they end, and the later one wins', async (t) => {
-    const { store } = t.context;
-    const { id } = await newAccount(store);
-    const { id: keyId } = await newKey(store, id, randomBytes(32));
-    for (const untilMs of [NOW_MS + 10, NOW_MS + 20]) {
-      await store.transaction((tx) => tx.usage.putBans([{ keyId, untilMs }]));
-      t.deepEqual(await store.usage.bans(NOW_MS), [{ keyId, untilMs }]);
-    }
-    t.is((await store.usage.bans(NOW_MS + 19)).length, 1);
-    t.deepEqual(await store.usage.bans(NOW_MS + 20), []);
   });
 }

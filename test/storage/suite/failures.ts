@@ -16,7 +16,7 @@ function asked(store: Store): Promise<unknown>[] {
     store.categories.find(1n),
     store.orders.page({}, ALL),
     store.accounts.findKey(Buffer.alloc(32)),
-    store.usage.bans(0),
+    store.bans.inForce(0),
     store.transaction((tx) => tx.pets.lock(1n)),
     store.write((tx) => tx.categories.delete(1n)),
     store.alone(async () => undefined),

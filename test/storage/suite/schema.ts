@@ -39,13 +39,32 @@ export function schemaTests(): void {
     const { database, engine, openAgain } = t.context;
     await run(engine, 'DROP TABLE bans');
     await run(engine, 'DROP TABLE usage');
-    await run(engine, "DELETE FROM schema_migrations WHERE name = '003-usage'");
+    await run(engine, 'DROP TABLE key_uses');
+    await run(engine, "DELETE FROM schema_migrations WHERE name IN ('003-usage', '005-key-uses')");
     const message =
-      'the database lacks the migrations 003-usage: run "npm run migrate", or start with MIGRATE_AT_START=yes';
+      'the database lacks the migrations 003-usage, 005-key-uses: ' +
+      'run "npm run migrate", or start with MIGRATE_AT_START=yes';
     await t.throwsAsync(database.open({ migrates: false }), { instanceOf: SchemaRefused, message });
-    t.deepEqual(await (await openAgain()).usage.bans(0), []);
+    t.deepEqual(await (await openAgain()).bans.inForce(0), []);
     const looked = await database.open({ migrates: false });
     await looked.close();
+  });
+
+  test('Schema - a server of the release before stores bans and reads them, on what this one has added to', async (t) => {
+    const { store, engine } = t.context;
+    const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+    const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
+    const described = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
+    const { id: keyId } = await store.write((tx) => tx.accounts.insertKey(described, Buffer.alloc(32)));
+    await run(engine, `INSERT INTO bans (key_id, until_ms) VALUES (${keyId}, 7)`);
+    const ends = { afterMs: 0, atLatestMs: 10 };
+    t.deepEqual(await store.bans.ofKeys([keyId], ends), [{ keyId, untilMs: 7, cause: undefined }]);
+    t.is(await store.usage.lastUseOf(accountId), undefined);
+    await run(
+      engine,
+      `INSERT INTO bans (key_id, until_ms) VALUES (${keyId}, 9) ON CONFLICT (key_id) DO UPDATE SET until_ms = 9`,
+    );
+    t.deepEqual(await store.bans.inForce(8), [{ keyId, untilMs: 9 }]);
   });
 
   test('Schema - one as earlier releases noted it is known', async (t) => {

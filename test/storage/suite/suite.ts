@@ -1,5 +1,6 @@
 /** What every storage engine guarantees. An engine's own test file runs it with a way to make an empty database. */
 import { accountTests } from './accounts.ts';
+import { banTests } from './bans.ts';
 import { catalogueTests } from './catalogue.ts';
 import { type CreateDatabase, useDatabase } from './database.ts';
 import { failureTests } from './failures.ts';
@@ -13,6 +14,7 @@ export function runStorageSuite(createDatabase: CreateDatabase): void {
   useDatabase(createDatabase);
   catalogueTests();
   accountTests();
+  banTests();
   pageTests();
   lookupTests();
   transactionTests();

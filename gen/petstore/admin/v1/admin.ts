@@ -48,6 +48,24 @@ export namespace Plan {
   export type PLAN_ENTERPRISE = typeof Plan.PLAN_ENTERPRISE;
 }
 
+/** The windows that requests are counted in. */
+export const Window = {
+  /** WINDOW_UNSPECIFIED - Not known: an earlier release has stored the ban. */
+  WINDOW_UNSPECIFIED: 0,
+  /** WINDOW_MINUTE - A minute. */
+  WINDOW_MINUTE: 1,
+  /** WINDOW_DAY - A day, in UTC. */
+  WINDOW_DAY: 2,
+} as const;
+
+export type Window = typeof Window[keyof typeof Window];
+
+export namespace Window {
+  export type WINDOW_UNSPECIFIED = typeof Window.WINDOW_UNSPECIFIED;
+  export type WINDOW_MINUTE = typeof Window.WINDOW_MINUTE;
+  export type WINDOW_DAY = typeof Window.WINDOW_DAY;
+}
+
 /** An account. */
 export interface Account {
   /** Unique identifier, assigned on creation. */
@@ -87,7 +105,33 @@ export interface ApiKey {
     | Timestamp
     | undefined;
   /** When it was revoked. Absent: it was not. */
-  revokeTime: Timestamp | undefined;
+  revokeTime:
+    | Timestamp
+    | undefined;
+  /** When it was last used, whatever became of the request; up to a minute late. Absent: it never was. In a list alone. */
+  lastUseTime:
+    | Timestamp
+    | undefined;
+  /** The ban that it is under. Absent: none. In a list alone. */
+  ban: Ban | undefined;
+}
+
+/** A ban of a key: it was used for more requests after too many had been refused. */
+export interface Ban {
+  /** The id of the key. */
+  keyId: bigint;
+  /** The end of it. */
+  endTime:
+    | Timestamp
+    | undefined;
+  /** When it began. */
+  startTime:
+    | Timestamp
+    | undefined;
+  /** How many refused requests led to it. */
+  refusals: number;
+  /** Whose limit the last of them was beyond. */
+  window: Window;
 }
 
 /** An account to create. */
@@ -202,6 +246,96 @@ export interface ListKeysResponse {
 export interface RevokeKeyRequest {
   /** The id of the key. */
   keyId: bigint;
+}
+
+/** Which key to unban. */
+export interface UnbanKeyRequest {
+  /** The id of the key. */
+  keyId: bigint;
+}
+
+/** A key that is not banned. */
+export interface UnbanKeyResponse {
+  /** The key. */
+  apiKey:
+    | ApiKey
+    | undefined;
+  /** The ban that was ended. Absent: there was none. */
+  ended: Ban | undefined;
+}
+
+/** Which bans to list. */
+export interface ListBansRequest {
+  /** The account whose keys' bans to list. Absent: all accounts. */
+  accountId?:
+    | bigint
+    | undefined;
+  /** How many at the most, 1 to 100. Absent means 20. */
+  limit?:
+    | number
+    | undefined;
+  /** Where to go on: the next_page_token of the page before. */
+  pageToken: string;
+}
+
+/** One page of bans. */
+export interface ListBansResponse {
+  /** The banned keys, in ascending order of id. */
+  bans: BannedKey[];
+  /** Where the next page begins; empty on the last one. */
+  nextPageToken: string;
+}
+
+/** A ban, and whom it concerns. */
+export interface BannedKey {
+  /** The ban. */
+  ban:
+    | Ban
+    | undefined;
+  /** The key's first 12 characters. */
+  prefix: string;
+  /** What people call the key. */
+  label?:
+    | string
+    | undefined;
+  /** The account that the key was generated from. */
+  accountId: bigint;
+  /** What people call the account. */
+  accountName: string;
+}
+
+/** Whose standing to read. */
+export interface GetStandingRequest {
+  /** The id of the account. */
+  accountId: bigint;
+}
+
+/** How an account stands with its limits. */
+export interface Standing {
+  /** This minute. */
+  minute:
+    | WindowStanding
+    | undefined;
+  /** This day, in UTC. */
+  day:
+    | WindowStanding
+    | undefined;
+  /** Requests of this day that were refused, for a limit or a ban. */
+  refusedToday: bigint;
+  /** Only this server's own view: Redis, which counts for all servers, can't be asked just now. */
+  local: boolean;
+  /** When any key of the account was last used; up to a minute late. Absent: none ever was. */
+  lastUseTime: Timestamp | undefined;
+}
+
+/** How much of a window is used. */
+export interface WindowStanding {
+  /** Requests that the window has room for. */
+  limit: number;
+  /** Requests that were let through. */
+  used: bigint;
+  /** When the next window begins. */
+  resetTime: Timestamp | undefined;
 }
 
 /** Whose usage to read. */
@@ -369,6 +503,8 @@ function createBaseApiKey(): ApiKey {
     createTime: undefined,
     expireTime: undefined,
     revokeTime: undefined,
+    lastUseTime: undefined,
+    ban: undefined,
   };
 }
 
@@ -400,6 +536,12 @@ export const ApiKey: MessageFns<ApiKey> = {
     }
     if (message.revokeTime !== undefined) {
       Timestamp.encode(message.revokeTime, writer.uint32(58).fork()).join();
+    }
+    if (message.lastUseTime !== undefined) {
+      Timestamp.encode(message.lastUseTime, writer.uint32(66).fork()).join();
+    }
+    if (message.ban !== undefined) {
+      Ban.encode(message.ban, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -473,6 +615,22 @@ export const ApiKey: MessageFns<ApiKey> = {
             message.revokeTime = Timestamp.decode(reader, reader.uint32());
             continue;
           }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.lastUseTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.ban = Ban.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -503,6 +661,120 @@ export const ApiKey: MessageFns<ApiKey> = {
     message.revokeTime = (object.revokeTime !== undefined && object.revokeTime !== null)
       ? Timestamp.fromPartial(object.revokeTime)
       : undefined;
+    message.lastUseTime = (object.lastUseTime !== undefined && object.lastUseTime !== null)
+      ? Timestamp.fromPartial(object.lastUseTime)
+      : undefined;
+    message.ban = (object.ban !== undefined && object.ban !== null) ? Ban.fromPartial(object.ban) : undefined;
+    return message;
+  },
+};
+
+function createBaseBan(): Ban {
+  return { keyId: 0n, endTime: undefined, startTime: undefined, refusals: 0, window: 0 };
+}
+
+export const Ban: MessageFns<Ban> = {
+  encode(message: Ban, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== 0n) {
+      if (BigInt.asIntN(64, message.keyId) !== message.keyId) {
+        throw new globalThis.Error("value provided for field message.keyId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.keyId);
+    }
+    if (message.endTime !== undefined) {
+      Timestamp.encode(message.endTime, writer.uint32(18).fork()).join();
+    }
+    if (message.startTime !== undefined) {
+      Timestamp.encode(message.startTime, writer.uint32(26).fork()).join();
+    }
+    if (message.refusals !== 0) {
+      writer.uint32(32).int32(message.refusals);
+    }
+    if (message.window !== 0) {
+      writer.uint32(40).int32(message.window);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Ban {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBan();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.keyId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.endTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.startTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.refusals = reader.int32();
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.window = reader.int32() as any;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Ban>, I>>(base?: I): Ban {
+    return Ban.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<Ban>, I>>(object: I): Ban {
+    const message = createBaseBan();
+    message.keyId = (object.keyId !== undefined && object.keyId !== null) ? BigInt(object.keyId) : 0n;
+    message.endTime = (object.endTime !== undefined && object.endTime !== null)
+      ? Timestamp.fromPartial(object.endTime)
+      : undefined;
+    message.startTime = (object.startTime !== undefined && object.startTime !== null)
+      ? Timestamp.fromPartial(object.startTime)
+      : undefined;
+    message.refusals = object.refusals ?? 0;
+    message.window = object.window ?? 0;
     return message;
   },
 };
@@ -1360,6 +1632,646 @@ export const RevokeKeyRequest: MessageFns<RevokeKeyRequest> = {
   },
 };
 
+function createBaseUnbanKeyRequest(): UnbanKeyRequest {
+  return { keyId: 0n };
+}
+
+export const UnbanKeyRequest: MessageFns<UnbanKeyRequest> = {
+  encode(message: UnbanKeyRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.keyId !== 0n) {
+      if (BigInt.asIntN(64, message.keyId) !== message.keyId) {
+        throw new globalThis.Error("value provided for field message.keyId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.keyId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnbanKeyRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnbanKeyRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.keyId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<UnbanKeyRequest>, I>>(base?: I): UnbanKeyRequest {
+    return UnbanKeyRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<UnbanKeyRequest>, I>>(object: I): UnbanKeyRequest {
+    const message = createBaseUnbanKeyRequest();
+    message.keyId = (object.keyId !== undefined && object.keyId !== null) ? BigInt(object.keyId) : 0n;
+    return message;
+  },
+};
+
+function createBaseUnbanKeyResponse(): UnbanKeyResponse {
+  return { apiKey: undefined, ended: undefined };
+}
+
+export const UnbanKeyResponse: MessageFns<UnbanKeyResponse> = {
+  encode(message: UnbanKeyResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.apiKey !== undefined) {
+      ApiKey.encode(message.apiKey, writer.uint32(10).fork()).join();
+    }
+    if (message.ended !== undefined) {
+      Ban.encode(message.ended, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UnbanKeyResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUnbanKeyResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.apiKey = ApiKey.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.ended = Ban.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<UnbanKeyResponse>, I>>(base?: I): UnbanKeyResponse {
+    return UnbanKeyResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<UnbanKeyResponse>, I>>(object: I): UnbanKeyResponse {
+    const message = createBaseUnbanKeyResponse();
+    message.apiKey = (object.apiKey !== undefined && object.apiKey !== null)
+      ? ApiKey.fromPartial(object.apiKey)
+      : undefined;
+    message.ended = (object.ended !== undefined && object.ended !== null) ? Ban.fromPartial(object.ended) : undefined;
+    return message;
+  },
+};
+
+function createBaseListBansRequest(): ListBansRequest {
+  return { accountId: undefined, limit: undefined, pageToken: "" };
+}
+
+export const ListBansRequest: MessageFns<ListBansRequest> = {
+  encode(message: ListBansRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accountId !== undefined) {
+      if (BigInt.asIntN(64, message.accountId) !== message.accountId) {
+        throw new globalThis.Error("value provided for field message.accountId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.accountId);
+    }
+    if (message.limit !== undefined) {
+      writer.uint32(16).int32(message.limit);
+    }
+    if (message.pageToken !== "") {
+      writer.uint32(26).string(message.pageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListBansRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListBansRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.accountId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.pageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListBansRequest>, I>>(base?: I): ListBansRequest {
+    return ListBansRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListBansRequest>, I>>(object: I): ListBansRequest {
+    const message = createBaseListBansRequest();
+    message.accountId = (object.accountId !== undefined && object.accountId !== null)
+      ? BigInt(object.accountId)
+      : undefined;
+    message.limit = object.limit ?? undefined;
+    message.pageToken = object.pageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseListBansResponse(): ListBansResponse {
+  return { bans: [], nextPageToken: "" };
+}
+
+export const ListBansResponse: MessageFns<ListBansResponse> = {
+  encode(message: ListBansResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.bans) {
+      BannedKey.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextPageToken !== "") {
+      writer.uint32(18).string(message.nextPageToken);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListBansResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListBansResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.bans.push(BannedKey.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nextPageToken = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<ListBansResponse>, I>>(base?: I): ListBansResponse {
+    return ListBansResponse.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<ListBansResponse>, I>>(object: I): ListBansResponse {
+    const message = createBaseListBansResponse();
+    message.bans = object.bans?.map((e) => BannedKey.fromPartial(e)) || [];
+    message.nextPageToken = object.nextPageToken ?? "";
+    return message;
+  },
+};
+
+function createBaseBannedKey(): BannedKey {
+  return { ban: undefined, prefix: "", label: undefined, accountId: 0n, accountName: "" };
+}
+
+export const BannedKey: MessageFns<BannedKey> = {
+  encode(message: BannedKey, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.ban !== undefined) {
+      Ban.encode(message.ban, writer.uint32(10).fork()).join();
+    }
+    if (message.prefix !== "") {
+      writer.uint32(18).string(message.prefix);
+    }
+    if (message.label !== undefined) {
+      writer.uint32(26).string(message.label);
+    }
+    if (message.accountId !== 0n) {
+      if (BigInt.asIntN(64, message.accountId) !== message.accountId) {
+        throw new globalThis.Error("value provided for field message.accountId of type int64 too large");
+      }
+      writer.uint32(32).int64(message.accountId);
+    }
+    if (message.accountName !== "") {
+      writer.uint32(42).string(message.accountName);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): BannedKey {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseBannedKey();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.ban = Ban.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.prefix = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.label = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.accountId = reader.int64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.accountName = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<BannedKey>, I>>(base?: I): BannedKey {
+    return BannedKey.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<BannedKey>, I>>(object: I): BannedKey {
+    const message = createBaseBannedKey();
+    message.ban = (object.ban !== undefined && object.ban !== null) ? Ban.fromPartial(object.ban) : undefined;
+    message.prefix = object.prefix ?? "";
+    message.label = object.label ?? undefined;
+    message.accountId = (object.accountId !== undefined && object.accountId !== null) ? BigInt(object.accountId) : 0n;
+    message.accountName = object.accountName ?? "";
+    return message;
+  },
+};
+
+function createBaseGetStandingRequest(): GetStandingRequest {
+  return { accountId: 0n };
+}
+
+export const GetStandingRequest: MessageFns<GetStandingRequest> = {
+  encode(message: GetStandingRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.accountId !== 0n) {
+      if (BigInt.asIntN(64, message.accountId) !== message.accountId) {
+        throw new globalThis.Error("value provided for field message.accountId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.accountId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetStandingRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetStandingRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.accountId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<GetStandingRequest>, I>>(base?: I): GetStandingRequest {
+    return GetStandingRequest.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<GetStandingRequest>, I>>(object: I): GetStandingRequest {
+    const message = createBaseGetStandingRequest();
+    message.accountId = (object.accountId !== undefined && object.accountId !== null) ? BigInt(object.accountId) : 0n;
+    return message;
+  },
+};
+
+function createBaseStanding(): Standing {
+  return { minute: undefined, day: undefined, refusedToday: 0n, local: false, lastUseTime: undefined };
+}
+
+export const Standing: MessageFns<Standing> = {
+  encode(message: Standing, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.minute !== undefined) {
+      WindowStanding.encode(message.minute, writer.uint32(10).fork()).join();
+    }
+    if (message.day !== undefined) {
+      WindowStanding.encode(message.day, writer.uint32(18).fork()).join();
+    }
+    if (message.refusedToday !== 0n) {
+      if (BigInt.asIntN(64, message.refusedToday) !== message.refusedToday) {
+        throw new globalThis.Error("value provided for field message.refusedToday of type int64 too large");
+      }
+      writer.uint32(24).int64(message.refusedToday);
+    }
+    if (message.local !== false) {
+      writer.uint32(32).bool(message.local);
+    }
+    if (message.lastUseTime !== undefined) {
+      Timestamp.encode(message.lastUseTime, writer.uint32(42).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Standing {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStanding();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.minute = WindowStanding.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.day = WindowStanding.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.refusedToday = reader.int64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.local = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.lastUseTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<Standing>, I>>(base?: I): Standing {
+    return Standing.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<Standing>, I>>(object: I): Standing {
+    const message = createBaseStanding();
+    message.minute = (object.minute !== undefined && object.minute !== null)
+      ? WindowStanding.fromPartial(object.minute)
+      : undefined;
+    message.day = (object.day !== undefined && object.day !== null)
+      ? WindowStanding.fromPartial(object.day)
+      : undefined;
+    message.refusedToday = (object.refusedToday !== undefined && object.refusedToday !== null)
+      ? BigInt(object.refusedToday)
+      : 0n;
+    message.local = object.local ?? false;
+    message.lastUseTime = (object.lastUseTime !== undefined && object.lastUseTime !== null)
+      ? Timestamp.fromPartial(object.lastUseTime)
+      : undefined;
+    return message;
+  },
+};
+
+function createBaseWindowStanding(): WindowStanding {
+  return { limit: 0, used: 0n, resetTime: undefined };
+}
+
+export const WindowStanding: MessageFns<WindowStanding> = {
+  encode(message: WindowStanding, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.limit !== 0) {
+      writer.uint32(8).int32(message.limit);
+    }
+    if (message.used !== 0n) {
+      if (BigInt.asIntN(64, message.used) !== message.used) {
+        throw new globalThis.Error("value provided for field message.used of type int64 too large");
+      }
+      writer.uint32(16).int64(message.used);
+    }
+    if (message.resetTime !== undefined) {
+      Timestamp.encode(message.resetTime, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WindowStanding {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWindowStanding();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.limit = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.used = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.resetTime = Timestamp.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+
+  create<I extends Exact<DeepPartial<WindowStanding>, I>>(base?: I): WindowStanding {
+    return WindowStanding.fromPartial(base ?? ({} as any));
+  },
+  fromPartial<I extends Exact<DeepPartial<WindowStanding>, I>>(object: I): WindowStanding {
+    const message = createBaseWindowStanding();
+    message.limit = object.limit ?? 0;
+    message.used = (object.used !== undefined && object.used !== null) ? BigInt(object.used) : 0n;
+    message.resetTime = (object.resetTime !== undefined && object.resetTime !== null)
+      ? Timestamp.fromPartial(object.resetTime)
+      : undefined;
+    return message;
+  },
+};
+
 function createBaseGetUsageRequest(): GetUsageRequest {
   return { accountId: 0n, days: undefined };
 }
@@ -1665,6 +2577,36 @@ export const AdminServiceService = {
     responseSerialize: (value: ApiKey): Buffer => Buffer.from(ApiKey.encode(value).finish()),
     responseDeserialize: (value: Buffer): ApiKey => ApiKey.decode(value),
   },
+  /** Ends the ban of a key at once, on all servers, and forgets the refusals that led to it. */
+  unbanKey: {
+    path: "/petstore.admin.v1.AdminService/UnbanKey" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: UnbanKeyRequest): Buffer => Buffer.from(UnbanKeyRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): UnbanKeyRequest => UnbanKeyRequest.decode(value),
+    responseSerialize: (value: UnbanKeyResponse): Buffer => Buffer.from(UnbanKeyResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): UnbanKeyResponse => UnbanKeyResponse.decode(value),
+  },
+  /** Lists the bans in force in ascending order of the key's id, page by page. */
+  listBans: {
+    path: "/petstore.admin.v1.AdminService/ListBans" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: ListBansRequest): Buffer => Buffer.from(ListBansRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): ListBansRequest => ListBansRequest.decode(value),
+    responseSerialize: (value: ListBansResponse): Buffer => Buffer.from(ListBansResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): ListBansResponse => ListBansResponse.decode(value),
+  },
+  /** Reads what is left of an account's limits at this moment, and when it was last used. Counts nothing. */
+  getStanding: {
+    path: "/petstore.admin.v1.AdminService/GetStanding" as const,
+    requestStream: false as const,
+    responseStream: false as const,
+    requestSerialize: (value: GetStandingRequest): Buffer => Buffer.from(GetStandingRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): GetStandingRequest => GetStandingRequest.decode(value),
+    responseSerialize: (value: Standing): Buffer => Buffer.from(Standing.encode(value).finish()),
+    responseDeserialize: (value: Buffer): Standing => Standing.decode(value),
+  },
   /** Reads what an account used, day by day. */
   getUsage: {
     path: "/petstore.admin.v1.AdminService/GetUsage" as const,
@@ -1696,6 +2638,12 @@ export interface AdminServiceServer extends UntypedServiceImplementation {
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
   /** Revokes a key for good: at once in this process, within 5 seconds everywhere. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, ApiKey>;
+  /** Ends the ban of a key at once, on all servers, and forgets the refusals that led to it. */
+  unbanKey: handleUnaryCall<UnbanKeyRequest, UnbanKeyResponse>;
+  /** Lists the bans in force in ascending order of the key's id, page by page. */
+  listBans: handleUnaryCall<ListBansRequest, ListBansResponse>;
+  /** Reads what is left of an account's limits at this moment, and when it was last used. Counts nothing. */
+  getStanding: handleUnaryCall<GetStandingRequest, Standing>;
   /** Reads what an account used, day by day. */
   getUsage: handleUnaryCall<GetUsageRequest, GetUsageResponse>;
 }
@@ -1844,6 +2792,54 @@ export interface AdminServiceClient extends Client {
     metadata: Metadata,
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ApiKey) => void,
+  ): ClientUnaryCall;
+  /** Ends the ban of a key at once, on all servers, and forgets the refusals that led to it. */
+  unbanKey(
+    request: UnbanKeyRequest,
+    callback: (error: ServiceError | null, response: UnbanKeyResponse) => void,
+  ): ClientUnaryCall;
+  unbanKey(
+    request: UnbanKeyRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: UnbanKeyResponse) => void,
+  ): ClientUnaryCall;
+  unbanKey(
+    request: UnbanKeyRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: UnbanKeyResponse) => void,
+  ): ClientUnaryCall;
+  /** Lists the bans in force in ascending order of the key's id, page by page. */
+  listBans(
+    request: ListBansRequest,
+    callback: (error: ServiceError | null, response: ListBansResponse) => void,
+  ): ClientUnaryCall;
+  listBans(
+    request: ListBansRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListBansResponse) => void,
+  ): ClientUnaryCall;
+  listBans(
+    request: ListBansRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListBansResponse) => void,
+  ): ClientUnaryCall;
+  /** Reads what is left of an account's limits at this moment, and when it was last used. Counts nothing. */
+  getStanding(
+    request: GetStandingRequest,
+    callback: (error: ServiceError | null, response: Standing) => void,
+  ): ClientUnaryCall;
+  getStanding(
+    request: GetStandingRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: Standing) => void,
+  ): ClientUnaryCall;
+  getStanding(
+    request: GetStandingRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: Standing) => void,
   ): ClientUnaryCall;
   /** Reads what an account used, day by day. */
   getUsage(

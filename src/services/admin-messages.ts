@@ -1,0 +1,99 @@
+/** What storage and the limits know, as messages of the admin service; and back. */
+import {
+  type Account as AccountMessage,
+  type ApiKey as ApiKeyMessage,
+  type Ban as BanMessage,
+  type BannedKey as BannedKeyMessage,
+  Plan as PlanMessage,
+  type Standing,
+  Window,
+} from '../../gen/petstore/admin/v1/admin.ts';
+import { invalidArgument } from '../errors.ts';
+import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
+import type { Counts } from '../limits/limiter.ts';
+import { dayEndSeconds, minuteEndSeconds, type Quota } from '../limits/windows.ts';
+import type { Account, ApiKey, Ban, BannedKey, Instant, Plan } from '../model.ts';
+
+const PLANS: Readonly<Record<Plan, PlanMessage>> = {
+  free: PlanMessage.PLAN_FREE,
+  pro: PlanMessage.PLAN_PRO,
+  business: PlanMessage.PLAN_BUSINESS,
+  enterprise: PlanMessage.PLAN_ENTERPRISE,
+};
+
+export function toPlan(message: PlanMessage): Plan {
+  const found = (Object.keys(PLANS) as Plan[]).find((plan) => PLANS[plan] === message);
+  if (found === undefined) throw invalidArgument([{ path: 'plan', name: 'plan', description: 'is no plan' }]);
+  return found;
+}
+
+export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMessage {
+  const { id, name, plan, agreed, isSuspended, createdAtMs } = account;
+  const { perMinute, perDay } = quotaOf(plan, agreed, plans);
+  const createTime = toTimestamp(createdAtMs);
+  return { id, name, plan: PLANS[plan], perMinute, perDay, suspended: isSuspended, createTime };
+}
+
+export function toKeyMessage({
+  id,
+  accountId,
+  prefix,
+  label,
+  createdAtMs,
+  expiresAtMs,
+  revokedAtMs,
+}: ApiKey): ApiKeyMessage {
+  return {
+    ...{ id, accountId, prefix, label },
+    createTime: toTimestamp(createdAtMs),
+    expireTime: expiresAtMs === undefined ? undefined : toTimestamp(expiresAtMs),
+    revokeTime: revokedAtMs === undefined ? undefined : toTimestamp(revokedAtMs),
+    // For those who need them, they are looked up.
+    lastUseTime: undefined,
+    ban: undefined,
+  };
+}
+
+export function toTimestamp(ms: number): Instant {
+  return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
+}
+
+export function toMs(instant: Instant | undefined): number | undefined {
+  return instant && Number(instant.seconds) * 1_000 + Math.floor(instant.nanos / 1_000_000);
+}
+
+const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } as const;
+
+export function toBanMessage({ keyId, untilMs, cause }: Ban): BanMessage {
+  return {
+    keyId,
+    endTime: toTimestamp(untilMs),
+    startTime: cause && toTimestamp(cause.sinceMs),
+    refusals: cause?.refusals ?? 0,
+    window: cause === undefined ? Window.WINDOW_UNSPECIFIED : WINDOWS[cause.window],
+  };
+}
+
+export function toBannedKeyMessage(banned: BannedKey): BannedKeyMessage {
+  const { prefix, label, accountId, accountName } = banned;
+  return { ban: toBanMessage(banned), prefix, label, accountId, accountName };
+}
+
+export function toStanding(quota: Quota, counts: Counts, lastUsedAtMs: number | undefined): Standing {
+  const { counter, refused, isLocal } = counts;
+  return {
+    minute: {
+      limit: quota.perMinute,
+      used: BigInt(counter.minuteCount),
+      resetTime: toTimestamp(minuteEndSeconds(counter) * 1_000),
+    },
+    day: {
+      limit: quota.perDay,
+      used: BigInt(counter.dayCount),
+      resetTime: toTimestamp(dayEndSeconds(counter) * 1_000),
+    },
+    refusedToday: BigInt(refused),
+    local: isLocal,
+    lastUseTime: lastUsedAtMs === undefined ? undefined : toTimestamp(lastUsedAtMs),
+  };
+}

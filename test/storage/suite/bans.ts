@@ -1,0 +1,115 @@
+/** Bans, and when keys were last used. */
+import { randomBytes } from 'node:crypto';
+import type { Ban } from '../../../src/model.ts';
+import { NOW_MS, newAccount, newKey } from './accounts.ts';
+import { test } from './database.ts';
+
+const ALL = { after: 0n, limit: 100 };
+const ENDS = { afterMs: NOW_MS, atLatestMs: NOW_MS + 300_000 };
+
+function newBan(keyId: bigint, untilMs: number): Ban {
+  return { keyId, untilMs, cause: { sinceMs: untilMs - 300_000, refusals: 20, window: 'minute' } };
+}
+
+export function banTests(): void {
+  test('Bans - are in force until they end, and the later one wins', async (t) => {
+    const { store } = t.context;
+    const { id: keyId } = await newKey(store, (await newAccount(store)).id, randomBytes(32));
+    for (const untilMs of [NOW_MS + 10, NOW_MS + 20]) {
+      await store.transaction((tx) => tx.bans.put([newBan(keyId, untilMs)]));
+      t.deepEqual(await store.bans.inForce(NOW_MS), [{ keyId, untilMs }]);
+    }
+    t.is((await store.bans.inForce(NOW_MS + 19)).length, 1);
+    t.deepEqual(await store.bans.inForce(NOW_MS + 20), []);
+  });
+
+  test('Bans - are read with their cause, as they were stored last', async (t) => {
+    const { store } = t.context;
+    const { id: keyId } = await newKey(store, (await newAccount(store)).id, randomBytes(32));
+    const day = { sinceMs: NOW_MS + 6, refusals: 7, window: 'day' } as const;
+    const bans: Ban[] = [
+      newBan(keyId, NOW_MS + 1),
+      { keyId, untilMs: NOW_MS + 2, cause: undefined },
+      { keyId, untilMs: NOW_MS + 8, cause: day },
+    ];
+    for (const ban of bans) {
+      await store.write((tx) => tx.bans.put([ban]));
+      t.deepEqual(await store.bans.ofKeys([keyId, 999n], ENDS), [ban]);
+    }
+    t.deepEqual(await store.bans.ofKeys([], ENDS), []);
+  });
+
+  test('Bans - that are over, or end later than a ban can, are left out', async (t) => {
+    const { store } = t.context;
+    const { id: accountId } = await newAccount(store);
+    for (const untilMs of [NOW_MS, NOW_MS + 1, NOW_MS + 300_000, NOW_MS + 300_001]) {
+      const { id: keyId } = await newKey(store, accountId, randomBytes(32));
+      await store.write((tx) => tx.bans.put([newBan(keyId, untilMs)]));
+    }
+    const page = await store.bans.page(undefined, ENDS, ALL);
+    t.deepEqual(
+      page.rows.map(({ untilMs }) => untilMs - NOW_MS),
+      [1, 300_000],
+    );
+  });
+
+  test('Bans - are listed page by page with key and account, of one account or of all', async (t) => {
+    const { store } = t.context;
+    const [one, other] = [await newAccount(store, { name: 'One' }), await newAccount(store, { name: 'Other' })];
+    const expected: object[] = [];
+    for (const account of [one, other, one, other, one]) {
+      const label = expected.length === 0 ? undefined : `key ${expected.length}`;
+      const { id: keyId } = await newKey(store, account.id, randomBytes(32), { label });
+      const ban = newBan(keyId, NOW_MS + 1);
+      await store.write((tx) => tx.bans.put([ban]));
+      const described = { prefix: 'pst_12345678', label, accountId: account.id, accountName: account.name };
+      expected.push({ ...ban, ...described });
+    }
+    const first = await store.bans.page(undefined, ENDS, { after: 0n, limit: 3 });
+    const second = await store.bans.page(undefined, ENDS, { after: first.rows.at(-1)?.keyId ?? 0n, limit: 3 });
+    t.deepEqual([first.hasMore, second.hasMore], [true, false]);
+    t.deepEqual([...first.rows, ...second.rows] as object[], expected);
+    const ofOther = await store.bans.page(other.id, ENDS, ALL);
+    t.deepEqual(ofOther.rows as object[], [expected[1], expected[3]]);
+  });
+
+  test('Bans - a removed one is gone, one that ends later stays', async (t) => {
+    const { store } = t.context;
+    const { id: keyId } = await newKey(store, (await newAccount(store)).id, randomBytes(32));
+    await store.write((tx) => tx.bans.put([newBan(keyId, NOW_MS + 10)]));
+    await store.write((tx) => tx.bans.remove(keyId, NOW_MS + 9));
+    t.is((await store.bans.inForce(NOW_MS)).length, 1);
+    await store.write((tx) => tx.bans.remove(keyId, NOW_MS + 10));
+    t.deepEqual(await store.bans.inForce(0), []);
+    await store.write((tx) => tx.bans.remove(999n, NOW_MS));
+  });
+
+  test('Key uses - the later one wins, whichever server stores it last', async (t) => {
+    const { store } = t.context;
+    const [one, other] = [await newAccount(store), await newAccount(store)];
+    const key = async (accountId: bigint) => (await newKey(store, accountId, randomBytes(32))).id;
+    const [first, second, unused] = [await key(one.id), await key(one.id), await key(other.id)];
+    const put = (keyId: bigint, lastUsedAtMs: number) =>
+      store.write(({ usage }) => usage.putKeyUses([{ keyId, lastUsedAtMs }]));
+    t.deepEqual(await store.usage.lastUses([first, second, unused]), []);
+    t.is(await store.usage.lastUseOf(one.id), undefined);
+    for (const [keyId, atMs] of [
+      [first, NOW_MS + 5],
+      [first, NOW_MS + 4],
+      [second, NOW_MS],
+      [second, NOW_MS + 3],
+    ] as const) {
+      await put(keyId, atMs);
+    }
+    const uses = await store.usage.lastUses([first, second, unused]);
+    t.deepEqual(
+      new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs - NOW_MS])),
+      new Map([
+        [first, 5],
+        [second, 3],
+      ]),
+    );
+    t.is(await store.usage.lastUseOf(one.id), NOW_MS + 5);
+    t.is(await store.usage.lastUseOf(other.id), undefined);
+  });
+}
