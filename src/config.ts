@@ -1,11 +1,12 @@
 /** The settings of this process, read and checked against each other. Each is declared in `config/settings.ts`. */
-import { type LogLevel, MAX_PORT, type RedisConfig } from './config/checks.ts';
+import { type LogLevel, MAX_PORT, type RedisConfig, type ServerAddress } from './config/checks.ts';
+import { checkHopIsPrivate, type InternalTls, toInternalTls } from './config/internal-tls.ts';
 import { ConfigError, type Environment, readSetting, type Setting } from './config/setting.ts';
 import { SETTINGS } from './config/settings.ts';
 import type { BanPolicy } from './limits/bans.ts';
 import type { Quota } from './limits/windows.ts';
 
-export { ConfigError, type LogLevel, type RedisConfig };
+export { ConfigError, type InternalTls, type LogLevel, type RedisConfig, type ServerAddress };
 
 const HOUR_MS = 3_600_000;
 
@@ -18,8 +19,14 @@ export interface Config {
   readonly tls: TlsFiles | undefined;
   /** Where plain HTTP is sent on to HTTPS; undefined: nowhere. */
   readonly httpPort: number | undefined;
-  /** The gRPC server's private port, on loopback; further instances take the ports after it. */
+  /** The gRPC server's private port; further instances take the ports after it. */
   readonly grpcPort: number;
+  /** The address that a server alone listens on. Beyond loopback it speaks TLS. */
+  readonly grpcHost: string;
+  /** Where an edge alone finds its servers; undefined: this machine's. */
+  readonly servers: readonly ServerAddress[] | undefined;
+  /** The TLS between edge and servers; undefined: none, and all of them on loopback. */
+  readonly internalTls: InternalTls | undefined;
   /** How many servers the launcher starts behind Envoy. More than one need PostgreSQL and Redis to share. */
   readonly instances: number;
   /** Where Envoy's statistics can be read, on loopback. */
@@ -40,6 +47,8 @@ export interface Config {
   readonly logLevel: LogLevel;
   /** The server's log; undefined: stdout. The launcher, which rotates the file, sets it. */
   readonly logFile: string | undefined;
+  /** Where an edge alone logs. */
+  readonly logs: 'files' | 'stdout';
   /** The size at which the launcher begins another file of a log. */
   readonly logMaxBytes: number;
   /** How many files of a log there are at the most, with the one that is written to. */
@@ -97,6 +106,13 @@ export function readConfig(env: Environment = process.env): Config {
     tls: toTls(value('TLS_CERT'), value('TLS_KEY')),
     httpPort: value('HTTP_PORT'),
     grpcPort: value('GRPC_PORT'),
+    grpcHost: value('GRPC_HOST'),
+    servers: value('SERVERS'),
+    internalTls: toInternalTls({
+      INTERNAL_TLS_CA: value('INTERNAL_TLS_CA'),
+      INTERNAL_TLS_CERT: value('INTERNAL_TLS_CERT'),
+      INTERNAL_TLS_KEY: value('INTERNAL_TLS_KEY'),
+    }),
     instances: value('INSTANCES'),
     envoyAdminPort: value('ENVOY_ADMIN_PORT'),
     dataDir: value('DATA_DIR'),
@@ -107,6 +123,7 @@ export function readConfig(env: Environment = process.env): Config {
     redis: value('REDIS_URL'),
     logLevel: value('LOG_LEVEL'),
     logFile: value('LOG_FILE'),
+    logs: value('LOGS'),
     logMaxBytes: value('LOG_MAX_BYTES'),
     logFiles: value('LOG_FILES'),
     metrics: metricsPort === undefined ? undefined : { host: value('METRICS_HOST'), port: metricsPort },
@@ -133,6 +150,7 @@ export function readConfig(env: Environment = process.env): Config {
   checkRedirects(config);
   checkPortsDiffer(config);
   checkInstancesShare(config);
+  checkHopIsPrivate(config);
   return config;
 }
 

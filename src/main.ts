@@ -2,6 +2,7 @@
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { type Config, ConfigError, readConfig } from './config.ts';
 import { TRY_AGAIN } from './exit-code.ts';
+import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createKeyInvalidation } from './keys/key-invalidation.ts';
@@ -26,6 +27,7 @@ async function main(): Promise<void> {
   await makePrivate(config.dataDir);
   const logFile = new LogFile(config.logFile);
   const logger = createLogger(config, logFile);
+  const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
 
   const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
 
@@ -73,21 +75,22 @@ async function main(): Promise<void> {
   });
   const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
   const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings));
-  const port = await server.listen('127.0.0.1', config.grpcPort);
+  const port = await server.listen(config.grpcHost, config.grpcPort, tls);
   const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
   const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
-  logger.info({ port, data, limits: counts }, 'serving');
+  logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
   if (process.connected) process.send?.({ port }); // the launcher waits for it
   process.on('message', (message) => {
     if (message === 'are you there?' && process.connected) process.send?.('yes');
     if (message === 'reopen') logFile.reopen();
     if (message !== 'leave') return;
     logger.info('leaving');
-    server.leave();
+    void server.leave(); // the launcher looks itself whether Envoy knows
   });
 
   const signal = await nextSignal();
   logger.info({ signal }, 'draining');
+  if (signal === 'SIGTERM' && !process.connected) await server.leave(); // a launcher has seen to it
   await server.drain();
   await Promise.all([usage.close(), usageRetention.close(), idempotencyRetention.close()]);
   await Promise.all([limiter.close(), keyInvalidation?.close()]);

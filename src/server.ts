@@ -1,4 +1,5 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
+import { isIPv6 } from 'node:net';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
@@ -14,6 +15,7 @@ import { noteForAccessLog } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { markTranslated, rest } from './edge/rest.ts';
 import { edgeErrorHeaders } from './edge/rest-error.ts';
+import { TAKES_CALLS, TakesCalls } from './edge/takes-calls.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
 import { countCalls } from './grpc/count-calls.ts';
@@ -58,16 +60,14 @@ const LISTED = [
   'petstore.v1.PetService',
 ];
 
-/** The service whose health says whether new calls are to come to this server; Envoy asks for it. */
-export const TAKES_CALLS = 'petstore.TakesCalls';
 /** Whose health is told: the whole server's, each listed service's, and whether it takes new calls. */
 const HEALTH_NAMES = ['', TAKES_CALLS, ...LISTED];
 
 export interface PetstoreServer {
-  /** Listens on `host:port`; port 0 takes a free one. Resolves with the port. */
-  listen(host: string, port: number): Promise<number>;
-  /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. */
-  leave(): void;
+  /** Listens on an IP address, in plain text or by TLS; port 0 takes a free one. Resolves with the port. */
+  listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
+  /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. Resolves when it knows. */
+  leave(): Promise<void>;
   /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
   drain(): Promise<void>;
 }
@@ -116,6 +116,7 @@ export function createServer(parts: Parts): PetstoreServer {
   ];
   const forOperator = [...seen, errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];
 
+  const takesCalls = new TakesCalls();
   const onChange = onKeysChanged;
   const admin = adminService({ store, plans, onChange, limits: limiter, banMs, onUnban, flushUsage });
   const bounded = boundOpenCalls({
@@ -138,7 +139,7 @@ export function createServer(parts: Parts): PetstoreServer {
     operations: byPath,
     errorHeaders: edgeErrorHeaders,
     onEnd: noteForAccessLog,
-    others: metrics === undefined ? bounded : countCalls(metrics.others, bounded),
+    others: takesCalls.noteAskers(metrics === undefined ? bounded : countCalls(metrics.others, bounded)),
   });
 
   // Without a key: files, health checks and reflection.
@@ -153,9 +154,10 @@ export function createServer(parts: Parts): PetstoreServer {
   new ReflectionService(reflected(), { services: LISTED }).addToServer(server);
 
   return {
-    async listen(host, port) {
+    async listen(host, port, credentials = ServerCredentials.createInsecure()) {
+      const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
       const bound = await new Promise<number>((resolve, reject) => {
-        server.bindAsync(`${host}:${port}`, ServerCredentials.createInsecure(), (error, boundPort) =>
+        server.bindAsync(address, credentials, (error, boundPort) =>
           error === null ? resolve(boundPort) : reject(error),
         );
       });
@@ -165,6 +167,7 @@ export function createServer(parts: Parts): PetstoreServer {
 
     leave() {
       health.setStatus(TAKES_CALLS, 'NOT_SERVING');
+      return takesCalls.leave();
     },
 
     async drain() {

@@ -43,6 +43,13 @@ function isTaken({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): b
   return asymmetricKeyType === 'rsa' ? modulusLength >= MIN_RSA_BITS : CURVES.includes(namedCurve);
 }
 
+/** Throws ConfigError when the file does not begin with a certificate. */
+export async function readAuthorities(ca: PemFile): Promise<Buffer> {
+  const pem = await readPem(ca);
+  parse(ca, 'certificate', () => new X509Certificate(pem));
+  return pem;
+}
+
 async function readPem({ setting, file }: PemFile): Promise<Buffer> {
   try {
     return await readFile(file);

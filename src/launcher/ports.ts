@@ -26,7 +26,8 @@ async function checkAll(config: Config): Promise<void> {
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
 }
 
-async function checkFree(setting: string, host: string, port: number): Promise<void> {
+/** Throws ConfigError when the port is not free. `setting` ends with PORT, and its address' setting with HOST. */
+export async function checkFree(setting: string, host: string, port: number): Promise<void> {
   const server = createServer();
   try {
     await new Promise<void>((resolve, reject) => {

@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
@@ -15,7 +14,7 @@ import { checkAdminSocket } from './envoy-admin.ts';
 import { isHealthy } from './healthz.ts';
 import { Instances } from './instances.ts';
 import { type PartLogs, rotateLogs } from './log-rotation.ts';
-import { accessLog, CLOSE_MS, DRAIN_MS, logDir, ROOT } from './places.ts';
+import { accessLog, CLOSE_MS, DRAIN_MS, logDir, SERVER } from './places.ts';
 import { checkPortsAreFree } from './ports.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { followSecrets } from './secrets.ts';
@@ -58,8 +57,6 @@ export function publicUrl({ host, port, tls }: Config): string {
 export class Interrupted extends Error {
   override name = 'Interrupted';
 }
-
-const SERVER = join(ROOT, 'src/main.ts');
 
 /**
  * Starts servers and Envoy and resolves when `GET /healthz` is 200. `env` goes to the servers, beside the settings.

@@ -1,6 +1,6 @@
 /** TLS in front of the service, as a load balancer would put it there, with certificates made for one test file. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,6 +19,8 @@ export interface Certificates {
   path(file: string): string;
   /** Signs another, `NAME.pem`, for the names (`DNS:petstore-0,IP:127.0.0.2`), in the place of one that is there. */
   issue(name: string, subjectAltName: string): Promise<void>;
+  /** Puts something in the place of a file that is none of ours. */
+  spoil(file: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -51,6 +53,7 @@ export async function makeCertificates(): Promise<Certificates> {
     path: (file) => join(folder, file),
     issue: async (name, subjectAltName) =>
       void (await make(name, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
+    spoil: (file) => writeFile(join(folder, file), 'not what it was\n'),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }

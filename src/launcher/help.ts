@@ -1,0 +1,56 @@
+/** `--help` of the commands that run one part of the service alone: what it is, and the settings that matter. */
+import { parseArgs } from 'node:util';
+import type { Setting } from '../config/setting.ts';
+import { SETTINGS } from '../config/settings.ts';
+import { ConfigError } from '../config.ts';
+
+export interface Command {
+  /** For people: "npm run server". */
+  readonly name: string;
+  /** What it does, in lines. */
+  readonly about: readonly string[];
+  readonly settings: readonly (keyof typeof SETTINGS)[];
+}
+
+const WIDTH = 80;
+const INDENT = '      ';
+
+/** Prints the help and returns true if it is asked for. Throws ConfigError for any other argument. */
+export function printHelp(command: Command, args = process.argv.slice(2)): boolean {
+  const wantsHelp = read(command.name, args);
+  if (wantsHelp) process.stdout.write(`${[...text(command)].join('\n')}\n`);
+  return wantsHelp;
+}
+
+function read(name: string, args: readonly string[]): boolean {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { help: { type: 'boolean', short: 'h' } } });
+    return values.help === true;
+  } catch {
+    throw new ConfigError(`${name} takes no arguments but --help: everything else is a setting (docs/settings.md)`);
+  }
+}
+
+function* text({ name, about, settings }: Command): Generator<string> {
+  yield* [name, '', ...about, '', 'Settings, as environment variables (docs/settings.md has the others):', ''];
+  for (const setting of settings) {
+    const { about: meaning, fallback, fallbackInWords, isSecret }: Setting<unknown> = SETTINGS[setting];
+    yield `  ${setting}${isSecret ? ` or ${setting}_FILE` : ''} (default: ${plain(fallbackInWords ?? String(fallback))})`;
+    yield* wrap(plain(meaning));
+  }
+}
+
+/** Without Markdown. */
+function plain(text: string): string {
+  return text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll('`', '');
+}
+
+function wrap(text: string): string[] {
+  const lines = [INDENT.trimEnd()];
+  for (const word of text.split(' ')) {
+    const longer = `${lines.at(-1)} ${word}`;
+    if (longer.length + INDENT.length <= WIDTH) lines[lines.length - 1] = longer;
+    else lines.push(` ${word}`);
+  }
+  return lines.map((line) => INDENT + line.trimStart());
+}

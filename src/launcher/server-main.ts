@@ -1,0 +1,51 @@
+/**
+ * `npm run server`: a server without Envoy, for an edge on this machine or another. Looks whether it can start, says
+ * what it is, and becomes src/main.ts with what Node needs to run it: one process, whose signals and output are its own.
+ */
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import { type Command, printHelp } from './help.ts';
+import { SERVER, SERVER_NODE_OPTIONS } from './places.ts';
+import { checkFree } from './ports.ts';
+
+const COMMAND: Command = {
+  name: 'npm run server',
+  about: [
+    'Runs one gRPC server, without Envoy. Its log goes to stdout, as JSON lines.',
+    'SIGTERM tells every edge that asks to send calls elsewhere, finishes those that',
+    'are open (10 seconds at most), and ends it. Ctrl-C does not wait for the edges.',
+    'It is not started again when it ends: leave that to systemd or Kubernetes.',
+  ],
+  settings: [
+    ...(['GRPC_HOST', 'GRPC_PORT', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
+    ...(['DATABASE_URL', 'REDIS_URL', 'OPERATOR_KEY', 'MIGRATE_AT_START', 'DATA_DIR', 'LOG_LEVEL'] as const),
+  ],
+};
+
+async function main(): Promise<void> {
+  if (printHelp(COMMAND)) return;
+  const config = readConfig();
+  checkAlone(config);
+  await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
+  process.stderr.write(`${greeting(config)}\n`);
+  if (process.execve === undefined) throw new ConfigError('npm run server needs Linux or macOS');
+  process.execve(process.execPath, [process.execPath, ...SERVER_NODE_OPTIONS, SERVER]);
+}
+
+function checkAlone({ instances }: Config): void {
+  if (instances === 1) return;
+  const wayOut = 'unset it, or use npm start, which starts several behind one Envoy';
+  throw new ConfigError(`INSTANCES=${instances} is not for npm run server, which is one server: ${wayOut}`);
+}
+
+function greeting({ grpcHost, grpcPort, internalTls }: Config): string {
+  const address = grpcHost.includes(':') ? `[${grpcHost}]:${grpcPort}` : `${grpcHost}:${grpcPort}`;
+  const how = internalTls === undefined ? 'in plain text' : 'by mutual TLS';
+  return `Starting a server without Envoy: edges reach it at ${address} ${how}. Its log follows. Ctrl-C stops it.`;
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`petstore: ${error instanceof ConfigError ? error.message : String((error as Error).stack)}\n`);
+  process.exitCode = 1;
+}
