@@ -1,12 +1,13 @@
 /** The settings of this process, read and checked against each other. Each is declared in `config/settings.ts`. */
 import { type LogLevel, MAX_PORT, type RedisConfig, type ServerAddress } from './config/checks.ts';
 import { checkHopIsPrivate, type InternalTls, toInternalTls } from './config/internal-tls.ts';
+import type { Network } from './config/networks.ts';
 import { ConfigError, type Environment, readSetting, type Setting } from './config/setting.ts';
 import { SETTINGS } from './config/settings.ts';
 import type { BanPolicy } from './limits/bans.ts';
 import type { Quota } from './limits/windows.ts';
 
-export { ConfigError, type InternalTls, type LogLevel, type RedisConfig, type ServerAddress };
+export { ConfigError, type InternalTls, type LogLevel, type Network, type RedisConfig, type ServerAddress };
 
 const HOUR_MS = 3_600_000;
 
@@ -19,6 +20,10 @@ export interface Config {
   readonly tls: TlsFiles | undefined;
   /** Where plain HTTP is sent on to HTTPS; undefined: nowhere. */
   readonly httpPort: number | undefined;
+  /** Whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly Network[];
+  /** Whether a connection to the public port begins with a PROXY protocol header. */
+  readonly proxyProtocol: boolean;
   /** The gRPC server's private port; further instances take the ports after it. */
   readonly grpcPort: number;
   /** The address that a server alone listens on. Beyond loopback it speaks TLS. */
@@ -105,6 +110,8 @@ export function readConfig(env: Environment = process.env): Config {
     port: value('PORT'),
     tls: toTls(value('TLS_CERT'), value('TLS_KEY')),
     httpPort: value('HTTP_PORT'),
+    trustedProxies: value('TRUSTED_PROXIES') ?? [],
+    proxyProtocol: value('PROXY_PROTOCOL'),
     grpcPort: value('GRPC_PORT'),
     grpcHost: value('GRPC_HOST'),
     servers: value('SERVERS'),
@@ -151,6 +158,7 @@ export function readConfig(env: Environment = process.env): Config {
   checkPortsDiffer(config);
   checkInstancesShare(config);
   checkHopIsPrivate(config);
+  checkProxiesAreKnown(config);
   return config;
 }
 
@@ -212,4 +220,10 @@ function checkInstancesShare({ instances, databaseUrl, redis }: Config): void {
     ...(redis === undefined ? ['REDIS_URL (limits in memory are for one process)'] : []),
   ];
   if (missing.length > 0) throw new ConfigError(`INSTANCES=${instances} needs ${missing.join(' and ')}`);
+}
+
+/** Who may begin a connection with a PROXY protocol header calls from whatever address it likes. */
+function checkProxiesAreKnown({ proxyProtocol, trustedProxies }: Config): void {
+  if (!proxyProtocol || trustedProxies.length > 0) return;
+  throw new ConfigError('PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect');
 }

@@ -22,6 +22,8 @@ test('Config - without settings everything has its default, on loopback', (t) =>
     port: 8080,
     grpcPort: 50051,
     instances: 1,
+    trustedProxies: [],
+    proxyProtocol: false,
     envoyAdminPort: 9901,
     dataDir: resolve('data'),
     databaseUrl: undefined,
@@ -134,6 +136,35 @@ test('Config - a host is an IP address', (t) => {
     t.is(complaint({ HOST: text }), `HOST must be an IP address, such as 127.0.0.1 or 0.0.0.0, not "${text}"`);
   }
   for (const text of ['0.0.0.0', '::', '::1', '192.0.2.7', 'fd00::2']) t.is(readConfig({ HOST: text }).host, text);
+});
+
+test('Config - trusted proxies are addresses and networks after commas', (t) => {
+  const { trustedProxies } = readConfig({ TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::1,::ffff:10.0.0.0/104' });
+  t.deepEqual(trustedProxies, [
+    { address: '10.0.0.7', bits: 32 },
+    { address: '10.1.0.0', bits: 16 },
+    { address: 'fd00::', bits: 8 },
+    { address: '::1', bits: 128 },
+    { address: '::ffff:a00:0', bits: 104 },
+  ]);
+  t.deepEqual(readConfig({ TRUSTED_PROXIES: '' }).trustedProxies, []);
+  const isWrong = 'must list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8, not';
+  for (const text of [
+    ...['nginx', '10.0.0', '10.1', '0xa.0.0.1', '10.0.0.7:80', '[::1]', 'fe80::1%eth0', '10.0.0.7,', ',', ' '],
+    ...['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0.0/255.0.0.0', 'fd00::/129'],
+    ...['10.1.0.7/16', 'fd00::1/8'], // which one is meant?
+    ...['0.0.0.0/0', '::/0'], // anybody could be anybody
+  ]) {
+    t.is(complaint({ TRUSTED_PROXIES: text }), `TRUSTED_PROXIES ${isWrong} "${text}"`);
+  }
+});
+
+test('Config - PROXY protocol is for trusted proxies', (t) => {
+  const TRUSTED_PROXIES = '10.0.0.7';
+  for (const text of ['yes', '1']) t.true(readConfig({ PROXY_PROTOCOL: text, TRUSTED_PROXIES }).proxyProtocol);
+  for (const text of ['no', '']) t.false(readConfig({ PROXY_PROTOCOL: text }).proxyProtocol);
+  t.is(complaint({ PROXY_PROTOCOL: 'v2' }), 'PROXY_PROTOCOL must be yes or no, not "v2"');
+  t.is(complaint({ PROXY_PROTOCOL: '1' }), 'PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect');
 });
 
 test('Config - a log level is one of the names', (t) => {

@@ -14,6 +14,7 @@ import {
   toYesOrNo,
   wholeNumber,
 } from './checks.ts';
+import { toNetworks } from './networks.ts';
 import { optional, type Setting, setting } from './setting.ts';
 
 /** A year. */
@@ -35,6 +36,20 @@ const PORTS = {
     about: "The address that the public port listens on; `0.0.0.0` is every one of the machine's.",
     fallback: '127.0.0.1',
     parse: toAddress,
+  }),
+  TRUSTED_PROXIES: optional({
+    about:
+      'The proxies and load balancers before the public port, addresses or networks after commas: who calls through ' +
+      'them is known by the `X-Forwarded-For` that they send. [edge.md](edge.md) has more.',
+    fallbackInWords: 'none: nobody is believed',
+    parse: toNetworks,
+  }),
+  PROXY_PROTOCOL: setting({
+    about:
+      'Whether each connection to the public port, and to `HTTP_PORT`, begins with a PROXY protocol header, version 1 ' +
+      'or 2. It needs `TRUSTED_PROXIES`, and only those can connect then. `1` means `yes`.',
+    fallback: 'no',
+    parse: (text) => text === '1' || toYesOrNo(text),
   }),
   GRPC_PORT: setting({
     about: "The gRPC server's private port.",

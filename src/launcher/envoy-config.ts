@@ -1,8 +1,9 @@
 /** Envoy's configuration: the places of envoy.yaml filled in, and its optional parts chosen. */
 import { readFile, writeFile } from 'node:fs/promises';
+import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { CALL_TIMEOUT_MS } from '../bounds.ts';
-import { type Config, grpcPorts } from '../config.ts';
+import { type Config, grpcPorts, type Network } from '../config.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { SECOND_READ_MS } from '../edge/retries.ts';
 import { adminSocket } from './envoy-admin.ts';
@@ -21,6 +22,14 @@ const MAX_CALLS_PER_SERVER = 512;
 /** The port that an https URL has when it names none. */
 const HTTPS_PORT = 443;
 
+/** After which an idle connection of a caller is closed. */
+const IDLE_TIMEOUT = '10s';
+/**
+ * And one of a proxy that brings the requests of many callers: later than the proxy would close it, so that it sends no
+ * request on one that is being closed. (Google's load balancers keep one for 600 s, others 60 s or so.)
+ */
+const PROXY_IDLE_TIMEOUT = '620s';
+
 /** Writes the configuration into the data folder. Resolves with its path. */
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
@@ -37,6 +46,8 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
     SECOND_READ_MS: config.instances === 1 ? CALL_TIMEOUT_MS : SECOND_READ_MS,
     HOST: config.host,
     PORT: config.port,
+    IDLE_TIMEOUT: config.trustedProxies.length > 0 && !config.proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
+    TRUSTED_PROXIES: config.trustedProxies.flatMap(toRanges),
     ENDPOINTS: grpcPorts(config).map(toEndpoint),
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
     ADMIN_SOCKET: adminSocket(config),
@@ -51,10 +62,18 @@ function toEndpoint(port: number) {
   return { endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } } };
 }
 
+/** An IPv4 network is one of IPv6 too: a proxy that listens for both may write ::ffff:192.0.2.1. */
+function toRanges({ address, bits }: Network) {
+  const range = { address_prefix: address, prefix_len: bits };
+  return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
+}
+
 /** Which optional parts of envoy.yaml are there. */
 function partsOf(config: Config): Readonly<Record<string, boolean>> {
   return {
     SECRETS: secretsOf(config).length > 0,
+    TRUSTED_PROXIES: config.trustedProxies.length > 0,
+    PROXY_PROTOCOL: config.proxyProtocol,
     TLS: config.tls !== undefined,
     HTTP_PORT: config.httpPort !== undefined,
     HTTPS_PORT: config.port !== HTTPS_PORT,

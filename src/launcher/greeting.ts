@@ -12,7 +12,9 @@ export function greeting(config: Config): string {
   const file = demoKeyFile(config.dataDir);
   const hasDemoKey = config.demoAccount && existsSync(file);
   const key = hasDemoKey ? `$(cat ${quote(nearPath(file))})` : '<API_KEY>';
-  const call = ['curl', ...options, `-H "Authorization: Bearer ${key}"`, quote(`${url}/pets`)].join(' ');
+  const call = config.proxyProtocol
+    ? 'Only TRUSTED_PROXIES can connect, with a PROXY protocol header: call it through one of them.'
+    : ['curl', ...options, `-H "Authorization: Bearer ${key}"`, quote(`${url}/pets`)].join(' ');
   const lines = ['', `The pet store is open: ${url}`, '', `  ${call}`, ''];
   if (!hasDemoKey) {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');

@@ -5,13 +5,12 @@
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config.ts';
+import { type Config, grpcPorts } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
 import { type Child, ChildEnded } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
-import { isHealthy } from './healthz.ts';
 import { Instances } from './instances.ts';
 import { type PartLogs, rotateLogs } from './log-rotation.ts';
 import { accessLog, CLOSE_MS, DRAIN_MS, logDir, SERVER } from './places.ts';
@@ -59,7 +58,7 @@ export class Interrupted extends Error {
 }
 
 /**
- * Starts servers and Envoy and resolves when `GET /healthz` is 200. `env` goes to the servers, beside the settings.
+ * Starts servers and Envoy and resolves when Envoy sends calls to all servers. `env` goes to the servers, beside the settings.
  * Whatever it rejects with, nothing goes on running.
  */
 export async function startStack(
@@ -82,8 +81,8 @@ export async function startStack(
     await Promise.race([instances.start(), aborted(interrupt)]);
     const started = startEnvoy(envoy);
     const failures = [started.then((child) => child.failure()), ...instances.children.map((child) => child.failure())];
-    await Promise.race([untilHealthy(config, over.signal), ...failures, aborted(interrupt)]);
-    await started;
+    await Promise.race([started, ...failures, aborted(interrupt)]);
+    await Promise.race([untilHealthy(envoy, config, over.signal), ...failures, aborted(interrupt)]);
     return keepRunning(instances, envoy, lock, { config, say });
   } catch (error) {
     await Promise.all([instances?.stop(CLOSE_MS), envoy?.stop(CLOSE_MS)]);
@@ -110,9 +109,11 @@ async function aborted(signal: AbortSignal): Promise<never> {
   throw new Interrupted();
 }
 
-async function untilHealthy(config: Config, over: AbortSignal): Promise<void> {
+/** Asks Envoy, as not everybody may connect to the public port. */
+async function untilHealthy(envoy: Envoy, config: Config, over: AbortSignal): Promise<void> {
   const giveUpAtMs = performance.now() + READY_MS;
-  while (!over.aborted && !(await isHealthy(publicUrl(config)))) {
+  const isHealthy = async (port: number) => (await envoy.host(port))?.isHealthy;
+  while (!over.aborted && !(await Promise.all(grpcPorts(config).map(isHealthy))).every(Boolean)) {
     if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
     await delay(POLL_MS);
   }

@@ -1,0 +1,29 @@
+/** Networks of IP addresses, as a setting lists them. */
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { Expected } from './setting.ts';
+
+/** All addresses with the same first bits. */
+export interface Network {
+  readonly address: string;
+  readonly bits: number;
+}
+
+/** Addresses and networks after commas. */
+export function toNetworks(text: string): readonly Network[] | Expected {
+  const networks = text.split(',').map((part) => toNetwork(part.trim()));
+  if (networks.every((network) => network !== undefined)) return networks;
+  return new Expected('list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8');
+}
+
+/** Undefined for what is none; for 10.1.0.7/16, which is a mistake in one or the other part; and for all addresses. */
+function toNetwork(text: string): Network | undefined {
+  const [address = ''] = text.split('/', 1);
+  const version = isIP(address); // ipaddr.js takes 10.1 and 0xa000001 for addresses too
+  const cidr = text === address ? `${text}/${version === 4 ? 32 : 128}` : text;
+  if (version === 0 || address.includes('%') || !ipaddr.isValidCIDR(cidr)) return undefined;
+  const [given, bits] = ipaddr.parseCIDR(cidr);
+  const { IPv4, IPv6 } = ipaddr;
+  const first = (version === 4 ? IPv4 : IPv6).networkAddressFromCIDR(cidr).toString();
+  return bits > 0 && first === given.toString() ? { address: first, bits } : undefined;
+}
