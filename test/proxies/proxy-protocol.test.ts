@@ -1,0 +1,112 @@
+/** PROXY_PROTOCOL: whose header is believed, byte by byte. */
+import anyTest, { type TestFn } from 'ava';
+import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
+import { callFrom, openFrom, PROTOCOLS } from '../support/callers.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+const PROXY = '127.0.0.2';
+
+test.before(async (t) => {
+  t.context = await startTestStack({ ...FEW_REQUESTS, PROXY_PROTOCOL: '1', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });
+});
+test.after.always((t) => t.context.close());
+
+/** Addresses for documentation (RFC 5737), no two tests the same. */
+let last = 0;
+const newAddress = () => {
+  last += 1;
+  return `203.0.113.${last}`;
+};
+
+const V1 = (address: string) => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
+const V1_OF_NOBODY = 'PROXY UNKNOWN\r\n';
+const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n');
+const V2_OF_NOBODY = Buffer.concat([SIGNATURE, Buffer.of(0x20, 0, 0, 0)]);
+
+/** TCP over IPv4, from an address, to 127.0.0.1:8080. */
+function V2(address: string): Buffer {
+  const addresses = [...address.split('.').map(Number), 127, 0, 0, 1, 0x9c, 0x40, 0x1f, 0x90];
+  return Buffer.concat([SIGNATURE, Buffer.of(0x21, 0x11, 0, addresses.length, ...addresses)]);
+}
+
+for (const [version, header] of [
+  ['version 1', V1],
+  ['version 2', V2],
+] as const) {
+  for (const protocol of PROTOCOLS) {
+    test(`PROXY protocol - each caller has an allowance of its own, by ${version}, over ${protocol}`, async (t) => {
+      const { port } = t.context.config;
+      const [one, another] = [newAddress(), newAddress()];
+      const send = (address: string) => callFrom(PROXY, { port, preface: header(address) }, protocol);
+      t.true(isFirst(await send(one)));
+      t.true(await usesUp(() => send(one)));
+      t.true(isFirst(await send(another)));
+    });
+  }
+}
+
+test('PROXY protocol - IPv6 is known by its /64, and a mapped address by its IPv4', async (t) => {
+  const { port } = t.context.config;
+  const caller = newAddress();
+  const send = (address: string) =>
+    callFrom(PROXY, { port, preface: `PROXY TCP6 ${address} ::1 40000 8080\r\n` }, 'HTTP/1.1');
+  t.true(isFirst(await send('2001:db8:0:1::1')));
+  t.true(isFirst(await send('2001:db8:0:2::1')));
+  t.true(await usesUp((index) => send(`2001:db8:0:2::${index + 2}`)));
+  t.true(await usesUp(() => send(`::ffff:${caller}`)));
+  t.true(await usesUp(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
+});
+
+test("PROXY protocol - a header without an address, of a proxy's own health checks, means the proxy", async (t) => {
+  const { port } = t.context.config;
+  t.true(await usesUp(() => callFrom('127.0.0.3', { port, preface: V1_OF_NOBODY }, 'HTTP/1.1')));
+  t.true(await usesUp(() => callFrom('127.0.0.3', { port, preface: V2_OF_NOBODY }, 'HTTP/1.1')));
+});
+
+test('PROXY protocol - a caller can not set its address by X-Forwarded-For', async (t) => {
+  const { port } = t.context.config;
+  const caller = newAddress();
+  const send = () =>
+    callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1', { headers: { 'x-forwarded-for': newAddress() } });
+  t.true(isFirst(await send()));
+  t.true(await usesUp(send));
+});
+
+test('PROXY protocol - X-Forwarded-For of a trusted proxy that it names is believed', async (t) => {
+  const { port } = t.context.config;
+  const caller = newAddress();
+  const send = () =>
+    callFrom(PROXY, { port, preface: V1('127.0.0.3') }, 'HTTP/1.1', { headers: { 'x-forwarded-for': caller } });
+  t.true(isFirst(await send()));
+  t.true(await usesUp(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
+});
+
+/** Whether a connection is closed without an answer to a request. */
+async function isClosed(from: string, port: number, preface: string | Uint8Array): Promise<boolean> {
+  const socket = openFrom(from, { port, preface });
+  let answered = false;
+  socket.on('error', () => undefined); // "close" follows
+  socket.on('data', () => {
+    answered = true;
+  });
+  socket.write('GET /healthz HTTP/1.1\r\nHost: petstore\r\nConnection: close\r\n\r\n');
+  await new Promise((resolve) => socket.on('close', resolve));
+  return !answered;
+}
+
+test('PROXY protocol - who is no trusted proxy can not connect, not as one either', async (t) => {
+  const { port } = t.context.config;
+  for (const header of [V1(newAddress()), V2(newAddress()), V1(PROXY), V1_OF_NOBODY, V2_OF_NOBODY, '']) {
+    t.true(await isClosed('127.0.0.4', port, header), JSON.stringify(header.toString()));
+  }
+  t.false(await isClosed(PROXY, port, V1(newAddress())));
+});
+
+test('PROXY protocol - a connection without a header that can be read is closed', async (t) => {
+  const { port } = t.context.config;
+  const version3 = Buffer.concat([SIGNATURE, Buffer.of(0x31), V2('192.0.2.1').subarray(13)]);
+  const broken = ['', 'PROXY TCP4 nobody 127.0.0.1 1 2\r\n', 'PROXY TCP4 192.0.2.1\r\n', version3];
+  for (const header of broken) t.true(await isClosed(PROXY, port, header), JSON.stringify(header.toString()));
+});

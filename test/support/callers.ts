@@ -1,0 +1,110 @@
+/** Callers at addresses of their own, of loopback's 127.0.0.0/8, over HTTP/1.1, HTTP/2 or gRPC, with TLS or without. */
+import { request as requestHttp } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { status as Status } from '@grpc/grpc-js';
+
+/** A port to call at: the service's own, or that of a proxy before it. */
+export interface Door {
+  readonly port: number;
+  /** The authority of its certificate; undefined: it has no TLS. */
+  readonly ca?: Buffer | undefined;
+  /** What each connection begins with. */
+  readonly preface?: string | Uint8Array;
+}
+
+export const PROTOCOLS = ['HTTP/1.1', 'HTTP/2', 'gRPC'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+export interface Sent {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array | string;
+}
+
+export interface Received {
+  /** The HTTP status; of a gRPC call what REST would have. */
+  readonly status: number;
+  /** Headers and trailers. */
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** A connection from an address. */
+export function openFrom(from: string, { port, ca, preface }: Door, protocol: Protocol = 'HTTP/1.1'): Socket {
+  const socket = connect({ host: '127.0.0.1', port, localAddress: from });
+  if (preface !== undefined) socket.write(preface);
+  if (ca === undefined) return socket;
+  const ALPNProtocols = [protocol === 'HTTP/1.1' ? 'http/1.1' : 'h2'];
+  return connectTls({ socket, ca, servername: 'localhost', ALPNProtocols });
+}
+
+/** One request on a connection of its own: `GET /pets`, unless it says something else; over gRPC always `ListPets`. */
+export function callFrom(from: string, door: Door, protocol: Protocol, sent: Sent = {}): Promise<Received> {
+  const socket = openFrom(from, door, protocol);
+  const call = { 'HTTP/1.1': overHttp1, 'HTTP/2': overHttp2, gRPC: overGrpc }[protocol];
+  return call(socket, sent).finally(() => socket.destroy());
+}
+
+function overHttp1(socket: Socket, { method = 'GET', path = '/pets', headers = {}, body }: Sent): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const request = requestHttp({ createConnection: () => socket, method, path, headers }, async (response) => {
+      response.setEncoding('utf8');
+      const text = (await response.toArray()).join('');
+      resolve({ status: response.statusCode ?? 0, headers: toHeaders(response.headers), text });
+    });
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+function overHttp2(socket: Socket, { method = 'GET', path = '/pets', headers = {}, body }: Sent): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    const session = connectHttp2('http://localhost', { createConnection: () => socket });
+    session.on('error', reject);
+    const stream = session.request({ ':method': method, ':path': path, ...headers }, { endStream: body === undefined });
+    if (body !== undefined) stream.end(body);
+    let received = {};
+    stream.on('response', (answer) => {
+      received = answer;
+    });
+    stream.on('trailers', (trailers) => {
+      received = { ...received, ...trailers };
+    });
+    let text = '';
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+    });
+    stream.on('error', reject);
+    stream.on('end', () => {
+      session.close();
+      resolve({ status: Number((received as { ':status'?: number })[':status']), headers: toHeaders(received), text });
+    });
+  });
+}
+
+const EMPTY_MESSAGE = new Uint8Array(5);
+const HTTP_OF: Readonly<Record<number, number>> = {
+  [Status.OK]: 200,
+  [Status.UNAUTHENTICATED]: 401,
+  [Status.RESOURCE_EXHAUSTED]: 429,
+  [Status.UNAVAILABLE]: 503,
+};
+
+async function overGrpc(socket: Socket, { headers }: Sent): Promise<Received> {
+  const received = await overHttp2(socket, {
+    method: 'POST',
+    path: '/petstore.v1.PetService/ListPets',
+    headers: { 'content-type': 'application/grpc', te: 'trailers', ...headers },
+    body: EMPTY_MESSAGE,
+  });
+  const status = received.headers.get('grpc-status');
+  return { ...received, status: status === null ? received.status : (HTTP_OF[Number(status)] ?? -1) };
+}
+
+function toHeaders(received: object): Headers {
+  const fields = Object.entries(received).filter(([name]) => !name.startsWith(':'));
+  return new Headers(fields.map(([name, value]): [string, string] => [name, String(value)]));
+}
