@@ -54,6 +54,8 @@ export interface Config {
   readonly logFile: string | undefined;
   /** Where an edge alone logs. */
   readonly logs: 'files' | 'stdout';
+  /** Where what the operator does is written down; undefined: the server's log. The launcher sets it. */
+  readonly auditFile: string | undefined;
   /** The size at which the launcher begins another file of a log. */
   readonly logMaxBytes: number;
   /** How many files of a log there are at the most, with the one that is written to. */
@@ -131,6 +133,7 @@ export function readConfig(env: Environment = process.env): Config {
     logLevel: value('LOG_LEVEL'),
     logFile: value('LOG_FILE'),
     logs: value('LOGS'),
+    auditFile: value('AUDIT_FILE'),
     logMaxBytes: value('LOG_MAX_BYTES'),
     logFiles: value('LOG_FILES'),
     metrics: metricsPort === undefined ? undefined : { host: value('METRICS_HOST'), port: metricsPort },

@@ -28,6 +28,7 @@ async function main(): Promise<void> {
   const logFile = new LogFile(config.logFile);
   const logger = createLogger(config, logFile);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
+  const auditFile = config.auditFile === undefined ? logFile : new LogFile(config.auditFile);
 
   const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
 
@@ -71,6 +72,7 @@ async function main(): Promise<void> {
     operatorKey,
     flushUsage,
     logger,
+    auditLog: createLogger({ ...config, logLevel: 'info' }, auditFile),
     metrics: metrics?.calls,
   });
   const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
@@ -82,7 +84,7 @@ async function main(): Promise<void> {
   if (process.connected) process.send?.({ port }); // the launcher waits for it
   process.on('message', (message) => {
     if (message === 'are you there?' && process.connected) process.send?.('yes');
-    if (message === 'reopen') logFile.reopen();
+    if (message === 'reopen') for (const file of new Set([logFile, auditFile])) file.reopen();
     if (message !== 'leave') return;
     logger.info('leaving');
     void server.leave(); // the launcher looks itself whether Envoy knows

@@ -20,6 +20,7 @@ import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
 import { countCalls } from './grpc/count-calls.ts';
 import { boundOpenCalls } from './grpc/open-calls.ts';
+import { audit } from './interceptors/audit.ts';
 import { type ApiKeys, authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
 import { errors } from './interceptors/errors.ts';
@@ -87,13 +88,15 @@ export interface Parts {
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly logger: Logger;
+  /** Takes what the operator does. */
+  readonly auditLog: Logger;
   /** Is told of calls, if anybody wants to know. */
   readonly metrics?: CallMetrics | undefined;
 }
 
 export function createServer(parts: Parts): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage, logger, metrics } =
-    parts;
+  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = parts;
+  const { logger, auditLog, metrics } = parts;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
@@ -114,7 +117,14 @@ export function createServer(parts: Parts): PetstoreServer {
     idempotency(store.idempotency),
     deprecation,
   ];
-  const forOperator = [...seen, errors, operatorOnly(operatorKey, anonymous), message, validation(rules)];
+  const forOperator = [
+    ...seen,
+    audit(auditLog),
+    errors,
+    operatorOnly(operatorKey, anonymous),
+    message,
+    validation(rules),
+  ];
 
   const takesCalls = new TakesCalls();
   const onChange = onKeysChanged;

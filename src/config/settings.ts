@@ -212,6 +212,13 @@ const LOGS = {
     fallbackInWords: 'stdout',
     parse: (text) => text,
   }),
+  AUDIT_FILE: optional({
+    about:
+      'Where a server that is started without the launcher writes down what the operator does, whatever `LOG_LEVEL` ' +
+      "is. The launcher's servers share `logs/audit.log` in `DATA_DIR`.",
+    fallbackInWords: "the server's log",
+    parse: (text) => text,
+  }),
   LOG_MAX_BYTES: setting({
     about: 'The size from which on a log goes on in a new file.',
     fallback: '50000000',

@@ -72,6 +72,7 @@ export class UnaryCall implements Call {
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
+  isOperator?: true;
   ifMatch?: EntityTags;
   remember?: Remember;
   /** Called when the deadline has passed: whoever runs the call answers it. */

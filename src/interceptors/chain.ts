@@ -51,6 +51,8 @@ export interface Call {
   readonly responseHeaders: Map<string, string>;
   /** Set by authentication. */
   caller?: Caller;
+  /** Set by operator: the operator's key came with the call. */
+  isOperator?: true;
   /** What the caller wants to change has one of these tags, or is to stay as it is. Set by etags. */
   ifMatch?: EntityTags;
   /** Set by idempotency: whoever does the work has the answer remembered with it. */

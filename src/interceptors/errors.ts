@@ -7,6 +7,7 @@ export const errors: Interceptor = {
   name: 'errors',
   after: {
     logging: 'so that the cause of an unexpected failure is logged',
+    audit: 'so that how a call ended is noted by its code',
     metrics: 'so that a call is counted with the error that its caller sees',
   },
   async intercept(call, next) {

@@ -19,6 +19,7 @@ export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimit
         await anonymous.count(call);
         throw apiError('OPERATOR_KEY_INVALID');
       }
+      call.isOperator = true;
       return next(call);
     },
   };

@@ -6,7 +6,7 @@ import { TRY_AGAIN } from '../exit-code.ts';
 import { LogFile } from '../log-file.ts';
 import { Child } from './child.ts';
 import { Part } from './part.ts';
-import { logDir, SERVER_NODE_OPTIONS } from './places.ts';
+import { auditLog, logDir, SERVER_NODE_OPTIONS } from './places.ts';
 import { NotNow } from './supervisor.ts';
 
 /** What every server is started with. */
@@ -46,6 +46,7 @@ export class Instance extends Part {
         DATA_DIR: config.dataDir,
         LOG_LEVEL: config.logLevel,
         LOG_FILE: this.log.path,
+        AUDIT_FILE: auditLog(config),
       },
       ipc: true,
       log: this.log,

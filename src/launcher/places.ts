@@ -23,6 +23,11 @@ export function logDir(config: Config): string {
   return join(config.dataDir, 'logs');
 }
 
+/** What all servers write of what the operator does. */
+export function auditLog(config: Config): string {
+  return join(logDir(config), 'audit.log');
+}
+
 /** What Envoy writes of each request; as in envoy.yaml. */
 export function accessLog(config: Config): string {
   return join(logDir(config), 'access.log');

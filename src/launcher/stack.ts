@@ -13,7 +13,7 @@ import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
 import { Instances } from './instances.ts';
 import { type PartLogs, rotateLogs } from './log-rotation.ts';
-import { accessLog, CLOSE_MS, DRAIN_MS, logDir, SERVER } from './places.ts';
+import { accessLog, auditLog, CLOSE_MS, DRAIN_MS, logDir, SERVER } from './places.ts';
 import { checkPortsAreFree } from './ports.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { followSecrets } from './secrets.ts';
@@ -158,5 +158,9 @@ function keepRunning(
 
 function logsOf({ all }: Instances, envoy: Envoy, config: Config): PartLogs[] {
   const envoyLogs = { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() };
-  return [...all.map((one) => ({ files: [one.log.path], reopen: () => one.reopenLogs() })), envoyLogs];
+  const reopenAll = async () => {
+    for (const one of all) await one.reopenLogs();
+  };
+  const ofServers = all.map((one) => ({ files: [one.log.path], reopen: () => one.reopenLogs() }));
+  return [...ofServers, { files: [auditLog(config)], reopen: reopenAll }, envoyLogs];
 }

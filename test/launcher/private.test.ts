@@ -24,6 +24,7 @@ const OWN = [
   'logs/server.log',
   'logs/envoy.log',
   'logs/access.log',
+  'logs/audit.log',
 ];
 
 function isPrivate(t: Test): void {

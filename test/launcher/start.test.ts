@@ -20,7 +20,7 @@ test('Start - says where the service is, how to call it, where its logs are and 
   t.is(url, `http://127.0.0.1:${launcher.settings.PORT}`);
   const logs = join(launcher.settings.DATA_DIR ?? '', 'logs');
   t.true(launcher.output.includes(`Logs are in ${logs}. Ctrl-C stops it.`));
-  for (const name of ['server.log', 'envoy.log', 'access.log']) t.true(existsSync(join(logs, name)), name);
+  for (const name of ['server.log', 'envoy.log', 'access.log', 'audit.log']) t.true(existsSync(join(logs, name)), name);
   t.is(launcher.errors, '');
 });
 

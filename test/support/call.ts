@@ -13,9 +13,9 @@ const { byPath, registry } = loadOperations();
 /** Every message and rule of the proto files. */
 export const protoRegistry = registry;
 
-/** The operation at a gRPC path without its package: `PetService/GetPet`. */
+/** The operation at a gRPC path, `PetService/GetPet` for one of petstore.v1. */
 function operation(path: string): Operation {
-  const found = byPath.get(`/petstore.v1.${path}`);
+  const found = byPath.get(path) ?? byPath.get(`/petstore.v1.${path}`);
   if (found === undefined) throw new Error(`there is no operation ${path}`);
   return found;
 }

@@ -56,6 +56,7 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
     operatorKey: generateKey('pso'),
     flushUsage: usage.flush,
     logger,
+    auditLog: logger,
   });
   const address = `127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
   const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
