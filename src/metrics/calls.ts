@@ -1,6 +1,7 @@
 /** Calls, errors and bans, as they happen. Labels are names of methods, codes and plans: never a caller's own words. */
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ErrorCode } from '../errors.ts';
 import type { OpenCallRecorder } from '../grpc/count-calls.ts';
 import type { Caller } from '../interceptors/chain.ts';
 import type { CallRecorder } from '../interceptors/metrics.ts';
@@ -10,6 +11,9 @@ import type { Plan } from '../model.ts';
 const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const PLANS: readonly Plan[] = ['free', 'pro', 'business', 'enterprise'];
+
+const NO_PLAN = 'none';
+const OUR_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
 export interface CallMetrics extends CallRecorder {
   /** For the calls that need no key and do not pass the interceptors. */
@@ -58,7 +62,9 @@ export function callMetrics(registry: Registry): CallMetrics {
   });
   const [unary, other] = [open.labels('unary'), open.labels('other')];
   for (const kind of [unary, other]) kind.set(0);
-  for (const plan of PLANS) bans.inc({ plan }, 0); // so that the first ban is seen to be one more than none
+  // An increase is seen only of what was there before: the first ban and the first failure are to be seen too.
+  for (const plan of PLANS) bans.inc({ plan }, 0);
+  for (const plan of [...PLANS, NO_PLAN]) for (const reason of OUR_FAULTS) errors.inc({ reason, plan }, 0);
   return {
     begin: () => unary.inc(),
     end({ path, code, seconds }) {
@@ -67,7 +73,7 @@ export function callMetrics(registry: Registry): CallMetrics {
       calls.inc({ method, code: Status[code] });
       durations.observe({ method }, seconds);
     },
-    fail: (reason, caller) => errors.inc({ reason, plan: caller?.plan ?? 'none' }),
+    fail: (reason, caller) => errors.inc({ reason, plan: caller?.plan ?? NO_PLAN }),
     replay: () => replays.inc(),
     others: {
       begin: () => other.inc(),

@@ -4,11 +4,11 @@ import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 
 const ROOT = new URL('../../', import.meta.url);
 
-/** Of prom-client's own: they break Prometheus's rules of naming, and count what is nobody's question. */
-const LEFT_OUT = ['resources', 'handles', 'requests'].flatMap((what) => [
-  `nodejs_active_${what}`,
-  `nodejs_active_${what}_total`,
-]);
+/** Of prom-client's own: they break Prometheus's rules of naming, or are nobody's question. */
+const LEFT_OUT = [
+  ...['resources', 'handles', 'requests'].flatMap((what) => [`nodejs_active_${what}`, `nodejs_active_${what}_total`]),
+  'nodejs_version_info',
+];
 
 export function processMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });

@@ -1,0 +1,192 @@
+/**
+ * The alert rules and the dashboard: the rules do what their tests say, and a real Prometheus that scrapes the running
+ * service finds every series that they ask for.
+ */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { parse, stringify } from 'yaml';
+import { isErrorCode } from '../../src/errors.ts';
+import { ROOT } from '../../src/launcher/places.ts';
+import { scrape, typesOf } from '../support/exposition.ts';
+import { freePortRange } from '../support/ports.ts';
+import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
+import { testUnless } from '../support/programs.ts';
+import { prometheusMissing, promtool, TestPrometheus } from '../support/prometheus.ts';
+import { MISSING_REDIS, startRedis, type TestRedis } from '../support/redis.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+const RULES = join(ROOT, 'deploy/prometheus');
+const DASHBOARD = join(ROOT, 'deploy/grafana/petstore.json');
+const INSTANCES = 2;
+/** What follows a name that is a metric of ours, or one that we build on. */
+const SELECTOR = /\b((?:petstore|envoy|nodejs|process)_\w+|up\b)(?:\{([^}]*)\})?/g;
+
+interface Context {
+  readonly stack: TestStack;
+  readonly metricsPort: number;
+  readonly prometheus: TestPrometheus;
+  readonly postgres: TestPostgres;
+  readonly redis: TestRedis;
+  readonly url: string;
+}
+type Test = ExecutionContext<Context>;
+const test = testUnless<Context>(prometheusMissing ?? postgresMissing ?? MISSING_REDIS);
+
+test.before(async (t) => {
+  const [postgres, redis] = await Promise.all([connectPostgres(), startRedis()]);
+  const url = await postgres.createDatabase();
+  const metricsPort = await freePortRange(INSTANCES);
+  const stack = await startTestStack({
+    INSTANCES: String(INSTANCES),
+    DATABASE_URL: url,
+    DEMO_ACCOUNT: 'yes',
+    REDIS_URL: redis.config.urls[0],
+    METRICS_PORT: String(metricsPort),
+  });
+  const prometheus = await TestPrometheus.start(await scrapeConfig(stack, metricsPort), {
+    'alerts.yml': join(RULES, 'alerts.yml'),
+  });
+  t.context = { stack, metricsPort, prometheus, postgres, redis, url };
+  await use(stack);
+  await until(() => hasScraped(prometheus), 'two scrapes of all targets after the calls');
+});
+test.after.always(async ({ context: { stack, prometheus, postgres, redis, url } }) => {
+  await prometheus?.stop();
+  await stack?.close();
+  await postgres?.dropDatabase(url);
+  await Promise.all([postgres?.stop(), redis?.stop()]);
+});
+
+/** Ours, with the ports of this test, and faster. */
+async function scrapeConfig(stack: TestStack, metricsPort: number): Promise<string> {
+  const config = parse(await readFile(join(RULES, 'prometheus.yml'), 'utf8'));
+  const [servers, envoy] = config.scrape_configs;
+  const targets = (...ports: number[]) => [{ targets: ports.map((port) => `127.0.0.1:${port}`) }];
+  servers.static_configs = targets(metricsPort, metricsPort + 1);
+  envoy.static_configs = targets(stack.config.envoyAdminPort);
+  return stringify({ ...config, global: { scrape_interval: '1s', evaluation_interval: '1s' } });
+}
+
+/** Calls that go well and others, so that every kind of number is there. */
+async function use({ rest }: TestStack): Promise<void> {
+  const petId = await rest.pet({ stock: 1 });
+  for (let sent = 0; sent < 10; sent += 1) {
+    await rest.get(`/pets/${petId}`);
+    await rest.get('/pets/999');
+    await rest.withKey(undefined).get('/pets');
+  }
+}
+
+async function hasScraped(prometheus: TestPrometheus): Promise<boolean> {
+  const { result } = await prometheus.get('query', { query: 'count_over_time(up[1m]) >= 4' });
+  const seen = await prometheus.get('query', { query: 'petstore_errors_total{reason="API_KEY_MISSING"}' });
+  return result.length === INSTANCES + 1 && seen.result.length > 0;
+}
+
+test('Rules - are as promtool wants them, and so is the scrape configuration', (t) => {
+  const { status, output } = promtool(RULES, ['check', 'config', 'prometheus.yml']);
+  t.is(status, 0, output);
+  t.regex(output, /rules found/);
+});
+
+test('Rules - each alert comes when it must, and none when all is well', async (t) => {
+  const { status, output } = promtool(RULES, ['test', 'rules', 'alerts.test.yml']);
+  t.is(status, 0, output);
+  const tests = await readFile(join(RULES, 'alerts.test.yml'), 'utf8');
+  for (const { alert } of await alerts()) t.true(tests.includes(`alertname="${alert}"`), `${alert} has no test`);
+});
+
+test('Rules - each alert says what is wrong and how much it matters, and the docs say what to do', async (t) => {
+  const docs = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
+  for (const { alert, labels, annotations } of await alerts()) {
+    t.regex(labels.severity ?? '', /^(critical|warning)$/, alert);
+    t.truthy(annotations.summary && annotations.description, alert);
+    t.true(docs.includes(`\`${alert}\``), `${alert} is not in docs/observability.md`);
+  }
+});
+
+test('Metrics - are as promtool wants them', async (t) => {
+  const { status, output } = promtool(RULES, ['check', 'metrics'], await scrape(t.context.metricsPort));
+  t.is(status, 0, output);
+  t.is(output, '');
+});
+
+test('Metrics - those in docs/observability.md are those that there are', async (t) => {
+  const docs = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
+  const listed = [...docs.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \|/gm)].map(([, name, type]) => [
+    name,
+    type,
+  ]);
+  const exposed = typesOf(await scrape(t.context.metricsPort));
+  t.deepEqual([...listed].sort(), [...exposed].sort());
+});
+
+test('Prometheus - reaches every server and Envoy, and every rule can be evaluated', async (t) => {
+  const { prometheus } = t.context;
+  const { activeTargets } = await prometheus.get('targets');
+  const health = activeTargets.map((target: { health: string }) => target.health);
+  t.deepEqual(health, Array(INSTANCES + 1).fill('up'));
+  const rules = async () => {
+    const { groups } = await prometheus.get('rules');
+    return groups.flatMap((group: { rules: { health: string; name: string }[] }) => group.rules);
+  };
+  const evaluated = await until(async () => {
+    const all = await rules();
+    return all.every((rule: { health: string }) => rule.health !== 'unknown') && all;
+  }, 'an evaluation of every rule');
+  t.deepEqual(
+    evaluated.filter((rule: { health: string }) => rule.health !== 'ok'),
+    [],
+  );
+});
+
+test('Prometheus - has every series that an alert asks for', async (t) => {
+  for (const { alert, expr } of await alerts()) await hasAllSeries(t, alert, expr);
+});
+
+test('Prometheus - has every series that the dashboard asks for, and all its questions can be answered', async (t) => {
+  const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8')) as { panels: Panel[] };
+  const questions = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const));
+  t.true(questions.length > 30);
+  for (const [title, template] of questions) {
+    const expr = template.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*');
+    await t.context.prometheus.get('query', { query: expr });
+    await hasAllSeries(t, title, expr);
+  }
+});
+
+interface Panel {
+  readonly title: string;
+  readonly targets?: readonly { readonly expr: string }[];
+}
+
+interface Alert {
+  readonly alert: string;
+  readonly expr: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+async function alerts(): Promise<Alert[]> {
+  const { groups } = parse(await readFile(join(RULES, 'alerts.yml'), 'utf8')) as { groups: { rules: Alert[] }[] };
+  return groups.flatMap(({ rules }) => rules);
+}
+
+/**
+ * Each selector of an expression finds something. An error that has not happened yet has no series: of a reason it is
+ * asked whether there is such a code.
+ */
+async function hasAllSeries(t: Test, asker: string, expr: string): Promise<void> {
+  const selectors = [...expr.replace(/\bby \([^)]*\)/g, '').matchAll(SELECTOR)];
+  t.true(selectors.length > 0, `${asker} asks for nothing`);
+  for (const [text, name, matchers = ''] of selectors) {
+    const reasons = /reason=~?"([^"]*)"/.exec(matchers)?.[1]?.split('|') ?? [];
+    for (const reason of reasons) t.true(isErrorCode(reason), `${asker}: there is no code ${reason}`);
+    const others = matchers.replace(/reason=~?"[^"]*"/, 'reason!=""');
+    const selector = `${name}{${others}}`;
+    const found = await t.context.prometheus.get('series', { 'match[]': selector });
+    t.true(found.length > 0, `${asker} asks for ${text}, which is not there`);
+  }
+}
