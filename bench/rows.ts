@@ -65,6 +65,7 @@ const OPEN: Way = {
   pets: 100_000,
   program: fileURLToPath(new URL('open-server.ts', import.meta.url)),
 };
+const METERED: Way = { name: 'metrics', pets: 100_000, env: { METRICS_PORT: '19464' } };
 const SIZES = [THOUSAND, HUNDRED_THOUSAND, MILLION];
 
 /** Room for noise, one more level of the B-tree, and pages that SQLite must ask the system for; none for a scan. */
@@ -93,6 +94,14 @@ export const ROWS: readonly Row[] = [
     request: (pets) => get(`/pets/${randomId(1, pets)}`),
     isRight: isOnePet,
     maxExtraUs: 15,
+  },
+  {
+    name: 'metrics',
+    title: 'GET /pets/{id} without and with metrics',
+    ways: [HUNDRED_THOUSAND, METERED],
+    request: (pets) => get(`/pets/${randomId(1, pets)}`),
+    isRight: isOnePet,
+    maxExtraUs: 3,
   },
   {
     name: 'first-page',

@@ -1,7 +1,7 @@
 /** What a server's METRICS_PORT says, taken apart. */
 import { until } from './until.ts';
 
-export interface Sample {
+interface Sample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
@@ -12,7 +12,7 @@ export async function scrape(port: number): Promise<string> {
 }
 
 /** The samples of an exposition whose labels need no escapes. */
-export function samplesOf(exposition: string): Sample[] {
+function samplesOf(exposition: string): Sample[] {
   return exposition.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];
