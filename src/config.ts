@@ -20,6 +20,8 @@ export interface Config {
   readonly tls: TlsFiles | undefined;
   /** Where plain HTTP is sent on to HTTPS; undefined: nowhere. */
   readonly httpPort: number | undefined;
+  /** Whose pages may call the service in a browser: origins, or `*` for all of them. */
+  readonly corsOrigins: readonly string[];
   /** Whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly Network[];
   /** Whether a connection to the public port begins with a PROXY protocol header. */
@@ -112,6 +114,7 @@ export function readConfig(env: Environment = process.env): Config {
     port: value('PORT'),
     tls: toTls(value('TLS_CERT'), value('TLS_KEY')),
     httpPort: value('HTTP_PORT'),
+    corsOrigins: value('CORS_ORIGINS') ?? [],
     trustedProxies: value('TRUSTED_PROXIES') ?? [],
     proxyProtocol: value('PROXY_PROTOCOL'),
     grpcPort: value('GRPC_PORT'),

@@ -40,6 +40,20 @@ export function toPath(text: string): string {
   return resolve(text);
 }
 
+/** As browsers send them (RFC 6454, section 6.2), so that they can be compared as texts. */
+export function toOrigins(text: string): readonly string[] | Expected {
+  const origins = text.split(',').map((entry) => entry.trim());
+  const isRight = text === '*' || origins.every((origin) => isOrigin(origin));
+  return isRight
+    ? [...new Set(origins)]
+    : new Expected('be origins such as https://shop.example, with commas between several, or *');
+}
+
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  return (url?.protocol === 'https:' || url?.protocol === 'http:') && url.origin === text && !text.includes('*');
+}
+
 export function toYesOrNo(text: string): boolean | Expected {
   return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 }

@@ -7,6 +7,7 @@ import {
   toLogLevel,
   toLogs,
   toOperatorKey,
+  toOrigins,
   toPath,
   toPort,
   toRedis,
@@ -95,6 +96,13 @@ const EDGE = {
       'told to come over HTTPS from then on (HSTS).',
     fallbackInWords: 'none',
     parse: toPort,
+  }),
+  CORS_ORIGINS: optional({
+    about:
+      'Whose pages may call the service in a browser, with commas between several: `https://shop.example`. `*` is ' +
+      'every page. [Browsers](edge.md#pages-of-other-origins).',
+    fallbackInWords: 'only its own',
+    parse: toOrigins,
   }),
 };
 

@@ -4,6 +4,7 @@ import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import { CALL_TIMEOUT_MS } from '../bounds.ts';
 import { type Config, grpcPorts, type Network } from '../config.ts';
+import { CORS_VALUES } from '../edge/cors.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { SECOND_READ_MS } from '../edge/retries.ts';
 import { adminSocket } from './envoy-admin.ts';
@@ -53,6 +54,8 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
     ADMIN_SOCKET: adminSocket(config),
     ROOT,
     LOG_DIR: logDir(config),
+    ...CORS_VALUES,
+    CORS_ORIGINS: config.corsOrigins.map((origin) => ({ exact: origin })),
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,
   };
@@ -75,6 +78,7 @@ function partsOf(config: Config): Readonly<Record<string, boolean>> {
     TRUSTED_PROXIES: config.trustedProxies.length > 0,
     PROXY_PROTOCOL: config.proxyProtocol,
     TLS: config.tls !== undefined,
+    CORS: config.corsOrigins.length > 0,
     HTTP_PORT: config.httpPort !== undefined,
     HTTPS_PORT: config.port !== HTTPS_PORT,
   };

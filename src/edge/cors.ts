@@ -1,0 +1,55 @@
+/**
+ * What a page of another origin may send and read in a browser (CORS):
+ * https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
+import { loadOperations } from '../operations.ts';
+
+/** Of REST, gRPC-Web and Connect, and the headers of W3C Trace Context. What every page may send is not in it. */
+const REQUEST_HEADERS = [
+  'authorization',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-none-match',
+  'connect-protocol-version',
+  'connect-timeout-ms',
+  'grpc-timeout',
+  'x-grpc-web',
+  'x-user-agent',
+  'traceparent',
+  'tracestate',
+];
+
+/** All that REST answers have (components.headers of the description), and what gRPC-Web puts into headers. */
+const RESPONSE_HEADERS = [
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-request-id',
+  'retry-after',
+  'www-authenticate',
+  'allow',
+  'location',
+  'etag',
+  'link',
+  'idempotency-replayed',
+  'deprecation',
+  'sunset',
+  'grpc-status',
+  'grpc-message',
+  'grpc-status-details-bin',
+  'grpc-retry-pushback-ms',
+];
+
+/** For envoy.yaml, by the name of their place. */
+export const CORS_VALUES: Readonly<Record<string, string>> = {
+  CORS_METHODS: methods().join(', '),
+  CORS_REQUEST_HEADERS: REQUEST_HEADERS.join(', '),
+  CORS_RESPONSE_HEADERS: RESPONSE_HEADERS.join(', '),
+};
+
+function methods(): string[] {
+  const routes = [...loadOperations().byPath.values()].flatMap((operation) => operation.routes);
+  const names = routes.map(({ method }) => method).filter((method) => method !== '*');
+  return [...new Set(names)].toSorted();
+}

@@ -1,0 +1,186 @@
+/** A real browser on a page of another origin calls the service, over TLS; and the docs page over TLS. */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { ListPetsRequest, ListPetsResponse, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { browserTest, startBrowser, watchedPage } from '../support/browser.ts';
+import { connectOperator } from '../support/operator.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates } from '../support/tls.ts';
+
+interface Context extends TestStack {
+  readonly certificates: Certificates;
+  readonly browser: Browser;
+  readonly sites: readonly Server[];
+  readonly url: string;
+  /** A page of an origin that is set, and one of another. */
+  readonly shop: Page;
+  readonly other: Page;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: readonly number[];
+}
+
+const test = browserTest<Context>();
+
+test.before(async (t) => {
+  const [certificates, browser, ours, others] = await Promise.all([
+    makeCertificates(),
+    startBrowser(),
+    startSite(),
+    startSite(),
+  ]);
+  const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
+  const stack = await startTestStack({ ...tls, CORS_ORIGINS: originOf(ours) });
+  const [shop, other] = await Promise.all([open(browser, originOf(ours)), open(browser, originOf(others))]);
+  const url = `https://127.0.0.1:${stack.config.port}`;
+  t.context = { ...stack, certificates, browser, sites: [ours, others], url, shop, other };
+});
+test.after.always(async ({ context }) => {
+  await context.browser.close();
+  for (const site of context.sites) site.close();
+  await context.close();
+  await context.certificates.remove();
+});
+
+/** A site that has an empty page and no more. */
+async function startSite(): Promise<Server> {
+  const site = createServer((_request, response) => response.end('<!doctype html><title>A shop</title>'));
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  return site;
+}
+
+function originOf(site: Server): string {
+  return `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+}
+
+async function open(browser: Browser, url: string): Promise<Page> {
+  const { page } = await watchedPage(browser, { ignoreHTTPSErrors: true });
+  await page.goto(url);
+  return page;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | readonly number[];
+}
+
+/** Has a page fetch something. Answers what its script may read, or the name of the error that it gets. */
+function fetchFrom(page: Page, url: string, { body, ...sent }: Sent = {}): Promise<Answer | string> {
+  return page.evaluate(
+    async ([address, request, content]) => {
+      try {
+        const init = { ...request, ...(content && { body: new Uint8Array(content) }) };
+        const response = await fetch(address, init);
+        const bytes = [...new Uint8Array(await response.arrayBuffer())];
+        return { status: response.status, headers: Object.fromEntries(response.headers), bytes };
+      } catch (error) {
+        return (error as Error).name;
+      }
+    },
+    [url, sent, typeof body === 'string' ? [...Buffer.from(body)] : body && [...body]] as const,
+  );
+}
+
+function read(answer: Answer | string): Answer & { readonly text: string } {
+  if (typeof answer === 'string') throw new Error(`the page got a ${answer}`);
+  return { ...answer, text: Buffer.from(answer.bytes).toString() };
+}
+
+test('REST - a page of a set origin creates, changes and reads, and sees the headers', async (t) => {
+  const { shop, url, key } = t.context;
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const once = { ...headers, 'idempotency-key': 'a-1' };
+  const create = { method: 'POST', headers: once, body: '{"name":"Cats"}' };
+  const created = read(await fetchFrom(shop, `${url}/categories`, create));
+  t.is(created.status, 201);
+  const { location = '', etag = '' } = created.headers;
+  t.regex(location, /^\/categories\/\d+$/);
+  t.is(read(await fetchFrom(shop, `${url}/categories`, create)).headers['idempotency-replayed'], 'true');
+
+  const change = { method: 'PUT', headers: { ...headers, 'if-match': etag }, body: '{"name":"Dogs"}' };
+  t.is(read(await fetchFrom(shop, url + location, change)).status, 200);
+  t.is(read(await fetchFrom(shop, url + location, change)).status, 412);
+
+  const page = read(await fetchFrom(shop, `${url}/categories?limit=1`, { headers }));
+  t.deepEqual(JSON.parse(page.text)[0].name, 'Dogs');
+  for (const name of ['limit', 'remaining', 'reset']) t.regex(page.headers[`x-ratelimit-${name}`] ?? '', /^\d+$/);
+  t.regex(page.headers['x-request-id'] ?? '', /^[\da-f-]{36}$/);
+  await fetchFrom(shop, `${url}/categories`, { method: 'POST', headers, body: '{"name":"Birds"}' });
+  const first = read(await fetchFrom(shop, `${url}/categories?limit=1`, { headers }));
+  t.regex(first.headers.link ?? '', /rel="next"/);
+  t.is(read(await fetchFrom(shop, url + location, { method: 'DELETE', headers })).status, 204);
+});
+
+test('REST - a page of a set origin can read what was wrong: 401, 404, 429', async (t) => {
+  const { shop, url, key } = t.context;
+  const missing = read(await fetchFrom(shop, `${url}/pets`));
+  t.is(missing.status, 401);
+  t.is(JSON.parse(missing.text).code, 'API_KEY_MISSING');
+  t.is(missing.headers['www-authenticate'], 'Bearer');
+  const authorization = `Bearer ${key}`;
+  t.is(
+    JSON.parse(read(await fetchFrom(shop, `${url}/nope`, { headers: { authorization } })).text).code,
+    'ROUTE_NOT_FOUND',
+  );
+
+  const operator = await connectOperator(t.context);
+  const { id } = await operator.account({ perMinute: 1, perDay: 1 });
+  const headers = { authorization: `Bearer ${(await operator.key(id)).key}` };
+  operator.close();
+  t.is(read(await fetchFrom(shop, `${url}/pets`, { headers })).status, 200);
+  const refused = read(await fetchFrom(shop, `${url}/pets`, { headers }));
+  t.is(refused.status, 429);
+  t.is(JSON.parse(refused.text).code, 'RATE_LIMITED');
+  t.regex(refused.headers['retry-after'] ?? '', /^\d+$/);
+});
+
+test('gRPC-Web and Connect - a page of a set origin calls methods, and reads answers and errors', async (t) => {
+  const { shop, url, key } = t.context;
+  const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
+  const address = url + Pets.listPets.path;
+  const authorization = `Bearer ${key}`;
+  const web = { 'content-type': 'application/grpc-web+proto', 'x-grpc-web': '1', 'grpc-timeout': '5S' };
+  const framed = { method: 'POST', body: [0, 0, 0, 0, message.length, ...message] };
+  const byWeb = read(await fetchFrom(shop, address, { ...framed, headers: { ...web, authorization } }));
+  t.is(byWeb.status, 200);
+  t.true(byWeb.text.includes('grpc-status:0'));
+  t.regex(byWeb.headers['x-ratelimit-remaining'] ?? '', /^\d+$/);
+  t.is(read(await fetchFrom(shop, address, { ...framed, headers: web })).headers['grpc-status'], '16');
+
+  const plain = { method: 'POST', body: [...message] };
+  const connect = {
+    'content-type': 'application/proto',
+    'connect-protocol-version': '1',
+    'connect-timeout-ms': '5000',
+  };
+  const byConnect = read(await fetchFrom(shop, address, { ...plain, headers: { ...connect, authorization } }));
+  t.is(byConnect.status, 200);
+  t.deepEqual(ListPetsResponse.decode(Buffer.from(byConnect.bytes)).pets, []);
+  const refused = read(await fetchFrom(shop, address, { ...plain, headers: connect }));
+  t.is(JSON.parse(refused.text).code, 'unauthenticated');
+});
+
+test('Others - a page of another origin can neither send with a key nor read', async (t) => {
+  const { other, url, key } = t.context;
+  const headers = { authorization: `Bearer ${key}` };
+  for (const path of ['/pets', '/healthz', '/nope']) {
+    t.is(await fetchFrom(other, url + path, { headers }), 'TypeError', path);
+    t.is(await fetchFrom(other, url + path), 'TypeError', path);
+  }
+  t.is(read(await fetchFrom(other, `${url}/openapi.json`)).status, 200, 'anybody may read the description');
+});
+
+test('The docs page - works over TLS', async (t) => {
+  const { browser, url } = t.context;
+  const { page, requests, errors } = await watchedPage(browser, { ignoreHTTPSErrors: true });
+  await page.goto(`${url}/`);
+  await page.locator('#operations-Pets-listPets').waitFor();
+  t.is(page.url(), `${url}/docs`);
+  t.deepEqual([...new Set(requests.map((request) => new URL(request).origin))], [url]);
+  t.deepEqual(errors, []);
+});
