@@ -1,6 +1,7 @@
 /** `npm start` that can't go well: one clear line, exit code 1, nothing left running. */
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { freePorts } from '../support/ports.ts';
 import { launch, refusedWith, test } from './launch.ts';
 
 async function occupy(port: number): Promise<Server> {
@@ -9,12 +10,12 @@ async function occupy(port: number): Promise<Server> {
   return server;
 }
 
-for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT']) {
+for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT', 'METRICS_PORT']) {
   test(`Start - with a busy ${setting} says which port is busy and what to do`, async (t) => {
-    const port = Number(t.context.settings[setting]);
+    const port = Number(t.context.settings[setting] ?? (await freePorts(1))[0]);
     const other = await occupy(port);
     const line = `port ${port} is busy: stop what listens there, or set ${setting} to another port`;
-    await refusedWith(t, launch(t), line);
+    await refusedWith(t, launch(t, { [setting]: String(port) }), line);
     other.close();
   });
 }
