@@ -11,7 +11,7 @@ const STDOUT = 1;
 export class LogFile {
   /** For people, when it is stdout. */
   readonly path: string;
-  readonly #isFile: boolean;
+  readonly isFile: boolean;
   #fd = STDOUT;
   /** What could not be written yet. */
   #rest: Uint8Array = new Uint8Array();
@@ -19,9 +19,9 @@ export class LogFile {
 
   /** Appends to the file at `path`, and creates it if need be; without one, to stdout. */
   constructor(path?: string) {
-    this.#isFile = path !== undefined;
+    this.isFile = path !== undefined;
     this.path = path ?? 'stdout';
-    if (this.#isFile) this.#fd = openSync(this.path, 'a');
+    if (this.isFile) this.#fd = openSync(this.path, 'a');
   }
 
   /** Takes one line, or more. */
@@ -37,7 +37,7 @@ export class LogFile {
 
   /** Goes on with the file that has its path now. When that can't be opened it stays with the one it has. */
   reopen(): void {
-    if (!this.#isFile) return;
+    if (!this.isFile) return;
     const before = this.#fd;
     try {
       this.#fd = openSync(this.path, 'a');

@@ -43,11 +43,17 @@ function isTaken({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): b
   return asymmetricKeyType === 'rsa' ? modulusLength >= MIN_RSA_BITS : CURVES.includes(namedCurve);
 }
 
+/** Certificates of authorities. */
+export interface Authorities {
+  readonly pem: Buffer;
+  /** The first of them. */
+  readonly certificate: X509Certificate;
+}
+
 /** Throws ConfigError when the file does not begin with a certificate. */
-export async function readAuthorities(ca: PemFile): Promise<Buffer> {
+export async function readAuthorities(ca: PemFile): Promise<Authorities> {
   const pem = await readPem(ca);
-  parse(ca, 'certificate', () => new X509Certificate(pem));
-  return pem;
+  return { pem, certificate: parse(ca, 'certificate', () => new X509Certificate(pem)) };
 }
 
 async function readPem({ setting, file }: PemFile): Promise<Buffer> {

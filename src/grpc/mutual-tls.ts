@@ -34,7 +34,7 @@ async function readInternalTls(files: InternalTls): Promise<Pem> {
   const { validTo, validToDate } = identity.certificate;
   if (validToDate.getTime() < Date.now())
     throw new ConfigError(`INTERNAL_TLS_CERT has expired (${validTo}): ${files.cert}`);
-  return { ca, ...identity };
+  return { ca: ca.pem, ...identity };
 }
 
 class MutualTls extends ServerCredentials {

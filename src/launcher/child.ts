@@ -1,6 +1,7 @@
 /**
  * A child process in a process group of its own: Ctrl-C reaches the launcher alone. What it writes to stdout and stderr,
- * which is little, comes here and goes to a log; a disk without room keeps nobody from knowing why it ended.
+ * which is little, comes here and goes to a log; a disk without room keeps nobody from knowing why it ended. Where the log
+ * is stdout it writes there itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,6 +18,7 @@ export interface ChildOptions {
   readonly log: LogFile;
 }
 
+const STDOUT = 1;
 /** How much of its output is kept, and how long the last of it may take. */
 const MAX_KEPT = 65_536;
 const LAST_WORDS_MS = 1_000;
@@ -42,10 +44,11 @@ export class Child {
     this.log = options.log;
     const { endsWithParent, log } = options;
     const [file, ...rest] = endsWithParent ? ['sh', '-c', END_WITH_PARENT, 'sh', command, ...args] : [command, ...args];
+    const output = log.isFile ? 'pipe' : STDOUT;
     this.process = spawn(file, rest, {
       detached: true,
       env: { ...(options.env ?? process.env) },
-      stdio: ['ignore', 'pipe', 'pipe', options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
+      stdio: ['ignore', output, output, options.ipc ? 'ipc' : endsWithParent ? 'pipe' : 'ignore'],
     });
     if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());
     for (const stream of [this.process.stdout, this.process.stderr]) {

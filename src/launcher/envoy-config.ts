@@ -2,14 +2,13 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import { CALL_TIMEOUT_MS } from '../bounds.ts';
-import { type Config, grpcPorts, type Network } from '../config.ts';
+import type { Config, Network } from '../config.ts';
 import { CORS_VALUES } from '../edge/cors.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
-import { SECOND_READ_MS } from '../edge/retries.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { logDir, ROOT } from './places.ts';
 import { secretFile, secretsOf } from './secrets.ts';
+import { endpoints, secondReadMs, serversOf, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
 
 /**
@@ -42,14 +41,17 @@ export async function writeEnvoyConfig(config: Config): Promise<string> {
 function valuesOf(config: Config): Readonly<Record<string, Value>> {
   return {
     ...ENVOY_VALUES,
-    MAX_CALLS: MAX_CALLS_PER_SERVER * config.instances,
-    // An only server has nobody to stand in for it: nothing is sent twice before the deadline of the call.
-    SECOND_READ_MS: config.instances === 1 ? CALL_TIMEOUT_MS : SECOND_READ_MS,
+    MAX_CALLS: MAX_CALLS_PER_SERVER * serversOf(config).length,
+    SECOND_READ_MS: secondReadMs(config),
     HOST: config.host,
     PORT: config.port,
     IDLE_TIMEOUT: config.trustedProxies.length > 0 && !config.proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
     TRUSTED_PROXIES: config.trustedProxies.flatMap(toRanges),
-    ENDPOINTS: grpcPorts(config).map(toEndpoint),
+    ENDPOINTS: endpoints(config),
+    SERVER_TLS: serverTls(config, {
+      own: secretFile(config, 'internal'),
+      authority: secretFile(config, 'internal_ca'),
+    }),
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
     ADMIN_SOCKET: adminSocket(config),
     ROOT,
@@ -59,10 +61,6 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,
   };
-}
-
-function toEndpoint(port: number) {
-  return { endpoint: { address: { socket_address: { address: '127.0.0.1', port_value: port } } } };
 }
 
 /** An IPv4 network is one of IPv6 too: a proxy that listens for both may write ::ffff:192.0.2.1. */
@@ -79,6 +77,8 @@ function partsOf(config: Config): Readonly<Record<string, boolean>> {
     PROXY_PROTOCOL: config.proxyProtocol,
     TLS: config.tls !== undefined,
     CORS: config.corsOrigins.length > 0,
+    INTERNAL_TLS: config.internalTls !== undefined,
+    LOGS_STDOUT: config.logs === 'stdout',
     HTTP_PORT: config.httpPort !== undefined,
     HTTPS_PORT: config.port !== HTTPS_PORT,
   };

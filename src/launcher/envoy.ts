@@ -17,6 +17,9 @@ const ADMIN_MS = 5_000;
 /** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
 const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
+/** The form of Envoy's log among other JSON lines. */
+const JSON_LINES = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
+
 /** Each server is in all: one for calls, one for callers without a key, one for what needs no key. */
 const CLUSTERS = ['petstore', 'petstore_strangers', 'petstore_open'];
 
@@ -56,7 +59,7 @@ export class Envoy extends Part {
   readonly #admin: EnvoyAdmin;
 
   private constructor(config: Config, binary: string, configFile: string) {
-    super('Envoy', new LogFile(join(logDir(config), 'envoy.log')));
+    super('Envoy', config.logs === 'files' ? new LogFile(join(logDir(config), 'envoy.log')) : new LogFile());
     this.#binary = binary;
     this.#configFile = configFile;
     this.#admin = new EnvoyAdmin(config);
@@ -69,7 +72,11 @@ export class Envoy extends Part {
   }
 
   protected spawn(): Child {
-    const log = ['--log-level', 'warning', '--log-path', this.log.path];
+    const log = [
+      '--log-level',
+      'warning',
+      ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LINES]),
+    ];
     // Hot restart, which is not used, would let any user of the machine end Envoy over a socket without permissions.
     const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...log];
     const env = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));

@@ -5,12 +5,12 @@ import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config.ts'
 
 const POLL_MS = 50;
 
-/** Waits so long for ports that may be about to be free. Throws ConfigError when one is not. */
-export async function checkPortsAreFree(config: Config, waitMs: number): Promise<void> {
+/** Waits so long for ports that may be about to be free. Rejects with what `check` says in the end. */
+export async function untilFree(check: () => Promise<void>, waitMs: number): Promise<void> {
   const giveUpAtMs = performance.now() + waitMs;
   for (;;) {
     try {
-      return await checkAll(config);
+      return await check();
     } catch (error) {
       if (performance.now() >= giveUpAtMs) throw error;
       await delay(POLL_MS);
@@ -18,11 +18,17 @@ export async function checkPortsAreFree(config: Config, waitMs: number): Promise
   }
 }
 
-async function checkAll(config: Config): Promise<void> {
-  await checkFree('PORT', config.host, config.port);
-  if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
+/** Of Envoy and its servers. Throws ConfigError when one is not free. */
+export async function checkPorts(config: Config): Promise<void> {
   for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
   for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
+  await checkEdgePorts(config);
+}
+
+/** Of Envoy alone. */
+export async function checkEdgePorts(config: Config): Promise<void> {
+  await checkFree('PORT', config.host, config.port);
+  if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
 }
 

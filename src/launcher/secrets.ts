@@ -6,22 +6,33 @@
  * (Envoy can watch the PEM files by itself, for one thing only: that a file or link is renamed. Certbot makes its links
  * anew.)
  */
+import type { X509Certificate } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { type Identity, type PemFile, readIdentity } from '../tls-files.ts';
+import { type PemFile, readAuthorities, readIdentity } from '../tls-files.ts';
 
 const LOOK_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** How long before its end a certificate is spoken of. */
 const WARN_DAYS = 14;
 
-/** A certificate and its key, by the name that envoy.yaml has for both. */
+/** A certificate and its key, or the authorities that others' are checked against, by the name that Envoy has for it. */
 interface Secret {
   readonly name: string;
-  readonly cert: PemFile;
-  readonly key: PemFile;
+  /** Of the certificate's file. */
+  readonly setting: string;
+  /** Who looks at its dates. */
+  readonly checkedBy: 'callers' | 'servers';
+  /** Throws ConfigError when a PEM file is not what it should be. */
+  read(): Promise<Content>;
+}
+
+interface Content {
+  /** As Envoy has it. */
+  readonly fields: object;
+  readonly certificate: X509Certificate;
 }
 
 interface Listener {
@@ -31,11 +42,49 @@ interface Listener {
   readonly say: (line: string) => void;
 }
 
-export function secretsOf({ tls }: Pick<Config, 'tls'>): Secret[] {
-  if (tls === undefined) return [];
+export function secretsOf({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
   return [
-    { name: 'public', cert: { setting: 'TLS_CERT', file: tls.cert }, key: { setting: 'TLS_KEY', file: tls.key } },
+    ...(tls === undefined ? [] : [identity('public', pem('TLS_CERT', tls.cert), pem('TLS_KEY', tls.key))]),
+    ...(internalTls === undefined
+      ? []
+      : [
+          identity('internal', pem('INTERNAL_TLS_CERT', internalTls.cert), pem('INTERNAL_TLS_KEY', internalTls.key)),
+          authorities('internal_ca', pem('INTERNAL_TLS_CA', internalTls.ca)),
+        ]),
   ];
+}
+
+function pem(setting: string, file: string): PemFile {
+  return { setting, file };
+}
+
+function identity(name: string, cert: PemFile, key: PemFile): Secret {
+  return {
+    name,
+    setting: cert.setting,
+    checkedBy: name === 'public' ? 'callers' : 'servers',
+    async read() {
+      const found = await readIdentity(cert, key);
+      const certificate = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
+      return { fields: { tls_certificate: certificate }, certificate: found.certificate };
+    },
+  };
+}
+
+function authorities(name: string, ca: PemFile): Secret {
+  return {
+    name,
+    setting: ca.setting,
+    checkedBy: 'servers',
+    async read() {
+      const found = await readAuthorities(ca);
+      return { fields: { validation_context: { trusted_ca: inline(found.pem) } }, certificate: found.certificate };
+    },
+  };
+}
+
+function inline(bytes: Buffer) {
+  return { inline_bytes: bytes.toString('base64') };
 }
 
 /** The file that Envoy reads a secret from. */
@@ -45,7 +94,7 @@ export function secretFile({ dataDir }: Pick<Config, 'dataDir'>, name: string): 
 
 /** Writes what Envoy is to start with. Throws ConfigError when a PEM file is not what it should be. */
 export async function writeSecrets(config: Config): Promise<void> {
-  for (const secret of secretsOf(config)) await write(config, secret, await readIdentity(secret.cert, secret.key));
+  for (const secret of secretsOf(config)) await write(config, secret, await secret.read());
 }
 
 /** Has Envoy take up what the PEM files become, until it is over. What Envoy can't use is told, and changes nothing. */
@@ -54,7 +103,7 @@ export async function followSecrets(config: Config, listener: Listener): Promise
 }
 
 async function follow(config: Config, secret: Secret, { over, say }: Listener): Promise<void> {
-  let current: Identity | undefined;
+  let current: Content | undefined;
   let told = '';
   const tell = (line: string) => {
     if (line !== told && line !== '') say(line);
@@ -62,11 +111,11 @@ async function follow(config: Config, secret: Secret, { over, say }: Listener): 
   };
   while (!over.aborted) {
     try {
-      const found = await readIdentity(secret.cert, secret.key);
+      const found = await secret.read();
       if (current === undefined || !isSame(found, current)) {
         // The first may have been renewed since it was written.
         await write(config, secret, found);
-        if (current !== undefined) say(`The renewed certificate of ${secret.cert.setting} is used from now on.`);
+        if (current !== undefined) say(`The renewed certificate of ${secret.setting} is used from now on.`);
         current = found;
       }
       tell(warningOf(secret, current));
@@ -78,32 +127,25 @@ async function follow(config: Config, secret: Secret, { over, say }: Listener): 
   await rm(secretFile(config, secret.name), { force: true }).catch(() => undefined);
 }
 
-async function write(config: Config, { name }: Secret, { cert, key }: Identity): Promise<void> {
-  const secret = {
-    '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret',
-    name,
-    tls_certificate: {
-      certificate_chain: { inline_bytes: cert.toString('base64') },
-      private_key: { inline_bytes: key.toString('base64') },
-    },
-  };
+async function write(config: Config, { name }: Secret, { fields }: Content): Promise<void> {
+  const secret = { '@type': 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret', name, ...fields };
   const file = secretFile(config, name);
   const next = `${file}.next`;
   await writeFile(next, JSON.stringify({ resources: [secret] }), { mode: 0o600 });
   await rename(next, file);
 }
 
-function isSame(one: Identity, other: Identity): boolean {
-  return one.cert.equals(other.cert) && one.key.equals(other.key);
+function isSame(one: Content, other: Content): boolean {
+  return JSON.stringify(one.fields) === JSON.stringify(other.fields);
 }
 
-/** What is wrong with the dates of a certificate that is used all the same: not every caller looks at them. */
-function warningOf({ cert }: Secret, { certificate }: Identity): string {
+/** What is wrong with the dates of a certificate that is used all the same: not everybody looks at them. */
+function warningOf({ setting, checkedBy }: Secret, { certificate }: Content): string {
   const daysLeft = (certificate.validToDate.getTime() - Date.now()) / DAY_MS;
   if (certificate.validFromDate.getTime() > Date.now()) {
-    return `${cert.setting} is not valid before ${certificate.validFrom}: callers refuse it until then.`;
+    return `${setting} is not valid before ${certificate.validFrom}: ${checkedBy} refuse it until then.`;
   }
-  if (daysLeft < 0) return `${cert.setting} has expired (${certificate.validTo}): callers refuse it.`;
+  if (daysLeft < 0) return `${setting} has expired (${certificate.validTo}): ${checkedBy} refuse it.`;
   if (daysLeft >= WARN_DAYS) return '';
-  return `${cert.setting} expires in ${Math.ceil(daysLeft)} days (${certificate.validTo}): renew it.`;
+  return `${setting} expires in ${Math.ceil(daysLeft)} days (${certificate.validTo}): renew it.`;
 }

@@ -2,33 +2,34 @@
  * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts all, says when they are
  * ready, keeps them running, stops all. A part that fails again and again ends the service.
  */
-import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, grpcPorts } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
-import { type Child, ChildEnded } from './child.ts';
+import type { Child } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
 import { Instances } from './instances.ts';
 import { type PartLogs, rotateLogs } from './log-rotation.ts';
 import { accessLog, auditLog, CLOSE_MS, DRAIN_MS, logDir, SERVER } from './places.ts';
-import { checkPortsAreFree } from './ports.ts';
+import { checkPorts, untilFree } from './ports.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { followSecrets } from './secrets.ts';
+import { checkTogether } from './servers.ts';
+import { aborted, startEnvoy } from './starting.ts';
 import { supervise } from './supervisor.ts';
 
 /** How long the service may take until it answers. */
 const READY_MS = 30_000;
-/** How long Envoy may take of that until it is ready: less than half. */
-const ENVOY_READY_MS = 12_000;
 const POLL_MS = 50;
 
 export interface Stack {
   /** The processes of this moment, in the order of the servers' ports. */
   readonly servers: readonly [Child, ...Child[]];
   readonly envoy: Child;
+  /** All of them. */
+  readonly children: readonly Child[];
   /** Rejects when Envoy or the servers are given up; everything is stopped by then. Resolves after `stop`. */
   readonly ended: Promise<void>;
   /** Replaces one server after the other and loses no request. It needs two at least. */
@@ -52,11 +53,6 @@ export function publicUrl({ host, port, tls }: Config): string {
   return `${tls === undefined ? 'http' : 'https'}://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
 }
 
-/** The start was interrupted. What had been started by then has been stopped. */
-export class Interrupted extends Error {
-  override name = 'Interrupted';
-}
-
 /**
  * Starts servers and Envoy and resolves when Envoy sends calls to all servers. `env` goes to the servers, beside the settings.
  * Whatever it rejects with, nothing goes on running.
@@ -66,6 +62,7 @@ export async function startStack(
   env: Readonly<Record<string, string>> = {},
   { program = SERVER, interrupt = new AbortController().signal, say = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
+  checkTogether(config);
   const envoyBinary = findEnvoy(config);
   checkAdminSocket(config);
   let lock: DataLock | undefined;
@@ -75,7 +72,7 @@ export async function startStack(
   try {
     for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
     lock = lockDataFolder(config.dataDir);
-    await checkPortsAreFree(config, lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
+    await untilFree(() => checkPorts(config), lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
     instances = new Instances({ config, env, file: program }, say);
     envoy = await Envoy.prepare(config, envoyBinary);
     await Promise.race([instances.start(), aborted(interrupt)]);
@@ -91,22 +88,6 @@ export async function startStack(
   } finally {
     over.abort();
   }
-}
-
-/** Resolves with the process when it is ready. One that stays in its initialization is ended, and another is started. */
-async function startEnvoy(envoy: Envoy): Promise<Child> {
-  try {
-    await envoy.start(ENVOY_READY_MS);
-  } catch (error) {
-    if (error instanceof ChildEnded) throw error;
-    await envoy.start(ENVOY_READY_MS);
-  }
-  return envoy.child;
-}
-
-async function aborted(signal: AbortSignal): Promise<never> {
-  if (!signal.aborted) await once(signal, 'abort');
-  throw new Interrupted();
 }
 
 /** Asks Envoy, as not everybody may connect to the public port. */
@@ -143,6 +124,9 @@ function keepRunning(
     },
     get envoy() {
       return envoy.child;
+    },
+    get children() {
+      return [envoy.child, ...instances.children];
     },
     ended,
     restart: () => rollingRestart(instances, envoy, say),

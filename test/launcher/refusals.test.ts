@@ -37,6 +37,9 @@ const BAD = [
   [{ HOST: '203.0.113.1' }, 'HOST 203.0.113.1 is no address of this machine'],
   [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud"'],
   [{ PORT: '23456', GRPC_PORT: '23456' }, "GRPC_PORT must not be PORT's port 23456"],
+  [{ SERVERS: 'localhost:1' }, /^SERVERS is for npm run edge: unset it, as npm start starts Envoy and its servers/],
+  [{ GRPC_HOST: '127.0.0.2' }, /^GRPC_HOST is for npm run server: unset it, as npm start/],
+  [{ LOGS: 'stdout' }, /^LOGS is for npm run edge: unset it, as npm start/],
   [{ FREE_PER_MINUTE: 'many' }, 'FREE_PER_MINUTE must be a number from 1 to 2147483647, not "many"'],
 ] as const;
 

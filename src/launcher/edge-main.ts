@@ -1,0 +1,55 @@
+/** `npm run edge`: Envoy without servers, in the foreground, until a signal stops it. */
+import { type Config, readConfig, type ServerAddress } from '../config.ts';
+import { createLogger } from '../logger.ts';
+import { startEdge } from './edge.ts';
+import { type Command, printHelp } from './help.ts';
+import { logDir } from './places.ts';
+import { run, StopSignals, say } from './program.ts';
+import { serversOf } from './servers.ts';
+import { publicUrl } from './stack.ts';
+
+const COMMAND: Command = {
+  name: 'npm run edge',
+  about: [
+    'Runs Envoy, without a server, in front of servers on this machine or others.',
+    'It starts without them too: callers get a 503 until one can be reached.',
+    'An Envoy that dies is started again. SIGTERM and Ctrl-C close the public port,',
+    'finish the requests that are open (10 seconds at most), and end it.',
+  ],
+  settings: [
+    ...(['SERVERS', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
+    ...(['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY', 'LOGS', 'DATA_DIR', 'ENVOY_ADMIN_PORT', 'ENVOY'] as const),
+  ],
+};
+
+async function main(): Promise<void> {
+  if (printHelp(COMMAND)) return;
+  const config = readConfig();
+  const tell = teller(config);
+  const signals = new StopSignals(tell);
+  const edge = await startEdge(config, { interrupt: signals.interrupt, say: tell });
+  signals.started(edge);
+  tell(greeting(config));
+  await edge.ended;
+  tell('Stopped.');
+}
+
+/** Where all that is logged goes to stdout, a line of the edge's own is JSON as well. */
+function teller(config: Config): (line: string) => void {
+  if (config.logs === 'files') return say;
+  const logger = createLogger(config);
+  return (line) => logger.info(line.trim());
+}
+
+function greeting(config: Config): string {
+  const servers = serversOf(config).map(nameOf).join(', ');
+  const how = config.internalTls === undefined ? 'in plain text' : 'by mutual TLS';
+  const logs = config.logs === 'files' ? ` Logs are in ${logDir(config)}.` : '';
+  return `The edge is open at ${publicUrl(config)}, and sends calls to ${servers} ${how}.${logs} Ctrl-C stops it.`;
+}
+
+function nameOf({ host, port }: ServerAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+await run(main);

@@ -1,0 +1,87 @@
+/**
+ * Envoy without servers: they are elsewhere, and come and go by themselves. Starts it, keeps it running, stops it. That no
+ * server can be reached keeps it from nothing: callers get a 503 until one can.
+ */
+import { type Config, ConfigError } from '../config.ts';
+import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
+import type { Child } from './child.ts';
+import { type DataLock, lockDataFolder } from './data-lock.ts';
+import { Envoy, findEnvoy } from './envoy.ts';
+import { checkAdminSocket } from './envoy-admin.ts';
+import { rotateLogs } from './log-rotation.ts';
+import { accessLog, CLOSE_MS, DRAIN_MS, logDir } from './places.ts';
+import { checkEdgePorts, untilFree } from './ports.ts';
+import { followSecrets } from './secrets.ts';
+import { aborted, startEnvoy } from './starting.ts';
+import { supervise } from './supervisor.ts';
+
+export interface Edge {
+  readonly children: readonly Child[];
+  /** Rejects when Envoy is given up. Resolves after `stop`. */
+  readonly ended: Promise<void>;
+  /** Closes the public port, lets open requests finish, then ends Envoy. */
+  stop(): Promise<void>;
+}
+
+interface EdgeOptions {
+  /** Makes the start end with Interrupted when it is aborted. */
+  readonly interrupt: AbortSignal;
+  /** Takes lines for people: what becomes of Envoy. */
+  readonly say: (line: string) => void;
+}
+
+/** Resolves when the public port is open. Whatever it rejects with, nothing goes on running. */
+export async function startEdge(config: Config, { interrupt, say }: EdgeOptions): Promise<Edge> {
+  checkAlone(config);
+  const binary = findEnvoy(config);
+  checkAdminSocket(config);
+  let lock: DataLock | undefined;
+  let envoy: Envoy | undefined;
+  try {
+    for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
+    lock = lockDataFolder(config.dataDir);
+    await untilFree(() => checkEdgePorts(config), lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
+    envoy = await Envoy.prepare(config, binary);
+    await Promise.race([startEnvoy(envoy), aborted(interrupt)]);
+    return keepRunning(envoy, lock, { config, say });
+  } catch (error) {
+    await envoy?.stop(CLOSE_MS);
+    lock?.release();
+    throw isDiskFull(error) ? diskFull(config.dataDir, error) : error;
+  }
+}
+
+function checkAlone({ instances }: Config): void {
+  if (instances === 1) return;
+  const wayOut = 'unset it, and name the servers in SERVERS; or use npm start, which starts both';
+  throw new ConfigError(`INSTANCES=${instances} is not for npm run edge, which starts no server: ${wayOut}`);
+}
+
+function keepRunning(
+  envoy: Envoy,
+  lock: DataLock,
+  { config, say }: { readonly config: Config; readonly say: (line: string) => void },
+): Edge {
+  const stopping = new AbortController();
+  const over = stopping.signal;
+  const ended = supervise(envoy, { over, say, canDoWithout: () => false })
+    .finally(() => envoy.stop(CLOSE_MS))
+    .finally(() => lock.release());
+  ended.catch(() => stopping.abort());
+  void followSecrets(config, { over, say });
+  if (config.logs === 'files') {
+    void rotateLogs([{ files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() }], config, over);
+  }
+  return {
+    get children() {
+      return [envoy.child];
+    },
+    ended,
+    async stop() {
+      stopping.abort();
+      await envoy.drain();
+      await envoy.stop(CLOSE_MS);
+      await ended.catch(() => undefined);
+    },
+  };
+}

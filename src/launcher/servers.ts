@@ -1,0 +1,85 @@
+/**
+ * The servers behind Envoy, as its configuration has them: those that the launcher starts, or those of SERVERS. A name is
+ * asked for its addresses again and again, and each of them is a server.
+ *
+ * By TLS a server has to show a certificate for the name or address that SERVERS has for it. So a certificate of the same
+ * authority, an edge's for one, makes nobody a server.
+ */
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { CALL_TIMEOUT_MS } from '../bounds.ts';
+import { type Config, ConfigError, grpcPorts, type ServerAddress } from '../config.ts';
+import { SECOND_READ_MS } from '../edge/retries.ts';
+
+/** The part of an endpoint's metadata by which Envoy chooses its TLS. */
+const CHOICE = 'envoy.transport_socket_match';
+const TLS_TYPES = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3';
+
+/** SERVERS, or those on this machine. */
+export function serversOf(config: Config): readonly ServerAddress[] {
+  return config.servers ?? grpcPorts(config).map((port) => ({ host: '127.0.0.1', port }));
+}
+
+/** Throws ConfigError for a setting that is for parts that run alone: the launcher starts all of them. */
+export function checkTogether({ servers, grpcHost, internalTls, logs }: Config): void {
+  const [alone] = [
+    ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
+    ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
+    ...(internalTls === undefined ? [] : ['INTERNAL_TLS_CA is for npm run edge and npm run server']),
+    ...(logs === 'files' ? [] : ['LOGS is for npm run edge']),
+  ];
+  if (alone === undefined) return;
+  throw new ConfigError(`${alone}: unset it, as npm start starts Envoy and its servers together, on this machine`);
+}
+
+/**
+ * After so long a read goes to a second server as well. An only server has nobody to stand in for it: then nothing is sent
+ * twice before the deadline of the call. A name may be several servers.
+ */
+export function secondReadMs(config: Config): number {
+  const [first, ...others] = serversOf(config);
+  const isOnly = others.length === 0 && first !== undefined && isIP(first.host) !== 0;
+  return isOnly ? CALL_TIMEOUT_MS : SECOND_READ_MS;
+}
+
+export function endpoints(config: Config) {
+  return serversOf(config).map(({ host, port }) => ({
+    endpoint: { address: { socket_address: { address: host, port_value: port } } },
+    ...(config.internalTls && { metadata: { filter_metadata: { [CHOICE]: { host } } } }),
+  }));
+}
+
+/** A TLS for each host of the servers. `secrets` are the files with Envoy's own certificate and the authority. */
+export function serverTls(config: Config, secrets: { readonly own: string; readonly authority: string }) {
+  const fromFile = (name: string, path: string) => ({
+    name,
+    sds_config: { resource_api_version: 'V3', path_config_source: { path } },
+  });
+  return [...new Set(serversOf(config).map(({ host }) => host))].map((host) => {
+    const { san, sni } = nameIn(host);
+    const validation = {
+      default_validation_context: { match_typed_subject_alt_names: [san] },
+      validation_context_sds_secret_config: fromFile('internal_ca', secrets.authority),
+    };
+    const common = {
+      alpn_protocols: ['h2'],
+      tls_params: { tls_minimum_protocol_version: 'TLSv1_3', tls_maximum_protocol_version: 'TLSv1_3' },
+      tls_certificate_sds_secret_configs: [fromFile('internal', secrets.own)],
+      combined_validation_context: validation,
+    };
+    const context = { '@type': `${TLS_TYPES}.UpstreamTlsContext`, ...sni, common_tls_context: common };
+    const socket = { name: 'envoy.transport_sockets.tls', typed_config: context };
+    return { name: host, match: { host }, transport_socket: socket };
+  });
+}
+
+/** The name that a certificate must have. An IP address is not said in a handshake (RFC 6066, section 3). */
+function nameIn(host: string) {
+  if (isIP(host) === 0) {
+    const name = host.replace(/\.$/, '').toLowerCase();
+    return { san: { san_type: 'DNS', matcher: { exact: name } }, sni: { sni: name } };
+  }
+  const address = ipaddr.parse(host);
+  const text = address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
+  return { san: { san_type: 'IP_ADDRESS', matcher: { exact: text } }, sni: {} };
+}

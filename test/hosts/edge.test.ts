@@ -1,0 +1,150 @@
+/** `npm run edge`: Envoy alone, in front of servers that come and go by themselves. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { childrenOf } from '../support/launcher.ts';
+import { freePorts } from '../support/ports.ts';
+import { createDataDir, TestProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { UNLIMITED } from '../support/unlimited.ts';
+import { until } from '../support/until.ts';
+
+type Settings = Readonly<Record<string, string>>;
+
+interface Context {
+  readonly certificates: Certificates;
+  readonly folder: string;
+  readonly ports: { readonly edge: number; readonly server: number; readonly admin: number };
+  readonly processes: TestProcess[];
+  readonly remove: () => Promise<void>;
+}
+
+const test = testUnless<Context>(noOpenssl);
+const CLEAN = { code: 0, signal: null };
+
+test.beforeEach(async (t) => {
+  const certificates = await makeCertificates();
+  const { path: folder, remove } = await createDataDir();
+  const [edge = 0, server = 0, admin = 0] = await freePorts(3);
+  t.context = { certificates, folder, ports: { edge, server, admin }, processes: [], remove };
+});
+test.afterEach.always(async ({ context: { processes, certificates, remove } }) => {
+  for (const one of processes) await one.end('SIGKILL');
+  await certificates.remove();
+  await remove();
+});
+
+function run({ folder, ports, processes }: Context, part: 'edge' | 'server', more: Settings = {}): TestProcess {
+  const started = new TestProcess(`src/launcher/${part}-main.ts`, {
+    ...UNLIMITED,
+    DATA_DIR: join(folder, part),
+    PORT: String(ports.edge),
+    GRPC_PORT: String(ports.server),
+    ENVOY_ADMIN_PORT: String(ports.admin),
+    ...more,
+  });
+  processes.push(started);
+  return started;
+}
+
+/** The settings of INTERNAL_TLS with that certificate. */
+function tlsAs({ certificates }: Context, name: string): Settings {
+  return {
+    INTERNAL_TLS_CA: certificates.path('ca.pem'),
+    INTERNAL_TLS_CERT: certificates.path(`${name}.pem`),
+    INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
+  };
+}
+
+async function get({ ports, folder }: Context, path: string): Promise<number> {
+  const key = await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => '');
+  const headers = { authorization: `Bearer ${key.trim()}` };
+  return fetch(`http://127.0.0.1:${ports.edge}${path}`, { headers }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
+
+async function stats({ ports }: Context): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${ports.admin}/stats`)).text();
+}
+
+test('Edge alone - starts without a server, answers 503, and 200 when one has come', async (t) => {
+  const edge = run(t.context, 'edge');
+  await edge.says(
+    /^The edge is open at http:\/\/127\.0\.0\.1:\d+, and sends calls to 127\.0\.0\.1:\d+ in plain text\..+\n$/,
+  );
+  t.is(await get(t.context, '/healthz'), 503);
+  const server = run(t.context, 'server');
+  await server.says(/"serving"/);
+  await until(async () => (await get(t.context, '/healthz')) === 200, 'a healthy edge');
+  t.is(await get(t.context, '/pets'), 200);
+  t.deepEqual(await edge.end('SIGTERM'), CLEAN);
+  t.regex(edge.output, /Stopping: open requests have 10 seconds[^\n]+\nStopped\.\n$/);
+});
+
+test('Edge alone - an Envoy that dies is followed by another', async (t) => {
+  const edge = run(t.context, 'edge');
+  await edge.says(/The edge is open/);
+  const [envoy] = (await childrenOf(edge.pid)).filter(({ command }) => command.includes('--config-path'));
+  process.kill(envoy?.pid ?? 0, 'SIGKILL');
+  await edge.says(
+    /Envoy ended unexpectedly \(signal SIGKILL\)[^\n]+Starting it again …\n(.*\n)*Envoy serves again\.\n/,
+  );
+  t.is(await get(t.context, '/healthz'), 503);
+  t.deepEqual(await edge.end('SIGINT'), CLEAN);
+  t.false((await childrenOf(edge.pid)).length > 0);
+});
+
+test('Edge alone - with LOGS=stdout all that it says is a JSON line on stdout, and there are no log files', async (t) => {
+  const edge = run(t.context, 'edge', { LOGS: 'stdout' });
+  await edge.says(/The edge is open/);
+  t.is(await get(t.context, '/healthz'), 503);
+  t.deepEqual(await edge.end('SIGTERM'), CLEAN);
+  const lines = edge.output.trimEnd().split('\n');
+  const logged = lines.map((line) => JSON.parse(line));
+  t.true(logged.some(({ msg }) => msg === 'Stopped.'));
+  t.true(logged.some(({ path, status }) => path === '/healthz' && status === 503));
+  t.is(edge.errors, '');
+  await t.throwsAsync(readFile(join(t.context.folder, 'edge/logs/access.log')), { code: 'ENOENT' });
+});
+
+test('Edge alone - what contradicts it is refused with one line', async (t) => {
+  const shared = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
+  const cases: [Settings, RegExp][] = [
+    [{ SERVERS: 'petstore-0:50051' }, /^petstore: SERVERS names petstore-0, which is not loopback: set [^\n]+\n$/],
+    [{ INSTANCES: '2', ...shared }, /^petstore: INSTANCES=2 is not for npm run edge[^\n]+SERVERS[^\n]+\n$/],
+    [
+      { ...tlsAs(t.context, 'client'), INTERNAL_TLS_CA: '/nowhere' },
+      /^petstore: INTERNAL_TLS_CA can't be read[^\n]+\n$/,
+    ],
+  ];
+  for (const [settings, line] of cases) {
+    const edge = run(t.context, 'edge', settings);
+    t.deepEqual(await edge.ended, { code: 1, signal: null });
+    t.regex(edge.errors, line);
+    t.is(edge.output, '');
+  }
+});
+
+test('Edge alone - by mutual TLS a server must have a certificate for what SERVERS calls it', async (t) => {
+  const { certificates, ports } = t.context;
+  await certificates.issue('right', 'DNS:localhost,IP:127.0.0.1');
+  await certificates.issue('other', 'DNS:petstore-7,IP:127.0.0.7');
+  for (const host of ['localhost', '127.0.0.1']) {
+    const settings = { ...tlsAs(t.context, 'client'), SERVERS: `${host}:${ports.server}` };
+    const edge = run(t.context, 'edge', settings);
+    await edge.says(/by mutual TLS/);
+    const wrong = run(t.context, 'server', tlsAs(t.context, 'other'));
+    await wrong.says(/"serving"/);
+    await until(async () => /petstore\.ssl\.fail_verify_san: [1-9]/.test(await stats(t.context)), 'a refused name');
+    t.is(await get(t.context, '/healthz'), 503, host);
+    await wrong.end('SIGKILL');
+    const right = run(t.context, 'server', tlsAs(t.context, 'right'));
+    await until(async () => (await get(t.context, '/healthz')) === 200, `the server ${host}`);
+    t.is(await get(t.context, '/pets'), 200, host);
+    await right.end('SIGKILL');
+    t.deepEqual(await edge.end('SIGTERM'), CLEAN);
+  }
+});
