@@ -1,10 +1,15 @@
 /** `petstore account …` */
 import { type Command, Option } from 'commander';
-import type { Account } from '../../gen/petstore/admin/v1/admin.ts';
+import type { Account, BannedKey, Standing, WindowStanding } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
 import { type Answer, asking } from './admin.ts';
-import { PLAN_NAMES, planName, toCount, toId, toPlan, UsageError } from './arguments.ts';
-import { card, count, moment, rfc3339, table } from './output.ts';
+import { PLAN_NAMES, planName, toCount, toId, toPlan } from './arguments.ts';
+import { allBans, banToJson, explainBan } from './bans.ts';
+import { UsageError } from './failure.ts';
+import { card, count, date, moment, rfc3339, table } from './output.ts';
+
+/** So many bans are shown with an account. */
+const MAX_BANS = 3;
 
 interface LimitOptions {
   readonly perMinute?: number;
@@ -36,9 +41,14 @@ export function accountCommand(account: Command): void {
       }),
     );
 
-  withId(account.command('show').description('Shows an account.'))
+  withId(account.command('show').description('Shows an account: limits, what is left, bans.'))
     .addHelpText('after', SHOW_EXAMPLES)
-    .action(asking(async (admin, accountId: bigint, _options: object) => one(await admin.getAccount({ accountId }))));
+    .action(
+      asking(async (admin, accountId: bigint, _options: object) => {
+        const shown = await admin.getAccount({ accountId });
+        return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
+      }),
+    );
 
   const set = account.command('set').description('Changes the plan or the agreed limits of an account.');
   withLimits(withId(set).addOption(planOption()))
@@ -52,7 +62,7 @@ export function accountCommand(account: Command): void {
       }),
     );
 
-  withId(account.command('suspend').description('Suspends an account: its keys are refused until it is resumed.'))
+  withId(account.command('suspend').description('Suspends an account: its keys are refused.'))
     .addHelpText('after', SUSPEND_EXAMPLES)
     .action(
       asking(async (admin, accountId: bigint, _options: object) => one(await admin.suspendAccount({ accountId }))),
@@ -80,7 +90,53 @@ function withLimits(command: Command): Command {
 }
 
 function one(account: Account): Answer {
-  const text = card({
+  return { json: toJson(account), text: card(toFields(account)) };
+}
+
+function withStanding(account: Account, standing: Standing, banned: readonly BannedKey[]): Answer {
+  const { lastUseTime, minute, day, refusedToday, local } = standing;
+  const limits = { minute: toWindow(minute), day: toWindow(day), refusedToday: Number(refusedToday), local };
+  const bans = banned.flatMap(({ ban }) => (ban === undefined ? [] : [ban]));
+  const json = {
+    ...toJson(account),
+    lastUseTime: rfc3339(lastUseTime),
+    ...limits,
+    bans: bans.map((ban) => ({ keyId: Number(ban.keyId), ...banToJson(ban) })),
+  };
+  const text = [
+    card({ ...toFields(account), 'last use': moment(lastUseTime) ?? 'never' }),
+    toLimitsTable(limits),
+    `Refused today: ${count(refusedToday)}`,
+    ...(local ? ['Redis is away: these are the counts of this server alone.'] : []),
+    ...bans.slice(0, MAX_BANS).map(explainBan),
+    ...(bans.length > MAX_BANS ? [`More keys are banned: petstore ban list --account ${account.id}`] : []),
+  ];
+  return { json, text: text.join('\n\n') };
+}
+
+function toWindow(standing: WindowStanding | undefined) {
+  const { limit = 0, used = 0n, resetTime } = standing ?? {};
+  return { limit, used: Number(used), left: Math.max(0, limit - Number(used)), resetTime: rfc3339(resetTime) };
+}
+
+function toLimitsTable({ minute, day }: Record<'minute' | 'day', ReturnType<typeof toWindow>>): string {
+  return table(
+    [
+      { title: 'WINDOW', value: ({ name }) => name },
+      { title: 'LIMIT', value: ({ limit }) => count(limit), align: 'right' },
+      { title: 'USED', value: ({ used }) => count(used), align: 'right' },
+      { title: 'LEFT', value: ({ left }) => count(left), align: 'right' },
+      { title: 'RESETS AT', value: ({ resetTime }) => moment(resetTime) ?? '' },
+    ],
+    [
+      { name: 'minute', ...minute },
+      { name: 'day', ...day },
+    ],
+  );
+}
+
+function toFields(account: Account) {
+  return {
     id: String(account.id),
     name: account.name,
     plan: planName(account.plan),
@@ -88,8 +144,7 @@ function one(account: Account): Answer {
     'per day': count(account.perDay),
     state: state(account),
     created: moment(account.createTime),
-  });
-  return { json: toJson(account), text };
+  };
 }
 
 function toJson({ id, name, plan, perMinute, perDay, suspended, createTime }: Account) {
@@ -101,12 +156,12 @@ function toTable(accounts: readonly Account[]): string {
   return table(
     [
       { title: 'ID', value: ({ id }) => String(id), align: 'right' },
-      { title: 'NAME', value: ({ name }) => name },
+      { title: 'NAME', value: ({ name }) => name, shrinks: true },
       { title: 'PLAN', value: ({ plan }) => planName(plan) },
       { title: 'PER MINUTE', value: ({ perMinute }) => count(perMinute), align: 'right' },
       { title: 'PER DAY', value: ({ perDay }) => count(perDay), align: 'right' },
       { title: 'STATE', value: state },
-      { title: 'CREATED', value: ({ createTime }) => moment(createTime) ?? '' },
+      { title: 'CREATED', value: ({ createTime }) => date(createTime) ?? '' },
     ],
     accounts,
   );
@@ -135,8 +190,11 @@ Examples:
   petstore account list --json`;
 
 const SHOW_EXAMPLES = `
-Example:
-  petstore account show 2`;
+Examples:
+  petstore account show 2
+  petstore account show 2 --json | jq .day.left
+What is left is true at this moment, of all servers together, and asking counts
+as no request. A last use at another server is known half a minute later.`;
 
 const SET_EXAMPLES = `
 Examples:
@@ -146,7 +204,8 @@ What is not named stays as it is. The change is in force within 5 seconds.`;
 
 const SUSPEND_EXAMPLES = `
 Example:
-  petstore account suspend 2`;
+  petstore account suspend 2
+Its keys answer 401 until the account is resumed.`;
 
 const RESUME_EXAMPLES = `
 Example:

@@ -9,7 +9,8 @@ import type { Methods } from '../client/methods.ts';
 import { type Config, readConfig } from '../config.ts';
 import { isWellFormed } from '../keys/format.ts';
 import { operatorKeyFile } from '../keys/key-files.ts';
-import { toAddress, UsageError } from './arguments.ts';
+import { toAddress } from './arguments.ts';
+import { Failure, UsageError } from './failure.ts';
 
 export type Admin = Methods<AdminServiceService>;
 
@@ -33,7 +34,7 @@ export function asking<Inputs extends unknown[]>(ask: (admin: Admin, ...inputs: 
       const { json, text } = await ask(connection.service(AdminServiceService), ...inputs);
       process.stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${text}\n`);
     } catch (error) {
-      throw error instanceof PetstoreError ? new UsageError(explain(error, address, source)) : error;
+      throw error instanceof PetstoreError ? explain(error, command, address, source) : error;
     } finally {
       await connection.close();
     }
@@ -45,7 +46,9 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
   if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
   const source = operatorKeyFile(dataDir);
   const key = await readKeyFile(source);
-  if (!isWellFormed(key, 'pso')) throw new UsageError(`there is no operator key in ${source}, or it is damaged`);
+  if (!isWellFormed(key, 'pso')) {
+    throw new Failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
+  }
   return { key, source };
 }
 
@@ -54,26 +57,50 @@ async function readKeyFile(file: string): Promise<string> {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw new UsageError(`the operator key can't be read: ${message}`);
-    throw new UsageError(
-      `there is no operator key: ${file} is made when the service first starts; or set OPERATOR_KEY`,
-    );
+    const problem =
+      code === 'ENOENT'
+        ? `there is no operator key: ${file} is made when the service first starts; or set OPERATOR_KEY`
+        : `the operator key can't be read: ${message}`;
+    throw new Failure('OPERATOR_KEY_MISSING', problem);
   }
 }
 
 /** What went wrong and what to do about it, in one line. What the server itself says stands as it is. */
-function explain(error: PetstoreError, address: string, keySource: string): string {
-  if (error.code === 'OPERATOR_KEY_INVALID') return `the server at ${address} does not accept the key in ${keySource}`;
+function explain(error: PetstoreError, command: Command, address: string, keySource: string): Failure {
+  if (error.code === 'OPERATOR_KEY_INVALID') {
+    return new Failure(error.code, `the server at ${address} does not accept the key in ${keySource}`);
+  }
   switch (error.grpcStatus) {
+    case status.INVALID_ARGUMENT:
+      return new UsageError(nameFlags(error, command), error.code);
     case status.UNAVAILABLE:
-      if (error.retryAfterMs !== undefined) return error.message;
-      return `nothing answers at ${address}: start the service with "npm start", or name another --address`;
+      if (error.retryAfterMs !== undefined) return new Failure(error.code, error.message);
+      return new Failure(
+        'SERVER_AWAY',
+        `nothing answers at ${address}: start the service with "npm start", or name another --address`,
+      );
     case status.DEADLINE_EXCEEDED:
-      return `${address} did not answer in time`;
+      return new Failure(error.code, `the server at ${address} did not answer in time`);
     case status.UNAUTHENTICATED:
     case status.UNIMPLEMENTED:
-      return `there is no admin service at ${address}: it is on the private gRPC port (GRPC_PORT), not on the public one`;
+      return new Failure(
+        'NO_ADMIN_SERVICE',
+        `there is no admin service at ${address}: it is on the private gRPC port (GRPC_PORT), not on the public one`,
+      );
     default:
-      return error.message;
+      return new Failure(error.code, error.message);
   }
+}
+
+/** What is wrong with the request, by the options that people type. */
+function nameFlags({ message, violations }: PetstoreError, { options }: Command): string {
+  const flagOf = (field: string) => {
+    const name = field === 'expireTime' ? 'expires' : field;
+    return options.find((option) => option.attributeName() === name)?.long ?? field;
+  };
+  const wrong = violations.map(({ field, description }) => {
+    const isSentence = /^(must|is) /.test(description);
+    return `${flagOf(field)}${isSentence ? '' : ':'} ${description}`;
+  });
+  return wrong.join('; ') || message;
 }

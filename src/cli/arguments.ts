@@ -1,10 +1,6 @@
 /** What people type, as what the calls need. A mistake is a UsageError: one line that names it and what was meant. */
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
-
-/** Something that only the caller can put right; the message says how. */
-export class UsageError extends Error {
-  override name = 'UsageError';
-}
+import { UsageError } from './failure.ts';
 
 const MAX_INT32 = 2 ** 31 - 1;
 const MAX_INT64 = 2n ** 63n - 1n;

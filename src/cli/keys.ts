@@ -5,10 +5,11 @@ import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
 import { asking } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
-import { bold, card, moment, rfc3339, table, toDate } from './output.ts';
+import { banToJson, explainBan } from './bans.ts';
+import { bold, card, date, minuteOf, moment, rfc3339, table, toDate } from './output.ts';
 
 export function keyCommand(key: Command): void {
-  key.description('Creates, lists and revokes API keys.').helpCommand(false).addHelpText('after', KEY_EXAMPLES);
+  key.description('Creates, lists, revokes and unbans API keys.').helpCommand(false).addHelpText('after', KEY_EXAMPLES);
 
   withAccount(key.command('create').description('Generates an API key from an account.'))
     .option('--label <label>', 'what people call it')
@@ -31,8 +32,9 @@ export function keyCommand(key: Command): void {
       asking(async (admin, { account: accountId }: { account: bigint }) => {
         const keys: ApiKey[] = [];
         for await (const page of pages(admin.listKeys, { accountId, limit: 100 })) keys.push(...page.keys);
-        const text = keys.length === 0 ? `Account ${accountId} has no key.` : toTable(keys);
-        return { json: keys.map(toJson), text };
+        if (keys.length === 0) return { json: [], text: `Account ${accountId} has no key.` };
+        const bans = keys.flatMap((one) => (one.ban !== undefined && state(one) === 'banned' ? [one.ban] : []));
+        return { json: keys.map(toJson), text: [toTable(keys), ...bans.map(explainBan)].join('\n\n') };
       }),
     );
 
@@ -47,19 +49,35 @@ export function keyCommand(key: Command): void {
         return { json: toJson(revoked), text: toCard(revoked) };
       }),
     );
+
+  key
+    .command('unban')
+    .description('Ends the ban of a key.')
+    .argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'))
+    .addHelpText('after', UNBAN_EXAMPLES)
+    .action(
+      asking(async (admin, keyId: bigint, _options: object) => {
+        const { apiKey, ended } = await admin.unbanKey({ keyId });
+        const json = { ...(apiKey && toJson(apiKey)), ended: ended && banToJson(ended) };
+        const was =
+          ended === undefined ? 'was not banned' : `is no longer banned: it was until ${moment(ended.endTime)}`;
+        return { json, text: `Key ${keyId} ${was}. Its refusals count from zero again.` };
+      }),
+    );
 }
 
 function withAccount(command: Command): Command {
   return command.requiredOption('--account <id>', 'the number of the account', toId('--account'));
 }
 
-function toJson({ id, accountId, prefix, label, createTime, expireTime, revokeTime }: ApiKey) {
+function toJson({ id, accountId, prefix, label, createTime, expireTime, revokeTime, lastUseTime, ban }: ApiKey) {
   const times = {
     createTime: rfc3339(createTime),
     expireTime: rfc3339(expireTime),
     revokeTime: rfc3339(revokeTime),
+    lastUseTime: rfc3339(lastUseTime),
   };
-  return { id: Number(id), accountId: Number(accountId), prefix, label, ...times };
+  return { id: Number(id), accountId: Number(accountId), prefix, label, ...times, ban: ban && banToJson(ban) };
 }
 
 function toCard(key: ApiKey): string {
@@ -80,18 +98,20 @@ function toTable(keys: readonly ApiKey[]): string {
     [
       { title: 'ID', value: ({ id }) => String(id), align: 'right' },
       { title: 'BEGINS WITH', value: ({ prefix }) => prefix },
-      { title: 'LABEL', value: ({ label }) => label ?? '' },
+      { title: 'LABEL', value: ({ label }) => label ?? '', shrinks: true },
       { title: 'STATE', value: state },
-      { title: 'CREATED', value: ({ createTime }) => moment(createTime) ?? '' },
-      { title: 'EXPIRES', value: ({ expireTime }) => moment(expireTime) ?? 'never' },
+      { title: 'CREATED', value: ({ createTime }) => date(createTime) ?? '' },
+      { title: 'LAST USE', value: ({ lastUseTime }) => minuteOf(lastUseTime) ?? 'never' },
+      { title: 'EXPIRES', value: ({ expireTime }) => minuteOf(expireTime) ?? 'never' },
     ],
     keys,
   );
 }
 
-function state({ revokeTime, expireTime }: ApiKey): string {
+function state({ revokeTime, expireTime, ban }: ApiKey): string {
   if (revokeTime !== undefined) return 'revoked';
-  return expireTime !== undefined && toDate(expireTime).getTime() <= Date.now() ? 'expired' : 'active';
+  if (expireTime !== undefined && toDate(expireTime).getTime() <= Date.now()) return 'expired';
+  return ban === undefined ? 'active' : 'banned';
 }
 
 function toTimestamp(instant: Date): Timestamp {
@@ -104,7 +124,8 @@ const KEY_EXAMPLES = `
 Examples:
   petstore key create --account 2 --label laptop
   petstore key list --account 2
-  petstore key revoke 3`;
+  petstore key revoke 3
+  petstore key unban 3`;
 
 const CREATE_EXAMPLES = `
 Examples:
@@ -116,9 +137,17 @@ The key is shown once, here, and stored nowhere.`;
 const LIST_EXAMPLES = `
 Examples:
   petstore key list --account 2
-  petstore key list --account 2 --json`;
+  petstore key list --account 2 --json
+A last use at another server is known half a minute later.`;
 
 const REVOKE_EXAMPLES = `
 Example:
   petstore key revoke 3
 It works at once in the server that is asked, within 5 seconds in any other.`;
+
+const UNBAN_EXAMPLES = `
+Example:
+  petstore key unban 3
+"petstore ban list" shows the numbers of banned keys. The ban ends at once, on
+all servers. The account's limits stay as they are: a request beyond them is
+still refused (see "petstore account show").`;

@@ -1,6 +1,8 @@
 /** The tree of commands, and what they have in common: help on every level, mistakes in one line. */
-import { Command } from 'commander';
+import { Command, Help } from 'commander';
+import { version } from '../version.ts';
 import { accountCommand } from './accounts.ts';
+import { banCommand } from './bans.ts';
 import { keyCommand } from './keys.ts';
 import { usageCommand } from './usage.ts';
 
@@ -8,34 +10,52 @@ const EXAMPLES = `
 Examples:
   petstore account create --name "Acme Ltd" --plan pro
   petstore key create --account 2 --label laptop
+  petstore ban list
   petstore usage --account 2 --days 7
 
 It calls the admin service of a running pet store, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
-where the service leaves it at its first start.`;
+where the service leaves it at its first start.
 
-export function program(): Command {
+Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --json an error
+is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
+
+/** `isJson`: whether only JSON may be written. */
+export function program(isJson: boolean): Command {
   const root = new Command('petstore')
-    .description('Manages the accounts of a pet store, their API keys and their usage.')
+    .description('Manages the accounts of a pet store: their API keys, limits, bans and usage.')
     .option('--address <host:port>', "the server's private gRPC port (default: 127.0.0.1 and GRPC_PORT, or 50051)")
     .option('--json', 'answer in JSON, for programs')
     .helpOption('-h, --help', 'show this help')
+    .version(`petstore ${version()}`, '--version', 'show the version')
     .helpCommand(false)
     .addHelpText('after', EXAMPLES)
-    .configureHelp({ showGlobalOptions: true })
-    .configureOutput({ outputError: (text, write) => write(toLine(text)) })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm, formatHelp })
+    .configureOutput({
+      outputError: () => undefined, // whoever catches the error says it
+      writeErr: (text) => void (isJson || process.stderr.write(text)),
+    })
     .exitOverride();
   // Added after the settings, which each command takes over from its parent.
-  accountCommand(root.command('account'));
-  keyCommand(root.command('key'));
-  usageCommand(root.command('usage'));
+  const add = (name: string, group: string) => root.command(name).helpGroup(group).commandsGroup(group);
+  accountCommand(add('account', 'Accounts:'));
+  keyCommand(add('key', 'API keys:'));
+  banCommand(add('ban', 'Bans and usage:'));
+  usageCommand(add('usage', 'Bans and usage:'));
   return root;
 }
 
-/** Commander's complaint, with its "did you mean" on the same line. */
-function toLine(text: string): string {
-  return `petstore: ${text
-    .replace(/^error: /, '')
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')}\n`;
+/** Commander's help. At the top it lists all that can be done, not the commands that only group others. */
+function formatHelp(command: Command, helper: Help): string {
+  const visibleCommands = ({ commands }: Command) =>
+    commands.flatMap((one) => (one.commands.length > 0 ? one.commands : one));
+  const listing: Help = Object.assign(Object.create(helper), { visibleCommands });
+  return new Help().formatHelp(command, listing);
+}
+
+/** `account show <id>`. */
+function subcommandTerm(command: Command): string {
+  const group = command.parent?.parent ? [command.parent.name()] : [];
+  const places = command.registeredArguments.map((argument) => `<${argument.name()}>`);
+  return [...group, command.name(), ...places].join(' ');
 }

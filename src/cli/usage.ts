@@ -4,7 +4,7 @@ import type { DayUsage } from '../../gen/petstore/admin/v1/admin.ts';
 import { asking } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { drawBars, legend } from './bars.ts';
-import { count, GAP, table } from './output.ts';
+import { count, GAP, outputWidth, table } from './output.ts';
 
 const DAY_MS = 86_400_000;
 /** The width of an output that is no terminal, unless COLUMNS says another. */
@@ -63,7 +63,7 @@ function toChart(used: readonly Row[]): string {
     [...days, total],
   );
   const [titles = '', ...lines] = text.split('\n');
-  const room = columns() - (lines[0]?.length ?? 0) - GAP.length;
+  const room = outputWidth(DEFAULT_COLUMNS) - (lines[0]?.length ?? 0) - GAP.length;
   if (room < MIN_BAR) return text;
   const bars = drawBars(
     days.map(({ requests, refused }) => ({ main: requests, extra: refused })),
@@ -87,8 +87,4 @@ function withQuietDays(used: readonly Row[]): Row[] {
 
 function sum(rows: readonly Row[], name: 'requests' | 'refused'): number {
   return rows.reduce((total, row) => total + row[name], 0);
-}
-
-function columns(): number {
-  return process.stdout.columns ?? (Number(process.env.COLUMNS) || DEFAULT_COLUMNS);
 }

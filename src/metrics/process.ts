@@ -1,6 +1,7 @@
 /** The process itself: CPU, memory, garbage collection, event loop, and what was built. */
 import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { version } from '../version.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -14,17 +15,13 @@ export function processMetrics(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
   for (const name of LEFT_OUT) registry.removeSingleMetric(name);
   const commit = commitOf();
-  const labels = { version: versionOf(), node: process.versions.node, ...(commit === undefined ? {} : { commit }) };
+  const labels = { version: version(), node: process.versions.node, ...(commit === undefined ? {} : { commit }) };
   new Gauge({
     name: 'petstore_build_info',
     help: 'Always 1: the labels say which release runs on which Node, and of which commit if that is known.',
     labelNames: Object.keys(labels),
     registers: [registry],
   }).set(labels, 1);
-}
-
-function versionOf(): string {
-  return (JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string }).version;
 }
 
 /** Known where the service runs from a clone. */

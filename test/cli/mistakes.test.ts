@@ -1,4 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { generateKey } from '../../src/keys/format.ts';
@@ -13,11 +15,18 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Runs the command, which must fail with exit code 1 and one line on stderr, and answers the line. */
-async function complaint(command: Petstore, line: string, env?: Readonly<Record<string, string>>): Promise<string> {
+const [FAILED, USAGE] = [1, 2];
+
+/** Runs the command, which must fail with one line on stderr, and answers the line. */
+async function complaint(
+  command: Petstore,
+  line: string,
+  env?: Readonly<Record<string, string>>,
+  expected = FAILED,
+): Promise<string> {
   const { exitCode, stdout, stderr } = await command(line === '' ? [] : line.split(' '), env);
   const isOneLine = /^petstore: [^\n]+\n$/.test(stderr);
-  if (exitCode === 1 && stdout === '' && isOneLine) return stderr.slice('petstore: '.length, -1);
+  if (exitCode === expected && stdout === '' && isOneLine) return stderr.slice('petstore: '.length, -1);
   throw new Error(`petstore ${line}: exit ${exitCode}, stdout "${stdout}", stderr "${stderr}"`);
 }
 
@@ -40,13 +49,16 @@ const ARGUMENTS: Readonly<Record<string, string | RegExp>> = {
     '--expires must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "soon"',
   'key create --account 1 --expires 2027-02-30': /^--expires must be a date/,
   'key create --account 1 --expires 2027-01-31T12:00:00': /^--expires must be a date/, // in which zone?
+  'key unban': "missing required argument 'key-id'",
+  'key unban pst_x': /^KEY_ID must be a whole number/,
+  'ban list --account x': /^--account must be a whole number/,
   'usage --account 1 --days x': /^--days must be a whole number/,
   'account list --address http://localhost': /^--address must be HOST:PORT/,
 };
 
-test('arguments - a mistake is one line that names it', async (t) => {
+test('arguments - a mistake is one line that names it, and exit code 2', async (t) => {
   for (const [line, expected] of Object.entries(ARGUMENTS)) {
-    const said = await complaint(t.context.command, line);
+    const said = await complaint(t.context.command, line, {}, USAGE);
     if (typeof expected === 'string') t.is(said, expected);
     else t.regex(said, expected);
   }
@@ -58,14 +70,70 @@ const REFUSALS: Readonly<Record<string, RegExp>> = {
   'key list --account 999': /^account 999 does not exist$/,
   'usage --account 999': /^account 999 does not exist$/,
   'key revoke 999': /^API key 999 does not exist$/,
-  'account create --name X --plan enterprise': /^perMinute: .+; perDay: /,
-  'account create --name X --plan free --per-minute 4': /^perMinute: /,
-  'key create --account 1 --expires 2020-01-01': /^expireTime: must be greater than now$/,
-  'usage --account 1 --days 401': /^days: must be /,
+  'key unban 999': /^API key 999 does not exist$/,
+  'ban list --account 999': /^account 999 does not exist$/,
 };
 
-test("refusals - the server's message, in one line", async (t) => {
+test("refusals - the server's message, in one line, and exit code 1", async (t) => {
   for (const [line, expected] of Object.entries(REFUSALS)) t.regex(await complaint(t.context.command, line), expected);
+});
+
+const VALUES: Readonly<Record<string, string | RegExp>> = {
+  'account create --name X --plan enterprise':
+    '--per-minute is needed for an enterprise account; --per-day is needed for an enterprise account',
+  'account create --name X --plan free --per-minute 4':
+    '--per-minute is for enterprise accounts: the free plan has its own limits',
+  'account set 1 --per-day 4': '--per-day is for enterprise accounts: the business plan has its own limits',
+  'key create --account 1 --expires 2020-01-01': '--expires must be greater than now',
+  [`key create --account 1 --label ${'x'.repeat(201)}`]: /^--label must be at most 200 characters$/,
+  'usage --account 1 --days 401': /^--days must be /,
+};
+
+test('values - what the server refuses of them is said by the flag, and exit code 2', async (t) => {
+  for (const [line, expected] of Object.entries(VALUES)) {
+    const said = await complaint(t.context.command, line, {}, USAGE);
+    if (typeof expected === 'string') t.is(said, expected);
+    else t.regex(said, expected);
+  }
+  const blank = await t.context.command(['account', 'create', '--name', ' ', '--plan', 'free']);
+  t.deepEqual([blank.exitCode, blank.stderr], [USAGE, 'petstore: --name must be 1 to 200 characters after trimming\n']);
+});
+
+test('--json - an error is JSON on stderr, with a code for programs, and the exit code is the same', async (t) => {
+  const { command, publicAddress, config } = t.context;
+  const cases = [
+    ['account show 999', {}, FAILED, 'ACCOUNT_NOT_FOUND', 'account 999 does not exist'],
+    ['account create --name X --plan free --per-day 1', {}, USAGE, 'INVALID_ARGUMENT', /^--per-day is for enterprise/],
+    ['account shwo 1', {}, USAGE, 'USAGE', "unknown command 'shwo' (Did you mean show?)"],
+    ['account show x', {}, USAGE, 'USAGE', /^ID must be/],
+    ['key', {}, USAGE, 'USAGE', 'a command is missing: see "petstore --help"'],
+    ['', {}, USAGE, 'USAGE', /^a command is missing/],
+    ['account list', { GRPC_PORT: '1' }, FAILED, 'SERVER_AWAY', /^nothing answers at 127\.0\.0\.1:1: /],
+    ['account list', { OPERATOR_KEY: generateKey('pso') }, FAILED, 'OPERATOR_KEY_INVALID', /in OPERATOR_KEY$/],
+    ['account list', { DATA_DIR: '/nowhere' }, FAILED, 'OPERATOR_KEY_MISSING', /^there is no operator key/],
+    ['account list', { GRPC_PORT: 'x' }, FAILED, 'INVALID_SETTING', /^GRPC_PORT must be/],
+    [`account list --address ${publicAddress}`, {}, FAILED, 'NO_ADMIN_SERVICE', /^there is no admin service/],
+  ] as const;
+  for (const [line, env, exitCode, code, message] of cases) {
+    const outcome = await command([...line.split(' ').filter(Boolean), '--json'], { DATA_DIR: config.dataDir, ...env });
+    t.deepEqual([outcome.exitCode, outcome.stdout], [exitCode, ''], line);
+    const said = JSON.parse(outcome.stderr);
+    t.deepEqual(Object.keys(said), ['code', 'message']);
+    t.is(said.code, code);
+    if (typeof message === 'string') t.is(said.message, message);
+    else t.regex(said.message, message);
+  }
+});
+
+test('server - one that does not answer is named after ten seconds', async (t) => {
+  const mute = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => mute.once('listening', resolve));
+  t.teardown(() => mute.close());
+  const address = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
+  t.is(
+    await complaint(t.context.command, `account list --address ${address}`),
+    `the server at ${address} did not answer in time`,
+  );
 });
 
 test('no server - says at which address, and how to start it', async (t) => {
@@ -117,9 +185,9 @@ test('settings - a bad one is one line', async (t) => {
 });
 
 test('petstore - without a command shows its help, and has done nothing', async (t) => {
-  for (const args of [[], ['account'], ['key']]) {
+  for (const args of [[], ['account'], ['key'], ['ban']]) {
     const { exitCode, stdout, stderr } = await t.context.command(args);
-    t.deepEqual([exitCode, stdout], [1, '']);
+    t.deepEqual([exitCode, stdout], [USAGE, '']);
     t.regex(stderr, /^Usage: petstore /);
   }
 });

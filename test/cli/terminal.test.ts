@@ -1,0 +1,116 @@
+/** The command on a real terminal, and on outputs that are none or go away. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import anyTest, { type TestFn } from 'ava';
+import { findProgram } from '../support/find-program.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { json, type Petstore, petstore, ROOT, run } from './command.ts';
+
+const test = anyTest as TestFn<TestStack & { command: Petstore; settings: Readonly<Record<string, string>> }>;
+const NAME = 'A company with quite a long name of its own';
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  const command = petstore(stack);
+  await json(
+    command,
+    'account',
+    'create',
+    '--name',
+    NAME,
+    '--plan',
+    'enterprise',
+    '--per-minute',
+    '7',
+    '--per-day',
+    '9',
+  );
+  const settings = { GRPC_PORT: String(stack.config.grpcPort), DATA_DIR: stack.config.dataDir };
+  t.context = { ...stack, command, settings };
+});
+test.after.always((t) => t.context.close());
+
+/** Runs a command line on a terminal of some width, and prints what it shows. */
+const ON_TERMINAL = `
+import fcntl, os, pty, struct, sys, termios
+width, line = int(sys.argv[1]), sys.argv[2:]
+pid, terminal = pty.fork()
+if pid == 0:
+    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack('HHHH', 24, width, 0, 0))
+    os.execvp(line[0], line)
+shown = b''
+while True:
+    try:
+        read = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not read:
+        break
+    shown += read
+sys.stdout.buffer.write(shown)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+`;
+
+async function onTerminal(width: number, args: readonly string[], env: Readonly<Record<string, string>>) {
+  const python = findProgram(['python3']);
+  if (python === undefined) throw new Error('there is no python3, which the service itself needs to be installed');
+  const line = [process.execPath, `${ROOT}src/cli/main.ts`, ...args];
+  const outcome = await run(python, ['-c', ON_TERMINAL, String(width), ...line], { TERM: 'xterm', ...env });
+  return { ...outcome, lines: outcome.stdout.replaceAll('\r', '').trimEnd().split('\n') };
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+const COLOUR = /\u001b\[\d+m/g;
+
+test('terminal - titles are bold, and plain with NO_COLOR', async (t) => {
+  const { settings } = t.context;
+  const bold = await onTerminal(100, ['account', 'list'], settings);
+  t.is(bold.exitCode, 0);
+  t.regex(bold.lines[0] ?? '', COLOUR);
+  const plain = await onTerminal(100, ['account', 'list'], { ...settings, NO_COLOR: '1' });
+  t.notRegex(plain.stdout, COLOUR);
+  t.is(plain.lines[0], bold.lines[0]?.replaceAll(COLOUR, ''));
+});
+
+test('terminal - no line of a table is wider than it, and where that can not be each row is a card', async (t) => {
+  const { settings } = t.context;
+  for (const width of [120, 100, 80]) {
+    const { lines } = await onTerminal(width, ['account', 'list'], { ...settings, NO_COLOR: '1' });
+    t.is(lines.length, 3);
+    t.true(
+      lines.every((line) => line.length <= width),
+      lines.join('\n'),
+    );
+    t.is(lines[2]?.includes(NAME.slice(0, 30)), width >= 100);
+  }
+  const { lines } = await onTerminal(50, ['account', 'list'], { ...settings, NO_COLOR: '1' });
+  t.true(lines.includes('plan        enterprise'));
+  t.true(lines.every((line) => line.length <= 60));
+});
+
+test('no terminal - the table is whole, however wide, and without colour', async (t) => {
+  const { stdout } = await t.context.command(['account', 'list']);
+  t.true(stdout.includes(NAME.slice(0, 39)));
+  t.notRegex(stdout, COLOUR);
+});
+
+test('broken pipe - a reader who leaves is no error', async (t) => {
+  const { settings } = t.context;
+  const env = { PATH: process.env.PATH ?? '', ...settings };
+  const child = spawn(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'list'], { env });
+  child.stdout.destroy();
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const [code] = await once(child, 'close');
+  t.deepEqual([code, errors], [0, '']);
+});
+
+test('broken pipe - nobody reads an error, and the exit code is the same', async (t) => {
+  const env = { PATH: process.env.PATH ?? '', ...t.context.settings };
+  const child = spawn(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'show', '999'], { env });
+  child.stderr.destroy();
+  const [code] = await once(child, 'close');
+  t.is(code, 1);
+});
