@@ -1,12 +1,15 @@
 /** A command's way to the admin service: address, operator key, connection, and what a failure means to a person. */
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { status } from '@grpc/grpc-js';
 import type { Command } from 'commander';
 import { AdminServiceService } from '../../gen/petstore/admin/v1/admin.ts';
 import { connect } from '../client/connection.ts';
 import { PetstoreError } from '../client/errors.ts';
 import type { Methods } from '../client/methods.ts';
+import type { TlsOptions } from '../client/tls.ts';
 import { type Config, readConfig } from '../config.ts';
+import { readInternalTls } from '../grpc/mutual-tls.ts';
 import { isWellFormed } from '../keys/format.ts';
 import { operatorKeyFile } from '../keys/key-files.ts';
 import { toAddress } from './arguments.ts';
@@ -27,18 +30,38 @@ export function asking<Inputs extends unknown[]>(ask: (admin: Admin, ...inputs: 
     const inputs = args.slice(0, -1) as Inputs;
     const options = command.optsWithGlobals<{ address?: string; json?: true }>();
     const config = readConfig();
-    const address = toAddress(options.address ?? `127.0.0.1:${config.grpcPort}`);
+    const address = options.address === undefined ? addressOf(config) : toAddress(options.address);
     const { key, source } = await findOperatorKey(config);
-    const connection = connect({ address, apiKey: key, maxAttempts: 1 });
+    const connection = connect({ address, apiKey: key, maxAttempts: 1, tls: await toTls(config, address) });
     try {
       const { json, text } = await ask(connection.service(AdminServiceService), ...inputs);
       process.stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${text}\n`);
     } catch (error) {
-      throw error instanceof PetstoreError ? explain(error, command, address, source) : error;
+      throw error instanceof PetstoreError ? explain(error, command, address, config, source) : error;
     } finally {
       await connection.close();
     }
   };
+}
+
+/** The server of this host. */
+function addressOf({ grpcHost, grpcPort }: Config): string {
+  if (isIP(grpcHost) === 6) return `[${grpcHost === '::' ? '::1' : grpcHost}]:${grpcPort}`;
+  return `${grpcHost === '0.0.0.0' ? '127.0.0.1' : grpcHost}:${grpcPort}`;
+}
+
+/**
+ * Mutual TLS where servers speak that, with the certificate of this host. A server that is named by an IP address must
+ * have the name that this certificate has: it is the one of this host.
+ */
+async function toTls({ internalTls }: Config, address: string): Promise<TlsOptions | false> {
+  if (internalTls === undefined) return false;
+  const { ca, cert, key, certificate } = await readInternalTls(internalTls);
+  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) === 0) return { ca, cert, key };
+  const [, serverName] = /DNS:([^,]+)/.exec(certificate.subjectAltName ?? '') ?? [];
+  if (serverName !== undefined) return { ca, cert, key, serverName };
+  throw new UsageError(`--address must name the server, not ${host}: INTERNAL_TLS_CERT has no name to expect there`);
 }
 
 /** The operator key, and where it was found. */
@@ -66,7 +89,13 @@ async function readKeyFile(file: string): Promise<string> {
 }
 
 /** What went wrong and what to do about it, in one line. What the server itself says stands as it is. */
-function explain(error: PetstoreError, command: Command, address: string, keySource: string): Failure {
+function explain(
+  error: PetstoreError,
+  command: Command,
+  address: string,
+  { internalTls }: Config,
+  keySource: string,
+): Failure {
   if (error.code === 'OPERATOR_KEY_INVALID') {
     return new Failure(error.code, `the server at ${address} does not accept the key in ${keySource}`);
   }
@@ -77,7 +106,7 @@ function explain(error: PetstoreError, command: Command, address: string, keySou
       if (error.retryAfterMs !== undefined) return new Failure(error.code, error.message);
       return new Failure(
         'SERVER_AWAY',
-        `nothing answers at ${address}: start the service with "npm start", or name another --address`,
+        `nothing answers at ${address}${internalTls ? ' by mutual TLS' : ''}: start the service with "npm start", or name another --address`,
       );
     case status.DEADLINE_EXCEEDED:
       return new Failure(error.code, `the server at ${address} did not answer in time`);

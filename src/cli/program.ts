@@ -24,7 +24,10 @@ is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
 export function program(isJson: boolean): Command {
   const root = new Command('petstore')
     .description('Manages the accounts of a pet store: their API keys, limits, bans and usage.')
-    .option('--address <host:port>', "the server's private gRPC port (default: 127.0.0.1 and GRPC_PORT, or 50051)")
+    .option(
+      '--address <host:port>',
+      "the server's private gRPC port (default: GRPC_HOST and GRPC_PORT: 127.0.0.1:50051)",
+    )
     .option('--json', 'answer in JSON, for programs')
     .helpOption('-h, --help', 'show this help')
     .version(`petstore ${version()}`, '--version', 'show the version')

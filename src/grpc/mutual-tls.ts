@@ -26,7 +26,7 @@ export async function mutualTls(files: InternalTls, logger: Logger): Promise<Ser
 }
 
 /** Throws ConfigError when one is not what it should be. */
-async function readInternalTls(files: InternalTls): Promise<Pem> {
+export async function readInternalTls(files: InternalTls): Promise<Pem> {
   const [ca, identity] = await Promise.all([
     readAuthorities({ setting: 'INTERNAL_TLS_CA', file: files.ca }),
     readIdentity({ setting: 'INTERNAL_TLS_CERT', file: files.cert }, { setting: 'INTERNAL_TLS_KEY', file: files.key }),
