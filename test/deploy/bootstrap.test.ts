@@ -55,7 +55,7 @@ test('Installation - tools are added without building anew, and a later start le
   t.is(errors, '');
 });
 
-test('Installation - after a change of the lockfile a start keeps the tools, and a build that still fits', async (t) => {
+test('Installation - after a change of the lockfile a start keeps the tools and a build that fits', async (t) => {
   await ended(bootstrap(t, 'tools'));
   const lock = join(t.context.root, 'package-lock.json');
   writeFileSync(lock, `${readFileSync(lock, 'utf8')}\n`);

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Makes the files of compose.yaml's secrets, once: passwords, the operator's key, certificates between edge and servers.
+# The folder is closed to other users of the machine; the files in it are not, because containers read them as users of
+# their own. Needs openssl.
+#
+#   deploy/compose/make-secrets.sh [FOLDER]
+set -eu
+folder=${1:-$(dirname "$0")/secrets}
+umask 022
+mkdir -p "$folder"
+chmod 700 "$folder"
+
+password() { openssl rand -hex 24; }
+if [ ! -e "$folder/postgres-password" ]; then
+  postgres=$(password)
+  redis=$(password)
+  printf '%s\n' "postgres://petstore:$postgres@postgres:5432/petstore" >"$folder/database-url"
+  printf '%s\n' "redis://:$redis@redis:6379" >"$folder/redis-url"
+  printf 'requirepass %s\nsave ""\nappendonly no\n' "$redis" >"$folder/redis.conf"
+  password >"$folder/operator-key"
+  printf '%s\n' "$postgres" >"$folder/postgres-password"
+fi
+"$(dirname "$0")/../make-certificates.sh" "$folder" server-1 server-2 server-3
+chmod 644 "$folder"/server.key "$folder"/edge.key "$folder"/*.pem

@@ -1,0 +1,50 @@
+#!/bin/sh
+# Makes the certificates of mutual TLS between edge and servers, with an authority of their own: ca.pem, server.pem and
+# server.key with the names and addresses that stand in SERVERS, edge.pem and edge.key. Run again in the same folder, it
+# renews the certificates and keeps the authority. Needs openssl.
+#
+#   deploy/make-certificates.sh FOLDER NAME-OR-ADDRESS...
+#   deploy/make-certificates.sh /etc/petstore/internal petstore-0 petstore-1 10.0.0.11
+set -eu
+if [ $# -lt 2 ]; then
+  echo "usage: $0 FOLDER NAME-OR-ADDRESS..." >&2
+  exit 2
+fi
+umask 077
+mkdir -p "$1"
+cd "$1"
+shift
+ca_days=3650
+days=397
+
+names=
+for name; do
+  case $name in
+    *:*) names=$names,IP:$name ;; # IPv6
+    *[!0-9.]*) names=$names,DNS:$name ;;
+    *) names=$names,IP:$name ;;
+  esac
+done
+
+key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1"; }
+
+if [ ! -e ca.key ]; then
+  key ca.key
+  openssl req -x509 -new -key ca.key -out ca.pem -days $ca_days -subj '/CN=petstore internal' \
+    -addext basicConstraints=critical,CA:true,pathlen:0 -addext keyUsage=critical,keyCertSign
+fi
+
+# leaf NAME USAGE [SUBJECT-ALTERNATIVE-NAMES]: the files come into place whole, the key first.
+leaf() {
+  key "$1.key.new"
+  printf 'basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=%s\n' "$2" >"$1.ext"
+  [ -z "${3-}" ] || printf 'subjectAltName=%s\n' "$3" >>"$1.ext"
+  openssl req -new -key "$1.key.new" -subj "/CN=petstore $1" |
+    openssl x509 -req -CA ca.pem -CAkey ca.key -days $days -extfile "$1.ext" -out "$1.pem.new" 2>/dev/null
+  rm "$1.ext"
+  mv "$1.key.new" "$1.key"
+  mv "$1.pem.new" "$1.pem"
+}
+leaf server serverAuth "${names#,}"
+leaf edge clientAuth
+echo "made $(pwd)/{ca,server,edge}.pem for ${names#,}; keep ca.key elsewhere"

@@ -1,0 +1,139 @@
+/**
+ * The Kubernetes manifests: that they agree with each other and with the service. Kubernetes' own schemas are large:
+ * `deploy/kubernetes/check.sh` downloads them and checks the manifests against them.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
+import { parse, parseAllDocuments } from 'yaml';
+import { SETTINGS } from '../../src/config/settings.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/places.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FOLDER = join(ROOT, 'deploy/kubernetes');
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  // biome-ignore lint/suspicious/noExplicitAny: a manifest's shape is Kubernetes' business, and check.sh holds it
+  readonly spec?: any;
+}
+
+const manifests = globSync('{base/*,migration}.yaml', { cwd: FOLDER })
+  .filter((name) => !name.endsWith('kustomization.yaml'))
+  .flatMap((name) => parseAllDocuments(read(name), { version: '1.1' })) // as Kubernetes reads it: 0440 is octal
+  .map((document) => document.toJS() as Manifest);
+const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind);
+const workloads = [...ofKind('Deployment'), ...ofKind('Job')];
+
+test('Kustomization - names every manifest', (t) => {
+  const files = globSync('*.yaml', { cwd: join(FOLDER, 'base') });
+  t.deepEqual([...parse(read('base/kustomization.yaml')).resources, 'kustomization.yaml'].sort(), files.sort());
+});
+
+for (const { metadata, spec } of workloads) {
+  const pod = spec.template.spec;
+  const [container] = pod.containers;
+  const env = new Map<string, string>(container.env.map(({ name, value }: Record<string, string>) => [name, value]));
+
+  test(`${metadata.name} - sets nothing but settings that there are`, (t) => {
+    for (const name of env.keys()) t.true(Object.hasOwn(SETTINGS, name.replace(/_FILE$/, '')), name);
+  });
+
+  test(`${metadata.name} - has every secret from a file of a secret that is mounted`, (t) => {
+    const folders = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
+    for (const [name, value] of env) {
+      if (/_FILE$|_TLS_|^TLS_/.test(name)) t.true(folders.includes(value.replace(/\/[^/]+$/, '')), name);
+      const setting = Object.hasOwn(SETTINGS, name) ? SETTINGS[name as keyof typeof SETTINGS] : undefined;
+      t.false(
+        setting !== undefined && 'isSecret' in setting && setting.isSecret === true,
+        `${name} is in the manifest`,
+      );
+    }
+    const mounted = container.volumeMounts.map(({ name }: { name: string }) => name).sort();
+    t.deepEqual(pod.volumes.map(({ name }: { name: string }) => name).sort(), mounted);
+  });
+
+  test(`${metadata.name} - is restricted: not root, no capability, nothing writable but its data`, (t) => {
+    t.like(pod.securityContext, { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    const context = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
+    t.like(container.securityContext, context);
+    t.false(pod.automountServiceAccountToken);
+    const writable = container.volumeMounts.filter(({ readOnly }: { readOnly?: boolean }) => readOnly !== true);
+    t.deepEqual(writable, [{ name: 'data', mountPath: '/data' }]);
+    t.true(env.get('DATA_DIR')?.startsWith('/data/'));
+  });
+
+  test(`${metadata.name} - starts a file that there is, of an image that there is`, (t) => {
+    const containerfile = readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8');
+    const [, target] = /petstore-(server|edge)(:|$)/.exec(container.image) ?? [];
+    const [, program] = new RegExp(` AS ${target}\n[^]*?CMD \\["(src/[^"]+)"\\]`).exec(containerfile) ?? [];
+    t.true(existsSync(join(ROOT, container.args?.[0] ?? program)));
+  });
+}
+
+for (const { metadata, spec } of ofKind('Deployment')) {
+  const pod = spec.template.spec;
+
+  test(`${metadata.name} - has the time that open requests need before it is killed`, (t) => {
+    const [{ lifecycle }] = pod.containers;
+    const needed = DRAIN_MS + 2 * CLOSE_MS + (lifecycle?.preStop.sleep.seconds ?? 0) * 1_000;
+    t.true(pod.terminationGracePeriodSeconds * 1_000 > needed);
+  });
+
+  test(`${metadata.name} - has a service, a disruption budget, an autoscaler and a policy that mean it`, (t) => {
+    const { labels } = spec.template.metadata;
+    const portNames = pod.containers[0].ports.map(({ name }: { name: string }) => name);
+    const service = ofKind('Service').find((one) => one.metadata.name === metadata.name);
+    t.deepEqual(service?.spec.selector, labels);
+    for (const { targetPort } of service?.spec.ports ?? []) t.true(portNames.includes(targetPort), targetPort);
+    for (const kind of ['PodDisruptionBudget', 'NetworkPolicy']) {
+      const found = ofKind(kind).find((one) => one.metadata.name === metadata.name);
+      t.deepEqual((found?.spec.selector ?? found?.spec.podSelector)?.matchLabels, labels, kind);
+    }
+    const autoscaler = ofKind('HorizontalPodAutoscaler').find((one) => one.metadata.name === metadata.name);
+    t.like(autoscaler?.spec.scaleTargetRef, { kind: 'Deployment', name: metadata.name });
+    t.is(spec.replicas, undefined, 'a number here would undo the autoscaler’s with each apply');
+  });
+}
+
+test('Edge - finds the servers by the name that their certificate has', (t) => {
+  const { env } = workload('petstore-edge').spec.template.spec.containers[0];
+  const servers = env.find(({ name }: { name: string }) => name === 'SERVERS').value;
+  const [, host, port] = /^([^:,]+):(\d+)$/.exec(servers) ?? [];
+  const service = ofKind('Service').find(({ metadata }) => metadata.name === host);
+  t.is(service?.spec.clusterIP, 'None');
+  t.is(service?.spec.ports[0].port, Number(port));
+  const secret = secretOf('petstore-server', 'internal-tls');
+  const certificate = ofKind('Certificate').find(({ spec }) => spec.secretName === secret);
+  t.deepEqual(certificate?.spec.dnsNames, [host]);
+});
+
+test('Certificates - there is one for every secret that is mounted as one', (t) => {
+  const made = ofKind('Certificate').map(({ spec }) => spec.secretName);
+  for (const name of ['petstore-server', 'petstore-edge']) t.true(made.includes(secretOf(name, 'internal-tls')), name);
+  t.true(made.includes(secretOf('petstore-edge', 'tls')));
+});
+
+test('Autoscaling by calls - asks for a metric that a server has', (t) => {
+  const { spec } = parse(read('autoscaling-by-calls/server.yaml'));
+  const { name } = spec.metrics[0].pods.metric;
+  t.true(readFileSync(join(ROOT, 'src/metrics/calls.ts'), 'utf8').includes(`name: '${name}'`));
+  t.true(read('autoscaling-by-calls/adapter-values.yaml').includes(`name: { as: ${name} }`));
+});
+
+function workload(name: string): Manifest {
+  const found = workloads.find(({ metadata }) => metadata.name === name);
+  if (found === undefined) throw new Error(`there is no ${name}`);
+  return found;
+}
+
+function secretOf(name: string, volume: string): string {
+  const { volumes } = workload(name).spec.template.spec;
+  return volumes.find((one: { name: string }) => one.name === volume).secret.secretName;
+}
+
+function read(name: string): string {
+  return readFileSync(join(FOLDER, name), 'utf8');
+}
