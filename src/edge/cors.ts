@@ -41,12 +41,23 @@ const RESPONSE_HEADERS = [
   'grpc-retry-pushback-ms',
 ];
 
-/** For envoy.yaml, by the name of their place. */
-export const CORS_VALUES: Readonly<Record<string, string>> = {
-  CORS_METHODS: methods().join(', '),
-  CORS_REQUEST_HEADERS: REQUEST_HEADERS.join(', '),
-  CORS_RESPONSE_HEADERS: RESPONSE_HEADERS.join(', '),
-};
+/** What stands in envoy.yaml, by the name of its place. `*` among the origins is every one, to Envoy too. */
+export function corsValues(origins: readonly string[]) {
+  return {
+    CORS_ORIGINS: origins.map((origin) => ({ exact: origin })),
+    CORS_ORIGIN: `%CEL(${allowedOrigin(origins)})%`,
+    CORS_METHODS: methods().join(', '),
+    CORS_REQUEST_HEADERS: REQUEST_HEADERS.join(', '),
+    CORS_RESPONSE_HEADERS: RESPONSE_HEADERS.join(', '),
+  };
+}
+
+/** The request's origin if it is one of these, or an empty text, in the language of Envoy's expressions. */
+function allowedOrigin(origins: readonly string[]): string {
+  const list = origins.map((origin) => `'${origin}'`).join(', ');
+  const isAllowed = origins.includes('*') ? 'true' : `request.headers['origin'] in [${list}]`;
+  return `'origin' in request.headers && ${isAllowed} ? request.headers['origin'] : ''`;
+}
 
 function methods(): string[] {
   const routes = [...loadOperations().byPath.values()].flatMap((operation) => operation.routes);

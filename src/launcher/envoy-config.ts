@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { Config, Network } from '../config.ts';
-import { CORS_VALUES } from '../edge/cors.ts';
+import { corsValues } from '../edge/cors.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { logDir, ROOT } from './places.ts';
@@ -56,8 +56,7 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
     ADMIN_SOCKET: adminSocket(config),
     ROOT,
     LOG_DIR: logDir(config),
-    ...CORS_VALUES,
-    CORS_ORIGINS: config.corsOrigins.map((origin) => ({ exact: origin })),
+    ...corsValues(config.corsOrigins),
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,
   };
