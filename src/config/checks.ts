@@ -50,8 +50,7 @@ export function toOrigins(text: string): readonly string[] | Expected {
 }
 
 function isOrigin(text: string): boolean {
-  const url = URL.parse(text);
-  return (url?.protocol === 'https:' || url?.protocol === 'http:') && url.origin === text && !text.includes('*');
+  return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.parse(text)?.origin === text;
 }
 
 export function toYesOrNo(text: string): boolean | Expected {

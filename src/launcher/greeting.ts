@@ -40,7 +40,8 @@ function address(config: Config): { readonly url: string; readonly options: read
   if (addresses.includes(ip)) return { url, options: [trust] };
   if (name === undefined) return { url, options: ['--insecure'] };
   const resolve = `--resolve ${quote(`${name}:${port || 443}:${hostname}`)}`;
-  return { url: new URL(`https://${name}:${port}`).origin, options: name === 'localhost' ? [trust] : [trust, resolve] };
+  const named = new URL(`https://${name}:${port}`).origin;
+  return { url: named, options: name === 'localhost' && ip === '127.0.0.1' ? [trust] : [trust, resolve] };
 }
 
 /** Whom a certificate is for. For a wildcard there is a name that it covers. */

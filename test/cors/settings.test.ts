@@ -53,6 +53,7 @@ test('CORS_ORIGINS - are origins as browsers send them', (t) => {
     'https://shop.example:443',
     'https://user@shop.example',
     'https://*.shop.example',
+    "https://shop'.example",
     'ftp://shop.example',
     'null',
     '*,https://shop.example',

@@ -125,6 +125,20 @@ test('TLS - what speaks none is closed without an answer', async (t) => {
   t.true(answer === '' || answer === 'ECONNRESET', answer);
 });
 
+test('TLS - connections that say nothing, or no more, before the handshake or after, are closed', async (t) => {
+  const { port } = t.context.config;
+  const silent = connectTcp(port, '127.0.0.1');
+  const half = connectTcp(port, '127.0.0.1');
+  half.write(Buffer.from([22, 3, 1, 1, 0, 1])); // a ClientHello of 256 bytes begins
+  const idle = await handshake(port, { ca: t.context.ca });
+  const closed = [silent, half, idle].map((socket) => {
+    socket.resume().on('error', () => undefined);
+    return new Promise((resolve) => socket.once('close', resolve));
+  });
+  await Promise.all(closed);
+  t.pass();
+});
+
 test('TLS - the petstore command works, over the private port', async (t) => {
   t.true((await json(petstore(t.context), 'account', 'list')).length > 0);
 });
