@@ -3,7 +3,7 @@
  * left.
  *
  * A window is held to the requests that were surely judged within it: those that began and ended there. What
- * docs/operations.md lets a fault cost is added, and nothing else:
+ * docs/failures.md lets a fault cost is added, and nothing else:
  * - While Redis is away each server counts on from what it last knew, so N servers give N times what was left.
  * - A server that counts in its own memory and ends starts its minute anew, and loses the last second of its day.
  * - A clock that jumps costs one window, and so does its way back.

@@ -6,7 +6,7 @@ import { MACHINE_FAULTS } from './machine-faults.ts';
 import { PROCESS_FAULTS } from './process-faults.ts';
 import type { Random } from './random.ts';
 
-/** What a fault may make inexact, by the promises of docs/operations.md. */
+/** What a fault may make inexact, by the promises of docs/failures.md. */
 export type Touches =
   /** A server has ended, and what it had in memory alone is gone. */
   | 'server'
