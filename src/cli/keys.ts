@@ -60,8 +60,10 @@ export function keyCommand(key: Command): void {
         const { apiKey, ended } = await admin.unbanKey({ keyId });
         const json = { ...(apiKey && toJson(apiKey)), ended: ended && banToJson(ended) };
         const was =
-          ended === undefined ? 'was not banned' : `is no longer banned: it was until ${moment(ended.endTime)}`;
-        return { json, text: `Key ${keyId} ${was}. Its refusals count from zero again.` };
+          ended === undefined
+            ? 'was not banned.'
+            : `is no longer banned. The ban would have lasted until ${moment(ended.endTime)}.`;
+        return { json, text: `Key ${keyId} ${was} Its refusals count from zero again.` };
       }),
     );
 }
