@@ -24,11 +24,15 @@ export class TestProcess {
   #errors = '';
   #hasEnded = false;
 
-  /** Runs one of the repository's TypeScript files, in a process group of its own as a terminal would. */
-  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT) {
+  /**
+   * Runs one of the repository's TypeScript files, in a process group of its own as a terminal would. `prefix` is a
+   * command that becomes another.
+   */
+  constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT, prefix: readonly string[] = []) {
     const env = { ...process.env, ...settings };
     const stdio: StdioOptions = ['ignore', 'pipe', 'pipe'];
-    this.process = spawn(process.execPath, [join(ROOT, file)], { cwd, env, stdio, detached: true });
+    const [command = '', ...args] = [...prefix, process.execPath, join(ROOT, file)];
+    this.process = spawn(command, args, { cwd, env, stdio, detached: true });
     this.process.stdout?.on('data', (chunk: Buffer) => {
       this.#output += chunk.toString();
     });

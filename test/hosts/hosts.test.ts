@@ -1,0 +1,245 @@
+/**
+ * Two edges and three servers, each on a host of its own, with mutual TLS between them, one PostgreSQL and one Redis.
+ * What happens to servers happens while callers go on.
+ */
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Client, type ServiceError } from '@grpc/grpc-js';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { bearer, insecure, unary } from '../support/grpc.ts';
+import { startLoad, untilMore } from '../support/load.ts';
+import { type Host, Network, noNamespaces } from '../support/network.ts';
+import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
+import { createDataDir, TestProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { MISSING_REDIS, startRedis, type TestRedis } from '../support/redis.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { UNLIMITED } from '../support/unlimited.ts';
+import { until } from '../support/until.ts';
+
+const GRPC_PORT = 50_051;
+const PORT = 8_080;
+const CLEAN = { code: 0, signal: null };
+
+interface Context {
+  network: Network;
+  certificates: Certificates;
+  postgres: TestPostgres;
+  databaseUrl: string;
+  redis: TestRedis;
+  redisUrl: string;
+  folder: string;
+  key: string;
+  hosts: Record<Name, Host>;
+  readonly processes: Map<Name, TestProcess>;
+  readonly closing: (() => Promise<unknown>)[];
+}
+
+const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
+const EDGES = ['edge-0', 'edge-1'] as const;
+type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
+
+const test = testUnless<Context>(noNamespaces ?? postgresMissing ?? MISSING_REDIS ?? noOpenssl);
+
+test.before(async (t) => {
+  const closing: Context['closing'] = [];
+  t.context = { processes: new Map(), closing } as unknown as Context;
+  const { context } = t;
+  const { path, remove } = await createDataDir();
+  closing.push(remove);
+  context.folder = path;
+  context.certificates = await makeCertificates();
+  closing.push(context.certificates.remove);
+  context.postgres = await connectPostgres();
+  closing.push(() => context.postgres.stop());
+  context.redis = await startRedis();
+  closing.push(() => context.redis.stop());
+  context.network = await Network.create();
+  closing.push(() => context.network.remove());
+  context.databaseUrl = await reachable(context, await context.postgres.createDatabase());
+  context.redisUrl = await reachable(context, context.redis.config.urls[0]);
+  await startAll(context);
+});
+test.after.always(async ({ context: { processes, closing } }) => {
+  for (const one of processes.values()) {
+    one.process.kill('SIGCONT');
+    await one.end('SIGKILL');
+  }
+  for (const close of closing.toReversed()) await close();
+});
+
+/** An address of this machine, as the hosts reach it. */
+async function reachable({ network }: Context, url: string): Promise<string> {
+  const { port } = new URL(url);
+  await network.open(Number(port));
+  return url.replace('127.0.0.1', network.address);
+}
+
+/** petstore-0 is in the edges' /etc/hosts; the others are one name of their DNS, with an address now and two later. */
+async function startAll(context: Context): Promise<void> {
+  const { network, certificates } = context;
+  const [first, second, third] = [await network.addHost(), await network.addHost(), await network.addHost()];
+  const line = [`${first.address} petstore-0`];
+  const [edge0, edge1] = [await network.addHost(line), await network.addHost(line)];
+  network.names.set('petstore-others', [second.address]);
+  context.hosts = { 'petstore-0': first, 'petstore-1': second, 'petstore-2': third, 'edge-0': edge0, 'edge-1': edge1 };
+  await certificates.issue('petstore-0', 'DNS:petstore-0');
+  for (const name of SERVERS.slice(1)) await certificates.issue(name, 'DNS:petstore-others');
+  for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
+  for (const name of SERVERS) await startServer(context, name);
+  context.key = (await readFile(demoKeyFile(join(context.folder, 'petstore-0')), 'utf8')).trim();
+  for (const name of EDGES) await run(context, name, 'edge').says(/The edge is open/);
+}
+
+async function startServer(context: Context, name: Name): Promise<void> {
+  await run(context, name, 'server').says(/"serving"/);
+}
+
+function run(
+  { hosts, processes, certificates, folder, databaseUrl, redisUrl }: Context,
+  name: Name,
+  part: string,
+): TestProcess {
+  const settings = {
+    ...UNLIMITED,
+    DATA_DIR: join(folder, name),
+    INTERNAL_TLS_CA: certificates.path('ca.pem'),
+    INTERNAL_TLS_CERT: certificates.path(`${name}.pem`),
+    INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
+    ...(part === 'edge'
+      ? {
+          HOST: hosts[name].address,
+          PORT: String(PORT),
+          SERVERS: `petstore-0:${GRPC_PORT},petstore-others:${GRPC_PORT}`,
+        }
+      : {
+          GRPC_HOST: hosts[name].address,
+          GRPC_PORT: String(GRPC_PORT),
+          DATABASE_URL: databaseUrl,
+          REDIS_URL: redisUrl,
+          OPERATOR_KEY: 'the-operator-of-these-hosts',
+          DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
+        }),
+  };
+  const started = new TestProcess(`src/launcher/${part}-main.ts`, settings, undefined, hosts[name].run);
+  processes.set(name, started);
+  return started;
+}
+
+function processOf({ processes }: Context, name: Name): TestProcess {
+  const found = processes.get(name);
+  if (found === undefined) throw new Error(`${name} was not started`);
+  return found;
+}
+
+function call({ hosts, key }: Context, edge: Name, path: string, body?: object): Promise<Response> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+  const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
+  return fetch(`http://${hosts[edge].address}:${PORT}${path}`, init);
+}
+
+/** Callers of both edges that read, and write if need be. An answer is its status, or the failure and its body. */
+function startCallers(context: Context, withWrites: boolean) {
+  return startLoad(8, async (count) => {
+    const edge = EDGES[count % 2] ?? EDGES[0];
+    const isWrite = withWrites && count % 4 === 0;
+    const body = isWrite ? { name: `Category ${count}` } : undefined;
+    const answer = await call(context, edge, '/categories?limit=1'.slice(0, isWrite ? 11 : undefined), body);
+    const said = await answer.text();
+    return answer.ok ? String(answer.status) : `${answer.status} ${said}`;
+  });
+}
+
+/** How many servers an edge sends calls to. */
+async function healthyServers({ folder }: Context, edge: Name): Promise<number> {
+  const path = '/stats?filter=^cluster.petstore.membership_healthy$';
+  const socketPath = join(folder, edge, 'envoy-admin.sock');
+  const answer = await new Promise<string>((resolve, reject) => {
+    request({ socketPath, path }, (response) => text(response).then(resolve, reject))
+      .on('error', reject)
+      .end();
+  });
+  return Number(/: (\d+)/.exec(answer)?.[1]);
+}
+
+async function untilHealthy(context: Context, count: number): Promise<void> {
+  for (const edge of EDGES) {
+    await until(async () => (await healthyServers(context, edge)) === count, `${edge} with ${count} servers`, 60_000);
+  }
+}
+
+test.serial('Names - of /etc/hosts and of DNS are found, and a new address of a name is a new server', async (t) => {
+  await untilHealthy(t.context, 2);
+  const { hosts, network } = t.context;
+  network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+  await untilHealthy(t.context, 3);
+  t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+});
+
+test.serial('Two edges and three servers - share the data, and the limits to the last request', async (t) => {
+  const created = await call(t.context, 'edge-0', '/categories', { name: 'Shared' });
+  t.is(created.status, 201);
+  const { id } = (await created.json()) as { id: number };
+  const answers: Response[] = [];
+  for (let count = 0; count < 20; count += 1) {
+    answers.push(await call(t.context, EDGES[count % 2] ?? EDGES[0], `/categories/${id}`));
+  }
+  t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
+  const left = answers.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
+  t.deepEqual(
+    left,
+    left.map((_, index) => (left[0] ?? 0) - index),
+  );
+});
+
+test.serial('A host without a certificate - gets nothing of a server, whatever it says of its caller', async (t) => {
+  const { hosts, key } = t.context;
+  const client = new Client(`${hosts['petstore-0'].address}:${GRPC_PORT}`, insecure);
+  const metadata = bearer(key);
+  metadata.set('x-forwarded-for', '192.0.2.1');
+  const error = await t.throwsAsync<ServiceError>(
+    unary(client, Categories.listCategories, { pageToken: '' }, metadata),
+  );
+  t.regex(error?.message ?? '', /UNAVAILABLE/);
+  client.close();
+});
+
+test.serial(
+  'A rolling restart of all servers - with renewed certificates on both sides loses no request',
+  async (t) => {
+    const { certificates } = t.context;
+    const load = startCallers(t.context, true);
+    await untilMore(load, 100);
+    for (const name of EDGES) await certificates.issue(name, `DNS:${name}`);
+    for (const name of SERVERS) {
+      await certificates.issue(name, name === 'petstore-0' ? 'DNS:petstore-0' : 'DNS:petstore-others');
+      t.deepEqual(await processOf(t.context, name).end('SIGTERM'), CLEAN, name);
+      await untilMore(load, 50);
+      await startServer(t.context, name);
+      await untilHealthy(t.context, 3);
+      await untilMore(load, 50);
+    }
+    await load.stop();
+    t.deepEqual([...load.answers.keys()].toSorted(), ['200', '201'], JSON.stringify([...load.answers]));
+    for (const name of EDGES)
+      t.regex(processOf(t.context, name).output, /renewed certificate of INTERNAL_TLS_CERT is used/);
+  },
+);
+
+test.serial('A server dies and another freezes - the third answers every read, and both are used again', async (t) => {
+  const load = startCallers(t.context, false);
+  await untilMore(load, 100);
+  await processOf(t.context, 'petstore-1').end('SIGKILL');
+  processOf(t.context, 'petstore-2').process.kill('SIGSTOP');
+  await untilHealthy(t.context, 1);
+  await untilMore(load, 100);
+  processOf(t.context, 'petstore-2').process.kill('SIGCONT');
+  await startServer(t.context, 'petstore-1');
+  await untilHealthy(t.context, 3);
+  await untilMore(load, 100);
+  await load.stop();
+  t.deepEqual([...load.answers.keys()], ['200'], JSON.stringify([...load.answers]));
+});

@@ -1,0 +1,132 @@
+/**
+ * Hosts of a test's own: network namespaces on one bridge, each with an address, and names that only they know. It needs
+ * root and iproute2; the test itself is on the bridge too, at its first address.
+ */
+import { execFile, execFileSync } from 'node:child_process';
+import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { findProgram } from './find-program.ts';
+
+const FOLDER = '/etc/netns';
+
+/** Says what is missing, for `testUnless`. */
+export const noNamespaces = whyNot();
+
+function whyNot(): string | undefined {
+  if (findProgram(['ip'], ['/usr/sbin', '/sbin']) === undefined)
+    return 'ip is not installed (apt-get install iproute2)';
+  try {
+    for (const does of ['add', 'delete']) execFileSync('ip', ['netns', does, `ps${process.pid}`], { stdio: 'ignore' });
+    return undefined;
+  } catch {
+    return 'NETWORK NAMESPACES ARE NOT PERMITTED, so nothing of this file is tested: it needs root';
+  }
+}
+
+const ip = (...args: string[]) => promisify(execFile)('ip', args);
+
+export interface Host {
+  readonly address: string;
+  /** What runs a command there: it becomes that command. */
+  readonly run: readonly string[];
+}
+
+export class Network {
+  readonly #id = randomInt(0x1000, 0xffff).toString(16);
+  readonly #prefix = `10.${randomInt(100, 250)}.${randomInt(1, 250)}`;
+  readonly #hosts: string[] = [];
+  /** Addresses of names, as the hosts' DNS server says them at the moment. */
+  readonly names = new Map<string, readonly string[]>();
+  readonly #closing: (() => void)[] = [];
+
+  /** The test's own address. */
+  get address(): string {
+    return `${this.#prefix}.1`;
+  }
+
+  static async create(): Promise<Network> {
+    const network = new Network();
+    await ip('link', 'add', network.#bridge, 'type', 'bridge');
+    await ip('address', 'add', `${network.address}/24`, 'dev', network.#bridge);
+    await ip('link', 'set', network.#bridge, 'up');
+    await network.#serveNames();
+    return network;
+  }
+
+  get #bridge(): string {
+    return `ps${this.#id}`;
+  }
+
+  /** A host that has `lines` in its /etc/hosts, and asks for all other names at the DNS server of the network. */
+  async addHost(lines: readonly string[] = []): Promise<Host> {
+    const number = this.#hosts.length + 11;
+    const name = `ps${this.#id}-${number}`;
+    const [outside, inside] = [`pv${this.#id}${number}`, `pi${this.#id}${number}`];
+    const address = `${this.#prefix}.${number}`;
+    await mkdir(join(FOLDER, name), { recursive: true });
+    await writeFile(join(FOLDER, name, 'hosts'), ['127.0.0.1 localhost', ...lines, ''].join('\n'));
+    await writeFile(join(FOLDER, name, 'resolv.conf'), `nameserver ${this.address}\n`);
+    this.#hosts.push(name);
+    await ip('netns', 'add', name);
+    await ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', inside);
+    await ip('link', 'set', outside, 'master', this.#bridge, 'up');
+    await ip('link', 'set', inside, 'netns', name);
+    await ip('-n', name, 'address', 'add', `${address}/24`, 'dev', inside);
+    await ip('-n', name, 'link', 'set', inside, 'up');
+    await ip('-n', name, 'link', 'set', 'lo', 'up');
+    return { address, run: ['ip', 'netns', 'exec', name] };
+  }
+
+  /** Lets the hosts reach a port of this machine's loopback, at the test's own address. */
+  async open(port: number): Promise<void> {
+    const server = createServer((near) => {
+      const far = connect(port, '127.0.0.1');
+      for (const socket of [near, far]) socket.on('error', () => undefined);
+      near.pipe(far).pipe(near);
+      near.on('close', () => far.destroy());
+      far.on('close', () => near.destroy());
+    });
+    await new Promise<void>((resolve) => server.listen(port, this.address, resolve));
+    this.#closing.push(() => server.close());
+  }
+
+  /** A DNS server (RFC 1035) that knows IPv4 addresses alone. */
+  async #serveNames(): Promise<void> {
+    const socket = createSocket('udp4');
+    socket.on('message', (question, from) => socket.send(this.#answer(question), from.port, from.address));
+    await new Promise<void>((resolve) => socket.bind(53, this.address, resolve));
+    this.#closing.push(() => socket.close());
+  }
+
+  #answer(message: Buffer): Buffer {
+    const labels: string[] = [];
+    let end = 12;
+    for (let length = message[end] ?? 0; length > 0; length = message[end] ?? 0) {
+      labels.push(message.toString('latin1', end + 1, end + 1 + length));
+      end += 1 + length;
+    }
+    const isA = message.readUInt16BE(end + 1) === 1;
+    const addresses = isA ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
+    const header = Buffer.from(message.subarray(0, 12));
+    header.writeUInt16BE(0x8580, 2); // an answer, with authority
+    for (const [at, count] of [1, addresses.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + 2 * at);
+    const answers = addresses.map((address) =>
+      Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ...address.split('.').map(Number)]),
+    );
+    return Buffer.concat([header, message.subarray(12, end + 5), ...answers]);
+  }
+
+  /** Ends it. What runs on its hosts has ended by then. */
+  async remove(): Promise<void> {
+    for (const close of this.#closing) close();
+    for (const name of this.#hosts) {
+      await ip('netns', 'delete', name).catch(() => undefined);
+      await rm(join(FOLDER, name), { recursive: true, force: true });
+    }
+    await ip('link', 'delete', this.#bridge).catch(() => undefined);
+  }
+}
