@@ -193,8 +193,9 @@ const SHOW_EXAMPLES = `
 Examples:
   petstore account show 2
   petstore account show 2 --json | jq .day.left
-What is left is true at this moment, of all servers together, and asking counts
-as no request. A last use at another server is known half a minute later.`;
+What is left is what all servers together have counted until this moment; to
+ask counts as no request. A last use at another server is shown half a minute
+later at the latest.`;
 
 const SET_EXAMPLES = `
 Examples:

@@ -5,11 +5,13 @@ import { UsageError } from './failure.ts';
 const MAX_INT32 = 2 ** 31 - 1;
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** The number of an account or a key. `what` names it in a complaint: `--account`. */
+/** The number of an account or a key. `what` names it in a complaint: `--account`. What may be a key is not shown. */
 export function toId(what: string): (text: string) => bigint {
   return (text) => {
     const id = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n;
     if (id >= 0n && id <= MAX_INT64) return id;
+    if (text.startsWith('pst_'))
+      throw new UsageError(`${what} must be a number, as "petstore key list" shows it, not a key`);
     throw new UsageError(`${what} must be a whole number from 0 to ${MAX_INT64}, not "${text}"`);
   };
 }

@@ -77,6 +77,6 @@ const LIST_EXAMPLES = `
 Examples:
   petstore ban list
   petstore ban list --account 2 --json
-REFUSED is how many refused requests led to the ban, LIMIT whose limit the last
-of them was beyond. Addresses are never banned: those without a valid key are
-limited by the minute.`;
+REFUSED is how many refused requests led to the ban; LIMIT is the window whose
+limit the last of them was beyond. Addresses are never banned: requests without
+a valid key are limited by the minute, for each address.`;

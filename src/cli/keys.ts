@@ -140,7 +140,7 @@ const LIST_EXAMPLES = `
 Examples:
   petstore key list --account 2
   petstore key list --account 2 --json
-A last use at another server is known half a minute later.`;
+A last use at another server is shown half a minute later at the latest.`;
 
 const REVOKE_EXAMPLES = `
 Example:

@@ -50,7 +50,8 @@ const ARGUMENTS: Readonly<Record<string, string | RegExp>> = {
   'key create --account 1 --expires 2027-02-30': /^--expires must be a date/,
   'key create --account 1 --expires 2027-01-31T12:00:00': /^--expires must be a date/, // in which zone?
   'key unban': "missing required argument 'key-id'",
-  'key unban pst_x': /^KEY_ID must be a whole number/,
+  'key unban x': /^KEY_ID must be a whole number/,
+  'key revoke pst_abc': 'KEY_ID must be a number, as "petstore key list" shows it, not a key',
   'ban list --account x': /^--account must be a whole number/,
   'usage --account 1 --days x': /^--days must be a whole number/,
   'account list --address http://localhost': /^--address must be HOST:PORT/,
