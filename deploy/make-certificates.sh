@@ -10,7 +10,7 @@ if [ $# -lt 2 ]; then
   echo "usage: $0 FOLDER NAME-OR-ADDRESS..." >&2
   exit 2
 fi
-umask 077
+umask 027 # the folder's group may read them
 mkdir -p "$1"
 cd "$1"
 shift
@@ -30,6 +30,7 @@ key() { openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$1"
 
 if [ ! -e ca.key ]; then
   key ca.key
+  chmod 600 ca.key
   openssl req -x509 -new -key ca.key -out ca.pem -days $ca_days -subj '/CN=petstore internal' \
     -addext basicConstraints=critical,CA:true,pathlen:0 -addext keyUsage=critical,keyCertSign
 fi

@@ -80,12 +80,21 @@ rootTest('Users and folders - are made, closed to others', async (t) => {
   for (const [path, mode, owner] of [
     ['etc/petstore', 0o750, 0],
     ['etc/petstore/secrets', 0o700, 0],
+    ['etc/petstore/internal', 0o2750, 0],
     ['var/lib/petstore', 0o700, Number(uid)],
     ['var/backups/petstore', 0o700, Number(uid)],
   ] as const) {
     const found = statSync(join(folder, path));
-    t.deepEqual([found.mode & 0o777, found.uid], [mode, owner], path);
+    t.deepEqual([found.mode & 0o7777, found.uid], [mode, owner], path);
   }
+});
+
+test('Certificates - their keys are for the folder's group, that of their authority for its owner', async (t) => {
+  const folder = join(t.context.folder, 'internal');
+  const { stdout } = await sh(join(ROOT, 'deploy/make-certificates.sh'), [folder, 'petstore-0', '10.0.0.11', '::1']);
+  t.regex(stdout, /for DNS:petstore-0,IP:10\.0\.0\.11,IP:::1;/);
+  const modes = ['ca.key', 'server.key', 'edge.key'].map((name) => statSync(join(folder, name)).mode & 0o777);
+  t.deepEqual(modes, [0o600, 0o640, 0o640]);
 });
 
 function read(name: string): string {
