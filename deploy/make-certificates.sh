@@ -38,6 +38,7 @@ fi
 # leaf NAME USAGE [SUBJECT-ALTERNATIVE-NAMES]: the files come into place whole, the key first.
 leaf() {
   key "$1.key.new"
+  chmod 640 "$1.key.new"
   printf 'basicConstraints=critical,CA:false\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=%s\n' "$2" >"$1.ext"
   [ -z "${3-}" ] || printf 'subjectAltName=%s\n' "$3" >>"$1.ext"
   openssl req -new -key "$1.key.new" -subj "/CN=petstore $1" |
@@ -46,6 +47,7 @@ leaf() {
   mv "$1.key.new" "$1.key"
   mv "$1.pem.new" "$1.pem"
 }
-leaf server serverAuth "${names#,}"
+# A server's is a client's too: the petstore command is run beside it.
+leaf server serverAuth,clientAuth "${names#,}"
 leaf edge clientAuth
 echo "made $(pwd)/{ca,server,edge}.pem for ${names#,}; keep ca.key elsewhere"

@@ -89,7 +89,7 @@ rootTest('Users and folders - are made, closed to others', async (t) => {
   }
 });
 
-test('Certificates - their keys are for the folder's group, that of their authority for its owner', async (t) => {
+test('Certificates - the group of the folder may read their keys, its owner alone that of the authority', async (t) => {
   const folder = join(t.context.folder, 'internal');
   const { stdout } = await sh(join(ROOT, 'deploy/make-certificates.sh'), [folder, 'petstore-0', '10.0.0.11', '::1']);
   t.regex(stdout, /for DNS:petstore-0,IP:10\.0\.0\.11,IP:::1;/);
