@@ -1,5 +1,5 @@
 /** The settings of this process, read and checked against each other. Each is declared in `config/settings.ts`. */
-import { type LogLevel, MAX_PORT, type RedisConfig, type ServerAddress } from './config/checks.ts';
+import { type LogLevel, MAX_PORT, type RedisConfig, type Sampler, type ServerAddress } from './config/checks.ts';
 import { checkHopIsPrivate, type InternalTls, toInternalTls } from './config/internal-tls.ts';
 import type { Network } from './config/networks.ts';
 import { ConfigError, type Environment, readSetting, type Setting } from './config/setting.ts';
@@ -64,6 +64,8 @@ export interface Config {
   readonly logFiles: number;
   /** Where each server's metrics can be read; undefined: nowhere, and nothing is measured. */
   readonly metrics: MetricsConfig | undefined;
+  /** Where traces are sent to, and which; undefined: nothing is traced. */
+  readonly traces: TracesConfig | undefined;
   /** Another Envoy binary than the pinned one. */
   readonly envoy: string | undefined;
   /** Whether an empty database gets an account with a key in `DATA_DIR/demo.key`. */
@@ -89,6 +91,16 @@ export interface TlsFiles {
   readonly key: string;
 }
 
+/** Where traces go, and which requests have one. */
+export interface TracesConfig {
+  /** `http://host:port`, and a path before `/v1/traces` where there is one. */
+  readonly endpoint: string;
+  /** The share of requests, above 0. */
+  readonly ratio: number;
+  /** Whether a caller's `traceparent` says if a request is traced. */
+  readonly believesCallers: boolean;
+}
+
 /** The numbers of the contract's section 8. */
 export interface LimitsConfig {
   /** What each plan allows. An enterprise account has its own agreed numbers. */
@@ -98,6 +110,17 @@ export interface LimitsConfig {
   /** IP addresses told apart in one minute; those beyond share one count. */
   readonly maxAddresses: number;
   readonly ban: BanPolicy;
+}
+
+function toTraces(given: {
+  readonly endpoint: string | undefined;
+  readonly sampler: Sampler;
+  readonly ratio: number;
+}): TracesConfig | undefined {
+  const { endpoint, sampler } = given;
+  if (endpoint === undefined) return undefined;
+  const ratio = sampler.endsWith('ratio') ? given.ratio : 1;
+  return { endpoint, ratio, believesCallers: sampler.startsWith('parentbased') };
 }
 
 type Settings = typeof SETTINGS;
@@ -140,6 +163,11 @@ export function readConfig(env: Environment = process.env): Config {
     logMaxBytes: value('LOG_MAX_BYTES'),
     logFiles: value('LOG_FILES'),
     metrics: metricsPort === undefined ? undefined : { host: value('METRICS_HOST'), port: metricsPort },
+    traces: toTraces({
+      endpoint: value('OTEL_EXPORTER_OTLP_ENDPOINT'),
+      sampler: value('OTEL_TRACES_SAMPLER'),
+      ratio: value('OTEL_TRACES_SAMPLER_ARG'),
+    }),
     envoy: value('ENVOY'),
     demoAccount: value('DEMO_ACCOUNT') ?? databaseUrl === undefined,
     operatorKey: value('OPERATOR_KEY'),

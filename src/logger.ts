@@ -18,9 +18,12 @@ export function hideKeys(text: string): string {
 export function createLogger(
   { logLevel, operatorKey }: Pick<Config, 'logLevel' | 'operatorKey'>,
   destination: DestinationStream = new LogFile(),
+  traceId?: () => string | undefined,
 ): Logger {
   const chosen = operatorKey === undefined ? undefined : JSON.stringify(operatorKey).slice(1, -1);
   const hide = (line: string) => (chosen === undefined ? line : line.replaceAll(chosen, HIDDEN));
   const write = (line: string) => destination.write(hide(hideKeys(line)));
-  return pino({ level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write });
+  const mixin = traceId && (() => ({ traceId: traceId() }));
+  const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return pino({ ...options, ...(mixin === undefined ? {} : { mixin }) }, { write });
 }

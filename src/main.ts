@@ -18,6 +18,8 @@ import { createServer } from './server.ts';
 import { StoreUnavailable } from './storage/errors.ts';
 import { openEngine } from './storage/open.ts';
 import { createStore, type Store } from './storage/store.ts';
+import { traceLimiter } from './tracing/limiter.ts';
+import { traceStore } from './tracing/store.ts';
 
 async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);
@@ -26,14 +28,22 @@ async function main(): Promise<void> {
   const config = readConfig();
   await makePrivate(config.dataDir);
   const logFile = new LogFile(config.logFile);
-  const logger = createLogger(config, logFile);
+  const tracing =
+    config.traces &&
+    (await import('./tracing/otel.ts')).startTracing(config.traces, {
+      onAway: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
+      onBack: () => logger.info('traces are sent again'),
+    });
+  const logger = createLogger(config, logFile, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
   const auditFile = config.auditFile === undefined ? logFile : new LogFile(config.auditFile);
 
   const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
 
   const engine = await openEngine(config, logger, metrics?.commits);
-  const store = createStore(engine);
+  const untraced = createStore(engine);
+  const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
+  const store = tracing === undefined ? untraced : traceStore(untraced, tracing, system);
   const operatorKey = await makeKeys(config, store);
 
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
@@ -43,7 +53,8 @@ async function main(): Promise<void> {
     onBan: (begun) => usage.recordBan(begun),
   };
   const redisLimiter = config.redis && (await openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
-  const limiter = redisLimiter ?? createMemoryLimiter(limiterOptions);
+  const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
+  const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
   const usage = createUsageRecorder(store, limiter, logger);
   await restoreLimits(store, limiter, Date.now());
   const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
@@ -72,7 +83,8 @@ async function main(): Promise<void> {
     operatorKey,
     flushUsage,
     logger,
-    auditLog: createLogger({ ...config, logLevel: 'info' }, auditFile),
+    tracing,
+    auditLog: createLogger({ ...config, logLevel: 'info' }, auditFile, tracing?.traceId),
     metrics: metrics?.calls,
   });
   const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
@@ -98,6 +110,7 @@ async function main(): Promise<void> {
   await Promise.all([limiter.close(), keyInvalidation?.close()]);
   await store.close();
   await metricsListener?.close();
+  await tracing?.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();
 }

@@ -31,6 +31,7 @@ import { logging } from './interceptors/logging.ts';
 import { message } from './interceptors/message.ts';
 import { metrics as counting } from './interceptors/metrics.ts';
 import { operatorOnly } from './interceptors/operator.ts';
+import { tracing as inTrace } from './interceptors/tracing.ts';
 import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { PlanQuotas } from './keys/plans.ts';
@@ -44,6 +45,7 @@ import { inventoryService } from './services/inventory.ts';
 import { orderService } from './services/orders.ts';
 import { petService } from './services/pets.ts';
 import type { Store } from './storage/store.ts';
+import type { Tracing } from './tracing/tracing.ts';
 
 /** How long open calls may go on when the server stops, in milliseconds. */
 const DRAIN_MS = 10_000;
@@ -90,20 +92,26 @@ export interface Parts {
   readonly logger: Logger;
   /** Takes what the operator does. */
   readonly auditLog: Logger;
+  /** Has calls run in spans, if there is a collector to send them to. */
+  readonly tracing?: Tracing | undefined;
   /** Is told of calls, if anybody wants to know. */
   readonly metrics?: CallMetrics | undefined;
 }
 
 export function createServer(parts: Parts): PetstoreServer {
   const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = parts;
-  const { logger, auditLog, metrics } = parts;
+  const { logger, auditLog, tracing, metrics } = parts;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
 
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
   // interceptor says itself what it must come after; a wrong order fails here, at start.
-  const seen = [...(metrics === undefined ? [] : [counting(metrics)]), logging(logger)];
+  const seen = [
+    ...(tracing === undefined ? [] : [inTrace(tracing)]),
+    ...(metrics === undefined ? [] : [counting(metrics)]),
+    logging(logger),
+  ];
   const forAnybody = [...seen, errors, message, markTranslated];
   const forCallers = [
     ...seen,

@@ -95,6 +95,25 @@ function toServer(entry: string): ServerAddress | undefined {
   return isIPv4(host) || (NAME.test(host) && !/(^|\.)\d+$/.test(host)) ? { host, port } : undefined;
 }
 
+/** The address of an OTLP/HTTP collector, without the slash at its end. */
+export function toCollector(text: string): string | Expected {
+  const isRight = isUrl(text, ['http:']) && !/[?#@]/.test(text);
+  return isRight ? text.replace(/\/+$/, '') : new Expected('look like http://127.0.0.1:4318');
+}
+
+const SAMPLERS = ['always_on', 'traceidratio', 'parentbased_always_on', 'parentbased_traceidratio'] as const;
+export type Sampler = (typeof SAMPLERS)[number];
+
+export function toSampler(text: string): Sampler | Expected {
+  return SAMPLERS.find((sampler) => sampler === text) ?? new Expected(`be one of ${SAMPLERS.join(', ')}`);
+}
+
+export function toRatio(text: string): number | Expected {
+  const value = Number(text);
+  const isRight = /^\d*\.?\d+$/.test(text) && value > 0 && value <= 1;
+  return isRight ? value : new Expected('be a number above 0, and 1 at the most');
+}
+
 export function toDatabaseUrl(text: string): string | Expected {
   if (isUrl(text, ['postgres:', 'postgresql:'])) return text;
   return new Expected('look like postgres://user:password@host:5432/name');

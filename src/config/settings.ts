@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import {
   toAddress,
+  toCollector,
   toCount,
   toDatabaseUrl,
   toLogLevel,
@@ -10,7 +11,9 @@ import {
   toOrigins,
   toPath,
   toPort,
+  toRatio,
   toRedis,
+  toSampler,
   toServers,
   toYesOrNo,
   wholeNumber,
@@ -251,6 +254,23 @@ const OBSERVABILITY = {
     about: 'The address that `METRICS_PORT` is opened on. Others may see there how much the service is used.',
     fallback: '127.0.0.1',
     parse: toAddress,
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional({
+    about: 'The collector that traces are sent to, over OTLP/HTTP (Protobuf): `http://127.0.0.1:4318`.',
+    fallbackInWords: 'no traces',
+    parse: toCollector,
+  }),
+  OTEL_TRACES_SAMPLER: setting({
+    about:
+      'Which requests are traced: `always_on`, or `traceidratio`, a share of them. With `parentbased_always_on` and ' +
+      '`parentbased_traceidratio` callers who send `traceparent` decide for their own.',
+    fallback: 'always_on',
+    parse: toSampler,
+  }),
+  OTEL_TRACES_SAMPLER_ARG: setting({
+    about: 'The share of requests that is traced by `traceidratio` and `parentbased_traceidratio`.',
+    fallback: '1',
+    parse: toRatio,
   }),
 };
 

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
-import type { Config, Network } from '../config.ts';
+import type { Config, Network, TracesConfig } from '../config.ts';
 import { corsValues } from '../edge/cors.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
@@ -59,6 +59,7 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
     ...corsValues(config.corsOrigins),
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,
+    ...tracesValues(config.traces),
   };
 }
 
@@ -66,6 +67,21 @@ function valuesOf(config: Config): Readonly<Record<string, Value>> {
 function toRanges({ address, bits }: Network) {
   const range = { address_prefix: address, prefix_len: bits };
   return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
+}
+
+function tracesValues(traces: TracesConfig | undefined): Readonly<Record<string, Value>> {
+  if (traces === undefined) return {};
+  const { hostname, port } = new URL(traces.endpoint);
+  return {
+    TRACES_URL: `${traces.endpoint}/v1/traces`,
+    TRACES_HOST: hostname.replace(/^\[|\]$/g, ''),
+    TRACES_PORT: port === '' ? 80 : Number(port),
+    TRACES_PPM: Math.round(traces.ratio * 1_000_000),
+    // The first digits of a request id are as good as a random number, and Envoy's own.
+    TRACES_BELOW: Math.floor(traces.ratio * 2 ** 32)
+      .toString(16)
+      .padStart(8, '0'),
+  };
 }
 
 /** Which optional parts of envoy.yaml are there. */
@@ -79,6 +95,9 @@ function partsOf(config: Config): Readonly<Record<string, boolean>> {
     INTERNAL_TLS: config.internalTls !== undefined,
     LOGS_STDOUT: config.logs === 'stdout',
     HTTP_PORT: config.httpPort !== undefined,
+    TRACES: config.traces !== undefined,
+    TRACES_BELIEVE_CALLERS: config.traces?.believesCallers ?? false,
+    TRACES_ALL: config.traces?.ratio === 1,
     HTTPS_PORT: config.port !== HTTPS_PORT,
   };
 }

@@ -14,6 +14,8 @@ import { writeSecrets } from './secrets.ts';
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 50;
 const ADMIN_MS = 5_000;
+/** A little more than the flush interval in envoy.yaml. */
+const SEND_SPANS_MS = 700;
 /** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
 const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
@@ -57,12 +59,15 @@ export class Envoy extends Part {
   readonly #binary: string;
   readonly #configFile: string;
   readonly #admin: EnvoyAdmin;
+  /** Envoy keeps spans for half a second, and does not send them when it ends. */
+  readonly #sendSpansMs: number;
 
   private constructor(config: Config, binary: string, configFile: string) {
     super('Envoy', config.logs === 'files' ? new LogFile(join(logDir(config), 'envoy.log')) : new LogFile());
     this.#binary = binary;
     this.#configFile = configFile;
     this.#admin = new EnvoyAdmin(config);
+    this.#sendSpansMs = config.traces === undefined ? 0 : SEND_SPANS_MS;
   }
 
   /** Writes its configuration, once: Envoy starts again on a full disk too. A bad certificate is a ConfigError. */
@@ -139,6 +144,7 @@ export class Envoy extends Part {
       while (!(await this.#admin.get(stats, signal)).trim().endsWith(': 0')) {
         await delay(POLL_MS, undefined, { signal });
       }
+      if (this.#sendSpansMs > 0) await delay(this.#sendSpansMs, undefined, { signal });
     } catch {
       // Too late, or Envoy has gone: nothing is open any more.
     }

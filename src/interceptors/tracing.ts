@@ -1,0 +1,24 @@
+/** Runs each call in a span of a trace. */
+import { status as Status } from '@grpc/grpc-js';
+import { ApiError } from '../errors.ts';
+import type { Tracing } from '../tracing/tracing.ts';
+import type { Interceptor } from './chain.ts';
+
+export function tracing({ inCall }: Pick<Tracing, 'inCall'>): Interceptor {
+  return {
+    name: 'tracing',
+    after: {},
+    intercept: (call, next) =>
+      inCall(call.metadata, call.operation.path, async (end) => {
+        try {
+          const answer = await next(call);
+          end(Status.OK);
+          return answer;
+        } catch (error) {
+          if (error instanceof ApiError) end(error.grpcStatus, error.code);
+          else end(Status.INTERNAL, 'INTERNAL');
+          throw error;
+        }
+      }),
+  };
+}

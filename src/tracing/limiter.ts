@@ -1,0 +1,16 @@
+/** Limits in Redis whose questions show in traces. While Redis is away nobody is asked, so nothing shows. */
+import type { RedisLimiter } from '../limits/redis.ts';
+import type { Tracing } from './tracing.ts';
+
+const ATTRIBUTES = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
+
+export function traceLimiter(limiter: RedisLimiter, { inSpan, isRecording }: Tracing): RedisLimiter {
+  const isTraced = () => isRecording() && !limiter.isAway;
+  const traced: Pick<RedisLimiter, 'admit' | 'peek'> = {
+    admit: (attempt) =>
+      isTraced() ? inSpan('limits.admit', ATTRIBUTES, async () => limiter.admit(attempt)) : limiter.admit(attempt),
+    peek: (attempt) =>
+      isTraced() ? inSpan('limits.peek', ATTRIBUTES, async () => limiter.peek(attempt)) : limiter.peek(attempt),
+  };
+  return Object.assign(Object.create(limiter), traced);
+}

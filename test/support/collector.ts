@@ -1,0 +1,164 @@
+/** A collector of traces: a real OTLP/HTTP receiver, which decodes what arrives. */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { until } from './until.ts';
+
+export interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Empty at the root. */
+  readonly parentSpanId: string;
+  readonly name: string;
+  /** The kind, as protobuf numbers it: 1 internal, 2 server, 3 client. */
+  readonly kind: number;
+  /** The resource's `service.name`. */
+  readonly service: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+  /** 2 is an error. */
+  readonly status: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+export interface Collector {
+  /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
+  readonly url: string;
+  readonly spans: readonly Span[];
+  /** All bytes that came, as text: what must be in none of them. */
+  readonly received: string;
+  readonly requests: number;
+  /** From now on takes requests and answers none. */
+  freeze(): void;
+  close(): Promise<void>;
+}
+
+export const [SERVER, CLIENT] = [2, 3];
+
+/** On a port of its own, unless it is given one. */
+export async function startCollector(port = 0): Promise<Collector> {
+  const spans: Span[] = [];
+  const sockets = new Set<Socket>();
+  let [received, requests, isFrozen] = ['', 0, false];
+  const server = createServer(async (request, response) => {
+    requests += 1;
+    if (isFrozen) return;
+    const body = await read(request);
+    received += body.toString('latin1');
+    const isTraces = request.method === 'POST' && request.url === '/v1/traces';
+    if (isTraces) spans.push(...decode(body));
+    response.writeHead(isTraces ? 200 : 404, { 'content-type': 'application/x-protobuf' }).end();
+  });
+  server.on('connection', (socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    get received() {
+      return received;
+    },
+    get requests() {
+      return requests;
+    },
+    freeze() {
+      isFrozen = true;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** The span that callers say they are in. */
+export const PARENT = 'b7ad6b7169203331';
+let traces = 0;
+
+/** A caller's traceparent, of a trace of its own, and the id of that trace. */
+export function newTrace(flags = '01'): { readonly traceId: string; readonly traceparent: string } {
+  traces += 1;
+  const traceId = traces.toString(16).padStart(32, 'c');
+  return { traceId, traceparent: `00-${traceId}-${PARENT}-${flags}` };
+}
+
+/** The spans of a trace by their names, when all of `names` are there. */
+export function spansOf(collector: Collector, traceId: string, names: readonly string[]): Promise<Map<string, Span>> {
+  return until(() => {
+    const spans = new Map(collector.spans.filter((span) => span.traceId === traceId).map((span) => [span.name, span]));
+    return names.every((name) => spans.has(name)) && spans;
+  }, `a trace with ${names}`);
+}
+
+async function read(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** The values of a message's fields, by number: bytes, or numbers. */
+class Fields {
+  readonly #values = new Map<number, (Uint8Array | bigint)[]>();
+
+  constructor(bytes: Uint8Array) {
+    const reader = new BinaryReader(bytes);
+    while (reader.pos < reader.len) {
+      const [number, type] = reader.tag();
+      const values = this.#values.get(number) ?? [];
+      this.#values.set(number, values);
+      if (type === WireType.LengthDelimited) values.push(reader.bytes());
+      else if (type === WireType.Varint) values.push(BigInt(reader.uint64()));
+      else if (type === WireType.Bit64) values.push(BigInt(reader.fixed64()));
+      else reader.skip(type, number);
+    }
+  }
+
+  messages(number: number): Fields[] {
+    return (this.#values.get(number) ?? []).map((bytes) => new Fields(bytes as Uint8Array));
+  }
+
+  bytes(number: number): Buffer {
+    return Buffer.from((this.#values.get(number)?.[0] as Uint8Array | undefined) ?? []);
+  }
+
+  text(number: number): string {
+    return this.bytes(number).toString();
+  }
+
+  number(number: number): number {
+    return Number(this.#values.get(number)?.[0] ?? 0);
+  }
+
+  has(number: number): boolean {
+    return this.#values.has(number);
+  }
+}
+
+/** The spans of an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
+function decode(body: Uint8Array): Span[] {
+  return new Fields(body).messages(1).flatMap((resourceSpans) => {
+    const resource = attributesOf(resourceSpans.messages(1)[0], 1);
+    const spans = resourceSpans.messages(2).flatMap((scopeSpans) => scopeSpans.messages(2));
+    return spans.map((span) => ({
+      traceId: span.bytes(1).toString('hex'),
+      spanId: span.bytes(2).toString('hex'),
+      parentSpanId: span.bytes(4).toString('hex'),
+      name: span.text(5),
+      kind: span.number(6),
+      service: String(resource['service.name']),
+      attributes: attributesOf(span, 9),
+      status: span.messages(15)[0]?.number(3) ?? 0,
+      startMs: span.number(7) / 1e6,
+      endMs: span.number(8) / 1e6,
+    }));
+  });
+}
+
+function attributesOf(message: Fields | undefined, number: number): Record<string, unknown> {
+  const pairs = (message?.messages(number) ?? []).map((pair): [string, unknown] => {
+    const [value] = pair.messages(2);
+    const content = value?.has(1) ? value.text(1) : value?.has(2) ? value.number(2) === 1 : value?.number(3);
+    return [pair.text(1), content];
+  });
+  return Object.fromEntries(pairs);
+}

@@ -1,0 +1,92 @@
+/** What a collector that is away, frozen or not wanted costs: nothing. */
+import { readFileSync } from 'node:fs';
+import anyTest, { type TestFn } from 'ava';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { startCollector } from '../support/collector.ts';
+import { freePorts } from '../support/ports.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import { until } from '../support/until.ts';
+
+const test = anyTest as TestFn<{ readonly folder: Awaited<ReturnType<typeof createDataDir>> }>;
+
+test.beforeEach(async (t) => {
+  t.context = { folder: await createDataDir() };
+});
+test.afterEach.always((t) => t.context.folder.remove());
+
+/** Writes to stderr what Node loads from @opentelemetry. */
+const TELL = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
+  if(url.includes('@opentelemetry'))process.stderr.write('loaded '+url+'\\n');return next(url,context)}})`;
+
+async function call(server: ServerProcess, times: number): Promise<void> {
+  for (let done = 0; done < times; done += 50) {
+    await Promise.all(Array.from({ length: 50 }, () => server.grpc.call(Pets.listPets, { ids: [], pageToken: '' })));
+  }
+}
+
+async function stop(server: ServerProcess): Promise<number> {
+  server.grpc.close();
+  const beganMs = performance.now();
+  const { code } = await server.end('SIGTERM');
+  if (code !== 0) throw new Error(`it ended with ${code}: ${server.errors}`);
+  return performance.now() - beganMs;
+}
+
+const residentMb = ({ pid }: ServerProcess) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+
+test.serial('Collector - without one nothing of OpenTelemetry is loaded', async (t) => {
+  const options = { NODE_OPTIONS: `--import=${TELL.replaceAll('\n', '').replaceAll(' ', '%20')}` };
+  const off = await startServerProcess(t.context.folder.path, options);
+  await call(off, 50);
+  await stop(off);
+  t.is(off.errors, '');
+  const collector = await startCollector();
+  const on = await startServerProcess(t.context.folder.path, {
+    ...options,
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+  });
+  await stop(on);
+  t.regex(on.errors, /loaded .*@opentelemetry/); // the hook sees it
+  await collector.close();
+});
+
+test.serial('Collector - that is away is one line in the log, and one when it is back', async (t) => {
+  const [port] = await freePorts(1);
+  const endpoint = `http://127.0.0.1:${port}`;
+  const server = await startServerProcess(t.context.folder.path, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+  const AWAY = /traces can not be sent/g;
+  await until(async () => {
+    await call(server, 50);
+    return AWAY.test(server.output);
+  }, 'the line');
+  await call(server, 50);
+  t.is(server.output.match(AWAY)?.length, 1);
+  const collector = await startCollector(port);
+  await until(async () => {
+    await call(server, 50);
+    return server.output.includes('traces are sent again');
+  }, 'the other line');
+  t.true(collector.spans.length > 0);
+  await collector.close();
+  const tookMs = await stop(server);
+  t.true(tookMs < 8_000, `${tookMs} ms`);
+});
+
+test.serial(
+  'Collector - that is frozen holds up no call, holds so many spans, and holds up the end for seconds',
+  async (t) => {
+    const collector = await startCollector();
+    collector.freeze();
+    const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    const server = await startServerProcess(t.context.folder.path, settings);
+    await call(server, 3_000); // more spans than are kept
+    const before = residentMb(server);
+    await call(server, 6_000);
+    const grownMb = residentMb(server) - before;
+    t.true(grownMb < 60, `it grew by ${grownMb} MB`);
+    const tookMs = await stop(server);
+    t.true(tookMs < 8_000, `${tookMs} ms`);
+    await collector.close();
+  },
+);

@@ -1,0 +1,55 @@
+/** Where the id of a trace is told, and what a stop still sends. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { compile } from '../../src/storage/statement.ts';
+import { newTrace, spansOf, startCollector } from '../support/collector.ts';
+import { startTestStack } from '../support/stack.ts';
+
+const LIST = 'petstore.v1.PetService/ListPets';
+const LIST_ORDERS = 'petstore.v1.OrderService/ListOrders';
+
+test.serial('Traces - the id is in every log line of a call, in the access log, and in the log of a 500', async (t) => {
+  const collector = await startCollector();
+  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const { rest, config } = service;
+  const saboteur = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
+  const sql = 'ALTER TABLE orders RENAME TO hidden';
+  await saboteur.transaction(
+    (tx) => tx.all(compile(sql, saboteur.knex.raw(sql)), {}),
+    () => true,
+  );
+  await saboteur.close();
+  const { traceId, traceparent } = newTrace();
+  const answer = await rest.get('/store/orders', { headers: { traceparent } });
+  t.is(answer.status, 500);
+  const spans = await spansOf(collector, traceId, ['GET', LIST_ORDERS, 'orders.page']);
+  t.like(spans.get(LIST_ORDERS), { status: 2 });
+  t.like(spans.get('orders.page'), { status: 2 });
+
+  await service.stack.stop(); // then all is in the logs
+  const requestId = answer.headers.get('x-request-id');
+  const linesOf = (file: string) =>
+    readFileSync(join(config.dataDir, 'logs', file), 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  const lines = linesOf('server.log').filter((line) => line.requestId === requestId);
+  t.true(lines.some(({ level, err }) => level === 50 && /no such table/.test(err.message)));
+  for (const line of lines) t.is(line.traceId, traceId);
+  const access = linesOf('access.log').find(({ request_id }) => request_id === requestId);
+  t.is(access.trace_id, traceId);
+  await service.close();
+  await collector.close();
+});
+
+test.serial('Traces - a clean stop sends what is left, of Envoy and of the server', async (t) => {
+  const collector = await startCollector();
+  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const { traceId, traceparent } = newTrace();
+  await service.rest.get('/pets', { headers: { traceparent } });
+  await service.close();
+  const names = collector.spans.filter((span) => span.traceId === traceId).map(({ name }) => name);
+  for (const name of ['GET', LIST, 'pets.page']) t.true(names.includes(name), name);
+  await collector.close();
+});

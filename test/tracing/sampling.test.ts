@@ -1,0 +1,50 @@
+/** Who decides which requests are recorded. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import test from 'ava';
+import { newTrace, PARENT, startCollector } from '../support/collector.ts';
+import { startTestStack } from '../support/stack.ts';
+
+const HARDLY_ANY = '0.0000001';
+
+test.serial(
+  "Sampling - with traceidratio neither a caller's flag nor its trace id has a request recorded",
+  async (t) => {
+    const collector = await startCollector();
+    const settings = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: HARDLY_ANY };
+    const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...settings });
+    const ids = ['1'.padStart(32, '0'), 'f'.repeat(32), newTrace().traceId];
+    for (const id of ids) await service.rest.get('/pets', { headers: { traceparent: `00-${id}-${PARENT}-01` } });
+    await service.stack.stop();
+    t.deepEqual(collector.spans, []);
+    const text = readFileSync(join(service.config.dataDir, 'logs/server.log'), 'utf8');
+    for (const id of ids) t.true(text.includes(`"traceId":"${id}"`));
+    await service.close();
+    await collector.close();
+  },
+);
+
+test.serial('Sampling - with traceidratio a request is recorded whatever the flag of its caller', async (t) => {
+  const collector = await startCollector();
+  const settings = { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0.99999' };
+  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...settings });
+  const { traceId, traceparent } = newTrace('00');
+  await service.rest.get('/pets', { headers: { traceparent } });
+  await service.close();
+  t.is(collector.spans.filter((span) => span.traceId === traceId).length, 4); // with the look-up of the key
+  await collector.close();
+});
+
+test.serial('Sampling - with parentbased_traceidratio a caller decides, and the ratio for all others', async (t) => {
+  const collector = await startCollector();
+  const settings = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: HARDLY_ANY };
+  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...settings });
+  const { traceId, traceparent } = newTrace();
+  await service.rest.get('/pets', { headers: { traceparent } });
+  await service.rest.get('/pets', { headers: { traceparent: newTrace('00').traceparent } });
+  await service.rest.get('/pets');
+  await service.close();
+  t.deepEqual([...new Set(collector.spans.map((span) => span.traceId))], [traceId]);
+  t.is(collector.spans.length, 4);
+  await collector.close();
+});
