@@ -4,6 +4,7 @@
  */
 import { type Config, ConfigError } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
+import { limitCalls } from './call-limit.ts';
 import type { Child } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
@@ -68,6 +69,7 @@ function keepRunning(
     .finally(() => envoy.stop(CLOSE_MS))
     .finally(() => lock.release());
   ended.catch(() => stopping.abort());
+  if (config.servers !== undefined) void limitCalls(envoy, over);
   void followSecrets(config, { over, say });
   if (config.logs === 'files') {
     void rotateLogs([{ files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() }], config, over);

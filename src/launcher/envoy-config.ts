@@ -17,7 +17,7 @@ import { fillIn, type Value } from './template.ts';
  * call that is done stays empty until Envoy has gone through all that it has to refuse. Of 2,000 clients at once nearly
  * all are served, and not some 1,700. On a core a ninth as fast p99 is 1.9 s, and 2 s is the most that it may be.
  */
-const MAX_CALLS_PER_SERVER = 512;
+export const MAX_CALLS_PER_SERVER = 512;
 
 /** The port that an https URL has when it names none. */
 const HTTPS_PORT = 443;
@@ -92,6 +92,7 @@ function partsOf(config: Config): Readonly<Record<string, boolean>> {
     PROXY_PROTOCOL: config.proxyProtocol,
     TLS: config.tls !== undefined,
     CORS: config.corsOrigins.length > 0,
+    SERVERS: config.servers !== undefined,
     INTERNAL_TLS: config.internalTls !== undefined,
     LOGS_STDOUT: config.logs === 'stdout',
     HTTP_PORT: config.httpPort !== undefined,

@@ -22,6 +22,9 @@ const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY
 /** The form of Envoy's log among other JSON lines. */
 const JSON_LINES = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
 
+/** What Envoy calls the bounds of calls at runtime. */
+const LIMITS = 'circuit_breakers.petstore.default';
+
 /** Each server is in all: one for calls, one for callers without a key, one for what needs no key. */
 const CLUSTERS = ['petstore', 'petstore_strangers', 'petstore_open'];
 
@@ -124,6 +127,18 @@ export class Envoy extends Part {
       isAvoided: healthy.length === 0,
       connections: connections.reduce((sum, count) => sum + count, 0),
     };
+  }
+
+  /** How many servers it sends calls to. */
+  async healthyServers(): Promise<number> {
+    const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
+    return Number(/: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1] ?? 0);
+  }
+
+  /** Has it refuse more calls at once than so many. Only an edge alone can be told. */
+  async allowCalls(count: number): Promise<void> {
+    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${LIMITS}.${name}=${count}`);
+    await this.#admin.post(`/runtime_modify?${limits.join('&')}`, AbortSignal.timeout(ADMIN_MS));
   }
 
   async #clusters(): Promise<Clusters['cluster_statuses']> {

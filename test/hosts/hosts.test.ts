@@ -153,16 +153,20 @@ function startCallers(context: Context, withWrites: boolean) {
   });
 }
 
-/** How many servers an edge sends calls to. */
-async function healthyServers({ folder }: Context, edge: Name): Promise<number> {
-  const path = '/stats?filter=^cluster.petstore.membership_healthy$';
+/** What Envoy's admin interface says, on the edge's Unix socket. */
+async function askEnvoy({ folder }: Context, edge: Name, path: string): Promise<string> {
   const socketPath = join(folder, edge, 'envoy-admin.sock');
-  const answer = await new Promise<string>((resolve, reject) => {
+  return new Promise<string>((resolve, reject) => {
     request({ socketPath, path }, (response) => text(response).then(resolve, reject))
       .on('error', reject)
       .end();
   });
-  return Number(/: (\d+)/.exec(answer)?.[1]);
+}
+
+/** How many servers an edge sends calls to. */
+async function healthyServers(context: Context, edge: Name): Promise<number> {
+  const stats = await askEnvoy(context, edge, '/stats?filter=^cluster.petstore.membership_healthy$');
+  return Number(/: (\d+)/.exec(stats)?.[1]);
 }
 
 async function untilHealthy(context: Context, count: number): Promise<void> {
@@ -177,6 +181,14 @@ test.serial('Names - of /etc/hosts and of DNS are found, and a new address of a 
   network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
   await untilHealthy(t.context, 3);
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+});
+
+test.serial('Calls at once - an edge lets each server that it has found have 512', async (t) => {
+  await untilHealthy(t.context, 3);
+  for (const edge of EDGES) {
+    const isSo = async () => (await askEnvoy(t.context, edge, '/clusters')).includes(`::max_requests::${3 * 512}\n`);
+    t.true(await until(isSo, `room at ${edge}`));
+  }
 });
 
 test.serial('Two edges and three servers - share the data, and the limits to the last request', async (t) => {

@@ -1,0 +1,21 @@
+/**
+ * How many calls an edge alone lets be under way: as many as the servers can take that it has found. A name in SERVERS may
+ * be any number of them, and they come and go.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Envoy } from './envoy.ts';
+import { MAX_CALLS_PER_SERVER } from './envoy-config.ts';
+
+const LOOK_MS = 5_000;
+
+/** Looks again until it is over, and tells an Envoy that was started anew as well. */
+export async function limitCalls(envoy: Envoy, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    try {
+      await envoy.allowCalls(MAX_CALLS_PER_SERVER * Math.max(1, await envoy.healthyServers()));
+    } catch {
+      // It is very busy, or being started again: what it has goes on.
+    }
+    await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+  }
+}
