@@ -1,17 +1,16 @@
 /** Calls, errors and bans, as they happen. Labels are names of methods, codes and plans: never a caller's own words. */
-import { status as Status } from '@grpc/grpc-js';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
 import type { OpenCallRecorder } from '../grpc/count-calls.ts';
 import type { Caller } from '../interceptors/chain.ts';
 import type { CallRecorder } from '../interceptors/metrics.ts';
 import type { Plan } from '../model.ts';
+import { CallCounts } from './call-counts.ts';
 
 /** From well below a read's usual time to the deadline of a call. */
 const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const PLANS: readonly Plan[] = ['free', 'pro', 'business', 'enterprise'];
-
 const NO_PLAN = 'none';
 const OUR_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
@@ -24,11 +23,16 @@ export interface CallMetrics extends CallRecorder {
 
 export function callMetrics(registry: Registry): CallMetrics {
   const registers = [registry];
-  const calls = new Counter({
+  const counts = new CallCounts();
+  new Counter({
     name: 'petstore_grpc_calls_total',
     help: 'Calls that have ended, by method and gRPC status code.',
     labelNames: ['method', 'code'],
     registers,
+    collect() {
+      this.reset();
+      for (const { labels, calls } of counts.all()) this.inc(labels, calls);
+    },
   });
   const durations = new Histogram({
     name: 'petstore_grpc_call_duration_seconds',
@@ -37,11 +41,15 @@ export function callMetrics(registry: Registry): CallMetrics {
     buckets: CALL_SECONDS,
     registers,
   });
-  const open = new Gauge({
+  const open = { unary: 0, other: 0 };
+  new Gauge({
     name: 'petstore_grpc_open_calls',
     help: 'Calls that are under way. "other" are health checks, reflection and files.',
     labelNames: ['kind'],
     registers,
+    collect() {
+      for (const [kind, calls] of Object.entries(open)) this.set({ kind }, calls);
+    },
   });
   const errors = new Counter({
     name: 'petstore_errors_total',
@@ -60,33 +68,30 @@ export function callMetrics(registry: Registry): CallMetrics {
     help: 'Calls that were answered from the record of an earlier one with the same Idempotency-Key.',
     registers,
   });
-  const [unary, other] = [open.labels('unary'), open.labels('other')];
-  for (const kind of [unary, other]) kind.set(0);
   // An increase is seen only of what was there before: the first ban and the first failure are to be seen too.
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of OUR_FAULTS) errors.inc({ reason, plan }, 0);
   return {
-    begin: () => unary.inc(),
+    begin() {
+      open.unary += 1;
+    },
     end({ path, code, seconds }) {
-      unary.dec();
-      const method = methodOf(path);
-      calls.inc({ method, code: Status[code] });
-      durations.observe({ method }, seconds);
+      open.unary -= 1;
+      const ofMethod = counts.of(path);
+      ofMethod.end(code);
+      durations.observe(ofMethod.labels, seconds);
     },
     fail: (reason, caller) => errors.inc({ reason, plan: caller?.plan ?? NO_PLAN }),
     replay: () => replays.inc(),
     others: {
-      begin: () => other.inc(),
+      begin() {
+        open.other += 1;
+      },
       end(path, code) {
-        other.dec();
-        calls.inc({ method: methodOf(path), code: Status[code] });
+        open.other -= 1;
+        counts.of(path).end(code);
       },
     },
     ban: ({ plan }) => bans.inc({ plan }),
   };
-}
-
-/** `petstore.v1.PetService/GetPet`. */
-function methodOf(path: string): string {
-  return path.slice(1);
 }

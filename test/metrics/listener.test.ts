@@ -89,6 +89,7 @@ test('Metrics port - is not there, and nothing of it is loaded, unless METRICS_P
   const loaded = async (settings: Readonly<Record<string, string>>) => {
     const server = await start(t, { ...tell, ...settings });
     t.context.servers.pop();
+    await server.grpc.category(); // from here on it ends as it should, and says so
     server.grpc.close();
     await server.end('SIGTERM');
     return /loaded (\w+)/.exec(server.output)?.[1];
