@@ -4,7 +4,7 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -114,6 +114,22 @@ test('Installation - a package.json that disagrees with the lockfile is refused,
     'petstore: package.json and package-lock.json differ in their devDependencies:' +
       ' run "npm install --package-lock-only"\n',
   );
+});
+
+test('Installation - all that the service and its programs import is among what a first start installs', (t) => {
+  const { dependencies } = JSON.parse(readFileSync(join(SCRIPTS, '../package.json'), 'utf8'));
+  const root = join(SCRIPTS, '..');
+  // The client is a package of its own, and the description is made by developers.
+  const files = globSync('{src,deploy,gen}/**/*.ts', { cwd: root }).filter(
+    (file) => !/^src\/(client|openapi)\//.test(file),
+  );
+  t.true(files.length > 100);
+  for (const file of files) {
+    const text = readFileSync(join(root, file), 'utf8').replace(/^import type .+$/gm, '');
+    for (const [, name = ''] of text.matchAll(/(?:from |import\()'((?:@[^/']+\/)?[^/'.][^/']*)[^']*'/g)) {
+      if (!name.startsWith('node:')) t.true(Object.hasOwn(dependencies, name), `${file}: ${name}`);
+    }
+  }
 });
 
 test('Installation - a node_modules that is a link is left to the checkout that it belongs to', async (t) => {
