@@ -3,7 +3,7 @@
  * there is kept where it fits: tools are added without building sqlite3 again, and are not removed by a later start.
  *
  * `node_modules/.installed-for` says how far an installation is: the lockfile's digest, the level, and `unbuilt` while
- * the packages' own build steps have not been run.
+ * the packages' own build steps have not been run, Node's excepted.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +17,7 @@ const HINTS = {
   fetch: 'is the npm registry reachable?',
   build: 'is the npm registry reachable, and are there make, a C++ compiler and Python 3 for sqlite3?',
 };
+const NODE = 'node_modules/node';
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 
 /** @param {Level} wanted */
@@ -45,13 +46,27 @@ export async function installPackages(wanted) {
   } else {
     if (found?.pins !== pins || found.level !== level) {
       await run(['npm', 'ci', '--ignore-scripts', ...omit, ...QUIET], { what, progress, hint: HINTS.fetch });
+      // When it is interrupted, Node's own installation can't be run again: all is fetched anew then.
+      await build(['node'], { what: 'fetching Node', hint: HINTS.fetch });
       writeFileSync(STAMP, `${pins} ${level} unbuilt`);
     }
-    await run(['npm', 'rebuild', ...QUIET], { what: 'fetching Node and building sqlite3', hint: HINTS.build });
+    const others = Object.keys(packages).filter((path) => packages[path]?.hasInstallScript && path !== NODE);
+    const names = others.map((path) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
+    await build(names, { what: 'building sqlite3', hint: HINTS.build });
     // What the build steps have fetched and copied: Node's headers and documentation, 60 MB of them.
     await run(['npm', 'prune', '--no-save', ...omit, ...QUIET], { what: 'tidying up', hint: HINTS.fetch });
   }
   writeFileSync(STAMP, `${pins} ${level}`);
+}
+
+/**
+ * Runs the build steps of those packages that are there.
+ * @param {readonly string[]} names
+ * @param {{ what: string, hint: string }} texts
+ */
+async function build(names, texts) {
+  const there = names.filter((name) => existsSync(`${FOLDER}/${name}`));
+  if (there.length > 0) await run(['npm', 'rebuild', ...there, ...QUIET], texts);
 }
 
 /** An installation of an earlier release had all packages, and a stamp of the digest alone. */
@@ -66,6 +81,7 @@ function readStamp() {
  * @property {boolean} [dev] only for tools
  * @property {boolean} [devOptional] for tools, or optional
  * @property {boolean} [optional]
+ * @property {boolean} [hasInstallScript]
  * @property {Record<string, string>} [dependencies]
  * @property {Record<string, string>} [devDependencies]
  *

@@ -23,11 +23,12 @@ test.beforeEach(async (t) => {
   t.context = { root, started: [] };
   cpSync(SCRIPTS, join(root, 'scripts'), { recursive: true });
   await pack(root, 'runs', { install: BUILD });
+  await pack(root, 'node', { install: 'while [ -e $INIT_CWD/wait-for-node ]; do sleep 0.1; done; echo > whole' });
   await pack(root, 'tool', {});
   const named = {
     name: 'small',
     version: '1.0.0',
-    dependencies: { runs: 'file:runs-1.0.0.tgz' },
+    dependencies: { runs: 'file:runs-1.0.0.tgz', node: 'file:node-1.0.0.tgz' },
     devDependencies: { tool: 'file:tool-1.0.0.tgz' },
   };
   writeFileSync(join(root, 'package.json'), JSON.stringify(named));
@@ -69,7 +70,7 @@ test('Installation - says every few seconds what it does, in plain lines where t
   const child = bootstrap(t);
   let said = '';
   child.stderr?.on('data', (chunk) => (said += chunk));
-  await until(() => /fetching Node and building sqlite3, \d+ s\n/.test(said), 'a line about the build', 20_000);
+  await until(() => /building sqlite3, \d+ s\n/.test(said), 'a line about the build', 20_000);
   rmSync(join(t.context.root, 'wait'));
   t.is((await ended(child)).code, 0);
   t.regex(said, / {2}installing npm packages: done after \d+ s\n/);
@@ -83,7 +84,7 @@ test('Installation - one that is stopped leaves no process, and the next start g
   child.kill('SIGINT');
   const { code, errors } = await ended(child);
   t.is(code, 130);
-  t.regex(errors, /Stopped while fetching Node and building sqlite3: the next start goes on\.\n$/);
+  t.regex(errors, /Stopped while building sqlite3: the next start goes on\.\n$/);
   const { stdout } = await sh('ps', ['-eo', 'args']);
   t.false(stdout.includes(t.context.root));
 
@@ -92,6 +93,24 @@ test('Installation - one that is stopped leaves no process, and the next start g
   t.is(next.code, 0);
   t.notRegex(next.errors, /installing npm packages/);
   t.deepEqual(installed(t), { runs: true, tool: false, builds: 2 });
+});
+
+test('Installation - one that is stopped amid that of Node fetches all anew', async (t) => {
+  const { root } = t.context;
+  const wait = join(root, 'wait-for-node');
+  writeFileSync(wait, '');
+  const child = bootstrap(t);
+  let said = '';
+  child.stderr?.on('data', (chunk) => (said += chunk));
+  await until(() => said.includes('fetching Node …'), 'the installation of Node');
+  child.kill('SIGINT');
+  t.is((await ended(child)).code, 130);
+  writeFileSync(join(root, 'node_modules/node/half'), '');
+
+  rmSync(wait);
+  t.is((await ended(bootstrap(t))).code, 0);
+  t.false(existsSync(join(root, 'node_modules/node/half')));
+  t.true(existsSync(join(root, 'node_modules/node/whole')));
 });
 
 test('Installation - a tool that an interruption left half unpacked is made whole', async (t) => {
