@@ -88,7 +88,8 @@ async function main(): Promise<void> {
     metrics: metrics?.calls,
   });
   const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
-  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings));
+  const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
+  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings, onScrapeFailure));
   const port = await server.listen(config.grpcHost, config.grpcPort, tls);
   const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
   const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';

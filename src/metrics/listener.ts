@@ -15,10 +15,18 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-/** @throws ConfigError when the port can't be opened. */
-export async function listen(registry: Registry, { host, port }: MetricsConfig): Promise<MetricsListener> {
+/**
+ * `onFailure` is told of what should not have happened.
+ *
+ * @throws ConfigError when the port can't be opened.
+ */
+export async function listen(
+  registry: Registry,
+  { host, port }: MetricsConfig,
+  onFailure: (error: unknown) => void,
+): Promise<MetricsListener> {
   const options = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS };
-  const server = createServer({ ...options, keepAliveTimeout: TIMEOUT_MS }, answer(registry));
+  const server = createServer({ ...options, keepAliveTimeout: TIMEOUT_MS }, answer(registry, onFailure));
   server.maxConnections = MAX_CONNECTIONS;
   server.setTimeout(TIMEOUT_MS); // who does not read is not waited for either
   await new Promise<void>((resolve, reject) => {
@@ -36,12 +44,13 @@ export async function listen(registry: Registry, { host, port }: MetricsConfig):
   };
 }
 
-function answer(registry: Registry): RequestListener {
+function answer(registry: Registry, onFailure: (error: unknown) => void): RequestListener {
   let gathered: Promise<string> | undefined;
   let gatheredAtMs = Number.NEGATIVE_INFINITY;
   const gather = () => {
     if (gathered === undefined || performance.now() > gatheredAtMs + FRESH_MS) {
       gathered = registry.metrics();
+      gathered.catch(onFailure);
       gatheredAtMs = performance.now();
     }
     return gathered;

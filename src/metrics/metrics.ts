@@ -14,11 +14,11 @@ export interface Metrics {
   readonly calls: CallMetrics;
   readonly commits: CommitListener;
   /**
-   * Opens the port. The readings are asked for at each scrape.
+   * Opens the port. The readings are asked for at each scrape; `onFailure` is told of what should not have happened.
    *
    * @throws ConfigError when the port can't be opened.
    */
-  listen(config: MetricsConfig, readings: Readings): Promise<MetricsListener>;
+  listen(config: MetricsConfig, readings: Readings, onFailure: (error: unknown) => void): Promise<MetricsListener>;
 }
 
 export function createMetrics(): Metrics {
@@ -27,9 +27,9 @@ export function createMetrics(): Metrics {
   return {
     calls: callMetrics(registry),
     commits: commitMetrics(registry),
-    listen(config, readings) {
+    listen(config, readings, onFailure) {
       readAtScrape(registry, readings);
-      return listen(registry, config);
+      return listen(registry, config, onFailure);
     },
   };
 }

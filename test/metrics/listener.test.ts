@@ -2,6 +2,8 @@
 import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { Gauge, Registry } from 'prom-client';
+import { listen } from '../../src/metrics/listener.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
@@ -106,4 +108,15 @@ test('Metrics port - one that is busy ends the start with one line', async (t) =
   t.is((await server.ended).code, 1);
   taken.close();
   t.regex(server.errors, /^petstore: METRICS_PORT can't be opened on 127\.0\.0\.1, port \d+: .*EADDRINUSE[^\n]*\n$/);
+});
+
+test('Metrics port - a number that can not be had is a 500, and the log has the cause', async (t) => {
+  const registry = new Registry();
+  const fail = () => Promise.reject(new Error('no such number'));
+  new Gauge({ name: 'broken', help: 'It never is.', registers: [registry], collect: fail });
+  const told: unknown[] = [];
+  const listener = await listen(registry, { host: '127.0.0.1', port: t.context.port }, (error) => told.push(error));
+  t.is((await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).status, 500);
+  t.like(told, [{ message: 'no such number' }]);
+  await listener.close();
 });
