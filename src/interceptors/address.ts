@@ -9,8 +9,8 @@ interface Addressed {
 }
 
 /**
- * The caller's address. Only Envoy, and whoever shares the machine with it, reaches the private port, so the last
- * entry of X-Forwarded-For can be believed: Envoy puts there the one address that it believes itself, and nothing else.
+ * The caller's address. The private port is reached by loopback or mutual TLS, by Envoy and nobody who is not trusted, so
+ * the last entry of X-Forwarded-For can be believed: Envoy puts there the one address that it believes itself.
  */
 export function addressOf({ metadata, peer }: Addressed): string {
   const forwarded = metadata.get('x-forwarded-for').at(-1);

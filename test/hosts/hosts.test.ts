@@ -183,6 +183,30 @@ test.serial('Names - of /etc/hosts and of DNS are found, and a new address of a 
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
 });
 
+test.serial(
+  'DNS - that is away changes nothing, and an address that it forgets is used while its server is well',
+  async (t) => {
+    const { hosts, network } = t.context;
+    const stat = async (name: string) => {
+      const line = await askEnvoy(t.context, 'edge-0', `/stats?filter=^cluster.petstore.${name}$`);
+      return Number(/: (\d+)/.exec(line)?.[1]);
+    };
+    const looks = async (name: string) => {
+      const goal = (await stat(name)) + 2;
+      await until(async () => (await stat(name)) >= goal, `two more of ${name}`);
+    };
+    network.isDnsAway = true;
+    await looks('update_failure');
+    t.is(await stat('membership_healthy'), 3);
+    network.isDnsAway = false;
+    network.names.set('petstore-others', [hosts['petstore-1'].address]);
+    await looks('update_success');
+    t.is(await stat('membership_healthy'), 3);
+    t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+    network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+  },
+);
+
 test.serial('Calls at once - an edge lets each server that it has found have 512', async (t) => {
   await untilHealthy(t.context, 3);
   for (const edge of EDGES) {

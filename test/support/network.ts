@@ -41,6 +41,8 @@ export class Network {
   readonly #hosts: string[] = [];
   /** Addresses of names, as the hosts' DNS server says them at the moment. */
   readonly names = new Map<string, readonly string[]>();
+  /** Whether the DNS server answers that it can't say. */
+  isDnsAway = false;
   readonly #closing: (() => void)[] = [];
 
   /** The test's own address. */
@@ -110,9 +112,9 @@ export class Network {
       end += 1 + length;
     }
     const isA = message.readUInt16BE(end + 1) === 1;
-    const addresses = isA ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
+    const addresses = isA && !this.isDnsAway ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
     const header = Buffer.from(message.subarray(0, 12));
-    header.writeUInt16BE(0x8580, 2); // an answer, with authority
+    header.writeUInt16BE(this.isDnsAway ? 0x8582 : 0x8580, 2); // an answer with authority, or SERVFAIL
     for (const [at, count] of [1, addresses.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + 2 * at);
     const answers = addresses.map((address) =>
       Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ...address.split('.').map(Number)]),
