@@ -22,6 +22,8 @@ export interface Sent {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
+  /** The end of the body never comes. */
+  readonly isUnfinished?: boolean;
 }
 
 export interface Received {
@@ -48,7 +50,8 @@ export function callFrom(from: string, door: Door, protocol: Protocol, sent: Sen
   return call(socket, sent).finally(() => socket.destroy());
 }
 
-function overHttp1(socket: Socket, { method = 'GET', path = '/pets', headers = {}, body }: Sent): Promise<Received> {
+function overHttp1(socket: Socket, sent: Sent): Promise<Received> {
+  const { method = 'GET', path = '/pets', headers = {}, body, isUnfinished } = sent;
   return new Promise((resolve, reject) => {
     const request = requestHttp({ createConnection: () => socket, method, path, headers }, async (response) => {
       response.setEncoding('utf8');
@@ -56,16 +59,19 @@ function overHttp1(socket: Socket, { method = 'GET', path = '/pets', headers = {
       resolve({ status: response.statusCode ?? 0, headers: toHeaders(response.headers), text });
     });
     request.on('error', reject);
-    request.end(body);
+    if (isUnfinished) request.write(body ?? '');
+    else request.end(body);
   });
 }
 
-function overHttp2(socket: Socket, { method = 'GET', path = '/pets', headers = {}, body }: Sent): Promise<Received> {
+function overHttp2(socket: Socket, sent: Sent): Promise<Received> {
+  const { method = 'GET', path = '/pets', headers = {}, body, isUnfinished } = sent;
   return new Promise((resolve, reject) => {
     const session = connectHttp2('http://localhost', { createConnection: () => socket });
     session.on('error', reject);
     const stream = session.request({ ':method': method, ':path': path, ...headers }, { endStream: body === undefined });
-    if (body !== undefined) stream.end(body);
+    if (isUnfinished) stream.write(body ?? '');
+    else if (body !== undefined) stream.end(body);
     let received = {};
     stream.on('response', (answer) => {
       received = answer;
@@ -93,12 +99,13 @@ const HTTP_OF: Readonly<Record<number, number>> = {
   [Status.UNAVAILABLE]: 503,
 };
 
-async function overGrpc(socket: Socket, { headers }: Sent): Promise<Received> {
+async function overGrpc(socket: Socket, sent: Sent): Promise<Received> {
   const received = await overHttp2(socket, {
+    ...sent,
     method: 'POST',
     path: '/petstore.v1.PetService/ListPets',
-    headers: { 'content-type': 'application/grpc', te: 'trailers', ...headers },
-    body: EMPTY_MESSAGE,
+    headers: { 'content-type': 'application/grpc', te: 'trailers', ...sent.headers },
+    body: sent.body ?? EMPTY_MESSAGE,
   });
   const status = received.headers.get('grpc-status');
   return { ...received, status: status === null ? received.status : (HTTP_OF[Number(status)] ?? -1) };

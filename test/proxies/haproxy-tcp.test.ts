@@ -1,0 +1,69 @@
+/** HAProxy as a TCP load balancer: the PROXY protocol, with TLS at the service. */
+import type { TestFn } from 'ava';
+import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
+import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
+import { testUnless } from '../support/programs.ts';
+import { haproxyTcp, type RunningProxy } from '../support/proxies.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+
+interface Context extends TestStack {
+  readonly certificates: Certificates;
+  readonly proxies: Readonly<Record<1 | 2, RunningProxy>>;
+}
+
+const test: TestFn<Context> = testUnless(haproxyTcp(1).missing ?? noOpenssl);
+
+test.before(async (t) => {
+  const certificates = await makeCertificates();
+  const stack = await startTestStack({
+    ...FEW_REQUESTS,
+    PROXY_PROTOCOL: 'yes',
+    TRUSTED_PROXIES: '127.0.0.1',
+    TLS_CERT: certificates.path('server.pem'),
+    TLS_KEY: certificates.path('server-key.pem'),
+  });
+  const start = (version: 1 | 2) => haproxyTcp(version).start(stack.config.port, certificates);
+  t.context = { ...stack, certificates, proxies: { 1: await start(1), 2: await start(2) } };
+});
+test.after.always(async ({ context }) => {
+  await Promise.all(Object.values(context.proxies ?? {}).map((proxy) => proxy.stop()));
+  await context.close?.();
+  await context.certificates?.remove();
+});
+
+for (const version of [1, 2] as const) {
+  PROTOCOLS.forEach((protocol, index) => {
+    const address = (purpose: number) => `127.${version}.${index + 1}.${purpose}`;
+
+    test(`PROXY protocol of HAProxy - version ${version}: each caller has an allowance, over ${protocol}`, async (t) => {
+      const { door } = t.context.proxies[version];
+      t.true(isFirst(await callFrom(address(1), door, protocol)));
+      t.true(await usesUp(() => callFrom(address(1), door, protocol)));
+      t.true(isFirst(await callFrom(address(2), door, protocol)));
+    });
+
+    test(`PROXY protocol of HAProxy - version ${version}: no caller can set its address, over ${protocol}`, async (t) => {
+      const { door } = t.context.proxies[version];
+      const send = (last: number) =>
+        callFrom(address(3), door, protocol, { headers: { 'x-forwarded-for': `198.51.100.${last}` } });
+      t.true(isFirst(await send(0)));
+      t.true(await usesUp((round) => send(round + 1)));
+    });
+  });
+
+  test(`PROXY protocol of HAProxy - version ${version}: a caller with a key is answered`, async (t) => {
+    const { key, proxies } = t.context;
+    const headers = { authorization: `Bearer ${key}` };
+    t.is((await callFrom('127.0.9.1', proxies[version].door, 'HTTP/2', { headers })).status, 200);
+  });
+}
+
+test('PROXY protocol of HAProxy - who comes around it can not connect', async (t) => {
+  const { config, certificates } = t.context;
+  const door: Door = { port: config.port, ca: await certificates.read('ca.pem') };
+  await t.throwsAsync(callFrom('127.0.0.2', door, 'HTTP/1.1'));
+  const preface = 'PROXY TCP4 192.0.2.1 127.0.0.1 40000 443\r\n';
+  await t.throwsAsync(callFrom('127.0.0.2', { ...door, preface }, 'HTTP/1.1'));
+  t.is((await callFrom('127.0.0.1', { ...door, preface }, 'HTTP/1.1')).status, 401);
+});

@@ -1,0 +1,4 @@
+import { haproxy } from '../support/proxies.ts';
+import { proxySuite } from '../support/proxy-suite.ts';
+
+proxySuite(haproxy);

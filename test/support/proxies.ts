@@ -1,0 +1,181 @@
+/** Real proxies before the service, with the configurations of deploy/proxies: what the docs show is what is tested. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Door, PROTOCOLS, type Protocol } from './callers.ts';
+import { findProgram } from './find-program.ts';
+import { freePorts } from './ports.ts';
+import type { Certificates } from './tls.ts';
+import { until } from './until.ts';
+
+export interface RunningProxy {
+  /** Where callers find it. */
+  readonly door: Door;
+  /** Where it sends callers of plain HTTP on to HTTPS; 0: nowhere. */
+  readonly redirectPort: number;
+  stop(): Promise<void>;
+}
+
+export interface ProxyKind {
+  readonly name: string;
+  /** Why there can be none, if there can't. */
+  readonly missing: string | undefined;
+  /** Over what it passes an answer on while the request is still coming. */
+  readonly answersEarly: readonly Protocol[];
+  /** Starts one before the service at a port. */
+  start(servicePort: number, certificates: Certificates): Promise<RunningProxy>;
+}
+
+/** Where a proxy finds what, and puts it. */
+interface Place {
+  readonly folder: string;
+  readonly port: number;
+  readonly redirectPort: number;
+  readonly service: string;
+  readonly certificates: Certificates;
+}
+
+interface Program {
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta.url));
+/** As all configurations have it. */
+const SERVICE = '127.0.0.1:8080';
+
+export const nginx = kind('nginx', async ({ folder, port, redirectPort, service, certificates }) => {
+  await adapt('nginx.conf', join(folder, 'petstore.conf'), {
+    [SERVICE]: service,
+    'listen 80;': `listen 127.0.0.1:${redirectPort};`,
+    'listen 443 ': `listen 127.0.0.1:${port} `,
+    '/etc/ssl/petstore/cert.pem': certificates.path('server.pem'),
+    '/etc/ssl/petstore/key.pem': certificates.path('server-key.pem'),
+  });
+  // What a distribution's nginx.conf has around it.
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  const main = [
+    ...['daemon off;', `pid ${folder}/pid;`, 'error_log stderr;', 'events {}', 'http {', 'access_log off;'],
+    ...temporary.map((name) => `${name}_temp_path ${folder}/${name};`),
+    ...['include petstore.conf;', '}'],
+  ];
+  await writeFile(join(folder, 'nginx.conf'), main.join('\n'));
+  return { args: ['-p', folder, '-e', 'stderr', '-c', join(folder, 'nginx.conf')] };
+});
+
+export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, service, certificates }) => {
+  const both = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
+  await writeFile(join(folder, 'petstore.pem'), Buffer.concat(both));
+  const file = join(folder, 'haproxy.cfg');
+  await adapt('haproxy.cfg', file, {
+    [SERVICE]: service,
+    'bind :80\n': `bind 127.0.0.1:${redirectPort}\n`,
+    'bind :443 ': `bind 127.0.0.1:${port} `,
+    '/etc/ssl/petstore': folder,
+    '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
+  });
+  return { args: ['-db', '-f', file] };
+});
+
+/** HAProxy as a TCP load balancer, with a version of the PROXY protocol. */
+export function haproxyTcp(version: 1 | 2): ProxyKind {
+  return kind('haproxy', async ({ folder, port, service }) => {
+    const file = join(folder, 'haproxy.cfg');
+    await adapt('haproxy-tcp.cfg', file, {
+      [SERVICE]: service,
+      'bind :443\n': `bind 127.0.0.1:${port}\n`,
+      ' send-proxy-v2 ': version === 1 ? ' send-proxy ' : ' send-proxy-v2 ',
+    });
+    return { args: ['-db', '-f', file] };
+  });
+}
+
+export const caddy = kind(
+  'caddy',
+  async ({ folder, port, redirectPort, service, certificates }) => {
+    const file = join(folder, 'Caddyfile');
+    const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
+    await adapt('Caddyfile', file, {
+      [SERVICE]: service,
+      'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1`,
+    });
+    // Nothing of the machine's, and no UDP for HTTP/3.
+    const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];
+    const ports = [`http_port ${redirectPort}`, `https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
+    await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
+    const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+    return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
+  },
+  ['HTTP/2', 'gRPC'],
+); // over HTTP/1.1 it waits for the first 256 KiB
+
+/** Copies a configuration with other addresses and files in it. Each of those that are replaced must be there. */
+async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
+  let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
+  for (const [from, by] of Object.entries(replaced)) {
+    if (!text.includes(from)) throw new Error(`${name} has no "${from}"`);
+    text = text.replaceAll(from, by);
+  }
+  await writeFile(to, text);
+}
+
+function kind(
+  name: string,
+  prepare: (place: Place) => Promise<Program>,
+  answersEarly: readonly Protocol[] = PROTOCOLS,
+): ProxyKind {
+  const program = findProgram([name], ['/usr/sbin']);
+  return {
+    name,
+    answersEarly,
+    missing:
+      program === undefined
+        ? `NO ${name.toUpperCase()} FOUND, so nothing of this file is tested: install it (apt-get install ${name})`
+        : undefined,
+    async start(servicePort, certificates) {
+      const folder = await mkdtemp(join(tmpdir(), `petstore-${name}-`));
+      const [port = 0, redirectPort = 0] = await freePorts(2);
+      const service = `127.0.0.1:${servicePort}`;
+      const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
+      const child = spawn(program ?? name, args, {
+        env: { ...process.env, ...env },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      await listening(child, port);
+      return {
+        door: { port, ca: await certificates.read('ca.pem') },
+        redirectPort,
+        async stop() {
+          const ended = once(child, 'exit');
+          child.kill('SIGTERM');
+          await ended;
+          await rm(folder, { recursive: true, force: true });
+        },
+      };
+    },
+  };
+}
+
+/** Resolves when somebody listens at the port. Rejects with what the program says when it ends before. */
+async function listening(child: ChildProcess, port: number): Promise<void> {
+  let said = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk;
+  });
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${said}`);
+    return isOpen(port);
+  }, child.spawnfile);
+}
+
+function isOpen(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}
