@@ -2,11 +2,12 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import type { ClientHttp2Stream } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { accessLog } from '../../src/launcher/places.ts';
 import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
-import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
+import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -21,6 +22,9 @@ test.before(async (t) => {
   t.context = { ...stack, door: { port: stack.config.port } };
 });
 test.after.always((t) => t.context.close());
+
+/** More than all headers together may have. */
+const LONG = 'x'.repeat(61_000);
 
 /** Addresses for documentation (RFC 5737), no two tests the same. */
 let last = 0;
@@ -124,6 +128,45 @@ test('Trusted proxies - what may be open at a time is counted for each caller be
   t.is(answers.filter((answer) => answer === String(Status.RESOURCE_EXHAUSTED)).length, 10);
   t.is(await watch(0, newAddress()), 'open');
   for (const session of sessions) session.destroy();
+});
+
+test('Trusted proxies - a broken request ends alone, not the others on its connection', async (t) => {
+  const session = await openSession(targetOf(t.context.publicAddress, PROXY));
+  const headers = { ...forwardedFor(newAddress()).headers, authorization: `Bearer ${t.context.key}` };
+  const other = session.request({
+    ':method': 'POST',
+    ':path': '/nope',
+    'content-type': 'application/json',
+    ...headers,
+  });
+  const answered = once(other, 'response');
+  other.write('{');
+  for (const broken of [{ ':authority': 'a b' }, { ':path': 'a b' }, { 'content-length': 'x' }, { 'x-long': LONG }]) {
+    const stream = session.request({ ':path': '/pets', ...broken });
+    stream.on('error', () => undefined); // it is reset
+    await new Promise((resolve) => stream.on('close', resolve));
+    t.not(stream.rstCode, 0, Object.keys(broken).join());
+  }
+  other.end('}');
+  const [answer] = await answered;
+  t.is(answer[':status'], 400); // it has no name
+  session.destroy();
+});
+
+test('Trusted proxies - a connection is kept for longer than proxies keep one', async (t) => {
+  const socket = openFrom(PROXY, t.context.door);
+  let answers = 0;
+  socket.on('data', (chunk: Buffer) => {
+    answers += chunk.toString().split('HTTP/1.1 200 OK').length - 1;
+  });
+  for (const pauseMs of [12_000, 0]) {
+    const before = answers;
+    socket.write('GET /healthz HTTP/1.1\r\nHost: petstore\r\n\r\n');
+    await until(() => answers > before || socket.closed, 'the answer');
+    await delay(pauseMs); // others are closed after 10 s
+  }
+  t.is(answers, 2);
+  socket.destroy();
 });
 
 test('Trusted proxies - the access log names the caller, and what it says of itself is in no log', async (t) => {

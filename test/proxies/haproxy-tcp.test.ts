@@ -36,14 +36,14 @@ for (const version of [1, 2] as const) {
   PROTOCOLS.forEach((protocol, index) => {
     const address = (purpose: number) => `127.${version}.${index + 1}.${purpose}`;
 
-    test(`PROXY protocol of HAProxy - version ${version}: each caller has an allowance, over ${protocol}`, async (t) => {
+    test(`PROXY protocol of HAProxy - version ${version}: callers have allowances, over ${protocol}`, async (t) => {
       const { door } = t.context.proxies[version];
       t.true(isFirst(await callFrom(address(1), door, protocol)));
       t.true(await usesUp(() => callFrom(address(1), door, protocol)));
       t.true(isFirst(await callFrom(address(2), door, protocol)));
     });
 
-    test(`PROXY protocol of HAProxy - version ${version}: no caller can set its address, over ${protocol}`, async (t) => {
+    test(`PROXY protocol of HAProxy - version ${version}: no caller sets its address, over ${protocol}`, async (t) => {
       const { door } = t.context.proxies[version];
       const send = (last: number) =>
         callFrom(address(3), door, protocol, { headers: { 'x-forwarded-for': `198.51.100.${last}` } });
