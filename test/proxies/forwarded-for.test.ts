@@ -23,8 +23,8 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** More than all headers together may have. */
-const LONG = 'x'.repeat(61_000);
+/** More headers than a request may have. */
+const TOO_MANY = Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`x-${index}`, '1']));
 
 /** Addresses for documentation (RFC 5737), no two tests the same. */
 let last = 0;
@@ -135,15 +135,15 @@ test('Trusted proxies - a broken request ends alone, not the others on its conne
   const headers = { ...forwardedFor(newAddress()).headers, authorization: `Bearer ${t.context.key}` };
   const other = session.request({
     ':method': 'POST',
-    ':path': '/nope',
+    ':path': '/pets',
     'content-type': 'application/json',
     ...headers,
   });
   const answered = once(other, 'response');
   other.write('{');
-  for (const broken of [{ ':authority': 'a b' }, { ':path': 'a b' }, { 'content-length': 'x' }, { 'x-long': LONG }]) {
+  for (const broken of [{ ':authority': 'a b' }, { ':path': 'a b' }, { 'content-length': 'x' }, TOO_MANY]) {
     const stream = session.request({ ':path': '/pets', ...broken });
-    stream.on('error', () => undefined); // it is reset
+    stream.on('error', () => undefined).resume(); // it is reset
     await new Promise((resolve) => stream.on('close', resolve));
     t.not(stream.rstCode, 0, Object.keys(broken).join());
   }
