@@ -46,6 +46,7 @@ test.serial('Collector - without one nothing of OpenTelemetry is loaded', async 
     ...options,
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
   });
+  await call(on, 50);
   await stop(on);
   t.regex(on.errors, /loaded .*@opentelemetry/); // the hook sees it
   await collector.close();
