@@ -48,6 +48,6 @@ test('Errors - a store that is closing, away or busy is UNAVAILABLE', async (t) 
   t.is(((await caught(new StoreUnavailable())) as ApiError).code, 'UNAVAILABLE');
 });
 
-test('Errors - stands behind logging and metrics', (t) => {
-  t.deepEqual(Object.keys(errors.after), ['logging', 'metrics']);
+test('Errors - stands behind logging, audit and metrics', (t) => {
+  t.deepEqual(Object.keys(errors.after), ['logging', 'audit', 'metrics']);
 });
