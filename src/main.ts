@@ -90,6 +90,7 @@ async function main(): Promise<void> {
   const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
   const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings, onScrapeFailure));
+  const stopped = nextSignal(); // before anybody can call
   const port = await server.listen(config.grpcHost, config.grpcPort, tls);
   const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
   const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
@@ -103,7 +104,7 @@ async function main(): Promise<void> {
     void server.leave(); // the launcher looks itself whether Envoy knows
   });
 
-  const signal = await nextSignal();
+  const signal = await stopped;
   logger.info({ signal }, 'draining');
   if (signal === 'SIGTERM' && !process.connected) await server.leave(); // a launcher has seen to it
   await server.drain();
