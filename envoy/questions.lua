@@ -90,11 +90,8 @@ function M.for_caller(answer, status, is_connect)
   local headers = {}
   for name, value in pairs(answer) do
     local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
-    if name == "grpc-status" then
-      headers[name] = value
-    elseif not is_transport and name ~= "date" and name ~= "server" then
-      headers[name] = value
-    end
+    local is_ours = not is_transport and name ~= "date" and name ~= "server"
+    if is_ours or name == "grpc-status" then headers[name] = value end
   end
   return headers
 end
