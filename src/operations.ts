@@ -103,6 +103,11 @@ export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSe
   return { registry, byPath };
 }
 
+/** Fills the places in braces of a path, each with the value of its field: `/pets/{id}`. */
+export function fillPath(template: string, toValue: (field: string) => unknown): string {
+  return template.replace(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(toValue(field))));
+}
+
 /** Decodes a request message by its descriptor. Throws MALFORMED_BODY when the bytes are none. */
 export function decodeRequest(operation: Operation, bytes: Uint8Array): Message {
   try {

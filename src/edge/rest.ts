@@ -8,7 +8,7 @@
 import { matchesWeakly } from '../entity-tags.ts';
 import type { Call, Interceptor } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
-import type { Operation } from '../operations.ts';
+import { fillPath } from '../operations.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 import { checkContentType, checkQuery } from './request-rules.ts';
 
@@ -56,21 +56,18 @@ function headerOf(call: Call, name: string): string | undefined {
 
 function addLinks(call: Call, path: string, response: Readonly<Record<string, unknown>>): void {
   const { location, list } = call.operation.answer;
-  if (location !== undefined) call.responseHeaders.set('location', fill(location, response, call.operation));
+  if (location !== undefined) {
+    const toValue = (field: string) => {
+      if (response[field] === undefined) throw new Error(`the answer of ${call.operation.path} has no field ${field}`);
+      return response[field];
+    };
+    call.responseHeaders.set('location', fillPath(location, toValue));
+  }
   if (list === undefined) return;
   const { nextPageToken } = response;
   if (typeof nextPageToken === 'string' && nextPageToken !== '') {
     call.responseHeaders.set('link', `<${nextPage(path, nextPageToken)}>; rel="next"`);
   }
-}
-
-/** Fields of the response message in braces: `/pets/{id}`. */
-function fill(template: string, response: Readonly<Record<string, unknown>>, { path }: Operation): string {
-  return template.replace(/\{(\w+)\}/g, (place, name: string) => {
-    const value = response[name];
-    if (value === undefined) throw new Error(`the answer of ${path} has no field for ${place}`);
-    return encodeURIComponent(String(value));
-  });
 }
 
 /** The address of the page after this one: the request's own, with another page token. */

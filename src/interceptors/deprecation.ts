@@ -1,5 +1,5 @@
 /** Announces a deprecated operation: Deprecation (RFC 9745), Sunset (RFC 8594), Link to the successor (RFC 8288). */
-import type { Operation } from '../operations.ts';
+import { fillPath, type Operation } from '../operations.ts';
 import type { Call, Interceptor } from './chain.ts';
 
 export const deprecation: Interceptor = {
@@ -42,20 +42,15 @@ function announcementOf(operation: Operation): Announcement | undefined {
   return announcement;
 }
 
-/** Fills fields of the request message into their places in braces: `/pets?ids={pet_id}`. */
+/** Fills fields of the request message into the successor's path: `/pets?ids={pet_id}`. */
 function filler(template: string, { path, input }: Operation): (call: Call) => string {
-  const [start = '', ...rest] = template.split('{');
-  const places = rest.map((text) => {
-    const [name = '', after = ''] = text.split('}');
-    const field = input.fields.find((candidate) => candidate.name === name);
-    if (field === undefined) throw new Error(`${path} has no field for {${name}}`);
-    return { property: field.localName, after };
-  });
+  const properties = new Map(input.fields.map(({ name, localName }) => [name, localName]));
   return ({ request }) => {
     const values = request as Readonly<Record<string, unknown>>;
-    return places.reduce(
-      (text, { property, after }) => text + encodeURIComponent(String(values[property])) + after,
-      start,
-    );
+    return fillPath(template, (field) => {
+      const property = properties.get(field);
+      if (property === undefined) throw new Error(`${path} has no field ${field}`);
+      return values[property];
+    });
   };
 }
