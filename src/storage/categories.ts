@@ -1,8 +1,8 @@
 /** The `categories` table. */
 import type { Category, Page, PageRequest } from '../model.ts';
-import { BatchedLookup } from './batched-lookup.ts';
 import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
-import { keysetPage, pageParams, toPage } from './page.ts';
+import { keysetPage, pageReader } from './page.ts';
+import { BatchedLookup } from './shared-reads.ts';
 import { compile, param } from './statement.ts';
 
 /** Reads categories on the newest committed state. */
@@ -50,9 +50,10 @@ export function categoryReader(statements: CategoryStatements, { reader, toIdLis
   const lookup = new BatchedLookup(async (ids) =>
     (await reader.all(statements.byIds, { ids: toIdList(ids) })).map(toCategory),
   );
+  const readPage = pageReader(reader, toCategory);
   return {
     find: (id) => lookup.find(id),
-    page: async (page) => toPage(await reader.all(statements.page, pageParams(page)), page, toCategory),
+    page: (page) => readPage(statements.page, {}, page),
   };
 }
 

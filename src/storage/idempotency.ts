@@ -1,8 +1,8 @@
 /** The `idempotency_records` table: what was done under which idempotency key, and how it was answered. */
 import type { IdempotencyRecord } from '../model.ts';
-import { BatchedLookup } from './batched-lookup.ts';
 import type { Engine, Row, Runner } from './engine.ts';
 import { AlreadyDone } from './errors.ts';
+import { BatchedLookup } from './shared-reads.ts';
 import { compile, param } from './statement.ts';
 
 export interface IdempotencyReader {

@@ -1,8 +1,8 @@
 /** The `orders` table. */
 import type { Instant, Order, Page, PageRequest } from '../model.ts';
-import { BatchedLookup } from './batched-lookup.ts';
 import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
-import { filtersInUse, keysetPage, pageParams, toPage } from './page.ts';
+import { filtersInUse, keysetPage, pageReader } from './page.ts';
+import { BatchedLookup } from './shared-reads.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
 export interface OrderFilter {
@@ -96,12 +96,10 @@ export function orderReader(statements: OrderStatements, { reader, toIdList }: E
   const lookup = new BatchedLookup(async (ids) =>
     (await reader.all(statements.byIds, { ids: toIdList(ids) })).map(toOrder),
   );
+  const readPage = pageReader(reader, toOrder);
   return {
     find: (id) => lookup.find(id),
-    async page(filter, page) {
-      const rows = await reader.all(statements.page(filtersInUse(filter)), { ...filter, ...pageParams(page) });
-      return toPage(rows, page, toOrder);
-    },
+    page: (filter, page) => readPage(statements.page(filtersInUse(filter)), { ...filter }, page),
   };
 }
 

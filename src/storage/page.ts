@@ -1,12 +1,25 @@
 /** Keyset pages: rows after the last id seen, one more than asked for to learn whether there are more. */
 import type { Knex } from 'knex';
 import type { Page, PageRequest } from '../model.ts';
-import type { Row } from './engine.ts';
-import { param } from './statement.ts';
+import type { Row, Runner } from './engine.ts';
+import { NamedReads } from './shared-reads.ts';
+import { type Params, param, type Statement } from './statement.ts';
 
 /** The values of a paged statement's `after` and `rows` parameters. */
 export function pageParams(page: PageRequest): { after: bigint; rows: number } {
   return { after: page.after, rows: page.limit + 1 };
+}
+
+/** Reads a page of a paged statement. Those who ask for the very same page at the same time share it. */
+export type ReadPage<T> = (statement: Statement, filter: Params, page: PageRequest) => Promise<Page<T>>;
+
+export function pageReader<T>(reader: Runner, toRecord: (row: Row) => T): ReadPage<T> {
+  const reads = new NamedReads<Page<T>>();
+  return (statement, filter, page) => {
+    const params = { ...filter, ...pageParams(page) };
+    const name = `${statement.name} ${statement.bind(params).join(' ')}`;
+    return reads.read(name, async () => toPage(await reader.all(statement, params), page, toRecord));
+  };
 }
 
 /** Makes a query one page in ascending order of id. knex's own `limit` takes no parameter, so it stands in the order. */

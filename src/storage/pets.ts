@@ -1,8 +1,8 @@
 /** The `pets` table: pets, and the stock of each. */
 import type { Page, PageRequest, Pet, PetStatus } from '../model.ts';
-import { BatchedLookup } from './batched-lookup.ts';
 import type { Engine, Row, Runner } from './engine.ts';
-import { filtersInUse, keysetPage, pageParams, toPage } from './page.ts';
+import { filtersInUse, keysetPage, pageReader } from './page.ts';
+import { BatchedLookup } from './shared-reads.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
 export interface PetFilter {
@@ -111,13 +111,11 @@ export function petReader(statements: PetStatements, { reader, toIdList }: Engin
     return (await reader.all(statement, { ...filter, ids: toIdList(ids) })).map(toPet);
   };
   const lookup = new BatchedLookup((ids) => findAll({ ids }));
+  const readPage = pageReader(reader, toPet);
   return {
     find: (id) => lookup.find(id),
     findAll,
-    async page(filter, page) {
-      const rows = await reader.all(statements.select(filtersInUse(filter)), { ...filter, ...pageParams(page) });
-      return toPage(rows, page, toPet);
-    },
+    page: (filter, page) => readPage(statements.select(filtersInUse(filter)), { ...filter }, page),
   };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { BatchedLookup } from '../../src/storage/batched-lookup.ts';
+import { BatchedLookup, NamedReads } from '../../src/storage/shared-reads.ts';
 import { until } from '../support/until.ts';
 
 interface Load {
@@ -129,4 +129,58 @@ test('Batched look-up - no load has more than 500 ids, and none is left out', as
     (await found).map((row) => row?.id),
     Array.from({ length: 1_234 }, (_, index) => BigInt(index)),
   );
+});
+
+/** Named reads whose loads end when the test says so. */
+function heldReads() {
+  const loads: { readonly name: string; readonly answer: (result: string) => void; fail(error: unknown): void }[] = [];
+  const reads = new NamedReads<string>();
+  const read = (name: string) =>
+    reads.read(name, () => {
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      loads.push({ name, answer: resolve, fail: reject });
+      return promise;
+    });
+  return { read, loads };
+}
+
+test('Named reads - those of a name that come while one is under way share the next, never that one', async (t) => {
+  const { read, loads } = heldReads();
+  const first = read('a');
+  const others = [read('a'), read('a')];
+  loads[0]?.answer('before');
+  t.is(await first, 'before');
+  await settle();
+  t.is(loads.length, 2);
+  loads[1]?.answer('after');
+  t.deepEqual(await Promise.all(others), ['after', 'after']);
+});
+
+test('Named reads - none waits for those of another name', async (t) => {
+  const { read, loads } = heldReads();
+  const reads = ['a', 'b', 'c', 'd', 'e'].map(read);
+  t.deepEqual(
+    loads.map(({ name }) => name),
+    ['a', 'b', 'c', 'd', 'e'],
+  );
+  for (const { name, answer } of loads) answer(`page ${name}`);
+  t.deepEqual(await Promise.all(reads), ['page a', 'page b', 'page c', 'page d', 'page e']);
+});
+
+test('Named reads - an error reaches everyone who shares it, and the next is loaded anew', async (t) => {
+  const { read, loads } = heldReads();
+  const first = read('a');
+  const failing = [read('a'), read('a')];
+  loads[0]?.answer('page');
+  await first;
+  await settle();
+  const error = new Error('disk on fire');
+  loads[1]?.fail(error);
+  for (const result of await Promise.allSettled(failing)) {
+    t.deepEqual(result, { status: 'rejected', reason: error });
+  }
+  await settle();
+  const later = read('a');
+  loads[2]?.answer('page again');
+  t.is(await later, 'page again');
 });
