@@ -1,6 +1,7 @@
 /** Many rows in one statement, which is a transaction by itself. */
 import type { Knex } from 'knex';
 import type { Engine } from './engine.ts';
+import type { SqlValue } from './statement.ts';
 
 /**
  * Inserts rows that come as one JSON array of arrays of integers. They are in one order everywhere: servers that share a
@@ -18,6 +19,11 @@ export function greater(table: string, column: string): string {
   return `${column} = case when ${fresh} > ${stored} then ${fresh} else ${stored} end`;
 }
 
-export function toJson(rows: readonly (readonly (bigint | number | null)[])[]): string {
-  return `[${rows.map((row) => `[${row.map(String).join()}]`).join()}]`;
+/** Rows as a JSON array of arrays, with their numbers to the last digit. */
+export function toJson(rows: readonly (readonly SqlValue[])[]): string {
+  return `[${rows.map((row) => `[${row.map(toJsonValue).join()}]`).join()}]`;
+}
+
+function toJsonValue(value: SqlValue): string {
+  return typeof value === 'bigint' ? String(value) : JSON.stringify(value);
 }

@@ -36,8 +36,10 @@ export interface Engine {
   /** Narrows a query to rows whose `column` is among some ids, bound as `ids` in the form that `toIdList` gives them. */
   whereIdIn(query: Knex.QueryBuilder, column: string, type?: IdType): Knex.QueryBuilder;
   toIdList(ids: readonly (bigint | string)[]): SqlValue;
-  /** The elements of a JSON array, bound as text under `name`: a table with one column, `value`, for `from`. */
+  /** The elements of a JSON array, bound as text under `name`: a table for `from`, with their `key` and `value`. */
   elementsOf(name: string): Knex.Raw;
+  /** Such an array of arrays. Its texts are in the form in which the engine stores them. */
+  toElements(rows: readonly (readonly SqlValue[])[]): string;
   /** Makes a query in a transaction keep others from changing its rows until the end. */
   forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /** Makes a query keep others from deleting its rows until the end of the transaction, or of the statement. */

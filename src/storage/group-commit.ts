@@ -6,9 +6,14 @@
  * none: the database itself undoes one that fails. Everybody is answered after the commit, so a success is durable and
  * a refusal rests on durable facts. When the commit itself fails, or the database goes away in the midst (the disk is
  * full), all of the group fail with its error and nothing of it stays.
+ *
+ * Those in a row that want the same statement, if it can be shared, share one run of it. When that fails each of them is
+ * run alone. Where nothing else waits the statement is a transaction by itself: the whole group takes one trip.
  */
 import type { IsWanted } from '../model.ts';
+import type { Row } from './engine.ts';
 import { StoreUnavailable, WorkAbandoned } from './errors.ts';
+import type { Params, Statement } from './statement.ts';
 
 /** The most work in one commit: bounds how long the first of a group waits for the last. */
 const MAX_GROUP = 256;
@@ -27,6 +32,8 @@ export interface Commands {
   /** Keeps what was done in the savepoint, and commits. */
   commit(): Promise<void>;
   rollback(): Promise<void>;
+  /** Runs a statement for these callers: one, or several if it can be shared. Resolves with the rows of each. */
+  run(statement: Statement, callers: readonly Params[]): Promise<readonly (readonly Row[])[]>;
 }
 
 /** Is told of commits that have succeeded, and of each write as its turn comes. */
@@ -38,10 +45,14 @@ export interface CommitListener {
 interface Work {
   /** When it was submitted, if anybody asks. */
   readonly sinceMs: number;
-  readonly run: () => Promise<unknown>;
+  /** Does it for all of these callers, and resolves with the result of each. */
+  readonly run: (callers: readonly Params[]) => Promise<readonly unknown[]>;
+  readonly params: Params;
   readonly isWanted: IsWanted;
-  /** One statement, which is undone by the database when it fails. */
-  readonly isStatement: boolean;
+  /** There when it is one statement, which is undone by the database when it fails. */
+  readonly statement: Statement | undefined;
+  /** It has failed together with others. */
+  isAlone: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -57,19 +68,25 @@ export class GroupCommit {
     this.#listener = listener;
   }
 
-  submit<T>(run: () => Promise<T>, isWanted: IsWanted): Promise<T> {
-    return this.#enqueue(run, isWanted, false);
+  submit<T>(work: () => Promise<T>, isWanted: IsWanted): Promise<T> {
+    return this.#enqueue(async () => [await work()], {}, isWanted, undefined);
   }
 
-  /** Submits what runs one statement and nothing else. */
-  submitStatement<T>(run: () => Promise<T>, isWanted: IsWanted): Promise<T> {
-    return this.#enqueue(run, isWanted, true);
+  /** Submits one statement and nothing else. */
+  submitStatement(statement: Statement, params: Params, isWanted: IsWanted): Promise<readonly Row[]> {
+    return this.#enqueue((callers) => this.#commands.run(statement, callers), params, isWanted, statement);
   }
 
-  #enqueue<T>(run: () => Promise<T>, isWanted: IsWanted, isStatement: boolean): Promise<T> {
+  #enqueue<T>(
+    run: (callers: readonly Params[]) => Promise<readonly T[]>,
+    params: Params,
+    isWanted: IsWanted,
+    statement: Statement | undefined,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const sinceMs = this.#listener === undefined ? 0 : performance.now();
-      this.#queue.push({ run, isWanted, isStatement, sinceMs, resolve: resolve as (value: unknown) => void, reject });
+      const settle = { resolve: resolve as (value: unknown) => void, reject };
+      this.#queue.push({ run, params, isWanted, statement, isAlone: false, sinceMs, ...settle });
       if (!this.#isDraining) void this.#drain();
     });
   }
@@ -84,45 +101,70 @@ export class GroupCommit {
     const group: Work[] = [];
     const answers: (() => void)[] = [];
     const beganMs = performance.now();
+    const isOneStatement = this.#queue[0]?.statement !== undefined && this.#countTogether() === this.#queue.length;
     let isFresh = true; // nothing has been done in the savepoint that is open
     try {
-      await this.#commands.begin();
-      while (group.length < MAX_GROUP) {
-        const work = this.#queue.shift();
-        if (work === undefined) break;
-        group.push(work);
-        this.#listener?.onTurn(performance.now() - work.sinceMs);
-        if (!work.isWanted()) {
-          answers.push(() => work.reject(new WorkAbandoned()));
-          continue;
-        }
-        if (!isFresh && !work.isStatement) await this.#commands.next();
-        const outcome = await settle(work.run());
+      if (!isOneStatement) await this.#commands.begin();
+      do {
+        const { batch, unwanted } = this.#takeBatch(MAX_GROUP - group.length);
+        group.push(...unwanted, ...batch);
+        answers.push(() => unwanted.map((work) => work.reject(new WorkAbandoned())));
+        const [first] = batch;
+        if (first === undefined) continue;
+        const isStatement = first.statement !== undefined;
+        if (!isFresh && !isStatement) await this.#commands.next();
+        const outcome = await settle(first.run(batch.map(({ params }) => params)));
         const hasFailed = outcome.status === 'rejected';
         if (hasFailed && outcome.reason instanceof StoreUnavailable) throw outcome.reason; // no transaction may be left
         // After some failures no transaction is left, and `next` fails: what came before must not count as kept.
-        if (hasFailed) await (work.isStatement ? this.#commands.next() : this.#commands.undo());
+        if (hasFailed && !isOneStatement) await (isStatement ? this.#commands.next() : this.#commands.undo());
         isFresh = hasFailed;
-        answers.push(() => answer(work, outcome));
-      }
-      await this.#commands.commit();
+        if (hasFailed && batch.length > 1) this.#queue.unshift(...group.splice(-batch.length).map(alone));
+        else answers.push(() => answer(batch, outcome));
+      } while (!isOneStatement && group.length < MAX_GROUP && this.#queue.length > 0);
+      if (!isOneStatement) await this.#commands.commit();
       this.#listener?.onCommitted(group.length, performance.now() - beganMs);
     } catch (error) {
-      await this.#commands.rollback().catch(() => undefined); // there may be no transaction left to roll back
+      if (!isOneStatement) await this.#commands.rollback().catch(() => undefined); // there may be none left to roll back
       if (group.length === 0) group.push(...this.#queue.splice(0)); // it could not even begin
       for (const work of group) work.reject(error);
       return;
     }
     for (const give of answers) give();
   }
+
+  /** How many at the head of the queue are done by one run. */
+  #countTogether(): number {
+    const [first] = this.#queue;
+    if (first?.statement?.shared === undefined || first.isAlone) return Math.min(this.#queue.length, 1);
+    const end = this.#queue.findIndex(({ statement, isAlone }) => statement !== first.statement || isAlone);
+    return end === -1 ? this.#queue.length : end;
+  }
+
+  /** Takes those at the head of the queue that are done by one run, `room` at the most. */
+  #takeBatch(room: number): { batch: Work[]; unwanted: Work[] } {
+    const [batch, unwanted]: [Work[], Work[]] = [[], []];
+    for (const work of this.#queue.splice(0, Math.min(this.#countTogether(), room))) {
+      this.#listener?.onTurn(performance.now() - work.sinceMs);
+      (work.isWanted() ? batch : unwanted).push(work);
+    }
+    return { batch, unwanted };
+  }
 }
 
-async function settle(work: Promise<unknown>): Promise<PromiseSettledResult<unknown>> {
+function alone(work: Work): Work {
+  work.isAlone = true;
+  return work;
+}
+
+async function settle<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
   const [outcome] = await Promise.allSettled([work]);
   return outcome;
 }
 
-function answer({ resolve, reject }: Work, outcome: PromiseSettledResult<unknown>): void {
-  if (outcome.status === 'fulfilled') resolve(outcome.value);
-  else reject(outcome.reason);
+function answer(batch: readonly Work[], outcome: PromiseSettledResult<readonly unknown[]>): void {
+  for (const [index, { resolve, reject }] of batch.entries()) {
+    if (outcome.status === 'fulfilled') resolve(outcome.value[index]);
+    else reject(outcome.reason);
+  }
 }

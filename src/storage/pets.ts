@@ -3,7 +3,7 @@ import type { Page, PageRequest, Pet, PetStatus } from '../model.ts';
 import type { Engine, Row, Runner } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
 import { BatchedLookup } from './shared-reads.ts';
-import { compile, compiledByVariant, param } from './statement.ts';
+import { compile, compiledByVariant, compileInsert, param } from './statement.ts';
 
 export interface PetFilter {
   readonly status?: PetStatus | undefined;
@@ -51,7 +51,8 @@ function toPet(row: Row): Pet {
 export function petStatements(engine: Engine) {
   const { knex } = engine;
   // The category can't go between this look and the pet's coming: it stays, or the pet does not come.
-  const categoryExists = engine.forKeyShare(knex('categories').select(knex.raw('1')).where('id', param('categoryId')));
+  const category = knex('categories').select(knex.raw('1'));
+  const categoryExists = engine.forKeyShare(category.clone().where('id', param('categoryId')));
   return {
     select: compiledByVariant('pets.select', (filters) => {
       const query = knex('pets').select(COLUMNS);
@@ -61,26 +62,23 @@ export function petStatements(engine: Engine) {
       return keysetPage(query);
     }),
     lock: compile('pets.lock', engine.forUpdate(knex('pets').select(COLUMNS).where('id', param('id')))),
-    // One statement finds out whether the category exists and inserts: no look-up, no error to interpret.
-    // (knex itself leaves `returning` out of an insert from a select.)
-    insert: compile(
+    // One statement finds out whether the category exists and inserts: no look-up, no error to interpret. Callers who
+    // wait together share it. (knex itself leaves `returning` out of an insert from a select.)
+    insert: compileInsert(
       'pets.insert',
       knex.raw('? returning ??', [
-        knex
-          .into(knex.raw('?? (??, ??, ??)', ['pets', 'name', 'category_id', 'status']))
-          .insert(
-            knex
-              .select(
-                knex.raw('cast(? as text), cast(? as bigint), cast(? as text)', [
-                  param('name'),
-                  param('categoryId'),
-                  param('status'),
-                ] as never),
-              )
-              .whereExists(categoryExists),
-          ),
-        COLUMNS,
+        knex.into(knex.raw('?? (??, ??, ??)', ['pets', 'name', 'category_id', 'status'])).insert(
+          knex
+            .select(knex.raw('value ->> 0, cast(value ->> 1 as bigint), value ->> 2'))
+            .from(engine.elementsOf('elements'))
+            .whereExists(engine.forKeyShare(category.whereRaw('categories.id = cast(value ->> 1 as bigint)')))
+            .orderBy('key'),
+        ),
+        ['id', 'category_id'],
       ] as never),
+      engine,
+      ['name', 'categoryId', 'status'],
+      (pet, row) => row.category_id === Number(pet.categoryId),
     ),
     update: compile(
       'pets.update',
@@ -122,8 +120,9 @@ export function petReader(statements: PetStatements, { reader, toIdList }: Engin
 export function petWriter(statements: PetStatements, tx: Runner): PetWriter {
   return {
     async insert(pet) {
-      const [row] = await tx.all(statements.insert, { ...pet });
-      return row && toPet(row);
+      const { name, categoryId, status } = pet;
+      const [row] = await tx.all(statements.insert, { name, categoryId, status });
+      return row && { id: BigInt(row.id as number), name, categoryId, status, quantity: 0 };
     },
     async lock(id) {
       const [row] = await tx.all(statements.lock, { id });

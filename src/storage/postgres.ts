@@ -16,6 +16,7 @@ import makeKnex, { type Knex } from 'knex';
 import { DatabaseError } from 'pg';
 import type { IsWanted } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
+import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { WorkAbandoned } from './errors.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
@@ -23,6 +24,7 @@ import { isConflict, toStoreError } from './postgres-errors.ts';
 import { alone, hasOwnSessions, type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
+import { toPostgres } from './postgres-values.ts';
 import { param } from './statement.ts';
 import { Lanes } from './turns.ts';
 
@@ -90,7 +92,9 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     whereIdIn: (query, column, type = 'bigint') =>
       query.whereRaw(`?? = any(cast(? as ${type}[]))`, [column, param('ids')] as never),
     toIdList: (ids) => `{${ids.join(',')}}`,
-    elementsOf: (name) => knex.raw('json_array_elements(cast(? as json))', [param(name)]),
+    elementsOf: (name) =>
+      knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
+    toElements: (rows) => toJson(rows.map((row) => row.map(toPostgres))),
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
     async transaction(work, isWanted, contended) {

@@ -31,7 +31,18 @@ export class SqliteConnection implements Runner {
   }
 
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
-    const values = statement.bind(params).map(toSqlite);
+    return this.#run(statement, statement.bind(params));
+  }
+
+  /** Runs a statement once for several callers, if it can be shared, or else for each. Resolves with the rows of each. */
+  async allFor(statement: Statement, callers: readonly Params[]): Promise<(readonly Row[])[]> {
+    const { shared } = statement;
+    if (shared === undefined) return Promise.all(callers.map((params) => this.all(statement, params)));
+    return shared.share(callers, await this.#run(statement, shared.bindAll(callers)));
+  }
+
+  async #run(statement: Statement, bound: readonly SqlValue[]): Promise<readonly Row[]> {
+    const values = bound.map(toSqlite);
     const prepared = await this.#prepare(statement);
     return new Promise((resolve, reject) => {
       prepared.all(values, (error: Error | null, rows: Row[]) => {

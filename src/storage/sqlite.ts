@@ -8,6 +8,7 @@
  */
 import makeKnex from 'knex';
 import type { AvailabilityListener } from './availability.ts';
+import { toJson } from './bulk.ts';
 import type { Engine, EngineState } from './engine.ts';
 import { StoreUnavailable } from './errors.ts';
 import { type Commands, type CommitListener, GroupCommit } from './group-commit.ts';
@@ -66,12 +67,12 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       }),
     toIdList: (ids) => `[${ids.map((id) => (typeof id === 'string' ? `"${id}"` : id)).join(',')}]`,
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
+    toElements: toJson,
     // There is one writer: nobody else can change or delete anything meanwhile.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
     transaction: (work, isWanted) => noted(commits.submit(() => work(writer), isWanted)),
-    write: (statement, params, isWanted) =>
-      noted(commits.submitStatement(() => writer.all(statement, params), isWanted)),
+    write: (statement, params, isWanted) => noted(commits.submitStatement(statement, params, isWanted)),
     alone: (work) => work(), // one process has the file to itself
     async close() {
       // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.
@@ -122,5 +123,6 @@ function transactionCommands(writer: SqliteConnection): Commands {
     undo: () => writer.exec('ROLLBACK TO work'),
     commit: () => writer.exec('RELEASE work; COMMIT'),
     rollback: () => writer.exec('ROLLBACK'),
+    run: (statement, callers) => writer.allFor(statement, callers),
   };
 }

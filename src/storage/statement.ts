@@ -5,6 +5,7 @@
  * places in which knex put them. Composing costs about 60 µs and happens once, not per request.
  */
 import type { Knex } from 'knex';
+import type { Engine, Row } from './engine.ts';
 
 export type SqlValue = string | number | bigint | boolean | Buffer | null;
 /** Values by name. One that a statement has no place for is not looked at. */
@@ -16,6 +17,15 @@ export interface Statement {
   readonly sql: string;
   /** The values in the order of the SQL's placeholders. */
   bind(params: Params): SqlValue[];
+  /** There when one run can do what several callers want. */
+  readonly shared?: SharedRuns;
+}
+
+/** How one run of a statement serves several callers, of whom each gets one row or none. */
+interface SharedRuns {
+  bindAll(callers: readonly Params[]): SqlValue[];
+  /** The rows of such a run by caller, in the order of the callers. */
+  share(callers: readonly Params[], rows: readonly Row[]): (readonly Row[])[];
 }
 
 class Param {
@@ -44,6 +54,34 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
         return value;
       }),
   };
+}
+
+/**
+ * An insert from `engine.elementsOf('elements')`, in the order of the keys: each element has the parameters `names` of
+ * one caller. It returns ids; `isOf` says whether a row can be a caller's. When it can be that of two, then what they
+ * want is refused to both or to neither.
+ */
+export function compileInsert(
+  name: string,
+  query: Knex.QueryBuilder | Knex.Raw,
+  { toElements }: Engine,
+  names: readonly string[],
+  isOf: (params: Params, row: Row) => boolean,
+): Statement {
+  const { bind, ...statement } = compile(name, query);
+  const bindAll = (callers: readonly Params[]) =>
+    bind({ elements: toElements(callers.map((params) => names.map((param) => params[param] ?? null))) });
+  const share = (callers: readonly Params[], rows: readonly Row[]) => {
+    const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
+    let next = 0;
+    return callers.map((params) => {
+      const row = inOrder[next];
+      if (row === undefined || !isOf(params, row)) return [];
+      next += 1;
+      return [row];
+    });
+  };
+  return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
 }
 
 /** Composes each variant of a statement when it is first needed, and keeps it. `variant` names the filters in use. */

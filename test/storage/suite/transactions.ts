@@ -119,6 +119,63 @@ export function transactionTests(): void {
     );
   });
 
+  test('Transaction - inserts that wait together each get their own row, or their own refusal', async (t) => {
+    const { store } = t.context;
+    const categoryIds = [await newCategory(store), await newCategory(store), 999_999n, 2n ** 53n + 1n];
+    const wanted = Array.from({ length: 600 }, (_, index) => ({
+      name: `Pet ${index % 7}`,
+      categoryId: categoryIds[(index * index) % 5] ?? 0n,
+      status: index % 3 === 0 ? ('sold' as const) : ('available' as const),
+    }));
+    const writer = await occupyWriter(t);
+    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(pet))));
+    await writer.release();
+    const inserted = await inserting;
+    for (const [index, pet] of wanted.entries()) {
+      const made = inserted[index];
+      const exists = categoryIds.slice(0, 2).includes(pet.categoryId);
+      t.deepEqual(made, exists ? { ...pet, id: made?.id ?? 0n, quantity: 0 } : undefined, `${index}`);
+      if (made !== undefined) t.deepEqual(await store.pets.find(made.id), made);
+    }
+    const ids = inserted.flatMap((pet) => (pet === undefined ? [] : [pet.id]));
+    t.is(new Set(ids).size, ids.length);
+  });
+
+  test('Transaction - of inserts that wait together one that the database refuses fails alone', async (t) => {
+    const { store } = t.context;
+    const categoryId = await newCategory(store);
+    const writer = await occupyWriter(t);
+    const inserting = Promise.allSettled(
+      Array.from({ length: 9 }, (_, index) => {
+        const status = (index === 4 ? 'lost' : 'sold') as 'sold';
+        return store.write((tx) => tx.pets.insert({ name: `Pet ${index}`, categoryId, status }));
+      }),
+    );
+    await writer.release();
+    for (const [index, result] of (await inserting).entries()) {
+      if (index === 4) t.is(result.status, 'rejected');
+      else t.is(result.status === 'fulfilled' && result.value?.name, `Pet ${index}`);
+    }
+    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
+  });
+
+  test('Transaction - inserts alone with one that fails: the others are there, it is not', async (t) => {
+    const { store } = t.context;
+    const categoryId = await newCategory(store);
+    // The first takes the only turn; the others wait together, and nothing else does.
+    const results = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, index) => {
+        const status = (index === 4 ? 'lost' : 'sold') as 'sold';
+        return store.write((tx) => tx.pets.insert({ name: `Pet ${index}`, categoryId, status }));
+      }),
+    );
+    t.deepEqual(
+      results.map(({ status }) => status === 'fulfilled'),
+      results.map((_, index) => index !== 4),
+    );
+    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
+  });
+
   test('Transaction - each sees what those before it did', async (t) => {
     const { store } = t.context;
     const { id } = await newPet(store);
