@@ -5,9 +5,7 @@ import { TRY_AGAIN } from './exit-code.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
-import { createKeyInvalidation } from './keys/key-invalidation.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
-import { openRedisLimiter } from './limits/redis.ts';
 import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
 import { startUsageRetention } from './limits/usage-retention.ts';
 import { LogFile } from './log-file.ts';
@@ -52,7 +50,9 @@ async function main(): Promise<void> {
     addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
     onBan: (begun) => usage.recordBan(begun),
   };
-  const redisLimiter = config.redis && (await openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
+  const redisLimiter =
+    config.redis &&
+    (await (await import('./limits/redis.ts')).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
   const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
   const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
   const usage = createUsageRecorder(store, limiter, logger);
@@ -66,7 +66,13 @@ async function main(): Promise<void> {
   });
 
   const keys = createApiKeyCache(store.accounts, plans);
-  const keyInvalidation = config.redis && createKeyInvalidation(config.redis, keys.invalidate, limiter.forgetBan);
+  const keyInvalidation =
+    config.redis &&
+    (await import('./keys/key-invalidation.ts')).createKeyInvalidation(
+      config.redis,
+      keys.invalidate,
+      limiter.forgetBan,
+    );
   const onKeysChanged = (change: KeyChange) => {
     keys.invalidate(change);
     keyInvalidation?.publish(change);

@@ -6,7 +6,6 @@ import { diskFull } from '../private-folder.ts';
 import type { Engine } from './engine.ts';
 import { SchemaRefused, StoreUnavailable } from './errors.ts';
 import type { CommitListener } from './group-commit.ts';
-import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 import { isKept } from './sqlite-errors.ts';
 
@@ -36,7 +35,7 @@ export async function openEngine(
         commitListener,
       });
     }
-    return await openPostgres(databaseUrl, {
+    return await (await import('./postgres.ts')).openPostgres(databaseUrl, {
       connections: databaseConnections,
       preparedStatements,
       migrates,
