@@ -1,0 +1,43 @@
+/** What Node has compiled for one `npm start` is there for the next. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { until } from '../support/until.ts';
+import { type Test, test } from './launch.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Runs `npm start` until the service is open, and ends it. Resolves with what it has written, and the server. */
+async function startOnce(t: Test, settings: Readonly<Record<string, string>>) {
+  const env = { ...process.env, ...t.context.settings, ...settings };
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let launcher = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => (launcher += text));
+  const ended = once(npm, 'close');
+  try {
+    await until(() => launcher.includes('Ctrl-C stops it') || npm.exitCode !== null, 'an open service');
+  } finally {
+    process.kill(-Number(npm.pid), 'SIGINT'); // as the terminal does
+    await ended;
+  }
+  const server = await readFile(join(t.context.settings.DATA_DIR ?? '', 'logs', 'server.log'), 'utf8');
+  return { code: npm.exitCode, launcher, server };
+}
+
+test('Start - a second one compiles neither the launcher nor the server again', async (t) => {
+  const cache = `${t.context.settings.DATA_DIR}, compiled`;
+  t.teardown(() => rm(cache, { recursive: true, force: true }));
+  await startOnce(t, { NODE_COMPILE_CACHE: cache });
+  const again = await startOnce(t, { NODE_COMPILE_CACHE: cache, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
+  const taken = (file: string) => new RegExp(`code cache for ESM file://\\S+/${file} was accepted`);
+  t.regex(again.launcher, taken('src/launcher/stack.ts'));
+  t.regex(again.server, taken('src/server.ts'));
+});
+
+test('Start - where nothing can be kept of what is compiled it goes well all the same', async (t) => {
+  const { code, launcher } = await startOnce(t, { NODE_COMPILE_CACHE: '/dev/null/nowhere' });
+  t.is(code, 0);
+  t.regex(launcher, /The pet store is open/);
+});
