@@ -6,13 +6,12 @@ import { type Config, ConfigError } from '../config.ts';
 import { LogFile } from '../log-file.ts';
 import { Child } from './child.ts';
 import { EnvoyAdmin } from './envoy-admin.ts';
-import { writeEnvoyConfig } from './envoy-config.ts';
 import { Part } from './part.ts';
 import { DRAIN_MS, logDir, ROOT } from './places.ts';
 import { writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
-const POLL_MS = 50;
+const POLL_MS = 20;
 const ADMIN_MS = 5_000;
 /** A little more than the flush interval in envoy.yaml. */
 const SEND_SPANS_MS = 700;
@@ -76,6 +75,8 @@ export class Envoy extends Part {
   /** Writes its configuration, once: Envoy starts again on a full disk too. A bad certificate is a ConfigError. */
   static async prepare(config: Config, binary: string): Promise<Envoy> {
     await writeSecrets(config);
+    // What it is made from, the descriptors of the proto files for one, takes time to load.
+    const { writeEnvoyConfig } = await import('./envoy-config.ts');
     return new Envoy(config, binary, await writeEnvoyConfig(config));
   }
 

@@ -22,7 +22,7 @@ import { supervise } from './supervisor.ts';
 
 /** How long the service may take until it answers. */
 const READY_MS = 30_000;
-const POLL_MS = 50;
+const POLL_MS = 20;
 
 export interface Stack {
   /** The processes of this moment, in the order of the servers' ports. */
@@ -74,8 +74,10 @@ export async function startStack(
     lock = lockDataFolder(config.dataDir);
     await untilFree(() => checkPorts(config), lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
     instances = new Instances({ config, env, file: program }, say);
-    envoy = await Envoy.prepare(config, envoyBinary);
-    await Promise.race([instances.start(), aborted(interrupt)]);
+    const serving = instances.start();
+    serving.catch(() => undefined); // looked at below, unless Envoy can't be prepared
+    envoy = await Envoy.prepare(config, envoyBinary); // the servers load meanwhile
+    await Promise.race([serving, aborted(interrupt)]);
     const started = startEnvoy(envoy);
     const failures = [started.then((child) => child.failure()), ...instances.children.map((child) => child.failure())];
     await Promise.race([started, ...failures, aborted(interrupt)]);
