@@ -75,7 +75,7 @@ export function createApiKeyCache(
 
   let [hits, misses] = [0, 0];
 
-  const find = (hash: Buffer, id: string): Promise<Identity> | Identity => {
+  const find = (id: string): Promise<Identity> | Identity => {
     const cached = cache.get(id);
     if (cached !== undefined && monotonicMs() < cached.freshUntilMs) {
       hits += 1;
@@ -83,28 +83,28 @@ export function createApiKeyCache(
     }
     misses += 1;
     const current = underWay.get(id);
-    return current !== undefined && canJoin(current) ? current.answer : lookUp(hash, id, current).answer;
+    return current !== undefined && canJoin(current) ? current.answer : lookUp(id, current).answer;
   };
 
   const canJoin = ({ freshUntilMs, missed }: LookUp): boolean =>
     freshUntilMs === undefined || (missed.length === 0 && monotonicMs() < freshUntilMs);
 
-  const lookUp = (hash: Buffer, id: string, previous: LookUp | undefined): LookUp => {
+  const lookUp = (id: string, previous: LookUp | undefined): LookUp => {
     const { promise: answer, resolve, reject } = Promise.withResolvers<Identity>();
     const started: LookUp = { answer, freshUntilMs: undefined, missed: [] };
     underWay.set(id, started);
     const begin = () => {
       started.freshUntilMs = monotonicMs() + FRESH_MS;
-      read(hash, id, started).then(resolve, reject);
+      read(id, started).then(resolve, reject);
     };
     if (previous === undefined) begin();
     else previous.answer.then(begin, begin);
     return started;
   };
 
-  const read = async (hash: Buffer, id: string, own: LookUp): Promise<Identity> => {
+  const read = async (id: string, own: LookUp): Promise<Identity> => {
     try {
-      const found = await accounts.findKey(hash);
+      const found = await accounts.findKey(Buffer.from(id, 'hex'));
       cache.delete(id);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
       const { key, account } = found;
@@ -138,9 +138,8 @@ export function createApiKeyCache(
     },
     identify(key, beforeLookUp) {
       if (!isWellFormed(key)) return undefined;
-      const hash = hashKey(key);
-      const id = hash.toString('latin1');
-      return cache.has(id) ? find(hash, id) : beforeLookUp().then(() => find(hash, id));
+      const id = hashKey(key, 'hex'); // text: a Buffer of its own for each call is dear
+      return cache.has(id) ? find(id) : beforeLookUp().then(() => find(id));
     },
     invalidate(change) {
       for (const cached of cache.values()) if (concerns(change, cached.caller)) cached.freshUntilMs = NEVER;

@@ -41,8 +41,10 @@ export function isWellFormed(key: string, prefix: KeyPrefix = 'pst'): boolean {
 }
 
 /** SHA-256: all that is stored of a key to recognise it by. */
-export function hashKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
+export function hashKey(key: string): Buffer;
+export function hashKey(key: string, encoding: 'hex'): string;
+export function hashKey(key: string, encoding: 'hex' | 'buffer' = 'buffer'): Buffer | string {
+  return hash('sha256', key, encoding);
 }
 
 /** The beginning, for people to tell their keys apart. */
