@@ -1,6 +1,7 @@
 /** Keyset pages: rows after the last id seen, one more than asked for to learn whether there are more. */
 import type { Knex } from 'knex';
 import type { Page, PageRequest } from '../model.ts';
+import { toJson } from './bulk.ts';
 import type { Row, Runner } from './engine.ts';
 import { NamedReads } from './shared-reads.ts';
 import { type Params, param, type Statement } from './statement.ts';
@@ -17,7 +18,7 @@ export function pageReader<T>(reader: Runner, toRecord: (row: Row) => T): ReadPa
   const reads = new NamedReads<Page<T>>();
   return (statement, filter, page) => {
     const params = { ...filter, ...pageParams(page) };
-    const name = `${statement.name} ${statement.bind(params).join(' ')}`;
+    const name = `${statement.name} ${toJson([statement.bind(params)])}`;
     return reads.read(name, async () => toPage(await reader.all(statement, params), page, toRecord));
   };
 }

@@ -50,6 +50,16 @@ export function catalogueTests(): void {
     t.is((await store.categories.find(stays))?.id, stays);
   });
 
+  test('Pets - any text is a name', async (t) => {
+    const { store } = t.context;
+    const categoryId = await newCategory(store);
+    for (const name of TEXTS) {
+      const pet = await store.transaction((tx) => tx.pets.insert({ name, categoryId, status: 'sold' }));
+      t.is(pet?.name, name);
+      t.deepEqual(await store.pets.find(pet?.id ?? 0n), pet);
+    }
+  });
+
   test('Pets - begin without stock and are found as they were inserted', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);

@@ -113,6 +113,36 @@ export function pageTests(): void {
     t.deepEqual(await store.pets.findAll({ ids: [] }), []);
   });
 
+  test('Pages - one always shows what was written before it was asked for', async (t) => {
+    const { store } = t.context;
+    const pet = await newPet(store);
+    const firstPage = { after: 0n, limit: 20 };
+    let isOver = false;
+    // Others keep the very same page busy all the time.
+    const others = Array.from({ length: 20 }, async () => {
+      while (!isOver) await store.pets.page({}, firstPage);
+    });
+    for (let quantity = 1; quantity <= 100; quantity += 1) {
+      await store.transaction((tx) => tx.pets.update({ ...pet, quantity }));
+      t.is((await store.pets.page({}, firstPage)).rows[0]?.quantity, quantity);
+    }
+    isOver = true;
+    await Promise.all(others);
+  });
+
+  test('Pages - many different ones at a time are each what was asked for', async (t) => {
+    const { store } = t.context;
+    const ids: bigint[] = [];
+    for (let count = 0; count < 30; count += 1) ids.push(await newCategory(store));
+    const wanted = Array.from({ length: 600 }, (_, index) => ({ after: ids[index % 7] ?? 0n, limit: (index % 5) + 1 }));
+    const pages = await Promise.all(wanted.map((page) => store.categories.page(page)));
+    for (const [index, { after, limit }] of wanted.entries()) {
+      const from = ids.indexOf(after) + 1;
+      const found = pages[index]?.rows.map(({ id }) => id);
+      t.deepEqual(found, ids.slice(from, from + limit), `${index}`);
+    }
+  });
+
   test('Pages - a row that is there from start to finish is seen exactly once, whatever comes and goes', async (t) => {
     const { store } = t.context;
     const actions = fc.array(fc.constantFrom('insert', 'delete'), { maxLength: 4 });
