@@ -1,7 +1,6 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
 import { isIPv6 } from 'node:net';
 import { ServerCredentials } from '@grpc/grpc-js';
-import { ReflectionService } from '@grpc/reflection';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
 import { AdminServiceService } from '../gen/petstore/admin/v1/admin.ts';
@@ -37,7 +36,8 @@ import type { KeyChange } from './keys/api-key-cache.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Ban, Limiter, LimitsOverview } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
-import { fileDescriptors, loadOperations } from './operations.ts';
+import { loadOperations } from './operations.ts';
+import { addReflection } from './reflection.ts';
 import { createRules } from './rules.ts';
 import { adminService } from './services/admin.ts';
 import { categoryService } from './services/categories.ts';
@@ -169,7 +169,7 @@ export function createServer(parts: Parts): PetstoreServer {
   };
   setHealth('NOT_SERVING');
   health.addToServer(server);
-  new ReflectionService(reflected(), { services: LISTED }).addToServer(server);
+  addReflection(server, LISTED, (error) => logger.error({ err: error }, 'reflection could not be loaded'));
 
   return {
     async listen(host, port, credentials = ServerCredentials.createInsecure()) {
@@ -196,11 +196,4 @@ export function createServer(parts: Parts): PetstoreServer {
       clearTimeout(deadline);
     },
   };
-}
-
-/** What reflection shows: our proto files, unchanged. The library takes them as the files behind a message type. */
-function reflected(): ConstructorParameters<typeof ReflectionService>[0] {
-  const fileDescriptorProtos = fileDescriptors().map((file) => Buffer.from(file));
-  const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
-  return { petstore: type };
 }

@@ -1,5 +1,6 @@
+import { type ServiceError, status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { filesOf, listServices } from '../support/reflection.ts';
+import { askInBytes, filesOf, listServices } from '../support/reflection.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const test = anyTest as TestFn<TestServer>;
@@ -36,5 +37,12 @@ for (const version of VERSIONS) {
       t.true((await filesOf(t.context.address, version, symbol)).length > 0, symbol);
     }
     t.deepEqual(await filesOf(t.context.address, version, 'petstore.v1.Dragon'), []);
+  });
+
+  test(`Reflection ${version} - refuses what is no request, and answers the next caller`, async (t) => {
+    const noRequest = Buffer.from([0xff, 0xff, 0xff]);
+    const error = await t.throwsAsync<ServiceError>(askInBytes(t.context.address, version, noRequest));
+    t.is(error?.code, status.INTERNAL);
+    t.true((await listServices(t.context.address, version)).length > 0);
   });
 }

@@ -39,6 +39,12 @@ export async function filesOf(address: string, version: Version, symbol: string)
 }
 
 function ask(address: string, version: Version, field: number, text: string): Promise<Buffer> {
+  const request = new BinaryWriter().tag(field, WireType.LengthDelimited).string(text);
+  return askInBytes(address, version, Buffer.from(request.finish()));
+}
+
+/** Sends one message, which may be none that reflection knows, and resolves with the answer. */
+export function askInBytes(address: string, version: Version, request: Buffer): Promise<Buffer> {
   const client = new Client(address, insecure);
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;
   const asIs = (bytes: Buffer) => bytes;
@@ -46,8 +52,7 @@ function ask(address: string, version: Version, field: number, text: string): Pr
     const stream = client.makeBidiStreamRequest(path, asIs, asIs);
     stream.once('data', resolve);
     stream.once('error', reject);
-    const request = new BinaryWriter().tag(field, WireType.LengthDelimited).string(text);
-    stream.end(Buffer.from(request.finish()));
+    stream.end(request);
   }).finally(() => client.close());
 }
 
