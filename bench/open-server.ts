@@ -7,8 +7,8 @@ import { HealthImplementation } from 'grpc-health-check';
 import pino from 'pino';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { readConfig } from '../src/config.ts';
+import { toHttpError } from '../src/edge/http-errors.ts';
 import { rest } from '../src/edge/rest.ts';
-import { edgeErrorHeaders } from '../src/edge/rest-error.ts';
 import { TAKES_CALLS } from '../src/edge/takes-calls.ts';
 import { createGrpcServer } from '../src/grpc/adapter.ts';
 import { deprecation } from '../src/interceptors/deprecation.ts';
@@ -32,7 +32,7 @@ const interceptors = [logging(logger), errors, message, rest, validation(createR
 const server = createGrpcServer({
   services: [{ definition: PetServiceService, methods: petService(store), interceptors }],
   operations: byPath,
-  errorHeaders: edgeErrorHeaders,
+  toHttpError,
 });
 new HealthImplementation({ [TAKES_CALLS]: 'SERVING' }).addToServer(server);
 

@@ -6,16 +6,12 @@ local tables = require("tables")
 
 local M = {}
 
--- What the routes of Connect (envoy.yaml) tell in place of the HTTP method.
-M.METHOD = "CONNECT"
-M.PROTO = "application/proto"
-
 -- What a gRPC call says of itself, and none of this is the caller's to say here.
 local GRPC_HEADERS = { "grpc-timeout", "grpc-encoding", "grpc-accept-encoding" }
 
 local function is_supported(headers)
   local encoding, version = headers:get("content-encoding"), headers:get("connect-protocol-version")
-  return headers:get("content-type") == M.PROTO and (not encoding or encoding == "identity")
+  return headers:get("content-type") == "application/proto" and (not encoding or encoding == "identity")
     and (not version or version == "1")
 end
 
@@ -40,11 +36,6 @@ function M.to_grpc(handle, message)
   handle:clearRouteCache()
   handle:metadata() -- has the new route found now: the old one has no room for the frame around 64 KiB
   handle:body(true):setBytes(questions.frame(message))
-end
-
--- The message in the answer of a unary gRPC call; nil when there is none.
-function M.message_of(text)
-  return #text >= 5 and text:sub(6) or nil
 end
 
 return M

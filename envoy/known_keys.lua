@@ -41,9 +41,8 @@ function M.on_request(handle, headers)
   if authorization then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", authorization) end
 end
 
--- Learns a stranger's key when the server says that it has accepted it.
-function M.on_response(handle, headers)
-  if not headers:get(tables.headers.accepted) then return end
+-- Learns a stranger's key when the server has accepted it.
+function M.on_accepted(handle)
   local kept = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
   if kept then M.learn(kept.authorization) end
 end

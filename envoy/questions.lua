@@ -6,8 +6,6 @@ local tables = require("tables")
 
 local M = {}
 
-M.ERROR = tables.headers.error
-
 -- The clusters of the servers.
 local SERVER, SERVER_OF_STRANGERS = "petstore", "petstore_strangers"
 -- How long the wording of an error may take.
@@ -54,7 +52,7 @@ end
 
 -- Puts a question of EdgeService by name. `values` are its fields. `caller` has the headers by which the server judges
 -- the caller: authorization, forwarded_for, request_id; and is_connect: the answer is then worded as Connect has it.
--- Returns the headers of the answer; nil when the server doesn't answer in time.
+-- Returns the headers of the answer, and the body that an error has; nil when the server doesn't answer in time.
 function M.ask(handle, name, values, caller, timeout_ms)
   local question = tables.questions[name]
   local headers = {
@@ -66,39 +64,34 @@ function M.ask(handle, name, values, caller, timeout_ms)
   }
   local message = M.frame(M.encode(question.fields, values))
   local cluster = known_keys.is_known(caller.authorization) and SERVER or SERVER_OF_STRANGERS
-  local answer = handle:httpCall(cluster, headers, message, {
+  local answer, body = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms or WORDING_TIMEOUT_MS, send_xff = false,
   })
-  -- Envoy's own word for a server that can't be reached is a gRPC error too, without ours.
-  local is_answered = answer[M.ERROR] or (answer[":status"] == "200" and not answer["grpc-status"])
-  return is_answered and answer or nil
+  -- Envoy's own word for a server that can't be reached is no JSON, and an error.
+  if answer["content-type"] == "application/json" then return answer, body or "" end
+  if answer[":status"] == "200" and not answer["grpc-status"] then return answer end
+  return nil
 end
 
--- The headers of an answer that are for the caller to see, with the error; some are for the access log. Without an
--- answer the error goes by the status that the request has failed with.
-function M.for_caller(answer, status, is_connect)
-  local errors = is_connect and tables.connect or tables
-  local code = tables.headers.code
-  if not answer and status == 504 then
-    return { [M.ERROR] = errors.deadline_exceeded, [code] = "DEADLINE_EXCEEDED", ["grpc-status"] = "4" }
+-- What the caller gets: headers, and the body. Some of the headers are for the access log. Without an error of the
+-- server it goes by the status that the request has failed with.
+function M.for_caller(answer, error, status, is_connect)
+  local errors, names = is_connect and tables.connect or tables, tables.headers
+  if not error and status == 504 then
+    local headers = { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" }
+    return headers, errors.deadline_exceeded
   end
-  if not answer then
-    return {
-      [M.ERROR] = errors.unavailable, [code] = "UNAVAILABLE", ["grpc-status"] = "14", ["retry-after"] = "1",
-    }
+  if not error then
+    local headers = { [":status"] = "503", [names.code] = "UNAVAILABLE", [names.grpc_status] = "14" }
+    headers["retry-after"] = "1"
+    return headers, errors.unavailable
   end
-  local headers = {}
+  local headers = { [":status"] = answer[":status"] }
   for name, value in pairs(answer) do
     local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
-    local is_ours = not is_transport and name ~= "date" and name ~= "server"
-    if is_ours or name == "grpc-status" then headers[name] = value end
+    if not is_transport and name ~= "date" and name ~= "server" then headers[name] = value end
   end
-  return headers
-end
-
--- The HTTP status of an error, which REST's has in it.
-function M.status_of(error)
-  return error:match('"status":(%d+)}$') or tables.connect.statuses[error:match('^{"code":"([%l_]+)"')]
+  return headers, error
 end
 
 -- Has the server judge the caller of a request by its headers. Returns whether the caller may go on; if not, the
@@ -107,16 +100,16 @@ function M.judge(handle)
   local headers = handle:headers()
   local begun_ms = handle:timestamp()
   local is_connect = request.is_connect(headers, headers:get("content-type") or "")
-  local answer = M.ask(handle, "judge", {}, {
+  local answer, error = M.ask(handle, "judge", {}, {
     authorization = headers:get("authorization"), forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"), is_connect = is_connect,
   }, tables.call_timeout_ms)
-  if answer and not answer[M.ERROR] then return true end
+  if answer and not error then return true end
   -- The clock counts whole milliseconds, and a timer may be early by one.
   local is_late = handle:timestamp() - begun_ms >= tables.call_timeout_ms - CLOCK_SLACK_MS
-  local reply = M.for_caller(answer, is_late and 504 or 503, is_connect)
-  reply[":status"] = M.status_of(reply[M.ERROR])
-  handle:respond(reply, "")
+  local reply, body = M.for_caller(answer, error, is_late and 504 or 503, is_connect)
+  reply[tables.headers.worded] = "1"
+  handle:respond(reply, body)
   return false
 end
 

@@ -2,15 +2,18 @@
 -- and what it says, the gRPC server decides, for requests that Envoy refuses itself too. What it must know of the proto
 -- files and of the server stands in gen/edge/tables.lua.
 --
+-- The answer of the server to a REST request is not gRPC's, and passes as it is.
+--
 -- Native gRPC and gRPC-Web pass untouched. Of calls of the Connect protocol connect.lua makes gRPC.
 
 local connect = require("connect")
 local known_keys = require("known_keys")
+local metadata = require("metadata")
 local questions = require("questions")
 local request = require("request")
 local tables = require("tables")
 
-local HEADERS, OPERATIONS = tables.headers, tables.operations
+local HEADERS = tables.headers
 
 local M = {}
 
@@ -64,40 +67,11 @@ local function read_body(handle)
   return text
 end
 
--- The value of a header so that it can be gRPC metadata: with any other byte the server would see none.
-local function printable(value)
-  return (value:gsub("\t", " "):gsub("[^ -~]", "?"))
-end
-
--- Headers that are lists, however many lines they have. The server would see the first line.
-local LISTS = { "if-match", "if-none-match" }
-
-local function join_lists(headers)
-  for i = 1, #LISTS do
-    local value = headers:get(LISTS[i])
-    if value then headers:replace(LISTS[i], printable(value)) end
-  end
-end
-
-local IDEMPOTENCY_KEY = "idempotency-key"
-
--- The server sees no metadata with such bytes, and would do again what is to be done once: it is told of a key that is
--- none, which it refuses.
-local function check_idempotency_key(headers)
-  local key = headers:get(IDEMPOTENCY_KEY)
-  if not key or not key:find("[^ -~]") then return end
-  headers:remove(IDEMPOTENCY_KEY)
-  headers:add(IDEMPOTENCY_KEY, ",")
-end
-
 function M.on_request(handle)
   local headers = handle:headers()
-  check_idempotency_key(headers)
   known_keys.on_request(handle, headers)
-  join_lists(headers)
   local content_type = headers:get("content-type") or ""
   if request.is_grpc(content_type) then return end
-  if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end -- CONNECT
   if request.is_connect(headers, content_type) then
     request.keep(handle, { authorization = headers:get("authorization"), is_connect = true })
     return connect.to_grpc(handle, read_body(handle) or "")
@@ -105,7 +79,7 @@ function M.on_request(handle)
   local text = read_body(handle)
   if not text then return end
   headers = handle:headers() -- those from before do not outlive a wait
-  content_type = printable(content_type)
+  content_type = metadata.printable(content_type)
   headers:replace(HEADERS.body_type, content_type)
   local is_right = M.is_json(text)
   request.keep(handle, {
@@ -115,19 +89,6 @@ function M.on_request(handle)
 end
 
 -- Answers -------------------------------------------------------------------------------------------------------------
-
--- The answer to HEAD has no body, but the length of one.
-local function set_body(handle, is_head, text)
-  handle:body(true):setBytes(is_head and "" or text)
-  handle:headers():replace("content-length", tostring(#text))
-end
-
-local function set_error(handle, is_head, error)
-  set_body(handle, is_head, error)
-  local headers = handle:headers()
-  headers:replace(":status", questions.status_of(error))
-  headers:replace("content-type", "application/json")
-end
 
 -- Takes a header out of a reply.
 local function take(headers, name)
@@ -167,110 +128,56 @@ local function refuse_fields(refused, status, reply, kept)
   return fields
 end
 
--- Asks the server what the caller is told, and puts that on the reply. Returns the error.
-local function word_refusal(handle, refused)
+-- Asks the server what the caller is told. Returns the headers of that, and the body.
+local function word_refusal(handle, refused, status, reply)
   local kept = request.kept(handle) or {}
   refused.caller.is_connect = kept.is_connect
-  local status = tonumber(handle:headers():get(":status"))
-  local body = handle:body(true) -- before any other wait: later it can't be had
-  local answer
-  if status >= 500 then
-    local is_open = tables.open_paths[refused.path:match("^[^?]*")] -- there is no caller to judge
-    answer = not is_open and questions.ask(handle, "fail", { status = status }, refused.caller) or nil
-  else
-    local fields = refuse_fields(refused, status, body:getBytes(0, body:length()), kept)
-    answer = questions.ask(handle, "refuse", fields, refused.caller)
+  local answer, error
+  if status < 500 then
+    local fields = refuse_fields(refused, status, reply, kept)
+    answer, error = questions.ask(handle, "refuse", fields, refused.caller)
+  elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- else there is no caller to judge
+    answer, error = questions.ask(handle, "fail", { status = status }, refused.caller)
   end
-  local headers = handle:headers()
-  headers:remove("retry-after")
-  for name, value in pairs(questions.for_caller(answer, status, kept.is_connect)) do headers:replace(name, value) end
-  return headers:get(HEADERS.error)
+  return questions.for_caller(answer, error, status, kept.is_connect)
 end
 
--- A reply of Envoy itself.
+-- A reply of Envoy itself, or of this filter.
 local function on_refusal(handle)
   local headers = handle:headers()
   local refused = take_refused(headers)
-  local error = headers:get(HEADERS.error) or word_refusal(handle, refused) -- a refusal by Judge is worded already
-  set_error(handle, refused.method == "HEAD", error)
+  if take(headers, HEADERS.worded) then return headers:replace("content-type", "application/json") end
+  local status = tonumber(headers:get(":status"))
+  local body = handle:body(true) -- before any other wait: later it can't be had
+  local answer, error = word_refusal(handle, refused, status, body:getBytes(0, body:length()))
+  handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
+  headers = handle:headers()
+  headers:remove("retry-after")
+  for name, value in pairs(answer) do headers:replace(name, value) end
+  headers:replace("content-type", "application/json")
+  headers:replace("content-length", tostring(#error))
 end
 
--- Over HTTP/2 the transcoder leaves the end of the gRPC call behind the answer.
-local function drop_trailers(handle)
+-- What the transcoder leaves of the gRPC call on a file.
+local function hide_grpc(handle)
+  local headers = handle:headers()
+  headers:remove("grpc-encoding")
+  headers:remove("grpc-accept-encoding")
   local trailers = handle:trailers()
   if not trailers then return end
   trailers:remove("grpc-status")
   trailers:remove("grpc-message")
 end
 
--- Makes numbers of the fields that the transcoder prints as strings. Inside a string a quote is escaped, so the
--- beginning of such a field can't be hit there. (`gsub` would take three times as long: LuaJIT does not compile it.)
-local function with_numbers(text, beginnings)
-  for _, beginning in ipairs(beginnings) do
-    local parts, count, position = {}, 0, 1
-    local first, last = text:find(beginning, 1, true)
-    while first do
-      local quote = text:find('"', last + 1, true)
-      parts[count + 1], parts[count + 2] = text:sub(position, last - 1), text:sub(last + 1, quote - 1)
-      count, position = count + 2, quote + 1
-      first, last = text:find(beginning, position, true)
-    end
-    if count > 0 then text = table.concat(parts) .. text:sub(position) end
-  end
-  return text
-end
-
--- What follows the array in the answer of a list: its page token is a link by now, and 80 bytes at the most.
-local PAGE_TOKEN, PAGE_TOKEN_BYTES = ',"nextPageToken":"', 80
-
--- A list is a bare array.
-local function bare_array(text, name)
-  return text:sub(#name + 5, text:find(PAGE_TOKEN, -PAGE_TOKEN_BYTES, true) - 1)
-end
-
-local function on_success(handle, method, operation)
-  local shape = OPERATIONS[operation]
-  local headers = handle:headers()
-  if not shape then -- no JSON
-    local length = headers:get(HEADERS.length)
-    if length then headers:replace("content-length", length) end
-    return drop_trailers(handle)
-  end
-  local status = headers:get(HEADERS.not_modified) and "304" or shape.status
-  if status ~= "200" then headers:replace(":status", status) end
-  local body = handle:body(true)
-  if status == "204" or status == "304" then
-    body:setBytes("")
-    headers = handle:headers()
-    headers:remove("content-type")
-    headers:remove("content-length")
-  else
-    local text = with_numbers(body:getBytes(0, body:length()), shape.int64)
-    set_body(handle, method == "HEAD", shape.list and bare_array(text, shape.list) or text)
-  end
-  drop_trailers(handle)
-end
-
-local function on_connect_success(handle)
-  local body = handle:body(true)
-  local message = connect.message_of(body:getBytes(0, body:length()))
-  if not message then return set_error(handle, false, tables.connect.unavailable) end
-  set_body(handle, false, message)
-  handle:headers():replace("content-type", connect.PROTO)
-  drop_trailers(handle)
-end
-
+-- envoy.yaml has this run only on the answers that have one of these headers.
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_refusal(handle) end
-  known_keys.on_response(handle, headers)
-  local call = headers:get(HEADERS.request) -- the method and the operation, if it is REST or Connect
-  if not call then return end
-  local method, operation = call:match("^(%S+) (%S+)")
-  local error = headers:get(HEADERS.error)
-  if error then return set_error(handle, method == "HEAD", error) end
-  if method == connect.METHOD then return on_connect_success(handle) end
-  on_success(handle, method, operation)
+  if take(headers, HEADERS.accepted) then known_keys.on_accepted(handle) end
+  local length = take(headers, HEADERS.length)
+  if not length then return end
+  headers:replace("content-length", length)
+  hide_grpc(handle)
 end
 
 return M

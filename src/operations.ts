@@ -11,7 +11,6 @@ import {
   fromBinary,
   type Message,
   type Registry,
-  ScalarType,
   toBinary,
 } from '@bufbuild/protobuf';
 import {
@@ -40,21 +39,23 @@ export interface Deprecation {
   readonly successor: string;
 }
 
+/** A field that holds several values. */
+export type ListField = DescField & { readonly fieldKind: 'list' };
+
 /** What a REST caller gets when all is well. */
 export interface RestAnswer {
   readonly status: 200 | 201 | 204;
   /** Of what was created: its path, with fields of the response message in braces. */
   readonly location: string | undefined;
   /** The field of the response message that is the bare array; undefined when the answer is one thing. */
-  readonly list: DescField | undefined;
-  /** The JSON names of the int64 fields in the answer. */
-  readonly int64Names: readonly string[];
+  readonly list: ListField | undefined;
 }
 
 export interface Operation {
   /** The gRPC path: `/petstore.v1.PetService/GetPet`. */
   readonly path: string;
   readonly input: DescMessage;
+  readonly output: DescMessage;
   /** Whether the answer is no JSON, but bytes of any type (google.api.HttpBody). */
   readonly isRaw: boolean;
   /** Whether it changes nothing: it may be sent to a second server while the first has not answered. */
@@ -128,6 +129,7 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
+    output: method.output,
     isRaw,
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     routes,
@@ -175,42 +177,13 @@ function toAnswer(output: DescMessage, options: OperationOptions | undefined): R
     status: isEmpty ? 204 : location === undefined ? 200 : 201,
     location,
     list: pageItems(output),
-    int64Names: [...int64Names(output)],
   };
 }
 
-function pageItems({ fields }: DescMessage): DescField | undefined {
+function pageItems({ fields }: DescMessage): ListField | undefined {
   const [items, token] = fields;
-  const isPage = fields.length === 2 && items?.fieldKind === 'list' && token?.name === 'next_page_token';
-  return isPage ? items : undefined;
-}
-
-const INT64: ReadonlySet<ScalarType | undefined> = new Set([
-  ScalarType.INT64,
-  ScalarType.UINT64,
-  ScalarType.SINT64,
-  ScalarType.FIXED64,
-  ScalarType.SFIXED64,
-]);
-
-/**
- * The JSON names of a message's int64 fields, however deep. Envoy's filter knows a field by its name alone, so no other
- * field may have one of these names.
- */
-function int64Names(message: DescMessage): Set<string> {
-  const fields = fieldsWithin(message);
-  const names = new Set(fields.filter(({ scalar }) => INT64.has(scalar)).map(({ jsonName }) => jsonName));
-  const other = fields.find(({ scalar, jsonName }) => names.has(jsonName) && !INT64.has(scalar));
-  if (other !== undefined)
-    throw new Error(`${message.typeName} has "${other.jsonName}" as an int64 and as something else`);
-  return names;
-}
-
-/** Google's own types are printed as one value. */
-function fieldsWithin({ typeName, fields }: DescMessage, seen = new Set<string>()): DescField[] {
-  if (seen.has(typeName) || typeName.startsWith('google.')) return [];
-  seen.add(typeName);
-  return fields.flatMap((field) => [field, ...(field.message === undefined ? [] : fieldsWithin(field.message, seen))]);
+  const isPage = fields.length === 2 && token?.name === 'next_page_token';
+  return isPage && items?.fieldKind === 'list' ? items : undefined;
 }
 
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */

@@ -12,8 +12,8 @@ import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { noteForAccessLog } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
-import { markTranslated, rest } from './edge/rest.ts';
-import { edgeErrorHeaders } from './edge/rest-error.ts';
+import { toHttpError } from './edge/http-errors.ts';
+import { inHttp, rest } from './edge/rest.ts';
 import { TAKES_CALLS, TakesCalls } from './edge/takes-calls.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
@@ -112,7 +112,7 @@ export function createServer(parts: Parts): PetstoreServer {
     ...(metrics === undefined ? [] : [counting(metrics)]),
     logging(logger),
   ];
-  const forAnybody = [...seen, errors, message, markTranslated];
+  const forAnybody = [...seen, errors, message, inHttp];
   const forCallers = [
     ...seen,
     errors,
@@ -140,7 +140,7 @@ export function createServer(parts: Parts): PetstoreServer {
   const bounded = boundOpenCalls({
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,
-    errorHeaders: edgeErrorHeaders,
+    toHttpError,
     onEnd: noteForAccessLog,
   });
   const { getFile: _, ...unaryWebService } = WebServiceService;
@@ -155,7 +155,7 @@ export function createServer(parts: Parts): PetstoreServer {
       { definition: unaryWebService, methods: { checkHealth }, interceptors: forAnybody },
     ],
     operations: byPath,
-    errorHeaders: edgeErrorHeaders,
+    toHttpError,
     onEnd: noteForAccessLog,
     others: takesCalls.noteAskers(metrics === undefined ? bounded : countCalls(metrics.others, bounded)),
   });

@@ -2,7 +2,7 @@ import { status as Grpc, Metadata } from '@grpc/grpc-js';
 import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
-import { edgeErrorHeaders } from '../src/edge/rest-error.ts';
+import { toHttpError } from '../src/edge/http-errors.ts';
 import { entityTag } from '../src/entity-tags.ts';
 import { ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
@@ -11,21 +11,19 @@ const LONG = 'x'.repeat(100_000);
 /** Cut at any even place, half a surrogate pair is left. */
 const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
 
-/** The status of an error for a caller of the REST side. */
-function restStatus(error: ApiError) {
-  return toStatus(error, [], headersFor({ 'x-envoy-original-path': '/pets' }, error));
+/** An error as a caller of the REST side gets it. */
+function inRest(error: ApiError) {
+  return inHttp({ 'x-envoy-original-path': '/pets' }, error);
 }
 
 /** The same for one who speaks the Connect protocol. */
-function connectStatus(error: ApiError) {
-  return toStatus(error, [], headersFor({ 'x-petstore-connect': '1' }, error));
+function inConnect(error: ApiError) {
+  return inHttp({ 'x-petstore-connect': '1' }, error);
 }
 
-function headersFor(headers: Readonly<Record<string, string>>, error: ApiError) {
-  return edgeErrorHeaders(
-    { metadata: Metadata.fromHttp2Headers(headers), path: '/petstore.v1.PetService/ListPets' },
-    error,
-  );
+function inHttp(headers: Readonly<Record<string, string>>, error: ApiError) {
+  const metadata = Metadata.fromHttp2Headers(headers);
+  return toHttpError({ metadata, path: '/petstore.v1.PetService/ListPets' }, error);
 }
 
 /** Each error with the longest texts that a caller may bring. */
@@ -154,84 +152,98 @@ test('Error messages - the words of a caller are quoted whole when they are shor
 test('Error messages - no cause is in the message or in what is sent', (t) => {
   const error = apiError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
   t.notRegex(error.message, /secret/);
-  t.notRegex(JSON.stringify(restStatus(error)), /secret/);
+  t.notRegex(JSON.stringify(inRest(error)), /secret/);
 });
 
 /** Node sends headers of 64 KiB. A gRPC message is percent-encoded, a binary value base64. */
-test('Error status - fits into headers, for REST and Connect too, whatever a caller wrote', (t) => {
+test('Error status - fits into headers, whatever a caller wrote', (t) => {
   for (const text of [LONG, LONG_EMOJI, '猫'.repeat(50_000), '\n'.repeat(100_000), '\0'.repeat(100_000)]) {
     for (const error of Object.values(everyError(text))) {
-      for (const { details = '', metadata } of [toStatus(error, []), restStatus(error), connectStatus(error)]) {
-        const headers = Object.entries(metadata?.toHttp2Headers() ?? {}).flatMap(([name, value]) => [
-          name,
-          String(value),
-        ]);
-        const bytes = [...headers, encodeURI(details)].join('').length;
-        t.true(bytes < 58_000, `${error.code}: ${bytes}`);
-      }
+      const { details = '', metadata } = toStatus(error);
+      const headers = Object.entries(metadata?.toHttp2Headers() ?? {}).flatMap(([name, value]) => [
+        name,
+        String(value),
+      ]);
+      const bytes = [...headers, encodeURI(details)].join('').length;
+      t.true(bytes < 58_000, `${error.code}: ${bytes}`);
     }
   }
 });
 
-test('Error status - the REST body is the error shape, in ASCII', (t) => {
+test('Error answer - on REST it is the error shape, with the status of the code', (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
-    const [body] = restStatus(error).metadata?.get('x-petstore-error') ?? [];
-    t.regex(String(body), /^[\x20-\x7e]+$/);
+    const { status, headers, body = '' } = inRest(error) ?? {};
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
+    t.is(status, error.httpStatus);
+    t.is(headers?.['content-type'], 'application/json');
+    t.is(headers?.['content-length'], String(Buffer.byteLength(body)));
   }
 });
 
-test("Error status - the Connect body is the protocol's shape, in ASCII, with the details that gRPC has", (t) => {
+test("Error answer - on Connect it is the protocol's shape, with the details that gRPC has", (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
-    const { metadata } = connectStatus(error);
-    const [text] = metadata?.get('x-petstore-error') ?? [];
-    t.regex(String(text), /^[\x20-\x7e]+$/);
-    const { code, message, details } = JSON.parse(String(text));
+    const { headers, body } = inConnect(error) ?? {};
+    const { code, message, details } = JSON.parse(String(body));
     t.deepEqual([code, message], [Grpc[error.grpcStatus].toLowerCase(), error.message]);
-    const [inGrpc] = toStatus(error, []).metadata?.get('grpc-status-details-bin') ?? [];
+    const [inGrpc] = toStatus(error).metadata?.get('grpc-status-details-bin') ?? [];
     const decoded = RpcStatus.decode(inGrpc as Buffer).details.map(({ typeUrl, value }) => ({
       type: typeUrl.replace('type.googleapis.com/', ''),
       value: Buffer.from(value).toString('base64').replaceAll('=', ''),
     }));
     t.deepEqual(details, decoded);
-    t.deepEqual(metadata?.get('grpc-status-details-bin'), [], 'not a second time');
+    t.is(headers?.['content-type'], 'application/json');
   }
+});
+
+test('Error answer - has the headers of the error, and says when to try again', (t) => {
+  for (const inProtocol of [inRest, inConnect]) {
+    t.is(inProtocol(apiError('API_KEY_MISSING'))?.headers['www-authenticate'], 'Bearer');
+    t.is(inProtocol(apiError('UNAVAILABLE'))?.headers['retry-after'], '1');
+    t.is(inProtocol(apiError('API_KEY_MISSING'))?.headers['retry-after'], undefined);
+  }
+});
+
+test('Error answer - to HEAD has no body, and says how long it would be', (t) => {
+  const error = apiError('PET_NOT_FOUND', { petId: 7n });
+  const get = { 'x-envoy-original-path': '/pets/7' };
+  const answer = inHttp({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
+  t.deepEqual([answer?.status, answer?.body], [404, '']);
+  t.is(answer?.headers['x-petstore-length'], inHttp(get, error)?.headers['content-length']);
+  t.is(answer?.headers['content-length'], undefined);
 });
 
 /** https://connectrpc.com/docs/protocol, "Error codes". */
-const CONNECT_CODES: readonly (readonly [Grpc, code: string, httpStatus: string])[] = [
-  [Grpc.CANCELLED, 'canceled', '499'],
-  [Grpc.UNKNOWN, 'unknown', '500'],
-  [Grpc.INVALID_ARGUMENT, 'invalid_argument', '400'],
-  [Grpc.DEADLINE_EXCEEDED, 'deadline_exceeded', '504'],
-  [Grpc.NOT_FOUND, 'not_found', '404'],
-  [Grpc.ALREADY_EXISTS, 'already_exists', '409'],
-  [Grpc.PERMISSION_DENIED, 'permission_denied', '403'],
-  [Grpc.RESOURCE_EXHAUSTED, 'resource_exhausted', '429'],
-  [Grpc.FAILED_PRECONDITION, 'failed_precondition', '400'],
-  [Grpc.ABORTED, 'aborted', '409'],
-  [Grpc.OUT_OF_RANGE, 'out_of_range', '400'],
-  [Grpc.UNIMPLEMENTED, 'unimplemented', '501'],
-  [Grpc.INTERNAL, 'internal', '500'],
-  [Grpc.UNAVAILABLE, 'unavailable', '503'],
-  [Grpc.DATA_LOSS, 'data_loss', '500'],
-  [Grpc.UNAUTHENTICATED, 'unauthenticated', '401'],
+const CONNECT_CODES: readonly (readonly [Grpc, code: string, httpStatus: number])[] = [
+  [Grpc.CANCELLED, 'canceled', 499],
+  [Grpc.UNKNOWN, 'unknown', 500],
+  [Grpc.INVALID_ARGUMENT, 'invalid_argument', 400],
+  [Grpc.DEADLINE_EXCEEDED, 'deadline_exceeded', 504],
+  [Grpc.NOT_FOUND, 'not_found', 404],
+  [Grpc.ALREADY_EXISTS, 'already_exists', 409],
+  [Grpc.PERMISSION_DENIED, 'permission_denied', 403],
+  [Grpc.RESOURCE_EXHAUSTED, 'resource_exhausted', 429],
+  [Grpc.FAILED_PRECONDITION, 'failed_precondition', 400],
+  [Grpc.ABORTED, 'aborted', 409],
+  [Grpc.OUT_OF_RANGE, 'out_of_range', 400],
+  [Grpc.UNIMPLEMENTED, 'unimplemented', 501],
+  [Grpc.INTERNAL, 'internal', 500],
+  [Grpc.UNAVAILABLE, 'unavailable', 503],
+  [Grpc.DATA_LOSS, 'data_loss', 500],
+  [Grpc.UNAUTHENTICATED, 'unauthenticated', 401],
 ];
 
-test('Error status - each gRPC code has the name and the HTTP status that Connect gives it', (t) => {
+test('Error answer - each gRPC code has the name and the HTTP status that Connect gives it', (t) => {
   t.is(CONNECT_CODES.length, Object.keys(CONNECT_STATUSES).length);
   for (const [grpcStatus, code, httpStatus] of CONNECT_CODES) {
     const error = new ApiError('INTERNAL', 'text', { grpcStatus });
-    const [text] = connectStatus(error).metadata?.get('x-petstore-error') ?? [];
-    t.is(JSON.parse(String(text)).code, code);
-    t.is(CONNECT_STATUSES[code], httpStatus, code);
+    const answer = inConnect(error);
+    t.is(JSON.parse(String(answer?.body)).code, code);
+    t.is(answer?.status, httpStatus, code);
   }
 });
 
-test('Error status - a gRPC caller gets no REST body', (t) => {
-  for (const error of Object.values(everyError('x'))) {
-    t.deepEqual(headersFor({}, error), []);
-  }
+test('Error answer - a gRPC caller gets a status instead', (t) => {
+  for (const error of Object.values(everyError('x'))) t.is(inHttp({}, error), undefined);
 });
 
 test('Error status - headers of the answer and of the error are both in it', (t) => {

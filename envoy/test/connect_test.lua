@@ -11,6 +11,14 @@ local LIST_PETS = "/petstore.v1.PetService/ListPets"
 
 local UNAUTHENTICATED = '{"code":"unauthenticated","message":"no \\"status\\":404}","details":[]}'
 
+-- The server's error, in HTTP.
+local function refuses()
+  return { [":status"] = "401", ["content-type"] = "application/json", ["x-ratelimit-limit"] = "60" }, UNAUTHENTICATED
+end
+
+-- What httpCall makes of a server that can't be reached.
+local function is_silent() return { [":status"] = "503" }, "upstream failure" end
+
 -- Sends a call through a filter. `changes` are headers that differ; false: not sent.
 local function call(filter, body, changes, server)
   local headers = {
@@ -105,86 +113,69 @@ end)
 -- The judgement -------------------------------------------------------------------------------------------------------
 
 test("the judge - has the server word what a Connect caller is told, before anything of the body is read", function()
-  local pass = call("judge", ("x"):rep(MAX + 1), nil, function()
-    return { [":status"] = "200", ["x-ratelimit-limit"] = "60", [HEADERS.error] = UNAUTHENTICATED }
-  end)
+  local pass = call("judge", ("x"):rep(MAX + 1), nil, refuses)
   equal({ #pass.calls, pass.waits, pass.calls[1].headers[HEADERS.connect] }, { 1, 2, "1" })
-  equal(pass.reply.headers, {
-    [":status"] = "401", ["x-ratelimit-limit"] = "60", [HEADERS.error] = UNAUTHENTICATED,
+  equal(pass.reply, {
+    headers = { [":status"] = "401", ["x-ratelimit-limit"] = "60", [HEADERS.worded] = "1" }, body = UNAUTHENTICATED,
   })
 end)
 
 test("the judge - tells a Connect caller in its own shape that the server does not answer", function()
-  local pass = call("judge", "x", nil, function() return { [":status"] = "503" } end)
+  local pass = call("judge", "x", nil, is_silent)
   equal(pass.reply.headers, {
-    [":status"] = "503", ["retry-after"] = "1", [HEADERS.error] = tables.connect.unavailable,
-    [HEADERS.code] = "UNAVAILABLE", ["grpc-status"] = "14",
+    [":status"] = "503", ["retry-after"] = "1", [HEADERS.worded] = "1", [HEADERS.code] = "UNAVAILABLE",
+    [HEADERS.grpc_status] = "14",
   })
+  equal(pass.reply.body, tables.connect.unavailable)
+end)
+
+test("the judge - tells a Connect caller in its own shape that the answer came too late", function()
+  local pass = call("judge", "x", nil, function(_, pass)
+    pass.now_ms = pass.now_ms + tables.call_timeout_ms
+    return is_silent()
+  end)
+  equal({ pass.reply.headers[":status"], pass.reply.body }, { "504", tables.connect.deadline_exceeded })
 end)
 
 test("the judge - does not say of a REST caller that it speaks Connect", function()
   for _, path in ipairs({ "/pets", "/pets?connect=v1" }) do
     local changes = { [":path"] = path, ["content-type"] = "application/json" }
-    local pass = call("judge", "{}", changes, function() return { [":status"] = "200" } end)
+    local pass = call("judge", "{}", changes, function() return { [":status"] = "200" }, "\0\0\0\0\0" end)
     equal({ #pass.calls, pass.calls[1].headers[HEADERS.connect] }, { 1 })
   end
 end)
 
--- Answers -------------------------------------------------------------------------------------------------------------
+-- Refusals ------------------------------------------------------------------------------------------------------------
 
-local function answer(body, changes, metadata, server)
-  local headers = {
-    [":status"] = "200", ["content-type"] = "application/grpc+proto", [HEADERS.request] = "CONNECT " .. LIST_PETS,
-  }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
+-- A reply of Envoy itself to a Connect call, on its way back.
+local function refusal(status, server)
   return envoy.answer(fresh("rest").on_response, {
-    headers = headers, body = body, trailers = { ["grpc-status"] = "0", ["grpc-message"] = "" }, server = server,
-    metadata = metadata,
+    headers = { [":status"] = status, [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = LIST_PETS },
+    body = "text", server = server,
+    metadata = { ["petstore.rest"] = { request = { authorization = "Bearer a", is_connect = true } } },
   })
 end
 
-test("an answer to Connect - is the message alone", function()
-  for _, message in ipairs({ "", "\1\0\255", ("x"):rep(MAX) }) do
-    local pass = answer("\0\0\0\0\0" .. message)
-    equal({ pass:header(":status"), pass.body }, { "200", message })
-    equal({ pass:header("content-type"), pass:header("content-length") }, { "application/proto", tostring(#message) })
-    equal({ pass:trailer("grpc-status"), pass:trailer("grpc-message") }, {})
-  end
-end)
-
-test("an answer to Connect - that is an error of the server is its body, with the status of its code", function()
-  for code, status in pairs(tables.connect.statuses) do
-    local error = '{"code":"' .. code .. '","message":"x","details":[]}'
-    local pass = answer(nil, { ["grpc-status"] = "5", [HEADERS.error] = error })
-    equal({ pass:header(":status"), pass.body, pass:header("content-type") }, { status, error, "application/json" })
-  end
-end)
-
-test("an answer to Connect - that has no message is UNAVAILABLE", function()
-  local pass = answer(nil, { ["grpc-status"] = "13" })
-  equal({ pass:header(":status"), pass.body }, { "503", tables.connect.unavailable })
-end)
-
-test("an answer to Connect - of Envoy's own that has no room for the call is left as it is", function()
-  local pass = answer(tables.connect.unavailable, { [":status"] = "503", [HEADERS.request] = false })
-  equal({ pass:header(":status"), pass.body, pass.waits }, { "503", tables.connect.unavailable, 0 })
-end)
-
-test("a refusal of Envoy - is worded by the server as Connect has it", function()
-  local headers = { [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = LIST_PETS, [HEADERS.request] = false }
-  local metadata = { ["petstore.rest"] = { request = { authorization = "Bearer a", is_connect = true } } }
+test("a refusal of Envoy - is worded by the server as Connect has it, with the status that the server gives", function()
   for status, question in pairs({ ["413"] = "refuse", ["408"] = "refuse", ["503"] = "fail", ["504"] = "fail" }) do
-    headers[":status"] = status
-    local pass = answer("text", headers, metadata, function()
-      return { [":status"] = "200", [HEADERS.error] = UNAUTHENTICATED }
-    end)
+    local pass = refusal(status, refuses)
     equal(pass.calls[1].headers[":path"], tables.questions[question].path)
     equal(pass.calls[1].headers[HEADERS.connect], "1")
     equal({ pass:header(":status"), pass.body }, { "401", UNAUTHENTICATED })
+    equal({ pass:header("content-type"), pass:header("x-ratelimit-limit") }, { "application/json", "60" })
+    equal(pass:header("content-length"), tostring(#UNAUTHENTICATED))
   end
-  for status, error in pairs({ ["503"] = "unavailable", ["504"] = "deadline_exceeded" }) do
-    headers[":status"] = status
-    local pass = answer("text", headers, metadata, function() return { [":status"] = "503" } end)
-    equal({ pass:header(":status"), pass.body }, { status, tables.connect[error] })
+end)
+
+test("a refusal of Envoy - that nobody can word is told to a Connect caller in its own shape", function()
+  for status, expected in pairs({ ["413"] = "503", ["408"] = "503", ["503"] = "503", ["504"] = "504" }) do
+    local is_late = expected == "504"
+    local pass = refusal(status, is_silent)
+    local error = is_late and tables.connect.deadline_exceeded or tables.connect.unavailable
+    equal({ pass:header(":status"), pass.body }, { expected, error }, status)
+    equal({ pass:header("content-type"), pass:header("content-length") }, { "application/json", tostring(#error) })
+    equal({ later = pass:header("retry-after") }, { later = not is_late and "1" or nil })
+    equal(pass:header(HEADERS.code), is_late and "DEADLINE_EXCEEDED" or "UNAVAILABLE")
+    equal(pass:header(HEADERS.grpc_status), is_late and "4" or "14")
   end
 end)

@@ -179,12 +179,15 @@ function Pass:resume(...)
   local is_fine, reason = coroutine.resume(self.thread, ...)
   if not is_fine then error(debug.traceback(self.thread, reason), 0) end
   if reason == "body" then return self:resume() end
-  if reason == "answer" and self.server then return self:resume(self.server(self.calls[#self.calls], self)) end
+  if reason == "answer" and self.server then return self:answer(self.server(self.calls[#self.calls], self)) end
   return self
 end
 
--- Gives the answer to the last call: what a test does that has no `server`.
-function Pass:answer(headers) return self:resume(headers) end
+-- Gives the answer to the last call: what a test does that has no `server`. Envoy gives no body for an empty one.
+function Pass:answer(headers, body)
+  for name, value in pairs(headers) do check_string(value, name) end
+  return self:resume(headers, body and check_string(body, "a body"):match("^.+$"))
+end
 
 function Pass:header(name) return find_header(self.header_list, name) end
 function Pass:trailer(name) return find_header(self.trailer_list, name) end
@@ -201,8 +204,8 @@ local function run(script, message, is_answer)
 end
 
 -- Sends a request through a filter. `message` has headers, body (nil: the request ends with its headers), protocol,
--- address, now_ms, and server, a function that answers a call with headers. What is returned has reply, calls, body,
--- metadata, header(name).
+-- address, now_ms, and server, a function that answers a call with headers, and with a body if it has one. What is
+-- returned has reply, calls, body, metadata, header(name).
 function M.request(script, message) return run(script, message, false) end
 
 -- The same for an answer, which may have trailers too. `metadata` of `message` is the request's.

@@ -23,7 +23,7 @@ end
 
 -- A module as it is at Envoy's start: nothing remembered.
 function M.fresh(name)
-  for _, module in ipairs({ "connect", "judge", "known_keys", "questions", "request", "rest" }) do
+  for _, module in ipairs({ "connect", "judge", "known_keys", "metadata", "questions", "request", "rest" }) do
     package.loaded[module] = nil
   end
   return require(name)

@@ -5,18 +5,20 @@ local harness = require("harness")
 local tables = require("tables")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local ERROR = tables.headers.error
+local HEADERS = tables.headers
 
 local REFUSED = '{"code":"API_KEY_INVALID","message":"the API key is not valid","status":401}'
 local SLOTS = 10000
 
-local function accepts() return { [":status"] = "200", ["content-type"] = "application/grpc" } end
+-- An empty message in gRPC.
+local function accepts() return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0" end
 
 local function refuses()
   return {
-    [":status"] = "200", ["grpc-status"] = "16", ["content-type"] = "application/grpc", date = "now",
-    server = "petstore", ["x-envoy-upstream-service-time"] = "1", ["www-authenticate"] = "Bearer", [ERROR] = REFUSED,
-  }
+    [":status"] = "401", ["content-type"] = "application/json", ["content-length"] = tostring(#REFUSED), date = "now",
+    server = "petstore", ["x-envoy-upstream-service-time"] = "1", ["www-authenticate"] = "Bearer",
+    [HEADERS.code] = "API_KEY_INVALID", [HEADERS.grpc_status] = "16",
+  }, REFUSED
 end
 
 -- A POST with a body, of the caller with this key. `changes` are headers that differ; false: not sent.
@@ -82,9 +84,20 @@ end)
 test("judge - a refused caller gets the server's error at once, of what is the transport's its status alone", function()
   local pass = send(fresh("judge"), post("a"), refuses)
   equal(pass.reply.headers, {
-    [":status"] = "401", ["www-authenticate"] = "Bearer", [ERROR] = REFUSED, ["grpc-status"] = "16",
+    [":status"] = "401", ["www-authenticate"] = "Bearer", [HEADERS.worded] = "1",
+    [HEADERS.code] = "API_KEY_INVALID", [HEADERS.grpc_status] = "16",
   })
-  equal(pass.reply.body, "")
+  equal(pass.reply.body, REFUSED)
+end)
+
+test("judge - a refused caller gets the status that the server gives, whatever the words of the error say", function()
+  local error = '{"code":"X","message":"he said {\\"status\\":200}","status":400}'
+  for _, status in ipairs({ "401", "403", "429", "500", "503" }) do
+    local pass = send(fresh("judge"), post("a"), function()
+      return { [":status"] = status, ["content-type"] = "application/json" }, error
+    end)
+    equal({ pass.reply.headers[":status"], pass.reply.body }, { status, error })
+  end
 end)
 
 test("judge - a caller without a key is asked about like any other", function()
@@ -97,15 +110,16 @@ test("judge - when nobody answers it is 503 with Retry-After", function()
   local words = { -- Envoy's own, for a server that it can't reach
     { [":status"] = "200", ["grpc-status"] = "14", ["grpc-message"] = "no healthy upstream" },
     { [":status"] = "503" },
-    { [":status"] = "503", ["content-length"] = "16" },
+    { [":status"] = "503", ["content-length"] = "16", ["content-type"] = "text/plain" },
   }
-  for _, word in ipairs(words) do
+  for i, word in ipairs(words) do
     local judge = fresh("judge")
-    local pass = send(judge, post("a"), function() return word end)
+    local pass = send(judge, post("a"), function() return word, i > 1 and "upstream failure" or nil end)
     equal(pass.reply.headers, {
-      [":status"] = "503", ["retry-after"] = "1", [ERROR] = tables.unavailable,
-      [tables.headers.code] = "UNAVAILABLE", ["grpc-status"] = "14",
+      [":status"] = "503", ["retry-after"] = "1", [HEADERS.worded] = "1", [HEADERS.code] = "UNAVAILABLE",
+      [HEADERS.grpc_status] = "14",
     })
+    equal(pass.reply.body, tables.unavailable)
     equal(questions_for(judge, post("a")), 1, "is not taken for accepted")
   end
 end)
@@ -116,8 +130,12 @@ test("judge - an answer that comes too late is 504", function()
       pass.now_ms = pass.now_ms + tables.call_timeout_ms + late_by
       return { [":status"] = "200", ["grpc-status"] = "4" }
     end)
-    equal(pass.reply.headers[":status"], status, "late by " .. late_by)
-    equal(pass.reply.headers[ERROR], status == "504" and tables.deadline_exceeded or tables.unavailable)
+    local headers, is_late = pass.reply.headers, status == "504"
+    equal(headers[":status"], status, "late by " .. late_by)
+    equal(pass.reply.body, is_late and tables.deadline_exceeded or tables.unavailable)
+    equal(headers[HEADERS.code], is_late and "DEADLINE_EXCEEDED" or "UNAVAILABLE")
+    equal({ headers[HEADERS.grpc_status], headers[HEADERS.worded] }, { is_late and "4" or "14", "1" })
+    equal({ later = headers["retry-after"] }, { later = not is_late and "1" or nil })
   end
 end)
 

@@ -17,7 +17,7 @@ end
 
 -- The answer to a request, on its way back.
 local function answer(rest, pass, headers)
-  envoy.answer(rest.on_response, { headers = headers, metadata = pass.metadata, body = "{}" })
+  return envoy.answer(rest.on_response, { headers = headers, metadata = pass.metadata, body = "{}" })
 end
 
 local function accepted(changes)
@@ -40,18 +40,30 @@ test("strangers - are all whose key the server has not accepted yet", function()
 end)
 
 test("strangers - are so no more when the server has accepted the key, on REST and on gRPC, in errors too", function()
-  local error = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
-  local call = "GET /petstore.v1.PetService/GetPet /pets/7"
   for _, headers in ipairs({
-    accepted(), -- gRPC
-    accepted({ [HEADERS.request] = call, [HEADERS.error] = error }),
-    accepted({ [HEADERS.request] = call }),
+    accepted({ ["content-type"] = "application/grpc" }),
+    accepted({ ["content-type"] = "application/grpc", ["grpc-status"] = "5" }),
+    accepted({ ["content-type"] = "application/json", ["content-length"] = "2" }),
+    accepted({ ["content-type"] = "application/json", [HEADERS.length] = "2" }), -- to HEAD
+    accepted({ ["content-type"] = "application/json", [":status"] = "404" }),
+    accepted({ [":status"] = "204" }), accepted({ [":status"] = "304" }),
   }) do
     local rest = fresh("rest")
     answer(rest, send(rest, "Bearer a"), headers)
     equal(is_stranger(rest, "Bearer a"), false)
     equal(is_stranger(rest, "Bearer b"), true, "another key")
     equal(is_stranger(rest, nil), true, "no key")
+  end
+end)
+
+test("strangers - do not see that the server has accepted the key, and get its answer untouched", function()
+  for _, authorization in ipairs({ "Bearer a", false }) do
+    for _, status in ipairs({ "200", "404" }) do
+      local rest = fresh("rest")
+      local pass = answer(rest, send(rest, authorization or nil), accepted({ [":status"] = status }))
+      equal(pass:header(HEADERS.accepted), nil)
+      equal({ pass:header(":status"), pass.body, pass.waits }, { status, "{}", 0 })
+    end
   end
 end)
 

@@ -6,16 +6,18 @@ local harness = require("harness")
 local tables = require("tables")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local ERROR = tables.headers.error
+local HEADERS = tables.headers
 
 local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
 
--- What `ask` makes of an answer.
-local function ask(answer)
-  local questions, result = fresh("questions"), nil
-  local script = function(handle) result = questions.ask(handle, "fail", { status = 503 }, {}) end
-  envoy.request(script, { server = function() return answer end })
-  return result
+local JSON = "application/json"
+
+-- What `ask` makes of an answer: its headers, and the error.
+local function ask(answer, body)
+  local questions, headers, error = fresh("questions"), nil, nil
+  local script = function(handle) headers, error = questions.ask(handle, "fail", { status = 503 }, {}) end
+  envoy.request(script, { server = function() return answer, body end })
+  return { headers = headers, error = error }
 end
 
 test("a question - has the caller's credentials, and waits two seconds unless told", function()
@@ -30,51 +32,61 @@ test("a question - has the caller's credentials, and waits two seconds unless to
   equal(call.options, { timeout_ms = 2000, send_xff = false })
 end)
 
-test("a question - is answered by a success, and by an error of ours whatever its status", function()
-  equal(ask({ [":status"] = "200" }), { [":status"] = "200" })
-  for _, status in ipairs({ "200", "503" }) do
-    local answer = { [":status"] = status, ["grpc-status"] = "5", [ERROR] = NOT_FOUND }
-    equal(ask(answer), answer)
+test("a question - is answered by a success, which is no error, whatever its message", function()
+  local answer = { [":status"] = "200", ["content-type"] = "application/grpc" }
+  for _, message in ipairs({ "\0\0\0\0\0", "" }) do equal(ask(answer, message), { headers = answer }) end
+end)
+
+test("a question - is answered by an error of the server, whatever its status", function()
+  for _, status in ipairs({ "400", "401", "404", "429", "500", "503", "504" }) do
+    local answer = { [":status"] = status, ["content-type"] = JSON }
+    equal(ask(answer, NOT_FOUND), { headers = answer, error = NOT_FOUND })
   end
 end)
 
 test("a question - is not answered by what Envoy says of a server that it can't reach", function()
-  equal(ask({ [":status"] = "200", ["grpc-status"] = "14" }), nil)
-  equal(ask({ [":status"] = "503" }), nil)
-  equal(ask({ [":status"] = "504", ["content-type"] = "text/plain" }), nil)
+  equal(ask({ [":status"] = "200", ["grpc-status"] = "14", ["content-type"] = "application/grpc" }), {})
+  equal(ask({ [":status"] = "503" }, "upstream failure"), {})
+  equal(ask({ [":status"] = "503" }), {})
+  equal(ask({ [":status"] = "504", ["content-type"] = "text/plain" }, "upstream request timeout"), {})
 end)
 
-test("what a caller sees of an answer - is the error, the headers of ours, and the status alone of gRPC", function()
+test("what a caller sees of an answer - is the error, its status, the headers of ours, and nothing of gRPC", function()
   local seen = {
-    [ERROR] = NOT_FOUND, ["retry-after"] = "30", ["www-authenticate"] = "Bearer", allow = "GET, HEAD",
+    [":status"] = "404", ["retry-after"] = "30", ["www-authenticate"] = "Bearer", allow = "GET, HEAD",
     ["x-ratelimit-limit"] = "60", ["x-ratelimit-remaining"] = "59", ["x-ratelimit-reset"] = "1700000000",
-    link = '</pets>; rel="next"', deprecation = "@1", ["grpc-status"] = "5",
+    link = '</pets>; rel="next"', deprecation = "@1",
+  }
+  local log = { -- envoy.yaml takes them out
+    [HEADERS.account] = "1", [HEADERS.key] = "2", [HEADERS.code] = "PET_NOT_FOUND", [HEADERS.grpc_status] = "5",
   }
   local answer = {
-    [":status"] = "200", ["content-type"] = "application/grpc", ["content-length"] = "0",
-    ["grpc-message"] = "x", ["grpc-status-details-bin"] = "x", ["grpc-retry-pushback-ms"] = "1", date = "now",
-    server = "petstore", ["x-envoy-upstream-service-time"] = "1",
+    ["content-type"] = JSON, ["content-length"] = tostring(#NOT_FOUND), ["content-encoding"] = "identity",
+    ["grpc-status"] = "5", ["grpc-message"] = "x", ["grpc-status-details-bin"] = "x", ["grpc-encoding"] = "identity",
+    ["grpc-accept-encoding"] = "gzip", ["grpc-retry-pushback-ms"] = "1", date = "now", server = "petstore",
+    ["x-envoy-upstream-service-time"] = "1",
   }
+  for name, value in pairs(log) do seen[name] = value end
   for name, value in pairs(seen) do answer[name] = value end
-  equal(fresh("questions").for_caller(answer, 404), seen)
+  for _, is_connect in ipairs({ true, false }) do
+    local headers, error = fresh("questions").for_caller(answer, NOT_FOUND, 413, is_connect)
+    equal({ headers, error }, { seen, NOT_FOUND })
+  end
 end)
 
 test("what a caller sees without an answer - is 504 for what came too late, else 503 with Retry-After", function()
   local questions = fresh("questions")
-  local code = tables.headers.code
-  local late = { [ERROR] = tables.deadline_exceeded, [code] = "DEADLINE_EXCEEDED", ["grpc-status"] = "4" }
-  equal(questions.for_caller(nil, 504), late)
-  for _, status in ipairs({ 400, 404, 413, 500, 502, 503 }) do
-    equal(questions.for_caller(nil, status), {
-      [ERROR] = tables.unavailable, ["retry-after"] = "1", [code] = "UNAVAILABLE", ["grpc-status"] = "14",
-    }, status)
+  for is_connect, errors in pairs({ [true] = tables.connect, [false] = tables }) do
+    equal({ questions.for_caller(nil, nil, 504, is_connect) }, {
+      { [":status"] = "504", [HEADERS.code] = "DEADLINE_EXCEEDED", [HEADERS.grpc_status] = "4" },
+      errors.deadline_exceeded,
+    })
+    for _, status in ipairs({ 400, 404, 413, 500, 502, 503 }) do
+      local headers, error = questions.for_caller(nil, nil, status, is_connect)
+      equal(headers, {
+        [":status"] = "503", ["retry-after"] = "1", [HEADERS.code] = "UNAVAILABLE", [HEADERS.grpc_status] = "14",
+      }, status)
+      equal(error, errors.unavailable)
+    end
   end
-end)
-
-test("the status of an error - is its own, whatever its message says", function()
-  local status_of = fresh("questions").status_of
-  equal(status_of(NOT_FOUND), "404")
-  equal(status_of(tables.unavailable), "503")
-  equal(status_of(tables.deadline_exceeded), "504")
-  equal(status_of('{"code":"X","message":"he said {\\"status\\":200}","status":400}'), "400")
 end)

@@ -1,4 +1,4 @@
--- rest.lua: what it does to a request, and to the answer of the server.
+-- rest.lua: what it does to a request, and the little that it does to an answer of the server.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -8,12 +8,11 @@ local test, equal, fresh = harness.test, harness.equal, harness.fresh
 local HEADERS = tables.headers
 local MAX = tables.max_body_bytes
 
-local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
 local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","status":401}'
 
-local function accepts() return { [":status"] = "200" } end
+local function accepts() return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0" end
 
-local function refuses() return { [":status"] = "200", [HEADERS.error] = UNAUTHENTICATED } end
+local function refuses() return { [":status"] = "401", ["content-type"] = "application/json" }, UNAUTHENTICATED end
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
@@ -68,18 +67,6 @@ test("a request with a body - tells the server the type also when it has bytes t
   end
 end)
 
-test("an idempotency key - passes as it is; one that can't be metadata becomes one that the server refuses", function()
-  for key, told in pairs({ ["a key"] = "a key", ["!~"] = "!~", [""] = "", ["\195\169"] = ",", ["a\tb"] = "," }) do
-    for _, content_type in ipairs({ "application/json", "application/grpc" }) do
-      for _, body in ipairs({ "{}", false }) do
-        local pass = request("POST", body or nil, { ["idempotency-key"] = key, ["content-type"] = content_type })
-        equal(pass:header("idempotency-key"), told)
-      end
-    end
-  end
-  equal(request("POST", "{}"):header("idempotency-key"), nil)
-end)
-
 test("a request with a body - can't say the type by a header of ours", function()
   local pass = request("POST", "{}", { [HEADERS.body_type] = "application/json", ["content-type"] = "text/plain" })
   equal(pass:header(HEADERS.body_type), "text/plain")
@@ -112,7 +99,7 @@ test("a request with a body where none is expected - is judged before the body i
   for _, method in ipairs({ "GET", "HEAD", "DELETE" }) do
     local pass = request(method, "{", nil, refuses)
     equal(pass.calls[1].headers[":path"], tables.questions.judge.path)
-    equal(pass.reply.headers, { [":status"] = "401", [HEADERS.error] = UNAUTHENTICATED })
+    equal(pass.reply, { headers = { [":status"] = "401", [HEADERS.worded] = "1" }, body = UNAUTHENTICATED })
     equal(kept(pass), nil)
   end
 end)
@@ -145,159 +132,80 @@ test("a request - of a type that only begins like gRPC is REST", function()
   end
 end)
 
-test("a request - has the lines of a condition as one list, in bytes that metadata can have", function()
-  for _, name in ipairs({ "if-match", "if-none-match" }) do
-    for _, content_type in ipairs({ "application/json", "application/grpc" }) do
-      local script = function(handle)
-        handle:headers():add(name, 'W/"b\195\169"')
-        fresh("rest").on_request(handle)
-      end
-      local headers = { [":method"] = "GET", [":path"] = "/pets/7", ["content-type"] = content_type, [name] = '\t"a"' }
-      equal(envoy.request(script, { headers = headers }):header(name), ' "a",W/"b??"')
-    end
-    equal(request("GET", nil):header(name), nil)
-  end
-end)
-
-test("a request - of CONNECT, which has no path, is a 404", function()
-  equal(request("CONNECT", nil, { [":path"] = false }).reply, { headers = { [":status"] = "404" }, body = "" })
-end)
-
 -- Answers of the server -----------------------------------------------------------------------------------------------
 
--- The answer of an operation on its way back, as the transcoder printed it.
-local function answer(method, operation, body, changes)
-  local headers = {
-    [":status"] = "200", ["content-type"] = "application/json", ["content-length"] = tostring(#(body or "")),
-    [HEADERS.request] = method .. " /petstore.v1." .. operation .. " /pets",
-  }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
-  local trailers = { ["grpc-status"] = "0", ["grpc-message"] = "" }
+-- An answer on its way back, with these headers.
+local function answer(headers, body, trailers)
   return envoy.answer(fresh("rest").on_response, { headers = headers, body = body, trailers = trailers })
 end
 
-local function printed(operation, body)
-  local pass = answer("GET", operation, body)
-  equal(pass:header("content-length"), tostring(#pass.body))
-  return pass.body
+-- The answer with a file, as the transcoder leaves it. `changes` are headers that differ.
+local function file(body, changes)
+  local headers = {
+    [":status"] = "200", ["content-type"] = "text/html", etag = '"a"', ["grpc-encoding"] = "identity",
+    ["grpc-accept-encoding"] = "identity,deflate,gzip", [HEADERS.length] = "10",
+  }
+  for name, value in pairs(changes or {}) do headers[name] = value end
+  return answer(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "", other = "1" })
 end
 
-test("an answer - has its int64 fields as numbers", function()
-  equal(printed("PetService/GetPet", '{"id":"7","categoryId":"9007199254740993"}'),
-    '{"id":7,"categoryId":9007199254740993}')
-  equal(printed("PetService/GetPet", '{"id":"-9223372036854775808"}'), '{"id":-9223372036854775808}')
-  equal(printed("OrderService/GetOrder", '{"id":"1","petId":"2","quantity":3}'), '{"id":1,"petId":2,"quantity":3}')
-  equal(printed("InventoryService/GetInventoryItem", '{"petId":"2","quantity":0}'), '{"petId":2,"quantity":0}')
-end)
-
-test("an answer - has no other field as a number, not if its name ends alike", function()
-  for _, same in ipairs({
-    '{"name":"7","description":"-7"}', '{"paidId":"7","ID":"8","xid":"9"}', '{"id":7}', '{"petId":"7"}',
+test("an answer - of REST, Connect or gRPC passes untouched", function()
+  local body = '{"id":"7","status":404}'
+  for _, headers in ipairs({
+    { [":status"] = "200", ["content-type"] = "application/json", ["content-length"] = tostring(#body) },
+    { [":status"] = "201", ["content-type"] = "application/json", location = "/pets/7" },
+    { [":status"] = "404", ["content-type"] = "application/json", ["retry-after"] = "1" },
+    { [":status"] = "200", ["content-type"] = "application/proto" },
+    { [":status"] = "200", ["content-type"] = "application/grpc", ["grpc-encoding"] = "identity" },
+    { [":status"] = "200", ["content-type"] = "application/grpc", ["grpc-status"] = "5", ["grpc-message"] = "x" },
   }) do
-    equal(printed("PetService/GetPet", same), same)
+    local pass = answer(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "" })
+    local seen = {}
+    for _, header in ipairs(pass.header_list) do seen[header[1]] = header[2] end
+    equal(seen, headers)
+    equal({ pass.body, pass.waits, #pass.calls }, { body, 0, 0 })
+    equal({ pass:trailer("grpc-status"), pass:trailer("grpc-message") }, { "0", "" })
   end
-  equal(printed("CategoryService/GetCategory", '{"categoryId":"7"}'), '{"categoryId":"7"}')
-end)
-
-test("an answer - keeps what a text says of ids", function()
-  for _, same in ipairs({
-    [[{"name":"\"id\":\"7\""}]], [[{"name":"{\"id\":\"7\",\"categoryId\":\"8\"}"}]], [[{"name":"\\\"id\":\"7\""}]],
-    [[{"name":"id","description":"7"}]], [[{"name":"\"id","description":":\"7\""}]], [[{"name":"%1%2"}]],
-  }) do
-    equal(printed("PetService/GetPet", same), same)
-  end
-end)
-
-test("an answer - that is a list is a bare array", function()
-  local lists = {
-    ["PetService/ListPets"] = "pets", ["CategoryService/ListCategories"] = "categories",
-    ["OrderService/ListOrders"] = "orders", ["InventoryService/ListInventory"] = "items",
-  }
-  for operation, name in pairs(lists) do
-    equal(printed(operation, '{"' .. name .. '":[],"nextPageToken":""}'), "[]")
-    equal(printed(operation, '{"' .. name .. '":[{"x":"a"},{"x":"b"}],"nextPageToken":"aB3-_"}'),
-      '[{"x":"a"},{"x":"b"}]')
-  end
-end)
-
-test("an answer - that is a list keeps a text that looks like the list's end", function()
-  local pets = [=[[{"id":7,"name":"],\"nextPageToken\":\"x\"}"},{"id":8,"name":"]"}]]=]
-  equal(printed("PetService/ListPets", '{"pets":' .. pets .. ',"nextPageToken":"x"}'), pets)
-end)
-
-test("an answer - has the status of its operation", function()
-  equal(answer("POST", "PetService/CreatePet", '{"id":"7"}'):header(":status"), "201")
-  equal(answer("POST", "OrderService/PlaceOrder", '{"id":"7"}'):header(":status"), "201")
-  equal(answer("PUT", "PetService/ReplacePet", '{"id":"7"}'):header(":status"), "200")
-end)
-
-test("an answer - of 204 has no body, no type and no length", function()
-  local deletions = { "PetService/DeletePet", "CategoryService/DeleteCategory", "OrderService/CancelOrder" }
-  for _, operation in ipairs(deletions) do
-    local pass = answer("DELETE", operation, "{}")
-    equal({ pass:header(":status"), pass.body }, { "204", "" })
-    equal({ type = pass:header("content-type"), length = pass:header("content-length") }, {})
-  end
-end)
-
-test("an answer - that the caller has already is a 304 without a body, a type and a length", function()
-  for _, method in ipairs({ "GET", "HEAD" }) do
-    local changes = { [HEADERS.not_modified] = "1", etag = '"a"', ["x-ratelimit-limit"] = "60" }
-    local pass = answer(method, "PetService/GetPet", '{"id":"7"}', changes)
-    equal({ pass:header(":status"), pass.body }, { "304", "" })
-    equal({ type = pass:header("content-type"), length = pass:header("content-length") }, {})
-    equal({ pass:header("etag"), pass:header("x-ratelimit-limit") }, { '"a"', "60" })
-    equal({ pass:trailer("grpc-status") }, {})
-  end
-end)
-
-test("an answer - leaves nothing of the gRPC call in its trailers", function()
-  for _, operation in ipairs({ "PetService/GetPet", "PetService/DeletePet", "PetService/ListPets" }) do
-    local pass = answer("GET", operation, '{"pets":[],"nextPageToken":""}')
-    equal({ pass:trailer("grpc-status"), pass:trailer("grpc-message") }, {})
-  end
-end)
-
-test("an answer - to HEAD has the headers of the GET and no body", function()
-  local pet = '{"id":"7","name":"Tom"}'
-  local get, head = answer("GET", "PetService/GetPet", pet), answer("HEAD", "PetService/GetPet", pet)
-  equal({ head.body, head:header("content-length") }, { "", tostring(#get.body) })
-  local list = '{"pets":[{"id":"7"}],"nextPageToken":""}'
-  equal(answer("HEAD", "PetService/ListPets", list):header("content-length"), tostring(#'[{"id":7}]'))
-end)
-
-test("an answer - of what is no JSON keeps its bytes, and its length where the server gives it", function()
-  local path = { [HEADERS.request] = "HEAD /petstore.web.v1.WebService/GetDocsPage /docs" }
-  local page = answer("GET", "", '{"id":"7"}', path)
-  -- One wait, for the trailers: the body passes meanwhile.
-  equal({ page.body, page.waits, page:header("content-length") }, { '{"id":"7"}', 1, "10" })
-  path[HEADERS.length] = "1234"
-  equal(answer("HEAD", "", nil, path):header("content-length"), "1234")
 end)
 
 test("an answer - of Envoy's own that has no room for the call is left as it is", function()
-  local changes = { [":status"] = "503", [HEADERS.request] = false }
-  local pass = answer("GET", "PetService/GetPet", tables.unavailable, changes)
-  equal({ pass:header(":status"), pass.body, pass.waits }, { "503", tables.unavailable, 0 })
+  for _, errors in ipairs({ tables, tables.connect }) do
+    local pass = answer({ [":status"] = "503", ["content-type"] = "application/json" }, errors.unavailable)
+    equal({ pass:header(":status"), pass.body, pass.waits }, { "503", errors.unavailable, 0 })
+  end
 end)
 
-test("an answer - to gRPC passes untouched", function()
-  local pass = envoy.answer(fresh("rest").on_response, {
-    headers = { [":status"] = "200", ["grpc-status"] = "5", [HEADERS.error] = NOT_FOUND }, body = '{"id":"7"}',
-  })
-  equal({ pass.body, pass.waits, pass:header(":status") }, { '{"id":"7"}', 0, "200" })
+test("an answer - has the length that the server gives, keeps its bytes, and says nothing of that header", function()
+  local page = file('{"id":"7"}')
+  -- One wait, for the trailers: the body passes meanwhile.
+  equal({ page.body, page.waits, page:header("content-length") }, { '{"id":"7"}', 1, "10" })
+  equal({ page:header(":status"), page:header("content-type"), page:header("etag") }, { "200", "text/html", '"a"' })
+  equal(page:header(HEADERS.length), nil)
+  equal(file("x", { ["content-length"] = "1" }):header("content-length"), "10", "the server's, and no other beside it")
 end)
 
-test("an error of the server - is the body, with its status and type", function()
-  local headers = { [HEADERS.error] = NOT_FOUND, ["content-type"] = "application/grpc" }
-  local pass = answer("GET", "PetService/GetPet", "", headers)
-  equal({ pass:header(":status"), pass.body }, { "404", NOT_FOUND })
-  equal({ pass:header("content-type"), pass:header("content-length") }, { "application/json", tostring(#NOT_FOUND) })
+test("an answer - to HEAD has the length of the GET and no body", function()
+  for _, changes in ipairs({ {}, { [":status"] = "404", ["content-type"] = "application/json" } }) do
+    changes[HEADERS.length] = "1234"
+    local pass = file(nil, changes)
+    equal({ pass:header(":status"), pass:header("content-length") }, { changes[":status"] or "200", "1234" })
+    equal({ body = pass.body, length = pass:header(HEADERS.length) }, {})
+  end
+  local bare = answer({ [":status"] = "200", [HEADERS.length] = "1234" }) -- no trailers
+  equal({ bare:header("content-length"), bare.body }, { "1234" })
 end)
 
-test("an error of the server - is a body of its own where the answer had none, and none for HEAD", function()
-  local errors = { [HEADERS.error] = NOT_FOUND }
-  equal(answer("GET", "PetService/GetPet", nil, errors).body, NOT_FOUND)
-  local head = answer("HEAD", "PetService/GetPet", nil, errors)
-  equal({ head:header(":status"), head.body, head:header("content-length") }, { "404", "", tostring(#NOT_FOUND) })
+test("an answer - with a file leaves nothing of the gRPC call in its headers and trailers", function()
+  for _, body in ipairs({ "0123456789", false }) do
+    local pass = file(body or nil)
+    equal({ pass:header("grpc-encoding"), pass:header("grpc-accept-encoding") }, {})
+    equal({ pass:trailer("grpc-status"), pass:trailer("grpc-message") }, {})
+    equal(pass:trailer("other"), "1")
+  end
+end)
+
+test("an answer - that says that the key is accepted, and its length, says neither to the caller", function()
+  local pass = file("0123456789", { [HEADERS.accepted] = "1" })
+  equal({ accepted = pass:header(HEADERS.accepted), length = pass:header(HEADERS.length) }, {})
+  equal(pass:header("content-length"), "10")
 end)

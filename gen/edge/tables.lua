@@ -7,13 +7,12 @@ return {
     stranger = 'x-petstore-stranger',
     accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
-    not_modified = 'x-petstore-not-modified',
-    error = 'x-petstore-error',
-    request = 'x-petstore-request',
     account = 'x-petstore-account',
     key = 'x-petstore-key',
     code = 'x-petstore-code',
+    grpc_status = 'x-petstore-grpc-status',
     refused = 'x-petstore-refused',
+    worded = 'x-petstore-worded',
   },
   max_body_bytes = 65536,
   call_timeout_ms = 15000,
@@ -22,24 +21,6 @@ return {
   connect = {
     unavailable = '{"code":"unavailable","message":"the service is not available just now; try again shortly","details":[{"type":"google.rpc.ErrorInfo","value":"CgtVTkFWQUlMQUJMRRIIcGV0c3RvcmU"},{"type":"google.rpc.RetryInfo","value":"CgIIAQ"}]}',
     deadline_exceeded = '{"code":"deadline_exceeded","message":"the request was not answered in time","details":[{"type":"google.rpc.ErrorInfo","value":"ChFERUFETElORV9FWENFRURFRBIIcGV0c3RvcmU"}]}',
-    statuses = {
-      canceled = '499',
-      unknown = '500',
-      invalid_argument = '400',
-      deadline_exceeded = '504',
-      not_found = '404',
-      already_exists = '409',
-      permission_denied = '403',
-      resource_exhausted = '429',
-      failed_precondition = '400',
-      aborted = '409',
-      out_of_range = '400',
-      unimplemented = '501',
-      internal = '500',
-      unavailable = '503',
-      data_loss = '500',
-      unauthenticated = '401',
-    },
   },
   retries = {
     on = 'connect-failure,refused-stream,reset-before-request',
@@ -80,132 +61,25 @@ return {
     },
   },
   operations = {
-    ['/petstore.v1.CategoryService/ListCategories'] = {
-      status = '200',
-      list = 'categories',
-      int64 = {
-        '"id":"',
-      },
-    },
-    ['/petstore.v1.CategoryService/CreateCategory'] = {
-      status = '201',
-      int64 = {
-        '"id":"',
-      },
-    },
-    ['/petstore.v1.CategoryService/GetCategory'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-      },
-    },
-    ['/petstore.v1.CategoryService/ReplaceCategory'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-      },
-    },
-    ['/petstore.v1.CategoryService/UpdateCategory'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-      },
-    },
-    ['/petstore.v1.CategoryService/DeleteCategory'] = {
-      status = '204',
-      int64 = {},
-    },
-    ['/petstore.v1.PetService/ListPets'] = {
-      status = '200',
-      list = 'pets',
-      int64 = {
-        '"id":"',
-        '"categoryId":"',
-      },
-    },
-    ['/petstore.v1.PetService/CreatePet'] = {
-      status = '201',
-      int64 = {
-        '"id":"',
-        '"categoryId":"',
-      },
-    },
-    ['/petstore.v1.PetService/GetPet'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-        '"categoryId":"',
-      },
-    },
-    ['/petstore.v1.PetService/ReplacePet'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-        '"categoryId":"',
-      },
-    },
-    ['/petstore.v1.PetService/UpdatePet'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-        '"categoryId":"',
-      },
-    },
-    ['/petstore.v1.PetService/DeletePet'] = {
-      status = '204',
-      int64 = {},
-    },
-    ['/petstore.v1.InventoryService/ListInventory'] = {
-      status = '200',
-      list = 'items',
-      int64 = {
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.InventoryService/GetInventoryItem'] = {
-      status = '200',
-      int64 = {
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.InventoryService/SetInventory'] = {
-      status = '200',
-      int64 = {
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.OrderService/ListOrders'] = {
-      status = '200',
-      list = 'orders',
-      int64 = {
-        '"id":"',
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.OrderService/PlaceOrder'] = {
-      status = '201',
-      int64 = {
-        '"id":"',
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.OrderService/GetOrder'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.OrderService/UpdateOrder'] = {
-      status = '200',
-      int64 = {
-        '"id":"',
-        '"petId":"',
-      },
-    },
-    ['/petstore.v1.OrderService/CancelOrder'] = {
-      status = '204',
-      int64 = {},
-    },
+    ['/petstore.v1.CategoryService/ListCategories'] = true,
+    ['/petstore.v1.CategoryService/CreateCategory'] = true,
+    ['/petstore.v1.CategoryService/GetCategory'] = true,
+    ['/petstore.v1.CategoryService/ReplaceCategory'] = true,
+    ['/petstore.v1.CategoryService/UpdateCategory'] = true,
+    ['/petstore.v1.CategoryService/DeleteCategory'] = true,
+    ['/petstore.v1.PetService/ListPets'] = true,
+    ['/petstore.v1.PetService/CreatePet'] = true,
+    ['/petstore.v1.PetService/GetPet'] = true,
+    ['/petstore.v1.PetService/ReplacePet'] = true,
+    ['/petstore.v1.PetService/UpdatePet'] = true,
+    ['/petstore.v1.PetService/DeletePet'] = true,
+    ['/petstore.v1.InventoryService/ListInventory'] = true,
+    ['/petstore.v1.InventoryService/GetInventoryItem'] = true,
+    ['/petstore.v1.InventoryService/SetInventory'] = true,
+    ['/petstore.v1.OrderService/ListOrders'] = true,
+    ['/petstore.v1.OrderService/PlaceOrder'] = true,
+    ['/petstore.v1.OrderService/GetOrder'] = true,
+    ['/petstore.v1.OrderService/UpdateOrder'] = true,
+    ['/petstore.v1.OrderService/CancelOrder'] = true,
   },
 }

@@ -1,5 +1,5 @@
 /** What an answer carries for Envoy's access log: whose request it was, and with which error it ended. */
-import type { Metadata } from '@grpc/grpc-js';
+import { type Metadata, status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import type { Caller } from '../interceptors/chain.ts';
 import { EDGE_HEADERS } from './headers.ts';
@@ -18,4 +18,8 @@ export function noteForAccessLog({ metadata, caller, responseHeaders }: EndedCal
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
   }
   if (error !== undefined) responseHeaders.set(EDGE_HEADERS.code, error.code);
+  // An answer over HTTP has none. That of a call with a key is OK unless this says otherwise.
+  if (error !== undefined || caller === undefined) {
+    responseHeaders.set(EDGE_HEADERS.grpcStatus, String(error?.grpcStatus ?? Status.OK));
+  }
 }

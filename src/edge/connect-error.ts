@@ -4,28 +4,32 @@ import type { ApiError } from '../errors.ts';
 import { toDetails } from '../grpc/status.ts';
 
 /** The HTTP status of each of the protocol's codes. */
-export const CONNECT_STATUSES: Readonly<Record<string, string>> = {
-  canceled: '499',
-  unknown: '500',
-  invalid_argument: '400',
-  deadline_exceeded: '504',
-  not_found: '404',
-  already_exists: '409',
-  permission_denied: '403',
-  resource_exhausted: '429',
-  failed_precondition: '400',
-  aborted: '409',
-  out_of_range: '400',
-  unimplemented: '501',
-  internal: '500',
-  unavailable: '503',
-  data_loss: '500',
-  unauthenticated: '401',
+export const CONNECT_STATUSES: Readonly<Record<string, number>> = {
+  canceled: 499,
+  unknown: 500,
+  invalid_argument: 400,
+  deadline_exceeded: 504,
+  not_found: 404,
+  already_exists: 409,
+  permission_denied: 403,
+  resource_exhausted: 429,
+  failed_precondition: 400,
+  aborted: 409,
+  out_of_range: 400,
+  unimplemented: 501,
+  internal: 500,
+  unavailable: 503,
+  data_loss: 500,
+  unauthenticated: 401,
 };
 
 /** A code is gRPC's, in lower case; only this one is spelled otherwise. */
 function codeOf(status: Status): string {
   return status === Status.CANCELLED ? 'canceled' : Status[status].toLowerCase();
+}
+
+export function connectHttpStatus({ grpcStatus }: ApiError): number {
+  return CONNECT_STATUSES[codeOf(grpcStatus)] ?? 500;
 }
 
 export function connectError(error: ApiError): object {

@@ -3,7 +3,7 @@ import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { loadOperations } from '../operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
-import { connectBody, restBody } from './rest-error.ts';
+import { connectBody, restBody } from './http-errors.ts';
 import { RETRIES } from './retries.ts';
 
 /** By the name of their place in envoy.yaml. */
@@ -14,12 +14,10 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_CODE: EDGE_HEADERS.code,
   HEADER_CONNECT: EDGE_HEADERS.connect,
   HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
-  HEADER_ERROR: EDGE_HEADERS.error,
+  HEADER_GRPC_STATUS: EDGE_HEADERS.grpcStatus,
   HEADER_KEY: EDGE_HEADERS.key,
   HEADER_LENGTH: EDGE_HEADERS.length,
-  HEADER_NOT_MODIFIED: EDGE_HEADERS.notModified,
   HEADER_REFUSED: EDGE_HEADERS.refused,
-  HEADER_REQUEST: EDGE_HEADERS.request,
   HEADER_STRANGER: EDGE_HEADERS.stranger,
   MAX_BODY_BYTES,
   /** The transcoder's bound is one that a body must stay below. */

@@ -13,24 +13,17 @@ export const EDGE_HEADERS = {
   stranger: 'x-petstore-stranger',
   /** From the server, to a stranger: the key is valid, and within its limits. */
   accepted: 'x-petstore-accepted',
-  /** From the server: how many bytes of a file it sends. */
+  /** From the server, on a file and on an answer to HEAD: how many bytes the body has, or would have. */
   length: 'x-petstore-length',
-  /** From the server: the caller has the answer already (304). */
-  notModified: 'x-petstore-not-modified',
-  /** From the server: the body of an error for a REST or Connect caller, as ASCII JSON. */
-  error: 'x-petstore-error',
-  /**
-   * From the server, on an answer to a REST or Connect request. Envoy puts into it what its filter must know: HTTP
-   * method, gRPC path and path of a REST request, or CONNECT and gRPC path. On a reply of Envoy's own there is none.
-   */
-  request: 'x-petstore-request',
   /** From the server, for the access log: the account and the id of the key that a request came with. */
   account: 'x-petstore-account',
   key: 'x-petstore-key',
-  /** From the server, for the access log: the code of an error. */
+  /** From the server, for the access log: the code of an error, and its gRPC status, as a number. */
   code: 'x-petstore-code',
-  /** Within Envoy, on a reply of its own that the server is to word. */
+  grpcStatus: 'x-petstore-grpc-status',
+  /** Within Envoy, on a reply of its own that the server is to word, and on one that it has worded already. */
   refused: 'x-petstore-refused',
+  worded: 'x-petstore-worded',
 } as const;
 
 /** Set by Envoy's transcoder: the path as the caller sent it. */

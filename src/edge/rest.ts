@@ -1,15 +1,15 @@
 /**
  * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
- * body. And what a REST answer carries that gRPC has no word for: Location, Link to the next page (RFC 8288), and that
- * the caller has it already (RFC 9110, section 13.1.2).
- * Envoy's filter knows by a header which answers it has to translate, those to Connect among them; and by another that
- * a key which it doesn't know is accepted.
+ * body. And the answer as a caller over HTTP gets it: the JSON of REST with Location, Link to the next page (RFC 8288), or
+ * that the caller has it already (RFC 9110, section 13.1.2); the message alone for Connect.
+ * Envoy's filter learns by a header that a key which it doesn't know is accepted.
  */
 import { matchesWeakly } from '../entity-tags.ts';
 import type { Call, Interceptor } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
 import { fillPath } from '../operations.ts';
-import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
+import { connectAnswer, NOT_MODIFIED, restAnswer } from './http-answers.ts';
 import { checkContentType, checkQuery } from './request-rules.ts';
 
 export const rest: Interceptor = {
@@ -22,32 +22,33 @@ export const rest: Interceptor = {
   async intercept(call, next) {
     if (headerOf(call, EDGE_HEADERS.stranger) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
-    if (path === undefined) return markTranslated.intercept(call, next);
+    if (path === undefined) return inHttp.intercept(call, next);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
     checkQuery(path, call.operation);
     const ifNoneMatch = readCondition(call, 'if-none-match');
     const answer = await next(call);
-    call.responseHeaders.set(EDGE_HEADERS.request, '1');
     addLinks(call, path, answer.message as Readonly<Record<string, unknown>>);
     const etag = call.responseHeaders.get(ETAG);
-    if (ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag)) {
-      call.responseHeaders.set(EDGE_HEADERS.notModified, '1');
-    }
-    return answer;
+    const isKnown = ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
+    return { ...answer, http: isKnown ? NOT_MODIFIED : restAnswer(call.operation, answer, isHead(call)) };
   },
 };
 
-/** Says to Envoy's filter which answers it has to translate, and no more: for what needs no key, and for Connect. */
-export const markTranslated: Interceptor = {
-  name: 'mark-translated',
+/** The answer as a caller over HTTP gets it, and no more: for Connect, and for what needs no key. */
+export const inHttp: Interceptor = {
+  name: 'in-http',
   after: {},
   async intercept(call, next) {
     const answer = await next(call);
-    const isTranslated = headerOf(call, ORIGINAL_PATH) ?? headerOf(call, EDGE_HEADERS.connect);
-    if (isTranslated !== undefined) call.responseHeaders.set(EDGE_HEADERS.request, '1');
-    return answer;
+    if (headerOf(call, EDGE_HEADERS.connect) !== undefined) return { ...answer, http: connectAnswer(answer) };
+    if (headerOf(call, ORIGINAL_PATH) === undefined) return answer;
+    return { ...answer, http: restAnswer(call.operation, answer, isHead(call)) };
   },
 };
+
+function isHead(call: Call): boolean {
+  return headerOf(call, ORIGINAL_METHOD) === 'HEAD';
+}
 
 function headerOf(call: Call, name: string): string | undefined {
   const [value] = call.metadata.get(name);

@@ -6,9 +6,8 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
 import { apiError } from '../errors.ts';
 import type { Operation, Operations } from '../operations.ts';
-import { CONNECT_STATUSES } from './connect-error.ts';
 import { EDGE_HEADERS } from './headers.ts';
-import { connectBody, restBody } from './rest-error.ts';
+import { connectBody, restBody } from './http-errors.ts';
 import { RETRIES } from './retries.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
@@ -23,11 +22,10 @@ export function luaTables({ registry, byPath }: Operations): string {
     /** What to answer when the server can't be asked. */
     unavailable: restBody(apiError('UNAVAILABLE')),
     deadline_exceeded: restBody(apiError('DEADLINE_EXCEEDED')),
-    /** The same for a caller who speaks the Connect protocol, and the HTTP status of each of its codes. */
+    /** The same for a caller who speaks the Connect protocol. */
     connect: {
       unavailable: connectBody(apiError('UNAVAILABLE')),
       deadline_exceeded: connectBody(apiError('DEADLINE_EXCEEDED')),
-      statuses: CONNECT_STATUSES,
     },
     retries: RETRIES,
     /** What needs no key. */
@@ -39,10 +37,8 @@ export function luaTables({ registry, byPath }: Operations): string {
         { path: `/${EDGE_SERVICE}/${name}`, fields: fieldNumbers(input) },
       ]),
     ),
-    /** How the answers of the server look on the REST side, by gRPC path. */
-    operations: Object.fromEntries(
-      [...byPath.values()].filter(isOnRest).map(({ path, answer }) => [path, shape(answer)]),
-    ),
+    /** The gRPC paths of what is JSON on the REST side. */
+    operations: Object.fromEntries([...byPath.values()].filter(isOnRest).map(({ path }) => [path, true as const])),
   };
   const head = '-- Generated from the proto files by `npm run generate`: not to be edited.';
   return `${head}\nreturn ${toLua(tables)}\n`;
@@ -55,15 +51,6 @@ function fieldNumbers({ fields }: DescMessage): Record<string, number> {
 /** An operation whose answer is JSON. */
 function isOnRest({ routes, isRaw }: Operation): boolean {
   return routes.length > 0 && !isRaw;
-}
-
-function shape({ status, list, int64Names }: Operation['answer']) {
-  return {
-    status: String(status),
-    list: list?.jsonName,
-    /** How the fields begin that the transcoder prints as strings. */
-    int64: status === 204 ? [] : int64Names.map((name) => `"${name}":"`),
-  };
 }
 
 /** The paths of an operation that has the same everywhere: `/{file=docs}` is `/docs`. */

@@ -6,10 +6,11 @@ import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { GetFileRequest } from '../../gen/petstore/web/v1/web.ts';
 import { type ApiError, apiError } from '../errors.ts';
+import { httpStatus } from '../grpc/http-answer.ts';
 import { toStatus } from '../grpc/status.ts';
 import { FILES, type ServedFile } from './files.ts';
 import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
-import { edgeErrorHeaders } from './rest-error.ts';
+import { toHttpError } from './http-errors.ts';
 
 const PIECE_BYTES = 16_384;
 
@@ -39,7 +40,10 @@ async function send(call: FileCall): Promise<void> {
   const isHead = headerOf(call, ORIGINAL_METHOD) === 'HEAD'; // told how long the file is as it is
   const encoding = !isHead && acceptsGzip(headerOf(call, EDGE_HEADERS.acceptEncoding)) ? 'gzip' : 'identity';
   const bytes = await file.read(encoding);
-  call.sendMetadata(toMetadata(file, encoding, bytes.length));
+  const metadata = toMetadata(file, encoding);
+  // For Envoy's filter, which would take the frames of a gRPC caller for the file.
+  if (headerOf(call, ORIGINAL_PATH) !== '') metadata.set(EDGE_HEADERS.length, String(bytes.length));
+  call.sendMetadata(metadata);
   for (const piece of piecesOf(file.contentType, isHead ? Buffer.alloc(0) : bytes)) await written(call, piece);
   call.end();
 }
@@ -52,7 +56,8 @@ function written(call: FileCall, piece: HttpBody): Promise<void> {
 }
 
 function fail(call: FileCall, error: ApiError): void {
-  call.emit('error', toStatus(error, [], edgeErrorHeaders({ metadata: call.metadata, path: call.getPath() }, error)));
+  const http = toHttpError({ metadata: call.metadata, path: call.getPath() }, error);
+  call.emit('error', http === undefined ? toStatus(error) : httpStatus(error, http));
 }
 
 /** One at least: it says of which type the answer is. */
@@ -62,13 +67,12 @@ function* piecesOf(contentType: string, bytes: Buffer): Generator<HttpBody> {
   }
 }
 
-function toMetadata({ headers }: ServedFile, encoding: string, length: number): Metadata {
+function toMetadata({ headers }: ServedFile, encoding: string): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
-  metadata.set(EDGE_HEADERS.request, '1');
+  metadata.set(EDGE_HEADERS.grpcStatus, '0');
   metadata.set('vary', 'accept-encoding');
   if (encoding !== 'identity') metadata.set('content-encoding', encoding);
-  metadata.set(EDGE_HEADERS.length, String(length));
   return metadata;
 }
 

@@ -2,7 +2,7 @@
  * Between grpc-js and the chain: hands each call to the chain when its headers have arrived, and sends what the chain
  * resolves or rejects with. The request stays bytes until the chain has let it through.
  *
- * An error goes out as "trailers only", so that all its metadata reach a REST caller as headers.
+ * A caller over HTTP gets its answer in HTTP (http-answer.ts). An error to a gRPC caller goes out as "trailers only".
  */
 import {
   type MethodDefinition,
@@ -17,7 +17,8 @@ import { type Answer, type Call, chain, type Interceptor } from '../interceptors
 import type { Operation } from '../operations.ts';
 import type { Context } from '../services/service.ts';
 import { type Method, TakenOver, type UnaryCall } from './call.ts';
-import { type ErrorHeaders, toStatus } from './status.ts';
+import { sendsHttp, type ToHttpError } from './http-answer.ts';
+import { toStatus } from './status.ts';
 
 type Handler = (request: never, context: Context) => Promise<unknown>;
 
@@ -31,8 +32,8 @@ export interface UnaryService {
 export interface GrpcServerOptions {
   readonly services: readonly UnaryService[];
   readonly operations: ReadonlyMap<string, Operation>;
-  /** What a call that ends with an error carries for the edge. */
-  readonly errorHeaders?: ErrorHeaders;
+  /** What a caller over HTTP gets when a call ends with an error. */
+  readonly toHttpError?: ToHttpError;
   /** Told of each call just before it is answered: it may add headers to the answer. */
   readonly onEnd?: (call: Call, error?: ApiError) => void;
   /** Stands before the calls of all other services. */
@@ -41,11 +42,12 @@ export interface GrpcServerOptions {
 
 /** A grpc-js server with these services. Others can be added to it. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
-  const { services, operations, errorHeaders = () => [], onEnd = () => undefined, others } = options;
+  const { services, operations, toHttpError = () => undefined, onEnd = () => undefined, others } = options;
   const taken = new Map<string, Method>();
   const interceptor: ServerInterceptor = (method, base) => {
     const entry = taken.get(method.path);
     if (entry !== undefined) return new TakenOver(base, entry);
+    sendsHttp(base);
     return others?.(method, base) ?? new ServerInterceptingCall(base);
   };
   const server = new Server({
@@ -67,7 +69,7 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
         operation,
         answerCodec,
         decodeRequest: method.requestDeserialize,
-        run: (call) => run(call, enter, errorHeaders, onEnd),
+        run: (call) => run(call, enter, toHttpError, onEnd),
       });
       rawDefinition[name] = { ...method, ...RAW };
     }
@@ -94,20 +96,22 @@ function neverCalled(): void {
 function run(
   call: UnaryCall,
   enter: (call: Call) => Promise<Answer>,
-  errorHeaders: ErrorHeaders,
+  toHttpError: ToHttpError,
   onEnd: (call: Call, error?: ApiError) => void,
 ): void {
   const fail = (error: unknown) => {
     const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
-    const forEdge = errorHeaders({ metadata: call.metadata, path: call.operation.path }, known);
     onEnd(call, known);
-    call.end(toStatus(known, call.responseHeaders, forEdge));
+    const http = toHttpError({ metadata: call.metadata, path: call.operation.path }, known);
+    if (http === undefined) call.end(toStatus(known, call.responseHeaders));
+    else call.answerHttp(http);
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
   enter(call)
-    .then(({ bytes }) => {
+    .then(({ bytes, http }) => {
       onEnd(call);
-      call.answer(bytes);
+      if (http === undefined) call.answer(bytes);
+      else call.answerHttp(http);
     })
     .catch(fail);
 }

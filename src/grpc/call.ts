@@ -22,6 +22,7 @@ import { type ApiError, apiError } from '../errors.ts';
 import type { AnswerCodec, Call, Caller } from '../interceptors/chain.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../operations.ts';
+import { type HttpAnswer, sendHttp } from './http-answer.ts';
 
 type BaseCall = ServerInterceptingCallInterface;
 type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
@@ -173,6 +174,12 @@ export class UnaryCall implements Call {
     if (this.responseHeaders.size > 0) this.#base.sendMetadata(new HeadersToSend(this.responseHeaders));
     this.#base.sendMessage(response, () => undefined);
     this.end({ code: Status.OK, details: 'OK', metadata: null });
+  }
+
+  /** Ends the call with an answer over HTTP, which has the headers of the answer too. */
+  answerHttp(answer: HttpAnswer): void {
+    this.#isOver = true;
+    sendHttp(this.#base, answer, this.responseHeaders);
   }
 
   /** Ends the call with a status. */

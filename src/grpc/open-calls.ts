@@ -17,7 +17,8 @@ import {
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
 import { OpenCounts } from '../interceptors/open-counts.ts';
-import { type ErrorHeaders, toStatus } from './status.ts';
+import { httpStatus, type ToHttpError } from './http-answer.ts';
+import { toStatus } from './status.ts';
 
 interface Refused {
   readonly metadata: Metadata;
@@ -29,14 +30,14 @@ export interface OpenCallsOptions {
   readonly maxPerAddress: number;
   /** How long a stream may last. */
   readonly maxMs: number;
-  /** Further headers of a call that is refused. */
-  readonly errorHeaders: ErrorHeaders;
+  /** What a caller over HTTP gets when a call is refused. */
+  readonly toHttpError: ToHttpError;
   /** Told of each refusal: it may add headers to the answer. */
   readonly onEnd?: (call: Refused, error: ApiError) => void;
 }
 
 export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
-  const { maxPerAddress, maxMs, errorHeaders, onEnd = () => undefined } = options;
+  const { maxPerAddress, maxMs, toHttpError, onEnd = () => undefined } = options;
   const streams = new OpenCounts();
 
   const enter = (address: string): boolean => {
@@ -53,7 +54,10 @@ export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
     const refuse = (error: ApiError, metadata: Metadata) => {
       const responseHeaders = new Map<string, string>();
       onEnd({ metadata, responseHeaders }, error);
-      call.sendStatus(toStatus(error, responseHeaders, errorHeaders({ metadata, path }, error)));
+      const http = toHttpError({ metadata, path }, error);
+      const status =
+        http && httpStatus(error, { ...http, headers: { ...Object.fromEntries(responseHeaders), ...http.headers } });
+      call.sendStatus(status ?? toStatus(error, responseHeaders));
     };
     return new ServerInterceptingCall(call, {
       start(next) {

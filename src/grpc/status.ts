@@ -18,33 +18,16 @@ const DOMAIN = 'petstore';
 /** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
-/** What a call that ends with an error carries for an edge that writes the body of the answer; `path` is the gRPC path. */
-export type ErrorHeaders = (
-  call: { readonly metadata: Metadata; readonly path: string },
-  error: ApiError,
-) => Iterable<readonly [name: string, value: string]>;
-
-/**
- * The status that ends a call with `error`, with all headers that its answer must carry. Where there are headers for the
- * edge they stand in for the details: headers have no room for both.
- */
-export function toStatus(
-  error: ApiError,
-  headers: Iterable<readonly [string, string]>,
-  forEdge: Iterable<readonly [string, string]> = [],
-): StatusObject {
+/** The status that ends a call with `error`, with all headers that its answer must carry. */
+export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]> = []): StatusObject {
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.set(name, value);
-  const edgeHeaders = [...forEdge];
-  for (const [name, value] of edgeHeaders) metadata.set(name, value);
   for (const [name, value] of Object.entries(error.headers)) metadata.set(name, value);
   if (error.retryAfterSeconds !== undefined) {
     metadata.set('retry-after', String(error.retryAfterSeconds));
     metadata.set(PUSHBACK, String(error.retryAfterSeconds * 1_000));
   }
-  if (edgeHeaders.length === 0) {
-    metadata.set('grpc-status-details-bin', Buffer.from(Status.encode(toDetails(error)).finish()));
-  }
+  metadata.set('grpc-status-details-bin', Buffer.from(Status.encode(toDetails(error)).finish()));
   return { code: error.grpcStatus, details: error.message, metadata };
 }
 

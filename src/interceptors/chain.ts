@@ -8,6 +8,7 @@
  */
 import type { Metadata } from '@grpc/grpc-js';
 import type { EntityTags } from '../entity-tags.ts';
+import type { HttpAnswer } from '../grpc/http-answer.ts';
 import type { Quota } from '../limits/windows.ts';
 import type { Plan, Remember } from '../model.ts';
 import type { Operation } from '../operations.ts';
@@ -59,10 +60,14 @@ export interface Call {
   remember?: Remember;
 }
 
-/** What a call is answered with: the response message, and its bytes as they go onto the wire. */
+/** What a call is answered with. */
 export interface Answer {
+  /** The response message. */
   readonly message: unknown;
+  /** Its bytes as they go onto the wire. */
   readonly bytes: Buffer;
+  /** What a caller over HTTP gets instead. Set by the edge. */
+  readonly http?: HttpAnswer;
 }
 
 /** What comes after an interceptor. It resolves with the answer, or rejects with what went wrong. */

@@ -1,19 +1,24 @@
 import test from 'ava';
-import { rest } from '../../src/edge/rest.ts';
+import { inHttp, rest } from '../../src/edge/rest.ts';
 import { ApiError } from '../../src/errors.ts';
+import type { HttpAnswer } from '../../src/grpc/http-answer.ts';
+import type { Answer } from '../../src/interceptors/chain.ts';
 import { handler, newCall } from '../support/call.ts';
 
-/** What the service answers: nothing looks at more than this. */
-const ANSWER = { message: { id: 7n }, bytes: Buffer.of() };
+/** What the service answers: a pet, and a list of one. */
+const PET = { id: 7n, name: 'Tom', categoryId: 9_007_199_254_740_993n, status: 1 };
+const LISTS = { pets: [PET], categories: [], orders: [], items: [] };
+const ANSWER = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
 
-async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<unknown> {
+async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Answer> {
   // It may refuse at once or in a promise: the chain takes either.
   return rest.intercept(newCall(path, { metadata }), handler(ANSWER).next);
 }
 
-function request(path: string, originalPath: string, bodyType?: string): Promise<unknown> {
+async function request(path: string, originalPath: string, bodyType?: string): Promise<unknown> {
   const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
-  return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
+  const { http, ...answer } = await intercept(path, { 'x-envoy-original-path': originalPath, ...type });
+  return answer;
 }
 
 test('REST request - a native gRPC call passes untouched', async (t) => {
@@ -27,7 +32,7 @@ test('REST request - JSON passes, with parameters and in any case', async (t) =>
     'APPLICATION/JSON',
     ' application/json ;x=1',
   ]) {
-    t.is(await request('PetService/CreatePet', '/pets', type), ANSWER, type);
+    t.deepEqual(await request('PetService/CreatePet', '/pets', type), ANSWER, type);
   }
 });
 
@@ -47,8 +52,8 @@ test('REST request - a body that does not say JSON is UNSUPPORTED_CONTENT_TYPE, 
 });
 
 test('REST request - no body needs no content type', async (t) => {
-  t.is(await request('PetService/ListPets', '/pets'), ANSWER);
-  t.is(await request('PetService/DeletePet', '/pets/7'), ANSWER);
+  t.deepEqual(await request('PetService/ListPets', '/pets'), ANSWER);
+  t.deepEqual(await request('PetService/DeletePet', '/pets/7'), ANSWER);
 });
 
 test('REST request - the query parameters of the contract pass', async (t) => {
@@ -58,7 +63,7 @@ test('REST request - the query parameters of the contract pass', async (t) => {
     'OrderService/ListOrders': '/store/orders?petId=1&complete=true&limit=5&pageToken=x',
     'InventoryService/ListInventory': '/store/inventory?status=sold&limit=5&pageToken=x',
   };
-  for (const [operation, path] of Object.entries(known)) t.is(await request(operation, path), ANSWER, path);
+  for (const [operation, path] of Object.entries(known)) t.deepEqual(await request(operation, path), ANSWER, path);
 });
 
 test('REST request - unknown query parameters are a 400 that names each', async (t) => {
@@ -105,24 +110,23 @@ test('REST request - the content type is judged before the query', async (t) => 
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-/** The headers of an answer, but for the one that says to Envoy that it is REST's. */
-async function answered(path: string, originalPath: string | undefined, message: object) {
+/** The headers of an answer, but for those of its body; undefined for a caller who gets no answer over HTTP. */
+async function headersOf(path: string, originalPath: string | undefined, message: object) {
   const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
   const call = newCall(path, { metadata });
-  await rest.intercept(call, handler({ message, bytes: Buffer.of() }).next);
-  const { 'x-petstore-request': mark, ...headers } = Object.fromEntries(call.responseHeaders);
-  return { isMarked: mark === '1', headers };
+  const { http } = await rest.intercept(call, handler({ message, bytes: Buffer.of() }).next);
+  return { isHttp: http !== undefined, headers: Object.fromEntries(call.responseHeaders) };
 }
 
 test('REST answer - what was created has a Location', async (t) => {
-  t.deepEqual(await answered('PetService/CreatePet', '/pets', { id: 7n }), {
-    isMarked: true,
+  t.deepEqual(await headersOf('PetService/CreatePet', '/pets', { id: 7n }), {
+    isHttp: true,
     headers: { location: '/pets/7' },
   });
-  t.deepEqual((await answered('OrderService/PlaceOrder', '/store/orders/', { id: 8n })).headers, {
+  t.deepEqual((await headersOf('OrderService/PlaceOrder', '/store/orders/', { id: 8n })).headers, {
     location: '/store/orders/8',
   });
-  t.deepEqual((await answered('PetService/ReplacePet', '/pets/7', { id: 7n })).headers, {});
+  t.deepEqual((await headersOf('PetService/ReplacePet', '/pets/7', { id: 7n })).headers, {});
 });
 
 test('REST answer - a page that is not the last has a Link to the next, with all other parameters', async (t) => {
@@ -132,36 +136,83 @@ test('REST answer - a page that is not the last has a Link to the next, with all
     '/pets?pageToken=x&limit=5': '/pets?limit=5&pageToken=abc',
   };
   for (const [path, next] of Object.entries(cases)) {
-    const { headers } = await answered('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
+    const { headers } = await headersOf('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
     t.deepEqual(headers, { link: `<${next}>; rel="next"` });
   }
-  t.deepEqual((await answered('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' })).headers, {});
+  t.deepEqual((await headersOf('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' })).headers, {});
 });
 
 test('REST answer - what the caller has already is not modified', async (t) => {
   const answer = async (path: string, headers: Readonly<Record<string, string>>, etag?: string) => {
     const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
-    await rest.intercept(call, async () => {
+    const { http } = await rest.intercept(call, async () => {
       if (etag !== undefined) call.responseHeaders.set('etag', etag);
       return ANSWER;
     });
-    return call.responseHeaders.get('x-petstore-not-modified');
+    return http;
   };
-  t.is(await answer('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), '1');
-  t.is(await answer('PetService/GetPet', { 'if-none-match': 'W/"a"' }, '"a"'), '1');
-  t.is(await answer('PetService/GetPet', { 'if-none-match': '*' }, '"a"'), '1');
-  t.is(await answer('PetService/GetPet', { 'if-none-match': '"b"' }, '"a"'), undefined);
-  t.is(await answer('PetService/GetPet', { 'if-match': '"a"' }, '"a"'), undefined);
-  t.is(await answer('PetService/ReplacePet', { 'if-none-match': '"a"' }, '"a"'), undefined);
-  t.is(await answer('PetService/ListPets', { 'if-none-match': '*' }), undefined);
+  const NOT_MODIFIED = { status: 304, headers: {}, body: '' };
+  t.deepEqual(await answer('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
+  t.deepEqual(await answer('PetService/GetPet', { 'if-none-match': 'W/"a"' }, '"a"'), NOT_MODIFIED);
+  t.deepEqual(await answer('PetService/GetPet', { 'if-none-match': '*' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await answer('PetService/GetPet', { 'if-none-match': '"b"' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await answer('PetService/GetPet', { 'if-match': '"a"' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await answer('PetService/ReplacePet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await answer('PetService/ListPets', { 'if-none-match': '*' }), NOT_MODIFIED);
 });
 
 test('REST answer - a gRPC caller gets none of it', async (t) => {
-  t.deepEqual(await answered('PetService/CreatePet', undefined, { id: 7n }), { isMarked: false, headers: {} });
-  t.deepEqual(await answered('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {
-    isMarked: false,
+  t.deepEqual(await headersOf('PetService/CreatePet', undefined, { id: 7n }), { isHttp: false, headers: {} });
+  t.deepEqual(await headersOf('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {
+    isHttp: false,
     headers: {},
   });
   const call = newCall('PetService/GetPet', { metadata: { 'if-none-match': 'nonsense' } });
   t.is(await rest.intercept(call, handler(ANSWER).next), ANSWER);
+});
+
+async function answerTo(path: string, method: string, message: object): Promise<HttpAnswer | undefined> {
+  const metadata = { 'x-envoy-original-path': '/x', 'x-envoy-original-method': method };
+  return (await rest.intercept(newCall(path, { metadata }), handler({ message, bytes: Buffer.of() }).next)).http;
+}
+
+test('REST answer - is JSON with the status of its operation', async (t) => {
+  const body = '{"id":7,"name":"Tom","categoryId":9007199254740993,"status":"available"}';
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+  t.deepEqual(await answerTo('PetService/GetPet', 'GET', PET), { status: 200, headers, body });
+  t.deepEqual(await answerTo('PetService/CreatePet', 'POST', PET), { status: 201, headers, body });
+  t.deepEqual(await answerTo('PetService/DeletePet', 'DELETE', {}), { status: 204, headers: {}, body: '' });
+});
+
+test('REST answer - a list is a bare array', async (t) => {
+  for (const [path, name] of [
+    ['PetService/ListPets', 'pets'],
+    ['CategoryService/ListCategories', 'categories'],
+    ['OrderService/ListOrders', 'orders'],
+    ['InventoryService/ListInventory', 'items'],
+  ] as const) {
+    t.is((await answerTo(path, 'GET', { [name]: [], nextPageToken: 'x' }))?.body, '[]');
+    const items = [{ id: 1n, petId: 2n }];
+    t.regex(String((await answerTo(path, 'GET', { [name]: items, nextPageToken: '' }))?.body), /^\[\{.*\}\]$/);
+  }
+});
+
+test('REST answer - to HEAD has no body, and says how long it would be', async (t) => {
+  const get = await answerTo('PetService/GetPet', 'GET', PET);
+  const head = await answerTo('PetService/GetPet', 'HEAD', PET);
+  t.is(head?.body, '');
+  t.is(head?.headers['x-petstore-length'], get?.headers['content-length']);
+  t.is(head?.headers['content-length'], undefined);
+});
+
+test('REST answer - the length of its body is in bytes', async (t) => {
+  const answer = await answerTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
+  t.is(answer?.headers['content-length'], String(Buffer.byteLength(answer?.body ?? '')));
+});
+
+test('Connect answer - is the message alone', async (t) => {
+  const call = newCall('PetService/GetPet', { metadata: { 'x-petstore-connect': '1' } });
+  const { http } = await inHttp.intercept(call, handler(ANSWER).next);
+  const headers = { 'content-type': 'application/proto', 'content-length': '3' };
+  t.deepEqual(http, { status: 200, headers, body: ANSWER.bytes });
 });

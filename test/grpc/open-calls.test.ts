@@ -23,7 +23,7 @@ const test = anyTest as TestFn<Context>;
 
 /** A server whose streams last for `maxMs`. */
 async function start(maxMs: number): Promise<Context> {
-  const others = boundOpenCalls({ maxPerAddress: MAX_PER_ADDRESS, maxMs, errorHeaders: () => [] });
+  const others = boundOpenCalls({ maxPerAddress: MAX_PER_ADDRESS, maxMs, toHttpError: () => undefined });
   const server = createGrpcServer({ services: [], operations: new Map(), others });
   new HealthImplementation({ '': 'SERVING' }).addToServer(server);
   const port = await new Promise<number>((resolve, reject) => {

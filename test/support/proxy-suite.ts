@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { restBody } from '../../src/edge/rest-error.ts';
+import { restBody } from '../../src/edge/http-errors.ts';
 import { apiError } from '../../src/errors.ts';
 import { FEW_REQUESTS, isFirst, usesUp } from './allowances.ts';
 import { callFrom, PROTOCOLS } from './callers.ts';

@@ -1,0 +1,42 @@
+/** Errors as they leave the server over HTTP: to REST callers in the shape of the contract, to Connect callers in theirs. */
+import type { Metadata } from '@grpc/grpc-js';
+import type { ApiError } from '../errors.ts';
+import type { HttpAnswer } from '../grpc/http-answer.ts';
+import { connectError, connectHttpStatus } from './connect-error.ts';
+import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
+import { toHttpAnswer } from './http-answers.ts';
+
+/** Envoy's own questions: their answers are for REST callers too. */
+const EDGE = '/petstore.edge.v1.';
+
+interface EdgeCall {
+  readonly metadata: Metadata;
+  /** The gRPC path. */
+  readonly path: string;
+}
+
+/** What the caller gets; undefined for a gRPC caller. */
+export function toHttpError({ metadata, path }: EdgeCall, error: ApiError): HttpAnswer | undefined {
+  const isConnect = metadata.get(EDGE_HEADERS.connect).length > 0;
+  const isRest = path.startsWith(EDGE) || metadata.get(ORIGINAL_PATH).length > 0;
+  if (!isConnect && !isRest) return undefined;
+  const status = isConnect ? connectHttpStatus(error) : error.httpStatus;
+  const body = isConnect ? connectBody(error) : restBody(error);
+  const [method] = metadata.get(ORIGINAL_METHOD);
+  const answer = toHttpAnswer(status, 'application/json', body, method === 'HEAD');
+  return { ...answer, headers: { ...headersOf(error), ...answer.headers } };
+}
+
+function headersOf({ headers, retryAfterSeconds }: ApiError): Readonly<Record<string, string>> {
+  return retryAfterSeconds === undefined ? headers : { ...headers, 'retry-after': String(retryAfterSeconds) };
+}
+
+/** `{code, message, status}` */
+export function restBody({ code, message, httpStatus }: ApiError): string {
+  return JSON.stringify({ code, message, status: httpStatus });
+}
+
+/** `{code, message, details}` */
+export function connectBody(error: ApiError): string {
+  return JSON.stringify(connectError(error));
+}

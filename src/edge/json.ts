@@ -1,0 +1,69 @@
+/**
+ * Response messages as JSON: proto3's own mapping (https://protobuf.dev/programming-guides/json) with int64 as numbers,
+ * as the description of the REST side has them. The writer of a message is compiled from its descriptor once.
+ *
+ * A field without presence is always written. An optional one that is absent is left out.
+ */
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
+import type { ListField } from '../operations.ts';
+
+type Write<T = unknown> = (value: T) => string;
+
+const TIMESTAMP = 'google.protobuf.Timestamp';
+
+/** A function that writes messages of this type, in the form that ts-proto gives them. */
+export function jsonWriter({ typeName, fields }: DescMessage): Write {
+  if (typeName === TIMESTAMP) return writeTimestamp as Write;
+  const writers = fields.map((field) => ({
+    property: field.localName,
+    name: `${JSON.stringify(field.jsonName)}:`,
+    write: fieldWriter(field),
+  }));
+  return (message) => {
+    const values = message as Readonly<Record<string, unknown>>;
+    let text = '';
+    for (const { property, name, write } of writers) {
+      const value = values[property];
+      if (value !== undefined) text += `${text === '' ? '' : ','}${name}${write(value)}`;
+    }
+    return `{${text}}`;
+  };
+}
+
+/** A function that writes several of the values that a repeated field holds, as an array. */
+export function jsonArrayWriter(field: ListField): Write {
+  const write = valueWriter(field);
+  return (values) => `[${(values as readonly unknown[]).map(write).join()}]`;
+}
+
+function fieldWriter(field: DescField): Write {
+  return field.fieldKind === 'list' ? jsonArrayWriter(field) : valueWriter(field);
+}
+
+function valueWriter(field: DescField): Write {
+  if (field.message !== undefined) return jsonWriter(field.message);
+  if (field.enum !== undefined) {
+    const names = new Map(field.enum.values.map(({ number, name }) => [number, JSON.stringify(name)]));
+    return (value) => names.get(value as number) ?? String(value);
+  }
+  switch (field.scalar) {
+    case ScalarType.STRING:
+      return JSON.stringify;
+    case ScalarType.BOOL:
+    case ScalarType.INT32:
+    case ScalarType.INT64:
+      return String;
+    default:
+      throw new Error(`${field} is of a type that is not written as JSON yet`);
+  }
+}
+
+/** RFC 3339, with as many digits of a second as it takes: none, 3, 6 or 9. */
+function writeTimestamp({ seconds, nanos }: Timestamp): string {
+  const digits = String(nanos)
+    .padStart(9, '0')
+    .replace(/(000)+$/, '');
+  const second = new Date(Number(seconds) * 1_000).toISOString().slice(0, -'.000Z'.length);
+  return `"${second}${digits === '' ? '' : `.${digits}`}Z"`;
+}

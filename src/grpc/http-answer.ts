@@ -1,0 +1,60 @@
+/**
+ * An answer over plain HTTP to what came in as a gRPC call.
+ *
+ * Envoy makes gRPC calls of REST and Connect requests. Its transcoder passes an answer that is not gRPC's on as it is. So
+ * the server gives such a caller the very answer that the caller is to get: nothing of it is translated a second time,
+ * and headers and body leave in one write.
+ */
+import type { ServerHttp2Stream } from 'node:http2';
+import { Metadata, type ServerInterceptingCallInterface, type StatusObject } from '@grpc/grpc-js';
+import type { ApiError } from '../errors.ts';
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body; empty for none. */
+  readonly body: string | Buffer;
+}
+
+/** The answer to a call that ends with an error; undefined for a gRPC caller, who gets a gRPC status. */
+export type ToHttpError = (
+  call: { readonly metadata: Metadata; readonly path: string },
+  error: ApiError,
+) => HttpAnswer | undefined;
+
+/** Ends a call with `answer`, which has `headers` too. grpc-js's call must not have sent anything. */
+export function sendHttp(
+  call: ServerInterceptingCallInterface,
+  { status, headers, body }: HttpAnswer,
+  more: Iterable<readonly [name: string, value: string]> = [],
+): void {
+  // grpc-js has no word for it: the stream of its call is a private property.
+  const { stream } = call as unknown as { readonly stream: ServerHttp2Stream };
+  if (stream.destroyed || stream.closed) return; // the caller has left
+  const all = { ...Object.fromEntries(more), ...headers, ':status': status };
+  stream.respond(all, { endStream: body.length === 0 });
+  if (body.length > 0) stream.end(body);
+}
+
+/** A status that goes out as an HTTP answer, where `sendsHttp` stands before the call. */
+export function httpStatus({ grpcStatus, message }: ApiError, answer: HttpAnswer): StatusObject {
+  return { code: grpcStatus, details: message, metadata: new HttpMetadata(answer) };
+}
+
+class HttpMetadata extends Metadata {
+  readonly answer: HttpAnswer;
+
+  constructor(answer: HttpAnswer) {
+    super();
+    this.answer = answer;
+  }
+}
+
+/** Has `call`, which is grpc-js's own, send each `httpStatus` as the answer that it holds. */
+export function sendsHttp(call: ServerInterceptingCallInterface): void {
+  const send = call.sendStatus.bind(call);
+  call.sendStatus = (status) => {
+    if (status.metadata instanceof HttpMetadata) sendHttp(call, status.metadata.answer);
+    else send(status);
+  };
+}

@@ -1,0 +1,91 @@
+import { fromBinary, toJsonString } from '@bufbuild/protobuf';
+import test from 'ava';
+import fc from 'fast-check';
+import { Category } from '../../gen/petstore/v1/categories.ts';
+import { Order } from '../../gen/petstore/v1/orders.ts';
+import { Pet } from '../../gen/petstore/v1/pets.ts';
+import { jsonWriter } from '../../src/edge/json.ts';
+import { protoRegistry } from '../support/call.ts';
+
+function descriptor(name: string) {
+  const found = protoRegistry.getMessage(`petstore.v1.${name}`);
+  if (found === undefined) throw new Error(`there is no message ${name}`);
+  return found;
+}
+
+const write = (name: string, message: object) => jsonWriter(descriptor(name))(message);
+
+test('JSON - int64 are numbers, to the last digit', (t) => {
+  for (const id of [0n, 7n, -1n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)]) {
+    t.is(
+      write('InventoryItem', { petId: id, quantity: 3, status: 1 }),
+      `{"petId":${id},"quantity":3,"status":"available"}`,
+    );
+  }
+});
+
+test('JSON - zeros, false and empty texts are written, and what is absent is not', (t) => {
+  t.is(
+    write('Pet', { id: 0n, name: '', categoryId: 0n, status: 2 }),
+    '{"id":0,"name":"","categoryId":0,"status":"pending"}',
+  );
+  t.is(write('Order', { quantity: 0, complete: false }), '{"quantity":0,"complete":false}');
+  t.is(write('Order', {}), '{}');
+  t.is(write('Category', { id: 1n, name: 'Cats' }), '{"id":1,"name":"Cats"}');
+});
+
+test('JSON - a text is what it was, whatever it looks like', (t) => {
+  for (const name of ['"', '\\', '{"id":"7"}', '\u2028', '猫 😀', '\u0000', '</script>', '%1']) {
+    t.is(JSON.parse(write('Category', { id: 1n, name })).name, name);
+  }
+});
+
+test('JSON - a timestamp is RFC 3339 in UTC, with as many digits as it takes', (t) => {
+  const at = (seconds: bigint, nanos: number) => JSON.parse(write('Order', { shipDate: { seconds, nanos } })).shipDate;
+  t.is(at(0n, 0), '1970-01-01T00:00:00Z');
+  t.is(at(1_700_000_000n, 120_000_000), '2023-11-14T22:13:20.120Z');
+  t.is(at(1_700_000_000n, 1_000), '2023-11-14T22:13:20.000001Z');
+  t.is(at(1_700_000_000n, 1), '2023-11-14T22:13:20.000000001Z');
+  t.is(at(-62_135_596_800n, 0), '0001-01-01T00:00:00Z');
+  t.is(at(253_402_300_799n, 999_000_000), '9999-12-31T23:59:59.999Z');
+});
+
+test('JSON - an enum value that has no name is its number', (t) => {
+  t.is(write('InventoryItem', { petId: 1n, quantity: 1, status: 99 }), '{"petId":1,"quantity":1,"status":99}');
+});
+
+const int64 = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const timestamp = fc.record({
+  seconds: fc.bigInt({ min: -62_135_596_800n, max: 253_402_300_799n }),
+  nanos: fc.integer({ min: 0, max: 999_999_999 }),
+});
+const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed());
+
+/** What the library makes of the same bytes, with int64 as numbers and all that has no presence. */
+function asLibrary(name: string, bytes: Uint8Array): string {
+  const type = descriptor(name);
+  const printed = toJsonString(type, fromBinary(type, bytes), { alwaysEmitImplicit: true });
+  return printed.replace(/"(id|petId|categoryId)":"(-?\d+)"/g, '"$1":$2');
+}
+
+test('JSON - is what the protobuf library writes, but for int64', (t) => {
+  const same = (name: string, codec: typeof Pet | typeof Order | typeof Category) => (message: object) => {
+    const bytes = codec.encode(message as never).finish();
+    t.is(write(name, codec.decode(bytes)), asLibrary(name, bytes));
+  };
+  const id = int64;
+  const name = fc.stringMatching(/^[ -!#-[\]-~]*$/); // no quotes: the pattern above looks for them
+  fc.assert(
+    fc.property(fc.record({ id, name, categoryId: id, status: fc.integer({ min: 1, max: 3 }) }), same('Pet', Pet)),
+  );
+  fc.assert(fc.property(fc.record({ id, name, description: optional(name) }), same('Category', Category)));
+  const [quantity, complete] = [optional(fc.integer()), optional(fc.boolean())];
+  const order = fc.record({ id: optional(id), petId: optional(id), quantity, shipDate: optional(timestamp), complete });
+  fc.assert(fc.property(order, same('Order', Order)));
+  fc.assert(
+    fc.property(text, (value) => {
+      t.is(JSON.parse(write('Category', { id: 1n, name: value })).name, value);
+    }),
+  );
+});
