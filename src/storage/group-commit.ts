@@ -8,7 +8,8 @@
  * full), all of the group fail with its error and nothing of it stays.
  *
  * Those in a row that want the same statement, if it can be shared, share one run of it. When that fails each of them is
- * run alone. Where nothing else waits the statement is a transaction by itself: the whole group takes one trip.
+ * run alone. Where nothing else waits the statement is a transaction by itself: the whole group takes one trip. While
+ * another process has the database locked that fails, and the group begins a transaction, which waits for it.
  */
 import type { IsWanted } from '../model.ts';
 import type { Row } from './engine.ts';
@@ -34,6 +35,8 @@ export interface Commands {
   rollback(): Promise<void>;
   /** Runs a statement for these callers: one, or several if it can be shared. Resolves with the rows of each. */
   run(statement: Statement, callers: readonly Params[]): Promise<readonly (readonly Row[])[]>;
+  /** Whether a statement was not run because another process has the database locked. */
+  isLocked(error: unknown): boolean;
 }
 
 /** Is told of commits that have succeeded, and of each write as its turn comes. */
@@ -62,6 +65,8 @@ export class GroupCommit {
   readonly #listener: CommitListener | undefined;
   readonly #queue: Work[] = [];
   #isDraining = false;
+  /** The last statement by itself found the database locked. */
+  #isLocked = false;
 
   constructor(commands: Commands, listener?: CommitListener) {
     this.#commands = commands;
@@ -101,7 +106,9 @@ export class GroupCommit {
     const group: Work[] = [];
     const answers: (() => void)[] = [];
     const beganMs = performance.now();
-    const isOneStatement = this.#queue[0]?.statement !== undefined && this.#countTogether() === this.#queue.length;
+    const isOneStatement =
+      !this.#isLocked && this.#queue[0]?.statement !== undefined && this.#countTogether() === this.#queue.length;
+    this.#isLocked = false;
     let isFresh = true; // nothing has been done in the savepoint that is open
     try {
       if (!isOneStatement) await this.#commands.begin();
@@ -115,6 +122,11 @@ export class GroupCommit {
         if (!isFresh && !isStatement) await this.#commands.next();
         const outcome = await settle(first.run(batch.map(({ params }) => params)));
         const hasFailed = outcome.status === 'rejected';
+        if (hasFailed && isOneStatement && this.#commands.isLocked(outcome.reason)) {
+          this.#isLocked = true;
+          this.#queue.unshift(...group.splice(-batch.length));
+          break;
+        }
         if (hasFailed && outcome.reason instanceof StoreUnavailable) throw outcome.reason; // no transaction may be left
         // After some failures no transaction is left, and `next` fails: what came before must not count as kept.
         if (hasFailed && !isOneStatement) await (isStatement ? this.#commands.next() : this.#commands.undo());

@@ -47,7 +47,7 @@ export class SqliteConnection implements Runner {
     return new Promise((resolve, reject) => {
       prepared.all(values, (error: Error | null, rows: Row[]) => {
         if (error === null) resolve(rows);
-        else reject(toStoreError(error));
+        else prepared.reset(() => reject(toStoreError(error))); // one that found a lock is still under way
       });
     });
   }

@@ -14,18 +14,16 @@ import { StoreUnavailable } from './errors.ts';
 import { type Commands, type CommitListener, GroupCommit } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { toStoreError } from './sqlite-errors.ts';
+import { isKept, toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-const PRAGMAS = [
-  `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
-  'PRAGMA journal_mode = WAL',
-  'PRAGMA synchronous = FULL',
-  'PRAGMA foreign_keys = ON',
-];
+const WAIT = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
+const DO_NOT_WAIT = 'PRAGMA busy_timeout = 0';
+
+const PRAGMAS = [WAIT, 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL', 'PRAGMA foreign_keys = ON'];
 
 /** So long after the last failure a write that succeeds says that the database is back. */
 const SURE_MS = 1_000;
@@ -52,7 +50,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   } finally {
     await knex.destroy(); // from here on it composes SQL and runs none
   }
-  const writer = await SqliteConnection.open(file, PRAGMAS);
+  const writer = await SqliteConnection.open(file, [...PRAGMAS, DO_NOT_WAIT]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
   const writes = new Writes(options);
@@ -116,13 +114,15 @@ class Writes implements EngineState {
   }
 }
 
+/** Only the beginning of a transaction waits for another process: whatever waits behind it can still be taken back. */
 function transactionCommands(writer: SqliteConnection): Commands {
   return {
-    begin: () => writer.exec('BEGIN IMMEDIATE; SAVEPOINT work'),
+    begin: () => writer.exec(`${WAIT}; BEGIN IMMEDIATE; SAVEPOINT work; ${DO_NOT_WAIT}`),
     next: () => writer.exec('RELEASE work; SAVEPOINT work'),
     undo: () => writer.exec('ROLLBACK TO work'),
     commit: () => writer.exec('RELEASE work; COMMIT'),
-    rollback: () => writer.exec('ROLLBACK'),
+    rollback: () => writer.exec(`${DO_NOT_WAIT}; ROLLBACK`),
+    isLocked: (error) => error instanceof StoreUnavailable && isKept(error),
     run: (statement, callers) => writer.allFor(statement, callers),
   };
 }
