@@ -59,9 +59,10 @@ local function read_body(handle)
   if length == "0" then return nil end
   if length and tonumber(length) > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local body = handle:body()
-  if not body or body:length() == 0 then return nil end
-  if body:length() > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
-  local text = body:getBytes(0, body:length())
+  local bytes = body and body:length() or 0
+  if bytes == 0 then return nil end
+  if bytes > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
+  local text = body:getBytes(0, bytes)
   local is_judged = length or not EXPECTS_NO_BODY[handle:headers():get(":method")]
   if not is_judged and not questions.judge(handle) then return nil end
   return text

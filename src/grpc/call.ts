@@ -22,7 +22,7 @@ import { type ApiError, apiError } from '../errors.ts';
 import type { AnswerCodec, Call, Caller } from '../interceptors/chain.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../operations.ts';
-import { type HttpAnswer, sendHttp } from './http-answer.ts';
+import { forget, type HttpAnswer, sendHttp } from './http-answer.ts';
 
 type BaseCall = ServerInterceptingCallInterface;
 type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
@@ -53,15 +53,22 @@ export class TakenOver extends ServerInterceptingCall {
   }
 
   override start(): void {
+    const base = this.#base;
+    const sendStatus = base.sendStatus.bind(base);
     let call: UnaryCall | undefined;
-    this.#base.start({
+    base.start({
       onReceiveMetadata: (metadata) => {
-        call = new UnaryCall(this.#base, this.#method, metadata);
+        call = new UnaryCall(base, sendStatus, this.#method, metadata);
+        base.sendStatus = (status) => call?.takeStatus(status); // from here on: what grpc-js itself finds wrong
         this.#method.run(call);
       },
       onReceiveMessage: (bytes: Buffer) => call?.takeMessage(bytes),
       onReceiveHalfClose: () => call?.takeEnd(),
-      onCancel: () => call?.cancel(),
+      onCancel: () => {
+        call?.cancel();
+        call = undefined;
+        forget(base);
+      },
     });
   }
 }
@@ -91,7 +98,12 @@ export class UnaryCall implements Call {
   #isComplete = false;
   #isOver = false;
 
-  constructor(base: BaseCall, { operation, answerCodec, decodeRequest }: Method, metadata: Metadata) {
+  constructor(
+    base: BaseCall,
+    sendStatus: BaseCall['sendStatus'],
+    { operation, answerCodec, decodeRequest }: Method,
+    metadata: Metadata,
+  ) {
     this.operation = operation;
     this.answerCodec = answerCodec;
     this.#decodeRequest = decodeRequest;
@@ -100,8 +112,7 @@ export class UnaryCall implements Call {
     const isUsable = typeof requestId === 'string' && requestId.length <= MAX_REQUEST_ID;
     this.requestId = isUsable ? requestId : randomUUID();
     this.#base = base;
-    this.#sendStatus = base.sendStatus.bind(base);
-    base.sendStatus = (status) => this.#takeStatus(status); // from here on: what grpc-js itself finds wrong
+    this.#sendStatus = sendStatus;
   }
 
   get requestBytes(): Buffer {
@@ -194,7 +205,7 @@ export class UnaryCall implements Call {
   }
 
   /** What grpc-js would answer by itself, about the message or because the deadline has passed. */
-  #takeStatus(status: PartialStatus): void {
+  takeStatus(status: PartialStatus): void {
     switch (status.code) {
       case Status.DEADLINE_EXCEEDED:
         this.onExpired();

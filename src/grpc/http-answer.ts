@@ -5,7 +5,7 @@
  * the server gives such a caller the very answer that the caller is to get: nothing of it is translated a second time,
  * and headers and body leave in one write.
  */
-import type { ServerHttp2Stream } from 'node:http2';
+import type { ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2';
 import { Metadata, type ServerInterceptingCallInterface, type StatusObject } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 
@@ -28,12 +28,31 @@ export function sendHttp(
   { status, headers, body }: HttpAnswer,
   more: Iterable<readonly [name: string, value: string]> = [],
 ): void {
-  // grpc-js has no word for it: the stream of its call is a private property.
-  const { stream } = call as unknown as { readonly stream: ServerHttp2Stream };
+  const stream = streamOf(call);
   if (stream.destroyed || stream.closed) return; // the caller has left
-  const all = { ...Object.fromEntries(more), ...headers, ':status': status };
-  stream.respond(all, { endStream: body.length === 0 });
+  const list = [':status', String(status)];
+  for (const [name, value] of more) if (!(name in headers)) list.push(name, value);
+  for (const [name, value] of Object.entries(headers)) list.push(name, value);
+  const options: ServerStreamResponseOptions & { readonly sendDate: boolean } = {
+    endStream: body.length === 0,
+    sendDate: false, // Envoy adds it
+  };
+  stream.respond(list, options);
   if (body.length > 0) stream.end(body);
+}
+
+/**
+ * Takes everything off the stream of a call that has ended. Node keeps such a stream until the next collection of old
+ * objects; what listens to it, which is all of the call, would be copied and kept with it.
+ */
+export function forget(call: ServerInterceptingCallInterface): void {
+  const stream = streamOf(call);
+  if (stream.closed) stream.removeAllListeners();
+}
+
+/** grpc-js has no word for it: the stream of its call is a private property. */
+function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
+  return (call as unknown as { readonly stream: ServerHttp2Stream }).stream;
 }
 
 /** A status that goes out as an HTTP answer, where `sendsHttp` stands before the call. */
