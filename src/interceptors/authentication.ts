@@ -10,7 +10,7 @@ export type Identity = Caller | 'suspended' | undefined;
 export interface ApiKeys {
   /**
    * A key that was never seen to be valid costs a look-up, so `beforeLookUp` is asked first: when it rejects, nothing is
-   * looked up.
+   * looked up. Requests with a key whose look-up is on its way share that one.
    */
   identify(key: string, beforeLookUp: () => Promise<void>): Promise<Identity> | Identity;
 }

@@ -70,6 +70,9 @@ export function createApiKeyCache(
   /** The last look-up of each key, while it is not done. */
   const underWay = new Map<string, LookUp>();
 
+  /** Whether each key may be looked up, while that is asked: one answer is enough for all who show the key meanwhile. */
+  const asked = new Map<string, Promise<void>>();
+
   const toIdentity = ({ caller, expiresAtMs }: Cached): Identity =>
     expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
 
@@ -139,7 +142,19 @@ export function createApiKeyCache(
     identify(key, beforeLookUp) {
       if (!isWellFormed(key)) return undefined;
       const id = hashKey(key, 'hex'); // text: a Buffer of its own for each call is dear
-      return cache.has(id) ? find(id) : beforeLookUp().then(() => find(id));
+      if (cache.has(id) || underWay.has(id)) return find(id);
+      const other = asked.get(id);
+      if (other !== undefined) {
+        return other.then(
+          () => find(id),
+          () => beforeLookUp().then(() => find(id)),
+        );
+      }
+      const own = beforeLookUp();
+      asked.set(id, own);
+      const forget = () => asked.delete(id);
+      own.then(forget, forget);
+      return own.then(() => find(id));
     },
     invalidate(change) {
       for (const cached of cache.values()) if (concerns(change, cached.caller)) cached.freshUntilMs = NEVER;

@@ -262,3 +262,26 @@ test('API key cache - a key that was never seen to be valid is looked up only if
   t.truthy(await cache.identify(secret, refused));
   t.is(state.lookUps, 3);
 });
+
+test('API key cache - the first requests with a key ask once whether it may be looked up, and share the look-up', async (t) => {
+  const { secret, state, cache } = setUp();
+  let asked = 0;
+  const ask = async () => {
+    asked += 1;
+    await turn();
+  };
+  const callers = await Promise.all(Array.from({ length: 100 }, () => cache.identify(secret, ask)));
+  t.is(callers.filter((caller) => typeof caller === 'object').length, 100);
+  t.deepEqual([asked, state.lookUps], [1, 1]);
+});
+
+test('API key cache - who may not look a key up keeps nobody else from it', async (t) => {
+  const { secret, cache } = setUp();
+  const refused = cache.identify(secret, async () => {
+    await turn();
+    throw new Error('past the limit');
+  });
+  const other = cache.identify(secret, allowed);
+  await t.throwsAsync(async () => refused, { message: 'past the limit' });
+  t.is(typeof (await other), 'object');
+});
