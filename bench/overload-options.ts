@@ -12,11 +12,12 @@ export interface OverloadOptions {
 
 export const OVERLOAD_HELP = `Usage: npm run bench:overload -- [options]
 
-Starts the whole service (Envoy, server, SQLite in a temporary folder), measures how much it can take, then offers 1,
-2, 5 and 10 times that: requests are due at fixed times, whatever becomes of those before. Prints what was answered,
-what was shed, and how fast each was. At last 2,000 clients come at once, each with one request at a time, who wait for
-as long as a 503 tells them. The service has one core and the load generator another, where taskset is there. Progress
-goes to stderr, the table to stdout. It takes some two minutes. Ctrl-C stops it cleanly.
+Starts the whole service (Envoy, server, SQLite in a temporary folder), measures how much it can take, then offers a
+quarter, a half, three quarters, 1, 2, 5 and 10 times that: requests are due at fixed times, whatever becomes of those
+before. Prints what was answered, what was shed, and how fast each was. At last 2,000 clients come at once, each with
+one request at a time, who wait for as long as a 503 tells them. The service has one core and the load generator
+another, where taskset is there. Progress goes to stderr, the table to stdout. It takes some three minutes. Ctrl-C stops
+it cleanly.
 
 Options:
   --seconds N      how long each load is offered, 1 to 600 (default 5)

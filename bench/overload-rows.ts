@@ -9,7 +9,8 @@ import type { ServiceStack } from './stacks.ts';
 import { watchServer } from './watch-server.ts';
 
 export const WAY: Way = { name: '100,000 pets', pets: 100_000 };
-const TIMES = [1, 2, 5, 10];
+/** Parts of the capacity, for latency as callers see it, and multiples. */
+const TIMES = [0.25, 0.5, 0.75, 1, 2, 5, 10];
 /** What capacity is measured with. */
 export const CAPACITY_CLIENTS = 64;
 const WARM_UP_S = 2;

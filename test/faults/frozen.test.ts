@@ -1,7 +1,5 @@
 /** The whole service, three servers behind Envoy, while one of them is there and does nothing. */
 import { Client } from 'pg';
-import { accessLog } from '../../src/launcher/places.ts';
-import { untilHalfAnswered } from '../support/half-answered.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
@@ -31,7 +29,7 @@ test.afterEach.always(async (t) => {
 const READ_MS = 2_000 + 2_000;
 
 test.serial(
-  'A frozen server - reads go to another unless their answer had begun, no write is done twice, and it is replaced',
+  'A frozen server - reads are answered by another one, no write is done twice, and it is replaced',
   async (t) => {
     const { service, url } = t.context;
     const { rest, stack } = service;
@@ -41,7 +39,7 @@ test.serial(
     const reads = startLoad(20, async () => {
       const startMs = performance.now();
       const { status } = await rest.get(`/categories/${id}`);
-      if (status === 200) slowestReadMs = Math.max(slowestReadMs, performance.now() - startMs);
+      slowestReadMs = Math.max(slowestReadMs, performance.now() - startMs);
       return String(status);
     });
     const created: string[] = [];
@@ -57,8 +55,7 @@ test.serial(
     await untilMore(writes, 100);
     await Promise.all([reads.stop(), writes.stop()]);
     t.log({ reads: [...reads.answers], writes: [...writes.answers], slowestReadMs });
-    await untilHalfAnswered(reads.answers.get('503') ?? 0, [accessLog(service.config)]);
-    for (const status of reads.answers.keys()) t.regex(status, /^(200|503)$/);
+    t.deepEqual([...reads.answers.keys()], ['200'], JSON.stringify([...reads.answers]));
     t.true(slowestReadMs < READ_MS, `${slowestReadMs} ms`);
     for (const status of writes.answers.keys()) t.regex(status, /^(201|503)$/);
     t.true((writes.answers.get('503') ?? 0) <= 4, 'each writer has one request under way');
