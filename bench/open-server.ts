@@ -11,6 +11,7 @@ import { toHttpError } from '../src/edge/http-errors.ts';
 import { rest } from '../src/edge/rest.ts';
 import { TAKES_CALLS } from '../src/edge/takes-calls.ts';
 import { createGrpcServer } from '../src/grpc/adapter.ts';
+import type { Interceptor } from '../src/interceptors/chain.ts';
 import { deprecation } from '../src/interceptors/deprecation.ts';
 import { errors } from '../src/interceptors/errors.ts';
 import { logging } from '../src/interceptors/logging.ts';
@@ -28,7 +29,15 @@ const logger = pino({ level: config.logLevel });
 const store = createStore(await openEngine(config, logger));
 await ensureDemoKey(store, config.dataDir); // the load sends the key all the same
 const { registry, byPath } = loadOperations();
-const interceptors = [logging(logger), errors, message, rest, validation(createRules(registry)), deprecation];
+/** In the places of the key check and the limits, which others must stand behind. */
+const open = ['authentication', 'limits'].map(
+  (name): Interceptor => ({
+    name,
+    after: {},
+    intercept: (call, next) => next(call),
+  }),
+);
+const interceptors = [logging(logger), errors, ...open, message, rest, validation(createRules(registry)), deprecation];
 const server = createGrpcServer({
   services: [{ definition: PetServiceService, methods: petService(store), interceptors }],
   operations: byPath,

@@ -106,7 +106,7 @@ export function createServer(parts: Parts): PetstoreServer {
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
 
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
-  // interceptor says itself what it must come after; a wrong order fails here, at start.
+  // interceptor says itself what it must come after; a wrong order, or a gap, fails here, at start.
   const seen = [
     ...(tracing === undefined ? [] : [inTrace(tracing)]),
     ...(metrics === undefined ? [] : [counting(metrics)]),

@@ -46,6 +46,7 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
   return {
     name: 'audit',
     after: {},
+    before: { errors: 'so that how a call ended is noted by its code' },
     async intercept(call, next) {
       try {
         const answer = await next(call);

@@ -4,7 +4,7 @@
  * They are functions over a call of our own, not grpc-js's ServerInterceptor: every method of ours is unary, so an
  * interceptor is a plain async function that is tested without a server. The chain begins when the headers of a call
  * have arrived. Its message is read by one of the interceptors, `message`, for callers whom those in front have
- * let through. Each interceptor says after which others it must come; a wrong order fails at start.
+ * let through. Each interceptor says after which others it must come; a wrong order, or one that is missing, fails at start.
  */
 import type { Metadata } from '@grpc/grpc-js';
 import type { EntityTags } from '../entity-tags.ts';
@@ -75,8 +75,10 @@ export type Next = (call: Call) => Promise<Answer>;
 
 export interface Interceptor {
   readonly name: string;
-  /** Interceptors that must stand before this one, each with the reason. */
+  /** Interceptors that must stand before this one, each with the reason. Without one of them the chain is refused. */
   readonly after: Readonly<Record<string, string>>;
+  /** Interceptors that must stand behind this one, likewise: for what is not always in the chain itself. */
+  readonly before?: Readonly<Record<string, string>>;
   intercept(call: Call, next: Next): Promise<Answer>;
 }
 
@@ -88,11 +90,14 @@ export function chain(interceptors: readonly Interceptor[], handler: Next): Next
 
 function checkOrder(interceptors: readonly Interceptor[]): void {
   const names = interceptors.map(({ name }) => name);
-  for (const [position, { name, after }] of interceptors.entries()) {
-    for (const [other, reason] of Object.entries(after)) {
-      if (names.indexOf(other) >= position) {
-        throw new Error(`interceptor "${name}" must come after "${other}": ${reason}`);
-      }
-    }
+  for (const [position, { name, after, before = {} }] of interceptors.entries()) {
+    checkThere(`interceptor "${name}" must come after`, after, names.slice(0, position));
+    checkThere(`interceptor "${name}" must come before`, before, names.slice(position + 1));
+  }
+}
+
+function checkThere(rule: string, others: Readonly<Record<string, string>>, names: readonly string[]): void {
+  for (const [other, reason] of Object.entries(others)) {
+    if (!names.includes(other)) throw new Error(`${rule} "${other}": ${reason}`);
   }
 }

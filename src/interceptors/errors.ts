@@ -5,11 +5,7 @@ import type { Interceptor } from './chain.ts';
 
 export const errors: Interceptor = {
   name: 'errors',
-  after: {
-    logging: 'so that the cause of an unexpected failure is logged',
-    audit: 'so that how a call ended is noted by its code',
-    metrics: 'so that a call is counted with the error that its caller sees',
-  },
+  after: { logging: 'so that the cause of an unexpected failure is logged' },
   async intercept(call, next) {
     try {
       return await next(call);

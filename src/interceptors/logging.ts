@@ -9,7 +9,7 @@ import type { Interceptor } from './chain.ts';
 export function logging(logger: Logger): Interceptor {
   return {
     name: 'logging',
-    after: { tracing: 'so that each line of a call has the id of its trace' },
+    after: {},
     async intercept(call, next) {
       const startMs = performance.now();
       let outcome: string = 'OK';

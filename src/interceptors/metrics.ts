@@ -29,6 +29,7 @@ export function metrics(recorder: CallRecorder): Interceptor {
   return {
     name: 'metrics',
     after: {},
+    before: { errors: 'so that a call is counted with the error that its caller sees' },
     async intercept(call, next) {
       const startMs = performance.now();
       recorder.begin();

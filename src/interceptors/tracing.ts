@@ -8,6 +8,7 @@ export function tracing({ inCall }: Pick<Tracing, 'inCall'>): Interceptor {
   return {
     name: 'tracing',
     after: {},
+    before: { logging: 'so that each line of a call has the id of its trace' },
     intercept: (call, next) =>
       inCall(call.metadata, call.operation.path, async (end) => {
         try {

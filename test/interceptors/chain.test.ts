@@ -70,6 +70,22 @@ test('Chain - a wrong order fails at start and says why', (t) => {
   });
 });
 
-test('Chain - an interceptor may come after one that is not there', (t) => {
-  t.notThrows(() => chain([tracer('second', [], { first: 'whatever' })], handler().next));
+test('Chain - an interceptor that must come after one that is missing, or misspelt, fails at start', (t) => {
+  const second = tracer('second', [], { first: 'so that the first is first' });
+  for (const others of [[], [tracer('frist', [])]]) {
+    t.throws(() => chain([...others, second], handler().next), {
+      message: 'interceptor "second" must come after "first": so that the first is first',
+    });
+  }
+});
+
+test('Chain - an interceptor that must come before another fails at start when that one is in front, or missing', (t) => {
+  const first: Interceptor = { ...tracer('first', []), before: { second: 'so that the second is second' } };
+  const second = tracer('second', []);
+  t.notThrows(() => chain([first, second], handler().next));
+  for (const wrong of [[second, first], [first]]) {
+    t.throws(() => chain(wrong, handler().next), {
+      message: 'interceptor "first" must come before "second": so that the second is second',
+    });
+  }
 });

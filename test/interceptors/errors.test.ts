@@ -1,6 +1,9 @@
 import test from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
+import { audit } from '../../src/interceptors/audit.ts';
+import { chain, type Interceptor } from '../../src/interceptors/chain.ts';
 import { errors } from '../../src/interceptors/errors.ts';
+import { metrics } from '../../src/interceptors/metrics.ts';
 import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../../src/storage/errors.ts';
 import { ANSWER, handler, newCall } from '../support/call.ts';
 
@@ -48,6 +51,14 @@ test('Errors - a store that is closing, away or busy is UNAVAILABLE', async (t) 
   t.is(((await caught(new StoreUnavailable())) as ApiError).code, 'UNAVAILABLE');
 });
 
-test('Errors - stands behind logging, audit and metrics', (t) => {
-  t.deepEqual(Object.keys(errors.after), ['logging', 'audit', 'metrics']);
+test('Errors - stands behind logging, and behind audit and metrics where they are', (t) => {
+  const nothing = { begin: () => undefined, end: () => undefined, fail: () => undefined, replay: () => undefined };
+  const log = { info: () => undefined, warn: () => undefined };
+  const logged: Interceptor = { name: 'logging', after: {}, intercept: (call, next) => next(call) };
+  const answer = async () => ANSWER;
+  t.throws(() => chain([errors], answer), { message: /"errors" must come after "logging"/ });
+  for (const first of [audit(log), metrics(nothing)]) {
+    t.notThrows(() => chain([logged, first, errors], answer));
+    t.throws(() => chain([logged, errors, first], answer), { message: /must come before "errors"/ });
+  }
 });
