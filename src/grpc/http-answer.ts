@@ -5,7 +5,7 @@
  * the server gives such a caller the very answer that the caller is to get: nothing of it is translated a second time,
  * and headers and body leave in one write.
  */
-import type { ServerHttp2Stream, ServerStreamResponseOptions } from 'node:http2';
+import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import { Metadata, type ServerInterceptingCallInterface, type StatusObject } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 
@@ -22,7 +22,12 @@ export type ToHttpError = (
   error: ApiError,
 ) => HttpAnswer | undefined;
 
-/** Ends a call with `answer`, which has `headers` too. grpc-js's call must not have sent anything. */
+/**
+ * Ends a call with `answer`, which has the headers `more` too. grpc-js's call must not have sent anything. A call that has
+ * ended already is left alone.
+ *
+ * @throws TypeError for a header that HTTP can't have. The call is reset then.
+ */
 export function sendHttp(
   call: ServerInterceptingCallInterface,
   { status, headers, body }: HttpAnswer,
@@ -37,7 +42,12 @@ export function sendHttp(
     endStream: body.length === 0,
     sendDate: false, // Envoy adds it
   };
-  stream.respond(list, options);
+  try {
+    stream.respond(list, options);
+  } catch (error) {
+    stream.close(constants.NGHTTP2_INTERNAL_ERROR); // a header that HTTP can't have: nothing else can be sent either
+    throw error;
+  }
   if (body.length > 0) stream.end(body);
 }
 

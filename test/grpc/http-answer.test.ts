@@ -1,0 +1,127 @@
+/** Calls that are answered over HTTP, without Envoy: what goes over the wire. */
+import { connect, constants } from 'node:http2';
+import { ServerCredentials } from '@grpc/grpc-js';
+import test, { type ExecutionContext } from 'ava';
+import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import { apiError } from '../../src/errors.ts';
+import { createGrpcServer } from '../../src/grpc/adapter.ts';
+import type { HttpAnswer } from '../../src/grpc/http-answer.ts';
+import type { Interceptor } from '../../src/interceptors/chain.ts';
+import { message } from '../../src/interceptors/message.ts';
+import { loadOperations } from '../../src/operations.ts';
+
+const PET = { id: 7n, name: 'Tom', categoryId: 1n, status: 1 };
+
+/** A server whose answers over HTTP are `answer`, and `error` when the pet asked for is not 7. */
+async function start(t: ExecutionContext, answer: HttpAnswer, error: HttpAnswer): Promise<string> {
+  const errors: Interceptor = { name: 'errors', after: {}, intercept: (call, next) => next(call) };
+  const inHttp: Interceptor = {
+    name: 'http',
+    after: {},
+    async intercept(call, next) {
+      call.responseHeaders.set('x-left', 'by an interceptor');
+      const found = await next(call);
+      return call.metadata.get('x-http').length > 0 ? { ...found, http: answer } : found;
+    },
+  };
+  const notImplemented = () => Promise.reject(new Error('is not called'));
+  const methods = Object.fromEntries(Object.keys(PetServiceService).map((name) => [name, notImplemented]));
+  const getPet = async ({ petId }: { petId: bigint }) => {
+    if (petId !== 7n) throw apiError('PET_NOT_FOUND', { petId });
+    return PET;
+  };
+  const server = createGrpcServer({
+    services: [
+      {
+        definition: PetServiceService,
+        methods: { ...methods, getPet } as never,
+        interceptors: [errors, message, inHttp],
+      },
+    ],
+    operations: loadOperations().byPath,
+    toHttpError: ({ metadata }) => (metadata.get('x-http').length > 0 ? error : undefined),
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (failure, bound) =>
+      failure === null ? resolve(bound) : reject(failure),
+    );
+  });
+  t.teardown(() => server.forceShutdown());
+  return `http://127.0.0.1:${port}`;
+}
+
+interface Exchange {
+  readonly headers: Readonly<Record<string, unknown>> | undefined;
+  readonly body: Buffer;
+  readonly trailers: Readonly<Record<string, unknown>> | undefined;
+  readonly resetCode: number;
+}
+
+function getPet(url: string, petId: bigint, more: Readonly<Record<string, string>> = { 'x-http': '1' }) {
+  const bytes = PetServiceService.getPet.requestSerialize({ petId });
+  const session = connect(url);
+  return new Promise<Exchange>((resolve) => {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': PetServiceService.getPet.path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...more,
+    });
+    const pieces: Buffer[] = [];
+    let headers: Exchange['headers'];
+    let trailers: Exchange['trailers'];
+    stream.on('response', (found) => {
+      headers = found;
+    });
+    stream.on('trailers', (found) => {
+      trailers = found;
+    });
+    stream.on('data', (piece: Buffer) => pieces.push(piece));
+    stream.on('error', () => undefined); // a reset: the code says it
+    stream.on('close', () => {
+      session.close();
+      resolve({ headers, body: Buffer.concat(pieces), trailers, resetCode: stream.rstCode ?? 0 });
+    });
+    stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, bytes.length), bytes]));
+  });
+}
+
+const OK: HttpAnswer = { status: 201, headers: { 'content-type': 'text/plain', 'content-length': '2' }, body: 'ok' };
+const NOT_FOUND: HttpAnswer = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'no' };
+
+test('HTTP answer - has its status, its headers, those of the interceptors, and its body, without trailers', async (t) => {
+  const { headers, body, trailers, resetCode } = await getPet(await start(t, OK, NOT_FOUND), 7n);
+  t.like(headers, {
+    ':status': 201,
+    'content-type': 'text/plain',
+    'content-length': '2',
+    'x-left': 'by an interceptor',
+  });
+  t.deepEqual([body.toString(), trailers, resetCode], ['ok', undefined, constants.NGHTTP2_NO_ERROR]);
+  t.is(headers?.['grpc-status'], undefined);
+});
+
+test('HTTP answer - is that of an error, too', async (t) => {
+  const { headers, body, trailers } = await getPet(await start(t, OK, NOT_FOUND), 8n);
+  t.is(headers?.[':status'], 404);
+  t.deepEqual([body.toString(), trailers], ['no', undefined]);
+});
+
+test('HTTP answer - may have no body', async (t) => {
+  const { headers, body } = await getPet(await start(t, { status: 204, headers: {}, body: '' }, NOT_FOUND), 7n);
+  t.deepEqual([headers?.[':status'], body.length], [204, 0]);
+});
+
+test('HTTP answer - is not for a gRPC caller, on the same method', async (t) => {
+  const { headers, trailers } = await getPet(await start(t, OK, NOT_FOUND), 7n, {});
+  t.like(headers, { ':status': 200, 'content-type': 'application/grpc+proto' });
+  t.is(trailers?.['grpc-status'], '0');
+});
+
+test('HTTP answer - with a header that HTTP can not have resets that call, and no other', async (t) => {
+  const url = await start(t, { ...OK, headers: { ':broken': 'x' } }, NOT_FOUND);
+  const broken = await getPet(url, 7n);
+  t.deepEqual([broken.headers, broken.resetCode], [undefined, constants.NGHTTP2_INTERNAL_ERROR]);
+  t.is((await getPet(url, 8n)).headers?.[':status'], 404);
+});
