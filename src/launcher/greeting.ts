@@ -15,7 +15,7 @@ export function greeting(config: Config): string {
   const call = config.proxyProtocol
     ? 'Only TRUSTED_PROXIES can connect, with a PROXY protocol header: call it through one of them.'
     : ['curl', ...options, `-H "Authorization: Bearer ${key}"`, quote(`${url}/pets`)].join(' ');
-  const lines = ['', `The pet store is open: ${url}`, '', `  ${call}`, ''];
+  const lines = ['', `The pet store is open: ${url}`, `Its documentation: ${url}/docs`, '', `  ${call}`, ''];
   if (!hasDemoKey) {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
   }

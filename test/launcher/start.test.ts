@@ -14,11 +14,13 @@ const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
 
-test('Start - says where the service is, how to call it, where its logs are and how to stop it', async (t) => {
+test('Start - says where the service and its documentation are, where its logs are and how to stop it', async (t) => {
   const launcher = launch(t);
   const { url } = await launcher.opened();
   t.is(url, `http://127.0.0.1:${launcher.settings.PORT}`);
   const logs = join(launcher.settings.DATA_DIR ?? '', 'logs');
+  t.true(launcher.output.includes(`Its documentation: ${url}/docs\n`));
+  t.is((await fetch(`${url}/docs`)).status, 200);
   t.true(launcher.output.includes(`Logs are in ${logs}. Ctrl-C stops it.`));
   for (const name of ['server.log', 'envoy.log', 'access.log', 'audit.log']) t.true(existsSync(join(logs, name)), name);
   t.is(launcher.errors, '');
