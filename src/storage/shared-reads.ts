@@ -2,12 +2,16 @@
  * Reads that share their way to the database: while one trip is under way, those that come in wait and go together
  * with the next. A single read is not delayed; many at a time cost one trip.
  *
- * A slow trip holds nobody up for long: those that wait go beside it then, in so many trips at the most.
+ * A slow trip holds nobody up for long: those that wait go beside it then, in so many trips at the most. Whoever has
+ * waited for all of these, because the database does not answer, is refused and does not wait for a trip of its own.
  *
  * A read never sees a statement that began before it was asked for, so a caller always reads its own writes.
  */
+import { StoreUnavailable } from './errors.ts';
+
 interface Waiting<Key, T> {
   readonly key: Key;
+  readonly sinceMs: number;
   readonly resolve: (result: T) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -17,6 +21,7 @@ const MAX_BATCH = 500;
 /** How long those that wait let a trip go on alone, and how many are under way at the most. */
 const SLOW_MS = 20;
 const MAX_TRIPS = 3;
+const MAX_WAIT_MS = 5_000;
 
 /** Makes one trip for all of these keys, each once. Resolves with what gives each key its result. */
 type Load<Key, T> = (keys: readonly Key[]) => Promise<(key: Key) => T>;
@@ -24,26 +29,30 @@ type Load<Key, T> = (keys: readonly Key[]) => Promise<(key: Key) => T>;
 export class SharedReads<Key, T> {
   readonly #load: Load<Key, T>;
   readonly #onIdle: () => void;
+  readonly #nowMs: () => number;
   #waiting: Waiting<Key, T>[] = [];
   #underWay = 0;
   /** The trip that those that come in wait for; undefined when there is none, or when it is slow. */
   #awaited: object | undefined;
 
   /** `onIdle` is told when nothing is under way any more. */
-  constructor(load: Load<Key, T>, onIdle: () => void = () => undefined) {
+  constructor(load: Load<Key, T>, onIdle: () => void = () => undefined, nowMs = () => performance.now()) {
     this.#load = load;
     this.#onIdle = onIdle;
+    this.#nowMs = nowMs;
   }
 
   read(key: Key): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, resolve, reject });
+      this.#waiting.push({ key, sinceMs: this.#nowMs(), resolve, reject });
       this.#loadNext();
     });
   }
 
   #loadNext(): void {
-    if (this.#awaited !== undefined || this.#underWay === MAX_TRIPS || this.#waiting.length === 0) return;
+    if (this.#awaited !== undefined || this.#underWay === MAX_TRIPS) return;
+    this.#refuseLate();
+    if (this.#waiting.length === 0) return;
     const trip = {};
     const goOn = () => {
       if (this.#awaited === trip) this.#awaited = undefined;
@@ -60,6 +69,14 @@ export class SharedReads<Key, T> {
     });
   }
 
+  /** The first in the queue is the one that has waited longest. */
+  #refuseLate(): void {
+    const lateMs = this.#nowMs() - MAX_WAIT_MS;
+    while (this.#waiting[0] !== undefined && this.#waiting[0].sinceMs < lateMs) {
+      this.#waiting.shift()?.reject(new StoreUnavailable('the database is too slow to be read'));
+    }
+  }
+
   async #loadBatch(batch: readonly Waiting<Key, T>[]): Promise<void> {
     try {
       const resultOf = await this.#load([...new Set(batch.map(({ key }) => key))]);
@@ -74,11 +91,12 @@ export class SharedReads<Key, T> {
 export class BatchedLookup<T extends { readonly id: Id }, Id = bigint> {
   readonly #reads: SharedReads<Id, T | undefined>;
 
-  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>) {
-    this.#reads = new SharedReads(async (ids) => {
+  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>, nowMs?: () => number) {
+    const loadAll = async (ids: readonly Id[]) => {
       const rows = new Map((await load(ids)).map((row) => [row.id, row]));
-      return (id) => rows.get(id);
-    });
+      return (id: Id) => rows.get(id);
+    };
+    this.#reads = new SharedReads(loadAll, undefined, nowMs);
   }
 
   find(id: Id): Promise<T | undefined> {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
+import { StoreUnavailable } from '../../src/storage/errors.ts';
 import { BatchedLookup, NamedReads } from '../../src/storage/shared-reads.ts';
 import { until } from '../support/until.ts';
 
@@ -11,13 +12,13 @@ interface Load {
 }
 
 /** A look-up whose loads end when the test says so. */
-function heldLookup() {
+function heldLookup(nowMs?: () => number) {
   const loads: Load[] = [];
   const lookup = new BatchedLookup((ids) => {
     const { promise, resolve, reject } = Promise.withResolvers<{ id: bigint }[]>();
     loads.push({ ids, answer: (...found) => resolve(found.map((id) => ({ id }))), fail: reject });
     return promise;
-  });
+  }, nowMs);
   return { lookup, loads };
 }
 
@@ -80,6 +81,26 @@ test('Batched look-up - a slow load holds up nobody: others go beside it, in thr
     await Promise.all([...slow, ...last]),
     [1n, 2n, 3n, 4n, 5n].map((id) => ({ id })),
   );
+});
+
+test('Batched look-up - who has waited 5 s for slow loads is refused, and who has not goes on', async (t) => {
+  let nowMs = 0;
+  const { lookup, loads } = heldLookup(() => nowMs);
+  const slow = [1n, 2n, 3n].map(async (id) => {
+    await until(() => loads.length >= Number(id) - 1, 'the load before');
+    return lookup.find(id);
+  });
+  await until(() => loads.length === 3, 'three loads at a time');
+  const late = lookup.find(4n);
+  nowMs = 5_001;
+  const soon = lookup.find(5n);
+  for (const load of loads.slice(0, 3)) load.answer();
+  await t.throwsAsync(late, { instanceOf: StoreUnavailable });
+  await until(() => loads.length === 4, 'the next load');
+  t.deepEqual(loads[3]?.ids, [5n]);
+  loads[3]?.answer(5n);
+  t.deepEqual(await soon, { id: 5n });
+  await Promise.all(slow);
 });
 
 test('Batched look-up - a row that is not there is undefined', async (t) => {
