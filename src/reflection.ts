@@ -44,7 +44,7 @@ export function addReflection(
     const onCall = (call: Call) => {
       take(call).catch((error: unknown) => {
         onFailure(error);
-        fail(call, 'Reflection is not available');
+        call.emit('error', { code: Status.INTERNAL, details: 'Reflection is not available' });
       });
     };
     server.addService({ serverReflectionInfo: inBytes(path) }, { serverReflectionInfo: onCall });
@@ -76,7 +76,8 @@ function connect(call: Call, { definition, answer }: Method): void {
       message = definition.requestDeserialize(bytes);
     } catch {
       hasFailed = true;
-      return fail(call, 'Error deserializing request');
+      call.emit('error', { code: Status.INVALID_ARGUMENT, details: 'Error deserializing request' });
+      return;
     }
     listener(message);
   };
@@ -87,10 +88,6 @@ function connect(call: Call, { definition, answer }: Method): void {
     end: () => (hasFailed ? call : call.end()),
   };
   answer(stream as Parameters<Answer>[0]);
-}
-
-function fail(call: Call, details: string): void {
-  call.emit('error', { code: Status.INTERNAL, details });
 }
 
 function inBytes(path: string): MethodDefinition<Buffer, Buffer> {
