@@ -20,7 +20,7 @@ const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is
 export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Interceptor {
   const lookUp = async (call: Call, looking: Promise<Identity> | Identity): Promise<Identity> => {
     try {
-      const identity = await looking;
+      const [identity] = await Promise.all([looking, looking instanceof Promise && anonymous.show(call)]);
       if (!isCaller(identity)) await anonymous.count(call);
       return identity;
     } finally {

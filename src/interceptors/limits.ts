@@ -20,6 +20,11 @@ export interface AnonymousLimits {
    * would with the look-ups that are under way: so there are never more look-ups than the limit allows.
    */
   reserve(call: Call): Promise<void>;
+  /**
+   * Shows the limits of the address of a request whose key is being looked up: the answer needs some when the look-up
+   * fails, or takes longer than the caller waits.
+   */
+  show(call: Call): Promise<void>;
   /** Ends the reservation of a request, if it has one. */
   release(call: Call): void;
 }
@@ -92,6 +97,10 @@ function anonymousLimits(
       if (verdict.remaining >= place) return;
       const retryAfterSeconds = verdict.allowed ? 1 : verdict.retryAfterSeconds;
       throw refusal(attempt, { ...verdict, allowed: false, retryAfterSeconds });
+    },
+
+    async show(call) {
+      if (!reserved.has(call)) await look(call, toAddressAttempt(call)); // a reservation shows them too
     },
 
     release(call) {

@@ -48,6 +48,7 @@ async function enter(
       await onStranger();
     },
     reserve: async () => undefined,
+    show: async () => undefined,
     release: () => undefined,
   };
   const interceptor = authentication(keys, anonymous);
@@ -110,6 +111,7 @@ test('Authentication - a key that the limits of its address forbid to look up is
   const interceptor = authentication(keys, {
     count: () => Promise.reject(new Error('not to be counted twice')),
     reserve: () => Promise.reject(apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 1 })),
+    show: async () => undefined,
     release: (call) => released.push(call),
   });
   const call = newCall('PetService/GetPet', { metadata: { authorization: `Bearer ${key}` } });

@@ -1,6 +1,7 @@
 import { Metadata } from '@grpc/grpc-js';
 import test from 'ava';
 import { ApiError } from '../../src/errors.ts';
+import { authentication } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
@@ -195,6 +196,29 @@ test('limits - an address that is past its limit has no key looked up', async (t
   await t.throwsAsync(anonymous.reserve(makeCall({})), { instanceOf: ApiError, message: /limit of 3 per minute/ });
   clock.nowMs += 60_000;
   await anonymous.reserve(makeCall({}));
+});
+
+test('limits - while its key is looked up, a request shows the numbers of its address, asked for or not', async (t) => {
+  const { anonymous } = setUp();
+  const lookUp = Promise.withResolvers<undefined>();
+  const known = makeCall({});
+  const unknown = makeCall({});
+  const outcomes = Promise.allSettled(
+    [known, unknown].map((call) => {
+      call.metadata.set('authorization', 'Bearer pst_key');
+      const keys = {
+        async identify(_: string, beforeLookUp: () => Promise<void>) {
+          if (call === unknown) await beforeLookUp();
+          return lookUp.promise;
+        },
+      };
+      return authentication(keys, anonymous).intercept(call, async () => ANSWER);
+    }),
+  );
+  await new Promise(setImmediate);
+  for (const { responseHeaders } of [known, unknown]) t.is(responseHeaders.get('x-ratelimit-limit'), '3');
+  lookUp.resolve(undefined);
+  for (const outcome of await outcomes) t.is(outcome.status, 'rejected');
 });
 
 test('limits - a call without a caller is a fault of ours, never let through', async (t) => {
