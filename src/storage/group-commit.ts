@@ -98,21 +98,45 @@ export class GroupCommit {
 
   async #drain(): Promise<void> {
     this.#isDraining = true;
-    while (this.#queue.length > 0) await this.#commitGroup();
+    while (this.#queue.length > 0) await (this.#isOneRun() ? this.#runByItself() : this.#commitGroup());
     this.#isDraining = false;
+  }
+
+  /** Whether all that waits is one run of a statement, and the database is not known to be locked. */
+  #isOneRun(): boolean {
+    return !this.#isLocked && this.#queue[0]?.statement !== undefined && this.#countTogether() === this.#queue.length;
+  }
+
+  /** Runs a statement that is a transaction by itself. */
+  async #runByItself(): Promise<void> {
+    const beganMs = performance.now();
+    const { batch, unwanted } = this.#takeBatch(MAX_GROUP);
+    for (const work of unwanted) work.reject(new WorkAbandoned());
+    if (batch.length === 0) return;
+    const outcome = await run(batch);
+    const error = outcome.status === 'rejected' ? outcome.reason : undefined;
+    this.#isLocked = this.#commands.isLocked(error);
+    if (this.#isLocked) {
+      this.#queue.unshift(...batch);
+    } else if (error instanceof StoreUnavailable) {
+      answer(batch, outcome);
+    } else if (outcome.status === 'rejected' && batch.length > 1) {
+      this.#queue.unshift(...batch.map(alone));
+    } else {
+      this.#listener?.onCommitted(batch.length, performance.now() - beganMs);
+      answer(batch, outcome);
+    }
   }
 
   async #commitGroup(): Promise<void> {
     const group: Work[] = [];
     const answers: (() => void)[] = [];
     const beganMs = performance.now();
-    const isOneStatement =
-      !this.#isLocked && this.#queue[0]?.statement !== undefined && this.#countTogether() === this.#queue.length;
     this.#isLocked = false;
     let isFresh = true; // nothing has been done in the savepoint that is open
     try {
-      if (!isOneStatement) await this.#commands.begin();
-      do {
+      await this.#commands.begin();
+      while (group.length < MAX_GROUP && this.#queue.length > 0) {
         const { batch, unwanted } = this.#takeBatch(MAX_GROUP - group.length);
         group.push(...unwanted, ...batch);
         answers.push(() => unwanted.map((work) => work.reject(new WorkAbandoned())));
@@ -120,24 +144,19 @@ export class GroupCommit {
         if (first === undefined) continue;
         const isStatement = first.statement !== undefined;
         if (!isFresh && !isStatement) await this.#commands.next();
-        const outcome = await settle(first.run(batch.map(({ params }) => params)));
+        const outcome = await run(batch);
         const hasFailed = outcome.status === 'rejected';
-        if (hasFailed && isOneStatement && this.#commands.isLocked(outcome.reason)) {
-          this.#isLocked = true;
-          this.#queue.unshift(...group.splice(-batch.length));
-          break;
-        }
         if (hasFailed && outcome.reason instanceof StoreUnavailable) throw outcome.reason; // no transaction may be left
         // After some failures no transaction is left, and `next` fails: what came before must not count as kept.
-        if (hasFailed && !isOneStatement) await (isStatement ? this.#commands.next() : this.#commands.undo());
+        if (hasFailed) await (isStatement ? this.#commands.next() : this.#commands.undo());
         isFresh = hasFailed;
         if (hasFailed && batch.length > 1) this.#queue.unshift(...group.splice(-batch.length).map(alone));
         else answers.push(() => answer(batch, outcome));
-      } while (!isOneStatement && group.length < MAX_GROUP && this.#queue.length > 0);
-      if (!isOneStatement) await this.#commands.commit();
+      }
+      await this.#commands.commit();
       this.#listener?.onCommitted(group.length, performance.now() - beganMs);
     } catch (error) {
-      if (!isOneStatement) await this.#commands.rollback().catch(() => undefined); // there may be none left to roll back
+      await this.#commands.rollback().catch(() => undefined); // there may be none left to roll back
       if (group.length === 0) group.push(...this.#queue.splice(0)); // it could not even begin
       for (const work of group) work.reject(error);
       return;
@@ -169,8 +188,10 @@ function alone(work: Work): Work {
   return work;
 }
 
-async function settle<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
-  const [outcome] = await Promise.allSettled([work]);
+/** Does the work of a batch, which is that of its first, for all of its callers. */
+async function run(batch: readonly Work[]): Promise<PromiseSettledResult<readonly unknown[]>> {
+  const params = batch.map((work) => work.params);
+  const [outcome] = await Promise.allSettled([batch[0]?.run(params) ?? []]);
   return outcome;
 }
 

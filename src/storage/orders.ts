@@ -99,7 +99,7 @@ export function orderReader(statements: OrderStatements, { reader, toIdList }: E
   const readPage = pageReader(reader, toOrder);
   return {
     find: (id) => lookup.find(id),
-    page: (filter, page) => readPage(statements.page(filtersInUse(filter)), { ...filter }, page),
+    page: (filter, page) => readPage(statements.page(filtersInUse(filter)), filter, page),
   };
 }
 

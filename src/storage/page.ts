@@ -12,12 +12,12 @@ export function pageParams(page: PageRequest): { after: bigint; rows: number } {
 }
 
 /** Reads a page of a paged statement. Those who ask for the very same page at the same time share it. */
-export type ReadPage<T> = (statement: Statement, filter: Params, page: PageRequest) => Promise<Page<T>>;
+export type ReadPage<T> = (statement: Statement, filter: object, page: PageRequest) => Promise<Page<T>>;
 
 export function pageReader<T>(reader: Runner, toRecord: (row: Row) => T): ReadPage<T> {
   const reads = new NamedReads<Page<T>>();
   return (statement, filter, page) => {
-    const params = { ...filter, ...pageParams(page) };
+    const params: Params = { ...filter, ...pageParams(page) };
     const name = `${statement.name} ${toJson([statement.bind(params)])}`;
     return reads.read(name, async () => toPage(await reader.all(statement, params), page, toRecord));
   };

@@ -113,7 +113,7 @@ export function petReader(statements: PetStatements, { reader, toIdList }: Engin
   return {
     find: (id) => lookup.find(id),
     findAll,
-    page: (filter, page) => readPage(statements.select(filtersInUse(filter)), { ...filter }, page),
+    page: (filter, page) => readPage(statements.select(filtersInUse(filter)), filter, page),
   };
 }
 

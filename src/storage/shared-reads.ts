@@ -21,12 +21,19 @@ const MAX_BATCH = 500;
 /** How long those that wait let a trip go on alone, and how many are under way at the most. */
 const SLOW_MS = 20;
 const MAX_TRIPS = 3;
+/** Who waits longer than this for others is refused. */
 const MAX_WAIT_MS = 5_000;
 
 /** Makes one trip for all of these keys, each once. Resolves with what gives each key its result. */
 type Load<Key, T> = (keys: readonly Key[]) => Promise<(key: Key) => T>;
 
-export class SharedReads<Key, T> {
+interface Options {
+  /** Told when nothing is under way any more. */
+  readonly onIdle?: () => void;
+  readonly nowMs?: () => number;
+}
+
+class SharedReads<Key, T> {
   readonly #load: Load<Key, T>;
   readonly #onIdle: () => void;
   readonly #nowMs: () => number;
@@ -35,8 +42,7 @@ export class SharedReads<Key, T> {
   /** The trip that those that come in wait for; undefined when there is none, or when it is slow. */
   #awaited: object | undefined;
 
-  /** `onIdle` is told when nothing is under way any more. */
-  constructor(load: Load<Key, T>, onIdle: () => void = () => undefined, nowMs = () => performance.now()) {
+  constructor(load: Load<Key, T>, { onIdle = () => undefined, nowMs = () => performance.now() }: Options = {}) {
     this.#load = load;
     this.#onIdle = onIdle;
     this.#nowMs = nowMs;
@@ -91,12 +97,12 @@ export class SharedReads<Key, T> {
 export class BatchedLookup<T extends { readonly id: Id }, Id = bigint> {
   readonly #reads: SharedReads<Id, T | undefined>;
 
-  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>, nowMs?: () => number) {
+  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>, options?: Pick<Options, 'nowMs'>) {
     const loadAll = async (ids: readonly Id[]) => {
       const rows = new Map((await load(ids)).map((row) => [row.id, row]));
       return (id: Id) => rows.get(id);
     };
-    this.#reads = new SharedReads(loadAll, undefined, nowMs);
+    this.#reads = new SharedReads(loadAll, options);
   }
 
   find(id: Id): Promise<T | undefined> {
@@ -115,7 +121,7 @@ export class NamedReads<T> {
         const result = await load();
         return () => result;
       };
-      reads = new SharedReads(share, () => this.#byName.delete(name));
+      reads = new SharedReads(share, { onIdle: () => this.#byName.delete(name) });
       this.#byName.set(name, reads);
     }
     return reads.read(undefined);

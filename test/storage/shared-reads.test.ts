@@ -12,13 +12,13 @@ interface Load {
 }
 
 /** A look-up whose loads end when the test says so. */
-function heldLookup(nowMs?: () => number) {
+function heldLookup(options?: { readonly nowMs: () => number }) {
   const loads: Load[] = [];
   const lookup = new BatchedLookup((ids) => {
     const { promise, resolve, reject } = Promise.withResolvers<{ id: bigint }[]>();
     loads.push({ ids, answer: (...found) => resolve(found.map((id) => ({ id }))), fail: reject });
     return promise;
-  }, nowMs);
+  }, options);
   return { lookup, loads };
 }
 
@@ -85,7 +85,7 @@ test('Batched look-up - a slow load holds up nobody: others go beside it, in thr
 
 test('Batched look-up - who has waited 5 s for slow loads is refused, and who has not goes on', async (t) => {
   let nowMs = 0;
-  const { lookup, loads } = heldLookup(() => nowMs);
+  const { lookup, loads } = heldLookup({ nowMs: () => nowMs });
   const slow = [1n, 2n, 3n].map(async (id) => {
     await until(() => loads.length >= Number(id) - 1, 'the load before');
     return lookup.find(id);
