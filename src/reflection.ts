@@ -11,6 +11,7 @@ import {
   status as Status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { RAW } from './grpc/adapter.ts';
 import { fileDescriptors } from './operations.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
@@ -47,7 +48,8 @@ export function addReflection(
         call.emit('error', { code: Status.INTERNAL, details: 'Reflection is not available' });
       });
     };
-    server.addService({ serverReflectionInfo: inBytes(path) }, { serverReflectionInfo: onCall });
+    const inBytes = { path, requestStream: true, responseStream: true, ...RAW };
+    server.addService({ serverReflectionInfo: inBytes }, { serverReflectionInfo: onCall });
   }
 }
 
@@ -88,15 +90,4 @@ function connect(call: Call, { definition, answer }: Method): void {
     end: () => (hasFailed ? call : call.end()),
   };
   answer(stream as Parameters<Answer>[0]);
-}
-
-function inBytes(path: string): MethodDefinition<Buffer, Buffer> {
-  const asIs = (bytes: Buffer) => bytes;
-  const codecs = {
-    requestSerialize: asIs,
-    requestDeserialize: asIs,
-    responseSerialize: asIs,
-    responseDeserialize: asIs,
-  };
-  return { path, requestStream: true, responseStream: true, ...codecs };
 }

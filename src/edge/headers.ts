@@ -2,6 +2,8 @@
  * The headers by which Envoy and the server speak of a REST or Connect request. Each name stands here alone: envoy.yaml and the
  * Lua filter have them from here. Envoy takes them from callers on the way in, and from answers on the way out.
  */
+import type { Metadata } from '@grpc/grpc-js';
+
 export const EDGE_HEADERS = {
   /** To the server, set when a request has a body: its content type, empty when none was given. */
   bodyType: 'x-petstore-body-type',
@@ -26,7 +28,18 @@ export const EDGE_HEADERS = {
   worded: 'x-petstore-worded',
 } as const;
 
+/** A header of a request, which has one value; undefined when it is not there. */
+export function headerOf({ metadata }: { readonly metadata: Metadata }, name: string): string | undefined {
+  const [value] = metadata.get(name);
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Whether a REST request is HEAD: its answer has no body. */
+export function isHead(call: { readonly metadata: Metadata }): boolean {
+  return headerOf(call, ORIGINAL_METHOD) === 'HEAD';
+}
+
 /** Set by Envoy's transcoder: the path as the caller sent it. */
 export const ORIGINAL_PATH = 'x-envoy-original-path';
 /** Set by Envoy's transcoder: the HTTP method. */
-export const ORIGINAL_METHOD = 'x-envoy-original-method';
+const ORIGINAL_METHOD = 'x-envoy-original-method';

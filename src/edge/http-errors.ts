@@ -3,7 +3,7 @@ import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import type { HttpAnswer } from '../grpc/http-answer.ts';
 import { connectError, connectHttpStatus } from './connect-error.ts';
-import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpAnswer } from './http-answers.ts';
 
 /** Envoy's own questions: their answers are for REST callers too. */
@@ -16,14 +16,13 @@ interface EdgeCall {
 }
 
 /** What the caller gets; undefined for a gRPC caller. */
-export function toHttpError({ metadata, path }: EdgeCall, error: ApiError): HttpAnswer | undefined {
-  const isConnect = metadata.get(EDGE_HEADERS.connect).length > 0;
-  const isRest = path.startsWith(EDGE) || metadata.get(ORIGINAL_PATH).length > 0;
+export function toHttpError(call: EdgeCall, error: ApiError): HttpAnswer | undefined {
+  const isConnect = headerOf(call, EDGE_HEADERS.connect) !== undefined;
+  const isRest = call.path.startsWith(EDGE) || headerOf(call, ORIGINAL_PATH) !== undefined;
   if (!isConnect && !isRest) return undefined;
   const status = isConnect ? connectHttpStatus(error) : error.httpStatus;
   const body = isConnect ? connectBody(error) : restBody(error);
-  const [method] = metadata.get(ORIGINAL_METHOD);
-  const answer = toHttpAnswer(status, 'application/json', body, method === 'HEAD');
+  const answer = toHttpAnswer(status, 'application/json', body, isHead(call));
   return { ...answer, headers: { ...headersOf(error), ...answer.headers } };
 }
 

@@ -8,7 +8,7 @@ import { matchesWeakly } from '../entity-tags.ts';
 import type { Call, Interceptor } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
 import { fillPath } from '../operations.ts';
-import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
 import { connectAnswer, NOT_MODIFIED, restAnswer } from './http-answers.ts';
 import { checkContentType, checkQuery } from './request-rules.ts';
 
@@ -45,15 +45,6 @@ export const inHttp: Interceptor = {
     return { ...answer, http: restAnswer(call.operation, answer, isHead(call)) };
   },
 };
-
-function isHead(call: Call): boolean {
-  return headerOf(call, ORIGINAL_METHOD) === 'HEAD';
-}
-
-function headerOf(call: Call, name: string): string | undefined {
-  const [value] = call.metadata.get(name);
-  return typeof value === 'string' ? value : undefined;
-}
 
 function addLinks(call: Call, path: string, response: Readonly<Record<string, unknown>>): void {
   const { location, list } = call.operation.answer;

@@ -6,10 +6,9 @@ import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { GetFileRequest } from '../../gen/petstore/web/v1/web.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import { httpStatus } from '../grpc/http-answer.ts';
-import { toStatus } from '../grpc/status.ts';
+import { errorStatus } from '../grpc/http-answer.ts';
 import { FILES, type ServedFile } from './files.ts';
-import { EDGE_HEADERS, ORIGINAL_METHOD, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpError } from './http-errors.ts';
 
 const PIECE_BYTES = 16_384;
@@ -27,7 +26,7 @@ export function fileSender(onFailure: (error: unknown) => void): (call: FileCall
     send(call).catch((cause: unknown) => {
       if (call.cancelled) return; // the caller has left
       onFailure(cause);
-      fail(call, apiError('INTERNAL', { requestId: headerOf(call, 'x-request-id') }));
+      fail(call, apiError('INTERNAL', { requestId: headerOf(call, 'x-request-id') ?? '' }));
     });
   };
 }
@@ -35,16 +34,16 @@ export function fileSender(onFailure: (error: unknown) => void): (call: FileCall
 async function send(call: FileCall): Promise<void> {
   const file = FILES.get(call.request.file);
   if (file === undefined) {
-    return fail(call, apiError('ROUTE_NOT_FOUND', { method: 'GET', path: headerOf(call, ORIGINAL_PATH) }));
+    return fail(call, apiError('ROUTE_NOT_FOUND', { method: 'GET', path: headerOf(call, ORIGINAL_PATH) ?? '' }));
   }
-  const isHead = headerOf(call, ORIGINAL_METHOD) === 'HEAD'; // told how long the file is as it is
-  const encoding = !isHead && acceptsGzip(headerOf(call, EDGE_HEADERS.acceptEncoding)) ? 'gzip' : 'identity';
+  const hasBody = !isHead(call); // HEAD is told how long the file is as it is
+  const encoding = hasBody && acceptsGzip(headerOf(call, EDGE_HEADERS.acceptEncoding) ?? '') ? 'gzip' : 'identity';
   const bytes = await file.read(encoding);
   const metadata = toMetadata(file, encoding);
   // For Envoy's filter, which would take the frames of a gRPC caller for the file.
-  if (headerOf(call, ORIGINAL_PATH) !== '') metadata.set(EDGE_HEADERS.length, String(bytes.length));
+  if (headerOf(call, ORIGINAL_PATH) !== undefined) metadata.set(EDGE_HEADERS.length, String(bytes.length));
   call.sendMetadata(metadata);
-  for (const piece of piecesOf(file.contentType, isHead ? Buffer.alloc(0) : bytes)) await written(call, piece);
+  for (const piece of piecesOf(file.contentType, hasBody ? bytes : Buffer.alloc(0))) await written(call, piece);
   call.end();
 }
 
@@ -57,7 +56,7 @@ function written(call: FileCall, piece: HttpBody): Promise<void> {
 
 function fail(call: FileCall, error: ApiError): void {
   const http = toHttpError({ metadata: call.metadata, path: call.getPath() }, error);
-  call.emit('error', http === undefined ? toStatus(error) : httpStatus(error, http));
+  call.emit('error', errorStatus(error, http));
 }
 
 /** One at least: it says of which type the answer is. */
@@ -79,9 +78,4 @@ function toMetadata({ headers }: ServedFile, encoding: string): Metadata {
 /** RFC 9110, section 12.5.3, as far as it matters: gzip is named, and not with a weight of zero. */
 function acceptsGzip(header: string): boolean {
   return header.split(',').some((part) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(part));
-}
-
-function headerOf({ metadata }: FileCall, name: string): string {
-  const [value] = metadata.get(name);
-  return typeof value === 'string' ? value : '';
 }

@@ -79,9 +79,9 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   return server;
 }
 
-/** To grpc-js messages are bytes. */
+/** Of a method whose messages are bytes to grpc-js. */
 const asIs = (bytes: Buffer) => bytes;
-const RAW = {
+export const RAW = {
   requestSerialize: asIs,
   requestDeserialize: asIs,
   responseSerialize: asIs,

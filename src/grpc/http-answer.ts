@@ -8,6 +8,9 @@
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import { Metadata, type ServerInterceptingCallInterface, type StatusObject } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
+import { toStatus } from './status.ts';
+
+type Headers = Iterable<readonly [name: string, value: string]>;
 
 export interface HttpAnswer {
   readonly status: number;
@@ -31,7 +34,7 @@ export type ToHttpError = (
 export function sendHttp(
   call: ServerInterceptingCallInterface,
   { status, headers, body }: HttpAnswer,
-  more: Iterable<readonly [name: string, value: string]> = [],
+  more: Headers = [],
 ): void {
   const stream = streamOf(call);
   if (stream.destroyed || stream.closed) return; // the caller has left
@@ -65,25 +68,32 @@ function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
   return (call as unknown as { readonly stream: ServerHttp2Stream }).stream;
 }
 
-/** A status that goes out as an HTTP answer, where `sendsHttp` stands before the call. */
-export function httpStatus({ grpcStatus, message }: ApiError, answer: HttpAnswer): StatusObject {
-  return { code: grpcStatus, details: message, metadata: new HttpMetadata(answer) };
+/**
+ * The status that ends a call with `error`, with these headers in its answer: for a caller over HTTP one that goes out as
+ * `http`, where `sendsHttp` stands before the call.
+ */
+export function errorStatus(error: ApiError, http: HttpAnswer | undefined, headers: Headers = []): StatusObject {
+  if (http === undefined) return toStatus(error, headers);
+  return { code: error.grpcStatus, details: error.message, metadata: new HttpMetadata(http, headers) };
 }
 
 class HttpMetadata extends Metadata {
   readonly answer: HttpAnswer;
+  readonly headers: Headers;
 
-  constructor(answer: HttpAnswer) {
+  constructor(answer: HttpAnswer, headers: Headers) {
     super();
     this.answer = answer;
+    this.headers = headers;
   }
 }
 
-/** Has `call`, which is grpc-js's own, send each `httpStatus` as the answer that it holds. */
+/** Has `call`, which is grpc-js's own, send such a status as the answer that it holds. */
 export function sendsHttp(call: ServerInterceptingCallInterface): void {
   const send = call.sendStatus.bind(call);
   call.sendStatus = (status) => {
-    if (status.metadata instanceof HttpMetadata) sendHttp(call, status.metadata.answer);
+    const { metadata } = status;
+    if (metadata instanceof HttpMetadata) sendHttp(call, metadata.answer, metadata.headers);
     else send(status);
   };
 }

@@ -17,8 +17,7 @@ import {
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
 import { OpenCounts } from '../interceptors/open-counts.ts';
-import { httpStatus, type ToHttpError } from './http-answer.ts';
-import { toStatus } from './status.ts';
+import { errorStatus, type ToHttpError } from './http-answer.ts';
 
 interface Refused {
   readonly metadata: Metadata;
@@ -55,9 +54,7 @@ export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
       const responseHeaders = new Map<string, string>();
       onEnd({ metadata, responseHeaders }, error);
       const http = toHttpError({ metadata, path }, error);
-      const status =
-        http && httpStatus(error, { ...http, headers: { ...Object.fromEntries(responseHeaders), ...http.headers } });
-      call.sendStatus(status ?? toStatus(error, responseHeaders));
+      call.sendStatus(errorStatus(error, http, responseHeaders));
     };
     return new ServerInterceptingCall(call, {
       start(next) {
