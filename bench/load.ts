@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
-import { LogFile } from '../src/log-file.ts';
+import { LogFile } from '../src/logging/log-file.ts';
 import { withLogs } from './logs.ts';
 import type { Request } from './rows.ts';
 import type { Counted, Program } from './stacks.ts';

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
-import { PRIVATE_UMASK } from '../src/private-folder.ts';
+import { PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { checkSqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';

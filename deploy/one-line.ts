@@ -1,6 +1,6 @@
 /** How the programs here end: with what they did, or with one line that says why not. */
 import { ConfigError } from '../src/config.ts';
-import { hideKeys } from '../src/logger.ts';
+import { hideKeys } from '../src/logging/logger.ts';
 
 export function endWithOneLine(main: () => void): void {
   try {

@@ -10,7 +10,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { luaTables } from '../src/edge/tables.ts';
-import { loadOperations } from '../src/operations.ts';
+import { loadOperations } from '../src/proto/operations.ts';
 import { clientMethods } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
 

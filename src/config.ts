@@ -1,11 +1,11 @@
 /** The settings of this process, read and checked against each other. Each is declared in `config/settings.ts`. */
+
 import { type LogLevel, MAX_PORT, type RedisConfig, type Sampler, type ServerAddress } from './config/checks.ts';
 import { checkHopIsPrivate, type InternalTls, toInternalTls } from './config/internal-tls.ts';
 import type { Network } from './config/networks.ts';
 import { ConfigError, type Environment, readSetting, type Setting } from './config/setting.ts';
 import { SETTINGS } from './config/settings.ts';
-import type { BanPolicy } from './limits/bans.ts';
-import type { Quota } from './limits/windows.ts';
+import type { BanPolicy, Quota } from './model.ts';
 
 export { ConfigError, type InternalTls, type LogLevel, type Network, type RedisConfig, type ServerAddress };
 

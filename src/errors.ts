@@ -4,7 +4,7 @@
  * unexpected failure travels beside it (`cause`) and ends in the log only.
  */
 import { status as Status } from '@grpc/grpc-js';
-import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './bounds.ts';
+import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
 
 interface Row {
   readonly grpc: Status;

@@ -1,21 +1,22 @@
 /** The server process: settings, storage, keys, server; then wait for the signal to stop, drain, close, exit 0. */
+
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
+import { TRY_AGAIN } from './config/constants.ts';
 import { type Config, ConfigError, readConfig } from './config.ts';
-import { TRY_AGAIN } from './exit-code.ts';
+import { diskFull, isDiskFull, makePrivate, PRIVATE_UMASK } from './files/private-folder.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
 import { startUsageRetention } from './limits/usage-retention.ts';
-import { LogFile } from './log-file.ts';
-import { createLogger, hideKeys } from './logger.ts';
-import { diskFull, isDiskFull, makePrivate, PRIVATE_UMASK } from './private-folder.ts';
-import { startRetention } from './retention.ts';
+import { LogFile } from './logging/log-file.ts';
+import { createLogger, hideKeys } from './logging/logger.ts';
 import { createServer } from './server.ts';
-import { StoreUnavailable } from './storage/errors.ts';
 import { openEngine } from './storage/open.ts';
+import { startRetention } from './storage/retention.ts';
 import { createStore, type Store } from './storage/store.ts';
+import { StoreUnavailable } from './storage/store-errors.ts';
 import { traceLimiter } from './tracing/limiter.ts';
 import { traceStore } from './tracing/store.ts';
 

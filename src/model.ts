@@ -47,12 +47,29 @@ export type IsWanted = () => boolean;
 
 export type Plan = 'free' | 'pro' | 'business' | 'enterprise';
 
+/** How many requests an account may make in each window. */
+export interface Quota {
+  readonly perMinute: number;
+  /** `Infinity`: no limit by the day. */
+  readonly perDay: number;
+}
+
+/** When a key is banned, and for how long. */
+export interface BanPolicy {
+  /** This many refusals … */
+  readonly refusals: number;
+  /** … no further apart than this, first to last, … */
+  readonly windowMs: number;
+  /** … ban the key for this long, from the last of them. */
+  readonly durationMs: number;
+}
+
 export interface Account {
   readonly id: bigint;
   readonly name: string;
   readonly plan: Plan;
   /** What was agreed with an enterprise account: requests in each window. */
-  readonly agreed: { readonly perMinute: number; readonly perDay: number } | undefined;
+  readonly agreed: Quota | undefined;
   readonly isSuspended: boolean;
   readonly createdAtMs: number;
 }

@@ -3,9 +3,9 @@ import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
 import { toHttpError } from '../src/edge/http-errors.ts';
-import { entityTag } from '../src/entity-tags.ts';
 import { ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
+import { entityTag } from '../src/services/entity-tags.ts';
 
 const LONG = 'x'.repeat(100_000);
 /** Cut at any even place, half a surrogate pair is left. */

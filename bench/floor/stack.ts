@@ -10,7 +10,7 @@ import { Child } from '../../src/launcher/child.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
 import { ROOT } from '../../src/launcher/places.ts';
 import { fillIn } from '../../src/launcher/template.ts';
-import { LogFile } from '../../src/log-file.ts';
+import { LogFile } from '../../src/logging/log-file.ts';
 import { freePorts } from '../../test/support/ports.ts';
 import { until } from '../../test/support/until.ts';
 import { withLogs } from '../logs.ts';

@@ -1,10 +1,11 @@
 /** The tree of commands, and what they have in common: help on every level, mistakes in one line. */
+
 import { Command, Help } from 'commander';
-import { version } from '../version.ts';
-import { accountCommand } from './accounts.ts';
-import { banCommand } from './bans.ts';
-import { keyCommand } from './keys.ts';
-import { usageCommand } from './usage.ts';
+import { version } from '../config/constants.ts';
+import { accountCommand } from './account-command.ts';
+import { banCommand } from './ban-command.ts';
+import { keyCommand } from './key-command.ts';
+import { usageCommand } from './usage-command.ts';
 
 const EXAMPLES = `
 Examples:

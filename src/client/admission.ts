@@ -15,7 +15,7 @@
  */
 import timers from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { endedHere, PetstoreError } from './errors.ts';
+import { endedHere, PetstoreError } from './petstore-error.ts';
 
 /** A refusal pauses other calls no longer than this; then the server is asked again, as limits may have been raised. */
 const MAX_PAUSE_MS = 60_000;

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CREATING } from '../../gen/client/methods.ts';
 import { Admission, type Patience } from './admission.ts';
-import { toPetstoreError } from './errors.ts';
 import { keepEtag } from './etags.ts';
 import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
+import { toPetstoreError } from './petstore-error.ts';
 import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
 import { security, type TlsOptions } from './tls.ts';
 

@@ -15,10 +15,10 @@ export type { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 export type { Order } from '../../gen/petstore/v1/orders.ts';
 export { type NewPet, type Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 export type { ConnectionOptions as ClientOptions } from './connection.ts';
-export { type FieldViolation, PetstoreError } from './errors.ts';
 export { etagOf } from './etags.ts';
 export type { CallOptions, CreateOptions, WriteOptions } from './methods.ts';
 export { pages } from './pages.ts';
+export { type FieldViolation, PetstoreError } from './petstore-error.ts';
 export type { TlsOptions } from './tls.ts';
 
 /**

@@ -1,7 +1,8 @@
 /** What an answer carries for Envoy's access log: whose request it was, and with which error it ended. */
+
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { Caller } from '../interceptors/chain.ts';
+import type { Caller } from '../keys/caller.ts';
 import { EDGE_HEADERS } from './headers.ts';
 
 interface EndedCall {

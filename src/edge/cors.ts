@@ -2,7 +2,7 @@
  * What a page of another origin may send and read in a browser (CORS):
  * https://fetch.spec.whatwg.org/#http-cors-protocol
  */
-import { loadOperations } from '../operations.ts';
+import { loadOperations } from '../proto/operations.ts';
 
 /** Of REST, gRPC-Web and Connect, and the headers of W3C Trace Context. What every page may send is not in it. */
 const REQUEST_HEADERS = [

@@ -5,10 +5,10 @@
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
-import type { Operation } from '../operations.ts';
-import type { Rules } from '../rules.ts';
+import type { Operation } from '../proto/operations.ts';
+import type { Rules } from '../proto/validation-rules.ts';
 import type { Service } from '../services/service.ts';
-import { checkContentType, checkQuery } from './request-rules.ts';
+import { checkContentType, checkQuery } from './request-checks.ts';
 import { parseBody, type RestValues, readValues } from './request-values.ts';
 
 export function edgeService(operations: Iterable<Operation>, rules: Rules): Service<EdgeServiceServer> {

@@ -1,7 +1,7 @@
 /** What envoy.yaml has from the server: header names, bounds, and the wording of errors that nobody can be asked for. */
-import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
-import { loadOperations } from '../operations.ts';
+import { loadOperations } from '../proto/operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
 import { RETRIES } from './retries.ts';

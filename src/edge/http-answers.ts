@@ -1,8 +1,8 @@
 /** Answers as they leave the server over HTTP: the JSON of REST, and the message alone for Connect. */
+
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
-import type { HttpAnswer } from '../grpc/http-answer.ts';
-import type { Answer } from '../interceptors/chain.ts';
-import type { Operation } from '../operations.ts';
+import type { Answer, HttpAnswer } from '../interceptors/chain.ts';
+import type { Operation } from '../proto/operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
 

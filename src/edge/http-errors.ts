@@ -1,7 +1,8 @@
 /** Errors as they leave the server over HTTP: to REST callers in the shape of the contract, to Connect callers in theirs. */
+
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { HttpAnswer } from '../grpc/http-answer.ts';
+import type { HttpAnswer } from '../interceptors/chain.ts';
 import { connectError, connectHttpStatus } from './connect-error.ts';
 import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpAnswer } from './http-answers.ts';

@@ -6,7 +6,7 @@
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
-import type { ListField } from '../operations.ts';
+import type { ListField } from '../proto/operations.ts';
 
 type Write<T = unknown> = (value: T) => string;
 

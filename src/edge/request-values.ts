@@ -13,7 +13,7 @@ import {
 } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
 import type { Violation } from '../errors.ts';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../proto/operations.ts';
 
 /** The values of a request, as they were written. */
 export interface RestValues {

@@ -4,13 +4,14 @@
  * that the caller has it already (RFC 9110, section 13.1.2); the message alone for Connect.
  * Envoy's filter learns by a header that a key which it doesn't know is accepted.
  */
-import { matchesWeakly } from '../entity-tags.ts';
+
 import type { Call, Interceptor } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
-import { fillPath } from '../operations.ts';
+import { fillPath } from '../proto/operations.ts';
+import { matchesWeakly } from '../services/entity-tags.ts';
 import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
 import { connectAnswer, NOT_MODIFIED, restAnswer } from './http-answers.ts';
-import { checkContentType, checkQuery } from './request-rules.ts';
+import { checkContentType, checkQuery } from './request-checks.ts';
 
 export const rest: Interceptor = {
   name: 'rest',

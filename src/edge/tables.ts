@@ -3,9 +3,9 @@
  * gen/edge/tables.lua. So the filter reads a table, and nothing stands there a second time.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../bounds.ts';
+import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
-import type { Operation, Operations } from '../operations.ts';
+import type { Operation, Operations } from '../proto/operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
 import { RETRIES } from './retries.ts';

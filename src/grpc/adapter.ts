@@ -11,10 +11,10 @@ import {
   type ServerInterceptor,
   type ServiceDefinition,
 } from '@grpc/grpc-js';
-import { MAX_BODY_BYTES } from '../bounds.ts';
+import { MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { type Answer, type Call, chain, type Interceptor } from '../interceptors/chain.ts';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../proto/operations.ts';
 import type { Context } from '../services/service.ts';
 import { type Method, TakenOver, type UnaryCall } from './call.ts';
 import { sendsHttp, type ToHttpError } from './http-answer.ts';

@@ -8,6 +8,7 @@
  * Failure: what grpc-js finds wrong with a message (too large, not decompressible, a timeout that is none) it
  * would answer at once, without details, and as INTERNAL. Here that is what `receive` rejects with.
  */
+
 import { randomUUID } from 'node:crypto';
 import {
   Metadata,
@@ -16,13 +17,14 @@ import {
   status as Status,
   type StatusObject,
 } from '@grpc/grpc-js';
-import { BODY_TIMEOUT_MS } from '../bounds.ts';
-import type { EntityTags } from '../entity-tags.ts';
+import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import type { AnswerCodec, Call, Caller } from '../interceptors/chain.ts';
+import type { AnswerCodec, Call, HttpAnswer } from '../interceptors/chain.ts';
+import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
-import type { Operation } from '../operations.ts';
-import { forget, type HttpAnswer, sendHttp } from './http-answer.ts';
+import type { Operation } from '../proto/operations.ts';
+import type { EntityTags } from '../services/entity-tags.ts';
+import { forget, sendHttp } from './http-answer.ts';
 
 type BaseCall = ServerInterceptingCallInterface;
 type PartialStatus = Parameters<BaseCall['sendStatus']>[0];

@@ -5,19 +5,14 @@
  * the server gives such a caller the very answer that the caller is to get: nothing of it is translated a second time,
  * and headers and body leave in one write.
  */
+
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import { Metadata, type ServerInterceptingCallInterface, type StatusObject } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
+import type { HttpAnswer } from '../interceptors/chain.ts';
 import { toStatus } from './status.ts';
 
 type Headers = Iterable<readonly [name: string, value: string]>;
-
-export interface HttpAnswer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The whole body; empty for none. */
-  readonly body: string | Buffer;
-}
 
 /** The answer to a call that ends with an error; undefined for a gRPC caller, who gets a gRPC status. */
 export type ToHttpError = (

@@ -10,7 +10,7 @@ import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { ConfigError, type InternalTls } from '../config.ts';
-import { type Identity, readAuthorities, readIdentity } from '../tls-files.ts';
+import { type Identity, readAuthorities, readIdentity } from '../files/tls-files.ts';
 
 const LOOK_MS = 5_000;
 

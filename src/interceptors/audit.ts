@@ -7,7 +7,7 @@
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { ApiError } from '../errors.ts';
-import { decodeRequest } from '../operations.ts';
+import { decodeRequest } from '../proto/operations.ts';
 import { addressOf } from './address.ts';
 import type { Answer, Call, Interceptor } from './chain.ts';
 

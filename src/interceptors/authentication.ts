@@ -1,19 +1,9 @@
 /** Finds out who is calling, from `Authorization: Bearer <API_KEY>` (RFC 6750, section 2.1). */
+
 import { apiError } from '../errors.ts';
-import type { Call, Caller, Interceptor } from './chain.ts';
+import type { ApiKeys, Caller, Identity } from '../keys/caller.ts';
+import type { Call, Interceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
-
-/** The caller of a key that is valid now; `suspended`, if only its account is; undefined for any other string. */
-export type Identity = Caller | 'suspended' | undefined;
-
-/** Knows whose a key is. */
-export interface ApiKeys {
-  /**
-   * A key that was never seen to be valid costs a look-up, so `beforeLookUp` is asked first: when it rejects, nothing is
-   * looked up. Requests with a key whose look-up is on its way share that one.
-   */
-  identify(key: string, beforeLookUp: () => Promise<void>): Promise<Identity> | Identity;
-}
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 

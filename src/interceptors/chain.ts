@@ -6,21 +6,12 @@
  * have arrived. Its message is read by one of the interceptors, `message`, for callers whom those in front have
  * let through. Each interceptor says after which others it must come; a wrong order, or one that is missing, fails at start.
  */
-import type { Metadata } from '@grpc/grpc-js';
-import type { EntityTags } from '../entity-tags.ts';
-import type { HttpAnswer } from '../grpc/http-answer.ts';
-import type { Quota } from '../limits/windows.ts';
-import type { Plan, Remember } from '../model.ts';
-import type { Operation } from '../operations.ts';
 
-/** Who is calling, as authentication found out. */
-export interface Caller {
-  readonly keyId: bigint;
-  readonly accountId: bigint;
-  readonly plan: Plan;
-  /** What the account may use. */
-  readonly quota: Quota;
-}
+import type { Metadata } from '@grpc/grpc-js';
+import type { Caller } from '../keys/caller.ts';
+import type { Remember } from '../model.ts';
+import type { Operation } from '../proto/operations.ts';
+import type { EntityTags } from '../services/entity-tags.ts';
 
 /** How the answers of an operation are written to bytes and read back. */
 export interface AnswerCodec {
@@ -58,6 +49,14 @@ export interface Call {
   ifMatch?: EntityTags;
   /** Set by idempotency: whoever does the work has the answer remembered with it. */
   remember?: Remember;
+}
+
+/** An answer over plain HTTP, of REST and of the Connect protocol. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body; empty for none. */
+  readonly body: string | Buffer;
 }
 
 /** What a call is answered with. */

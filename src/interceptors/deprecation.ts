@@ -1,5 +1,5 @@
 /** Announces a deprecated operation: Deprecation (RFC 9745), Sunset (RFC 8594), Link to the successor (RFC 8288). */
-import { fillPath, type Operation } from '../operations.ts';
+import { fillPath, type Operation } from '../proto/operations.ts';
 import type { Call, Interceptor } from './chain.ts';
 
 export const deprecation: Interceptor = {

@@ -2,8 +2,9 @@
  * Entity tags of what is answered, and the condition If-Match of what is to be changed (RFC 9110, sections 8.8.3 and
  * 13.1.1). The condition is only read here: what it asks for is compared by the write, in its transaction.
  */
-import { type EntityTags, entityTag, parseEntityTags } from '../entity-tags.ts';
+
 import { invalidArgument } from '../errors.ts';
+import { type EntityTags, entityTag, parseEntityTags } from '../services/entity-tags.ts';
 import type { Call, Interceptor } from './chain.ts';
 
 /** The metadata that names the representation in an answer. */

@@ -12,11 +12,11 @@
  */
 import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
-import { IDEMPOTENCY_KEY } from '../bounds.ts';
+import { IDEMPOTENCY_KEY } from '../config/constants.ts';
 import { ApiError, apiError, invalidArgument } from '../errors.ts';
 import type { IdempotencyRecord } from '../model.ts';
-import { decodeRequest } from '../operations.ts';
-import { AlreadyDone } from '../storage/errors.ts';
+import { decodeRequest } from '../proto/operations.ts';
+import { AlreadyDone } from '../storage/store-errors.ts';
 import type { Answer, Call, Interceptor, Next } from './chain.ts';
 
 /** Finds what is remembered of a request. */

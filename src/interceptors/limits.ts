@@ -3,12 +3,14 @@
  *
  * The numbers are left in `responseHeaders`, so that every answer carries them, a refusal by anybody behind too.
  */
+
 import { apiError } from '../errors.ts';
+import type { Caller } from '../keys/caller.ts';
 import { steadyClock } from '../limits/clock.ts';
 import type { Attempt, Decision, Limiter } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
-import type { Call, Caller, Interceptor } from './chain.ts';
+import type { Call, Interceptor } from './chain.ts';
 import { OpenCounts } from './open-counts.ts';
 
 /** The limits of requests without a valid key, by IP address. */

@@ -2,9 +2,11 @@
  * Counts calls: how each ended, how long it took, how many are under way. A call whose caller has left is CANCELLED,
  * whatever became of it: of a read that Envoy sent to two servers, the slower one's is no failure.
  */
+
 import { status as Status } from '@grpc/grpc-js';
 import { ApiError, type ErrorCode } from '../errors.ts';
-import type { Call, Caller, Interceptor } from './chain.ts';
+import type { Caller } from '../keys/caller.ts';
+import type { Call, Interceptor } from './chain.ts';
 import { REPLAYED } from './idempotency.ts';
 
 /** How a call ended. */

@@ -1,7 +1,7 @@
 /** Holds each request to the `buf.validate` rules of the proto files. Messages without rules pass at no cost. */
 import { invalidArgument } from '../errors.ts';
-import { decodeRequest } from '../operations.ts';
-import type { Rules } from '../rules.ts';
+import { decodeRequest } from '../proto/operations.ts';
+import type { Rules } from '../proto/validation-rules.ts';
 import type { Interceptor } from './chain.ts';
 
 export function validation(rules: Rules): Interceptor {

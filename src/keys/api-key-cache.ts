@@ -12,9 +12,9 @@
  * whoever asks. Only for a key that was never seen the limits of the caller's address are asked first. A look-up that
  * finds no valid key takes no place in the cache, so keys that nobody has can't drive out others.
  */
-import type { ApiKeys, Identity } from '../interceptors/authentication.ts';
-import type { Caller } from '../interceptors/chain.ts';
+
 import type { AccountReader } from '../storage/accounts.ts';
+import type { ApiKeys, Caller, Identity } from './caller.ts';
 import { hashKey, isWellFormed } from './format.ts';
 import { type PlanQuotas, quotaOf } from './plans.ts';
 

@@ -1,6 +1,5 @@
 /** What each plan allows: the one place that turns a plan's name into numbers. */
-import type { Quota } from '../limits/windows.ts';
-import type { Plan } from '../model.ts';
+import type { Plan, Quota } from '../model.ts';
 
 /** The plans with limits of their own. */
 export type PlanQuotas = Readonly<Record<Exclude<Plan, 'enterprise'>, Quota>>;

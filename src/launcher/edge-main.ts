@@ -1,6 +1,6 @@
 /** `npm run edge`: Envoy without servers, in the foreground, until a signal stops it. */
 import { type Config, readConfig, type ServerAddress } from '../config.ts';
-import { createLogger } from '../logger.ts';
+import { createLogger } from '../logging/logger.ts';
 import { startEdge } from './edge.ts';
 import { type Command, printHelp } from './help.ts';
 import { logDir } from './places.ts';

@@ -3,7 +3,7 @@
  * server can be reached keeps it from nothing: callers get a 503 until one can.
  */
 import { type Config, ConfigError } from '../config.ts';
-import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
+import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import { limitCalls } from './call-limit.ts';
 import type { Child } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError } from '../config.ts';
-import { LogFile } from '../log-file.ts';
+import { LogFile } from '../logging/log-file.ts';
 import { Child } from './child.ts';
 import { EnvoyAdmin } from './envoy-admin.ts';
 import { Part } from './part.ts';

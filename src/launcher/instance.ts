@@ -1,9 +1,10 @@
 /** One of the servers behind Envoy. */
+
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { TRY_AGAIN } from '../config/constants.ts';
 import { type Config, ConfigError, metricsPorts } from '../config.ts';
-import { TRY_AGAIN } from '../exit-code.ts';
-import { LogFile } from '../log-file.ts';
+import { LogFile } from '../logging/log-file.ts';
 import { Child } from './child.ts';
 import { Part } from './part.ts';
 import { auditLog, logDir, SERVER_NODE_OPTIONS } from './places.ts';

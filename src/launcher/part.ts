@@ -2,7 +2,7 @@
  * A part of the service, a server or Envoy: the process that does its work, until the next one does. What ends a
  * process or starts one is done by one at a time (`alone`).
  */
-import type { LogFile } from '../log-file.ts';
+import type { LogFile } from '../logging/log-file.ts';
 import type { Child } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './places.ts';
 

@@ -1,6 +1,6 @@
 /** What the programs that start others have in common: lines for people, the end by a signal, the end by an error. */
 import { ConfigError } from '../config.ts';
-import { PRIVATE_UMASK } from '../private-folder.ts';
+import { PRIVATE_UMASK } from '../files/private-folder.ts';
 import { type Child, ChildEnded } from './child.ts';
 import { Interrupted } from './starting.ts';
 import { GivenUp, NotNow } from './supervisor.ts';

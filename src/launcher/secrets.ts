@@ -11,7 +11,7 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
-import { type PemFile, readAuthorities, readIdentity } from '../tls-files.ts';
+import { type PemFile, readAuthorities, readIdentity } from '../files/tls-files.ts';
 
 const LOOK_MS = 1_000;
 const DAY_MS = 86_400_000;

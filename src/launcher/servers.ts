@@ -7,7 +7,7 @@
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { CALL_TIMEOUT_MS } from '../bounds.ts';
+import { CALL_TIMEOUT_MS } from '../config/constants.ts';
 import { type Config, ConfigError, grpcPorts, type ServerAddress } from '../config.ts';
 import { SECOND_READ_MS } from '../edge/retries.ts';
 

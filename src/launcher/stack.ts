@@ -5,7 +5,7 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, grpcPorts } from '../config.ts';
-import { diskFull, isDiskFull, makePrivate } from '../private-folder.ts';
+import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import type { Child } from './child.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';

@@ -4,7 +4,8 @@
  * The engine keeps the counts and the bans; the caller brings the time and the quota, which it knows from the plan.
  * An engine is exact: however many requests come at once, never one more than the quota passes.
  */
-import type { Counter, Quota, Reading, Verdict } from './windows.ts';
+import type { Quota } from '../model.ts';
+import type { Counter, Reading, Verdict } from './windows.ts';
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */
 export interface AccountAttempt {

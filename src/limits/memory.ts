@@ -16,8 +16,9 @@
  * back by up to a minute, time stands still here until it has caught up, so that nothing forgotten can be had a second
  * time. When it goes back by more it was wrong before: its minute begins anew, and its day goes on where it was left.
  */
-import { Accounts } from './accounts.ts';
-import { type BanPolicy, BanTracker, banned } from './bans.ts';
+import type { BanPolicy, Quota } from '../model.ts';
+import { Accounts } from './account-counters.ts';
+import { BanTracker, banned } from './ban-tracker.ts';
 import type { AccountAttempt, Attempt, BegunBan, Counts, Decision, LimitsEngine, UsageRow } from './limiter.ts';
 import {
   type Counter,
@@ -26,7 +27,6 @@ import {
   minuteIndexAt,
   openCounter,
   peek,
-  type Quota,
   standStill,
   take,
   type Verdict,

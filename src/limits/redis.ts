@@ -14,14 +14,16 @@
  * that ends during an absence the greatest of the servers' totals is stored, not their sum. Of the addresses without a
  * key each server tells so many apart in a minute.
  */
+
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../config.ts';
+import type { Quota } from '../model.ts';
 import { RedisClient } from '../redis/client.ts';
 import { RedisLink } from '../redis/link.ts';
-import { type AccountDay, Accounts, type LastSeen } from './accounts.ts';
-import { BanTracker, banned } from './bans.ts';
+import { type AccountDay, Accounts, type LastSeen } from './account-counters.ts';
+import { BanTracker, banned } from './ban-tracker.ts';
 import {
   type AccountAttempt,
   type Attempt,
@@ -32,7 +34,7 @@ import {
   type LimitsEngine,
 } from './limiter.ts';
 import { Addresses, createMemoryLimiter, type MemoryLimiterOptions } from './memory.ts';
-import { peek, type Quota, verdict } from './windows.ts';
+import { peek, verdict } from './windows.ts';
 
 const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
 const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');

@@ -1,6 +1,6 @@
 /** How long usage is kept: today and so many days before. */
 import type { Logger } from 'pino';
-import { type Retention, startRetention } from '../retention.ts';
+import { type Retention, startRetention } from '../storage/retention.ts';
 import type { Store } from '../storage/store.ts';
 import { dayIndexAt } from './windows.ts';
 

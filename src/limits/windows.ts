@@ -9,18 +9,12 @@
  * before the one a counter is in is taken for that one. A clock that goes back by more was wrong before, and is followed:
  * that costs one window, and not a standstill for as long as it was ahead.
  */
+import type { Quota } from '../model.ts';
 
 export const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
-
-/** How many requests a subject may make in each window. */
-export interface Quota {
-  readonly perMinute: number;
-  /** `Infinity`: no limit by the day. */
-  readonly perDay: number;
-}
 
 /** The state of one subject. `take` changes it in place, so that the hot path allocates nothing but its verdict. */
 export interface Counter {

@@ -1,9 +1,10 @@
 /** Calls, errors and bans, as they happen. Labels are names of methods, codes and plans: never a caller's own words. */
+
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
 import type { OpenCallRecorder } from '../grpc/count-calls.ts';
-import type { Caller } from '../interceptors/chain.ts';
 import type { CallRecorder } from '../interceptors/metrics.ts';
+import type { Caller } from '../keys/caller.ts';
 import type { Plan } from '../model.ts';
 import { CallCounts } from './call-counts.ts';
 

@@ -1,7 +1,8 @@
 /** The process itself: CPU, memory, garbage collection, event loop, and what was built. */
+
 import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
-import { version } from '../version.ts';
+import { version } from '../config/constants.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 

@@ -1,8 +1,8 @@
 /** The whole interface description, OpenAPI 3.1, from the services of the proto files. */
 import type { DescService, Registry } from '@bufbuild/protobuf';
-import { serviceOptions } from '../proto-options.ts';
+import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
-import { ErrorResponses } from './errors.ts';
+import { ErrorResponses } from './error-responses.ts';
 import { headerComponents } from './headers.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';

@@ -1,8 +1,8 @@
 /** Examples, put together from those of single fields (`buf.validate`'s `example`), so that they can't contradict each other. */
 import { type DescEnum, type DescField, type DescMessage, ScalarType, toJson } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import { rulesOf } from './constraints.ts';
 import type { Json, JsonObject } from './json.ts';
-import { rulesOf } from './rules.ts';
 
 /** Every int64 of the interface is an id, and this is the first one that a new store gives. */
 const FIRST_ID = 1;

@@ -1,9 +1,9 @@
 /** The operations of the document: one for each method that has a place on the REST side. */
 import type { DescField, DescMethod, Registry } from '@bufbuild/protobuf';
-import { type Operation, toOperation } from '../operations.ts';
-import { operationOptions } from '../proto-options.ts';
+import { type Operation, toOperation } from '../proto/operations.ts';
+import { operationOptions } from '../proto/options.ts';
 import { commentOf, spoken } from './comments.ts';
-import type { ErrorResponses } from './errors.ts';
+import type { ErrorResponses } from './error-responses.ts';
 import type { JsonObject } from './json.ts';
 import {
   conditionParameter,

@@ -1,8 +1,8 @@
 /** What a caller sends: parameters and bodies. */
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
-import { IDEMPOTENCY_KEY } from '../bounds.ts';
-import type { Operation } from '../operations.ts';
-import { fieldOptions } from '../proto-options.ts';
+import { IDEMPOTENCY_KEY } from '../config/constants.ts';
+import type { Operation } from '../proto/operations.ts';
+import { fieldOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ETAG, exampleOf, exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';

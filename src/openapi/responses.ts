@@ -1,6 +1,6 @@
 /** What a caller gets when all is well, as the operation's `answer` says. */
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../proto/operations.ts';
 import { commentOf } from './comments.ts';
 import { exampleOfMessage } from './examples.ts';
 import { deprecationHeaders, headers, nextLink } from './headers.ts';

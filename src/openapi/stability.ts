@@ -1,6 +1,6 @@
 /** What the document says of an operation's stability and deprecation: for programs as extensions, for people in words. */
 import type { DescMessage, Registry } from '@bufbuild/protobuf';
-import type { Deprecation } from '../operations.ts';
+import type { Deprecation } from '../proto/operations.ts';
 import { commentOf, spoken } from './comments.ts';
 import type { JsonObject } from './json.ts';
 

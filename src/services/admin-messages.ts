@@ -1,4 +1,5 @@
 /** What storage and the limits know, as messages of the admin service; and back. */
+
 import {
   type Account as AccountMessage,
   type ApiKey as ApiKeyMessage,
@@ -11,8 +12,8 @@ import {
 import { invalidArgument } from '../errors.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { Counts } from '../limits/limiter.ts';
-import { dayEndSeconds, minuteEndSeconds, type Quota } from '../limits/windows.ts';
-import type { Account, ApiKey, Ban, BannedKey, Instant, Plan } from '../model.ts';
+import { dayEndSeconds, minuteEndSeconds } from '../limits/windows.ts';
+import type { Account, ApiKey, Ban, BannedKey, Instant, Plan, Quota } from '../model.ts';
 
 const PLANS: Readonly<Record<Plan, PlanMessage>> = {
   free: PlanMessage.PLAN_FREE,

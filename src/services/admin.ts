@@ -1,4 +1,5 @@
 /** AdminService: accounts, their plans, API keys, bans and usage. For the operator alone. */
+
 import type {
   Account as AccountMessage,
   AdminServiceServer,
@@ -9,8 +10,8 @@ import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import { type Ban, LimitsAway, type LimitsOverview } from '../limits/limiter.ts';
-import { dayIndexAt, dayStartMs, MINUTE_MS, type Quota } from '../limits/windows.ts';
-import type { Account, ApiKey, Plan } from '../model.ts';
+import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
+import type { Account, ApiKey, Plan, Quota } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import {
   toAccountMessage,

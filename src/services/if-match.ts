@@ -1,6 +1,7 @@
 /** The condition of a write: that what is stored is still what the caller has read. */
-import { entityTag, matchesStrongly } from '../entity-tags.ts';
+
 import { apiError } from '../errors.ts';
+import { entityTag, matchesStrongly } from './entity-tags.ts';
 import type { Context } from './service.ts';
 
 /** A generated message type, as far as it is needed here. */

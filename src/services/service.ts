@@ -3,8 +3,8 @@
  * caller is to see, and knows nothing of metadata, HTTP or SQL.
  */
 import type { handleUnaryCall } from '@grpc/grpc-js';
-import type { EntityTags } from '../entity-tags.ts';
 import type { IsWanted, Remember } from '../model.ts';
+import type { EntityTags } from './entity-tags.ts';
 
 /** What a method may know of its call beside the message. */
 export interface Context {

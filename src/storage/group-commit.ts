@@ -13,8 +13,8 @@
  */
 import type { IsWanted } from '../model.ts';
 import type { Row } from './engine.ts';
-import { StoreUnavailable, WorkAbandoned } from './errors.ts';
 import type { Params, Statement } from './statement.ts';
+import { StoreUnavailable, WorkAbandoned } from './store-errors.ts';
 
 /** The most work in one commit: bounds how long the first of a group waits for the last. */
 const MAX_GROUP = 256;

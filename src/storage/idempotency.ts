@@ -1,9 +1,9 @@
 /** The `idempotency_records` table: what was done under which idempotency key, and how it was answered. */
 import type { IdempotencyRecord } from '../model.ts';
 import type { Engine, Row, Runner } from './engine.ts';
-import { AlreadyDone } from './errors.ts';
 import { BatchedLookup } from './shared-reads.ts';
 import { compile, param } from './statement.ts';
+import { AlreadyDone } from './store-errors.ts';
 
 export interface IdempotencyReader {
   find(id: string): Promise<IdempotencyRecord | undefined>;

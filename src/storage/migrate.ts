@@ -7,12 +7,12 @@
  * mark one otherwise, and then needs all servers of the release before to be gone.
  */
 import type { Knex } from 'knex';
-import { SchemaRefused } from './errors.ts';
 import * as catalogue from './migrations/001-catalogue.ts';
 import * as accounts from './migrations/002-accounts.ts';
 import * as usage from './migrations/003-usage.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
 import * as keyUses from './migrations/005-key-uses.ts';
+import { SchemaRefused } from './store-errors.ts';
 
 interface Migration {
   readonly name: string;

@@ -1,5 +1,5 @@
 /** Work under way on what is to be closed one day: none is begun after that, and closing waits for all of it. */
-import { StoreClosed } from './errors.ts';
+import { StoreClosed } from './store-errors.ts';
 
 export class OpenWork {
   #underWay = 0;

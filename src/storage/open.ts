@@ -2,12 +2,12 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
-import { diskFull } from '../private-folder.ts';
+import { diskFull } from '../files/private-folder.ts';
 import type { Engine } from './engine.ts';
-import { SchemaRefused, StoreUnavailable } from './errors.ts';
 import type { CommitListener } from './group-commit.ts';
 import { openSqlite } from './sqlite.ts';
 import { isKept } from './sqlite-errors.ts';
+import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
 
 /**
  * `commitListener` is told of commits where writes share them.

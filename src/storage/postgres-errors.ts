@@ -1,6 +1,6 @@
 /** What PostgreSQL's errors mean, by their SQLSTATE (PostgreSQL documentation, appendix A). */
 import { DatabaseError } from 'pg';
-import { StoreUnavailable } from './errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** Two transactions got in each other's way: serialization_failure, deadlock_detected. */
 const CONFLICTS = new Set(['40001', '40P01']);

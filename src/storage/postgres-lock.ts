@@ -3,8 +3,8 @@
  * too, and is gone whenever the transaction is, in a crash as well.
  */
 import { Client, DatabaseError } from 'pg';
-import { StoreUnavailable } from './errors.ts';
 import { isTimeout, toStoreError, unavailable } from './postgres-errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** The advisory lock: any number that nobody else in the database uses. */
 const ALONE = 7_073_746_573;

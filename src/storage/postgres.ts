@@ -18,7 +18,6 @@ import type { IsWanted } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
 import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
-import { WorkAbandoned } from './errors.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { isConflict, toStoreError } from './postgres-errors.ts';
 import { alone, hasOwnSessions, type LockOptions, takeLock } from './postgres-lock.ts';
@@ -26,6 +25,7 @@ import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { toPostgres } from './postgres-values.ts';
 import { param } from './statement.ts';
+import { WorkAbandoned } from './store-errors.ts';
 import { Lanes } from './turns.ts';
 
 /** How often a transaction is run at the most, and the pause before the second time; it doubles each time. */

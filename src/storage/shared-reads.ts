@@ -7,7 +7,7 @@
  *
  * A read never sees a statement that began before it was asked for, so a caller always reads its own writes.
  */
-import { StoreUnavailable } from './errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 interface Waiting<Key, T> {
   readonly key: Key;

@@ -1,5 +1,5 @@
 /** What SQLite's errors mean, by their result code (https://sqlite.org/rescode.html). */
-import { StoreUnavailable } from './errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** The disk is full, or it fails; another process keeps the file for too long. */
 const AWAY = new Set(['SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_BUSY']);

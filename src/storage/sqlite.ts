@@ -10,12 +10,12 @@ import makeKnex from 'knex';
 import type { AvailabilityListener } from './availability.ts';
 import { toJson } from './bulk.ts';
 import type { Engine, EngineState } from './engine.ts';
-import { StoreUnavailable } from './errors.ts';
 import { type Commands, type CommitListener, GroupCommit } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { isKept, toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;

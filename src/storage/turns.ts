@@ -1,5 +1,5 @@
 /** Waiting in turn, boundedly: for one of a few places, or for a thing that others are changing. */
-import { StoreUnavailable } from './errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 
 interface Options {
   /** What is waited for, for people: `a connection`. */

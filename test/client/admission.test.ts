@@ -3,7 +3,7 @@ import { setImmediate as settled } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { Admission } from '../../src/client/admission.ts';
-import { PetstoreError } from '../../src/client/errors.ts';
+import { PetstoreError } from '../../src/client/petstore-error.ts';
 
 /** One attempt at a call, which the test answers. */
 interface Attempt {

@@ -3,8 +3,8 @@ import test, { type ExecutionContext } from 'ava';
 import type { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { edgeService } from '../../src/edge/edge-service.ts';
 import { ApiError } from '../../src/errors.ts';
-import { loadOperations } from '../../src/operations.ts';
-import { createRules } from '../../src/rules.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
+import { createRules } from '../../src/proto/validation-rules.ts';
 
 const { byPath, registry } = loadOperations();
 const edge = edgeService(byPath.values(), createRules(registry));

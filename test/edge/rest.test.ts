@@ -1,8 +1,7 @@
 import test from 'ava';
 import { inHttp, rest } from '../../src/edge/rest.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { HttpAnswer } from '../../src/grpc/http-answer.ts';
-import type { Answer } from '../../src/interceptors/chain.ts';
+import type { Answer, HttpAnswer } from '../../src/interceptors/chain.ts';
 import { handler, newCall } from '../support/call.ts';
 
 /** What the service answers: a pet, and a list of one. */

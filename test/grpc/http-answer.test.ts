@@ -1,14 +1,14 @@
 /** Calls that are answered over HTTP, without Envoy: what goes over the wire. */
+
 import { connect, constants } from 'node:http2';
 import { ServerCredentials } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../../src/errors.ts';
 import { createGrpcServer } from '../../src/grpc/adapter.ts';
-import type { HttpAnswer } from '../../src/grpc/http-answer.ts';
-import type { Interceptor } from '../../src/interceptors/chain.ts';
+import type { HttpAnswer, Interceptor } from '../../src/interceptors/chain.ts';
 import { message } from '../../src/interceptors/message.ts';
-import { loadOperations } from '../../src/operations.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
 
 const PET = { id: 7n, name: 'Tom', categoryId: 1n, status: 1 };
 

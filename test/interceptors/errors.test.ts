@@ -2,9 +2,9 @@ import test from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
 import { audit } from '../../src/interceptors/audit.ts';
 import { chain, type Interceptor } from '../../src/interceptors/chain.ts';
-import { errors } from '../../src/interceptors/errors.ts';
+import { errors } from '../../src/interceptors/error-mapping.ts';
 import { metrics } from '../../src/interceptors/metrics.ts';
-import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../../src/storage/errors.ts';
+import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../../src/storage/store-errors.ts';
 import { ANSWER, handler, newCall } from '../support/call.ts';
 
 async function caught(thrown: unknown): Promise<unknown> {

@@ -1,7 +1,7 @@
 import test from 'ava';
-import { entityTag } from '../../src/entity-tags.ts';
 import { ApiError } from '../../src/errors.ts';
 import { etags } from '../../src/interceptors/etags.ts';
+import { entityTag } from '../../src/services/entity-tags.ts';
 import { handler, newCall } from '../support/call.ts';
 
 const BYTES = Buffer.from('a representation');

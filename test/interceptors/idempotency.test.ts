@@ -4,8 +4,8 @@ import { apiError, type ErrorCode } from '../../src/errors.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { idempotency } from '../../src/interceptors/idempotency.ts';
 import type { IdempotencyRecord } from '../../src/model.ts';
-import { AlreadyDone } from '../../src/storage/errors.ts';
 import type { Store } from '../../src/storage/store.ts';
+import { AlreadyDone } from '../../src/storage/store-errors.ts';
 import { ANSWER, jsonCodec, newCall } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
 

@@ -5,7 +5,7 @@ import { authentication } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import { loadOperations } from '../../src/operations.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
 import { ANSWER, jsonCodec } from '../support/call.ts';
 
 const { byPath } = loadOperations();

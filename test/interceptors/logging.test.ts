@@ -2,7 +2,7 @@ import test from 'ava';
 import pino from 'pino';
 import { apiError, invalidArgument } from '../../src/errors.ts';
 import { chain, type Next } from '../../src/interceptors/chain.ts';
-import { errors } from '../../src/interceptors/errors.ts';
+import { errors } from '../../src/interceptors/error-mapping.ts';
 import { logging } from '../../src/interceptors/logging.ts';
 import { ANSWER, newCall } from '../support/call.ts';
 

@@ -2,7 +2,7 @@ import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
 import { apiError } from '../../src/errors.ts';
 import { type Call, chain, type Interceptor, type Next } from '../../src/interceptors/chain.ts';
-import { errors } from '../../src/interceptors/errors.ts';
+import { errors } from '../../src/interceptors/error-mapping.ts';
 import { type CallRecorder, metrics, type Outcome } from '../../src/interceptors/metrics.ts';
 import { ANSWER, newCall } from '../support/call.ts';
 

@@ -9,7 +9,7 @@ import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
 import { validation } from '../../src/interceptors/validation.ts';
-import { createRules } from '../../src/rules.ts';
+import { createRules } from '../../src/proto/validation-rules.ts';
 import { ANSWER, handler, newCall, protoRegistry } from '../support/call.ts';
 
 const interceptor = validation(createRules(protoRegistry));

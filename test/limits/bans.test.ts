@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
-import { type BanPolicy, BanTracker } from '../../src/limits/bans.ts';
+import { BanTracker } from '../../src/limits/ban-tracker.ts';
+import type { BanPolicy } from '../../src/model.ts';
 
 const POLICY: BanPolicy = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 const START_MS = Date.UTC(2026, 6, 1, 12);

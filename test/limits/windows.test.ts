@@ -1,5 +1,6 @@
 import test from 'ava';
-import { openCounter, peek, type Quota, take, type Verdict } from '../../src/limits/windows.ts';
+import { openCounter, peek, take, type Verdict } from '../../src/limits/windows.ts';
+import type { Quota } from '../../src/model.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 6, 1);
 const NOON_MS = Date.UTC(2026, 6, 1, 12);

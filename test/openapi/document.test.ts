@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import test from 'ava';
 import { parse } from 'yaml';
-import { IDEMPOTENCY_KEY } from '../../src/bounds.ts';
-import { loadOperations, type Operation } from '../../src/operations.ts';
+import { IDEMPOTENCY_KEY } from '../../src/config/constants.ts';
+import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 
 interface Parameter {
   readonly $ref?: string;

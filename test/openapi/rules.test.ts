@@ -12,7 +12,7 @@ import { createValidator } from '@bufbuild/protovalidate';
 import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import test from 'ava';
 import fc from 'fast-check';
-import { toKeywords } from '../../src/openapi/rules.ts';
+import { toKeywords } from '../../src/openapi/constraints.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/petstore.binpb'));
 const registry = createFileRegistry(readFiles());

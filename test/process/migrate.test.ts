@@ -29,8 +29,8 @@ test('Migrate - brings an empty database up to date, and has nothing to do the s
   const settings = { DATA_DIR: t.context.dataDir };
   const last = 'nothing is left to migrate';
   const said = ["the database's schema is up to date now", last];
-  t.deepEqual(await run('src/migrate.ts', settings), { code: 0, said, errors: '' });
-  t.deepEqual(await run('src/migrate.ts', settings), { code: 0, said: [last], errors: '' });
+  t.deepEqual(await run('src/launcher/migrate-main.ts', settings), { code: 0, said, errors: '' });
+  t.deepEqual(await run('src/launcher/migrate-main.ts', settings), { code: 0, said: [last], errors: '' });
 });
 
 test('Migrate - a server that may not does not start without it, and says so in one line', async (t) => {
@@ -38,7 +38,7 @@ test('Migrate - a server that may not does not start without it, and says so in 
   const refused = await run('src/main.ts', settings);
   t.is(refused.code, 1);
   t.regex(refused.errors, /^petstore: the database lacks the migrations 001-catalogue, .*: run "npm run migrate".*\n$/);
-  t.is((await run('src/migrate.ts', settings)).code, 0);
+  t.is((await run('src/launcher/migrate-main.ts', settings)).code, 0);
   const server = await startServerProcess(t.context.dataDir, settings);
   t.truthy(await server.grpc.category());
   server.grpc.close();
@@ -52,7 +52,7 @@ test('Migrate - neither it nor a server touches what a newer release has changed
   await engine.write(compile('future', engine.knex.raw(sql)), {}, () => true);
   await engine.close();
   const before = await readFile(file);
-  for (const program of ['src/migrate.ts', 'src/main.ts']) {
+  for (const program of ['src/launcher/migrate-main.ts', 'src/main.ts']) {
     const { code, errors } = await run(program, { DATA_DIR: t.context.dataDir });
     t.is(code, 1);
     t.regex(errors, /^petstore: the database has the migrations 999-future of a newer release, .*\n$/);

@@ -2,9 +2,9 @@
 import { Client } from 'pg';
 import { inventoryService } from '../../src/services/inventory.ts';
 import { orderService } from '../../src/services/orders.ts';
-import { StoreUnavailable, WorkAbandoned } from '../../src/storage/errors.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
+import { StoreUnavailable, WorkAbandoned } from '../../src/storage/store-errors.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';

@@ -2,10 +2,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Runner } from '../../src/storage/engine.ts';
-import { StoreUnavailable } from '../../src/storage/errors.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { StoreUnavailable } from '../../src/storage/errors.ts';
 import { BatchedLookup, NamedReads } from '../../src/storage/shared-reads.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { until } from '../support/until.ts';
 
 interface Load {

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { StoreUnavailable } from '../../src/storage/errors.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { Lanes, Turns } from '../../src/storage/turns.ts';
 
 const BOUNDS = { maxWaiting: 3, maxWaitMs: 60_000 };

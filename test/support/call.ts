@@ -6,7 +6,7 @@ import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../../src/errors.ts';
 import type { Answer, AnswerCodec, Call } from '../../src/interceptors/chain.ts';
-import { loadOperations, type Operation } from '../../src/operations.ts';
+import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 
 const { byPath, registry } = loadOperations();
 

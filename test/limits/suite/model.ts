@@ -1,8 +1,9 @@
 /** Any sequence of requests, against the contract's section 8 at its plainest. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { UsageRow } from '../../../src/limits/limiter.ts';
-import type { Quota } from '../../../src/limits/windows.ts';
+import type { Quota } from '../../../src/model.ts';
 import type { LimitsTest } from './engine.ts';
 
 const START_MS = Date.UTC(2026, 6, 1, 23, 50);

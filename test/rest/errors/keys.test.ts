@@ -1,5 +1,5 @@
 import anyTest, { type TestFn } from 'ava';
-import { BODY_TIMEOUT_MS } from '../../../src/bounds.ts';
+import { BODY_TIMEOUT_MS } from '../../../src/config/constants.ts';
 import { generateKey } from '../../../src/keys/format.ts';
 import { isError } from '../../support/contract.ts';
 import type { RestResponse } from '../../support/rest-client.ts';

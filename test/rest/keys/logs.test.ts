@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { generateKey } from '../../../src/keys/format.ts';
 import { logDir } from '../../../src/launcher/places.ts';
-import { loadOperations } from '../../../src/operations.ts';
+import { loadOperations } from '../../../src/proto/operations.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { http1, http2 } from '../../support/wire.ts';
 

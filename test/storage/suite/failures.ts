@@ -1,7 +1,8 @@
 /** What storage throws when it can't do what it is asked: by name, and the same on every engine. */
-import { StoreClosed, StoreUnavailable } from '../../../src/storage/errors.ts';
+
 import { compile } from '../../../src/storage/statement.ts';
 import type { Store } from '../../../src/storage/store.ts';
+import { StoreClosed, StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, test } from './database.ts';
 

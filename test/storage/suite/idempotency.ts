@@ -1,8 +1,8 @@
 /** Idempotency records: there exactly when what they are the record of is, and one under each id. */
 import { randomBytes } from 'node:crypto';
 import type { IdempotencyRecord, Remember } from '../../../src/model.ts';
-import { AlreadyDone } from '../../../src/storage/errors.ts';
 import type { Store, Transaction } from '../../../src/storage/store.ts';
+import { AlreadyDone } from '../../../src/storage/store-errors.ts';
 import { newCategory, test } from './database.ts';
 
 const NOW_MS = Date.UTC(2026, 6, 1);

@@ -1,7 +1,7 @@
 /** Which schemas a release works on: its own, older ones that it may bring up to date, newer ones that only add. */
 import type { Engine } from '../../../src/storage/engine.ts';
-import { SchemaRefused } from '../../../src/storage/errors.ts';
 import { compile } from '../../../src/storage/statement.ts';
+import { SchemaRefused } from '../../../src/storage/store-errors.ts';
 import { newCategory, test } from './database.ts';
 
 async function run(engine: Engine, sql: string): Promise<void> {

@@ -1,6 +1,7 @@
 /** Transactions: durable before they are answered, undone alone, in turn, and only while somebody waits. */
-import { StoreClosed, WorkAbandoned } from '../../../src/storage/errors.ts';
+
 import type { Store } from '../../../src/storage/store.ts';
+import { StoreClosed, WorkAbandoned } from '../../../src/storage/store-errors.ts';
 import { newCategory, newPet, type Test, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };

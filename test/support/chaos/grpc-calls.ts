@@ -4,7 +4,7 @@ import { CategoryServiceService as Categories, type Category } from '../../../ge
 import { InventoryServiceService as Inventory, type InventoryItem } from '../../../gen/petstore/v1/inventory.ts';
 import { type Order, OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { type Pet, PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { toPetstoreError } from '../../../src/client/errors.ts';
+import { toPetstoreError } from '../../../src/client/petstore-error.ts';
 import { fromProtoStatus, toProtoStatus } from '../../../src/services/pet-status.ts';
 import { bearer, insecure, type UnaryMethod, unary } from '../grpc.ts';
 import type * as History from './history.ts';

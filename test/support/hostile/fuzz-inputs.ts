@@ -1,6 +1,6 @@
 /** Requests as nobody should send them, and some as everybody does: what the fuzz sends, from a seed. */
 import fc, { type Arbitrary } from 'fast-check';
-import { loadOperations } from '../../../src/operations.ts';
+import { loadOperations } from '../../../src/proto/operations.ts';
 
 /** Stands for a valid key. Inputs are the same in each run, keys are not. */
 export const KEY = '{key}';

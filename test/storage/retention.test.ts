@@ -1,9 +1,9 @@
 import anyTest, { type TestFn } from 'ava';
 import pino from 'pino';
-import { startRetention } from '../src/retention.ts';
-import type { Store } from '../src/storage/store.ts';
-import { createTestStore } from './support/database.ts';
-import { until } from './support/until.ts';
+import { startRetention } from '../../src/storage/retention.ts';
+import type { Store } from '../../src/storage/store.ts';
+import { createTestStore } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 const NOW_MS = Date.UTC(2026, 6, 1);
 const silent = pino({ level: 'silent' });

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { LogFile } from '../src/log-file.ts';
-import { createLogger } from '../src/logger.ts';
+import { LogFile } from '../../src/logging/log-file.ts';
+import { createLogger } from '../../src/logging/logger.ts';
 
 const test = anyTest as TestFn<{ readonly folder: string; readonly path: string }>;
 

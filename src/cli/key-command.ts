@@ -5,7 +5,7 @@ import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
 import { asking } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
-import { banToJson, explainBan } from './bans.ts';
+import { banToJson, explainBan } from './ban-command.ts';
 import { bold, card, date, minuteOf, moment, rfc3339, table, toDate } from './output.ts';
 
 export function keyCommand(key: Command): void {

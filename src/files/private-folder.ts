@@ -4,7 +4,7 @@
  */
 import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigError } from './config.ts';
+import { ConfigError } from '../config.ts';
 
 /** For the processes that write there, and those that they start. */
 export const PRIVATE_UMASK = 0o077;

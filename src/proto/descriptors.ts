@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fromBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 
-const FILE = new URL('../gen/petstore.binpb', import.meta.url);
+const FILE = new URL('../../gen/petstore.binpb', import.meta.url);
 
 export function readDescriptorSet(): FileDescriptorSet {
   return fromBinary(FileDescriptorSetSchema, readFileSync(FILE));

@@ -1,10 +1,10 @@
 import test from 'ava';
 import fc from 'fast-check';
-import { Category } from '../gen/petstore/v1/categories.ts';
-import { InventoryItem } from '../gen/petstore/v1/inventory.ts';
-import { Order } from '../gen/petstore/v1/orders.ts';
-import { Pet, PetStatus } from '../gen/petstore/v1/pets.ts';
-import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../src/entity-tags.ts';
+import { Category } from '../../gen/petstore/v1/categories.ts';
+import { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
+import { Order } from '../../gen/petstore/v1/orders.ts';
+import { Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
+import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../../src/services/entity-tags.ts';
 
 const opaque = fc.string({ unit: fc.constantFrom(...'abc,*/\\ W!#~\x80\xff'.replace(' ', '')), maxLength: 8 });
 const tag = fc.tuple(fc.constantFrom('', 'W/'), opaque).map(([weak, text]) => `${weak}"${text}"`);

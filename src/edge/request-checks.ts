@@ -1,6 +1,6 @@
 /** What a REST request must hold to that the transcoder does not check: its content type and its query. */
 import { apiError, invalidArgument } from '../errors.ts';
-import type { Operation } from '../operations.ts';
+import type { Operation } from '../proto/operations.ts';
 
 /** Unknown query parameters that one answer names at the most. */
 const MAX_NAMED = 20;

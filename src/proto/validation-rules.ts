@@ -2,7 +2,7 @@
 import { create, type DescMessage, type FileRegistry, type Message } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
-import type { Violation } from './errors.ts';
+import type { Violation } from '../errors.ts';
 import type { Operation } from './operations.ts';
 
 export interface Rules {

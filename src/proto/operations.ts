@@ -18,9 +18,9 @@ import {
   type FileDescriptorSet,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
+import { apiError } from '../errors.ts';
 import { readDescriptorSet } from './descriptors.ts';
-import { apiError } from './errors.ts';
-import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './proto-options.ts';
+import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
 
 const EMPTY = 'google.protobuf.Empty';
 const HTTP_BODY = 'google.api.HttpBody';

@@ -1,6 +1,6 @@
 /** Makes an ApiError of whatever is thrown behind it, so that no cause ever reaches a caller. */
 import { ApiError, apiError } from '../errors.ts';
-import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../storage/errors.ts';
+import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../storage/store-errors.ts';
 import type { Interceptor } from './chain.ts';
 
 export const errors: Interceptor = {

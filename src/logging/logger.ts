@@ -1,7 +1,7 @@
 /** The process's log: JSON lines in which no key can be read. */
 import pino, { type DestinationStream, type Logger } from 'pino';
-import type { Config } from './config.ts';
-import { KEY_PATTERN } from './keys/format.ts';
+import type { Config } from '../config.ts';
+import { KEY_PATTERN } from '../keys/format.ts';
 import { LogFile } from './log-file.ts';
 
 const HIDDEN = '(a key)';

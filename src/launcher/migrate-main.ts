@@ -1,9 +1,9 @@
 /** `npm run migrate`: brings the database's schema up to date and ends, as a job of its own before servers are started. */
 import { parseArgs } from 'node:util';
-import { ConfigError, readConfig } from './config.ts';
-import { createLogger, hideKeys } from './logger.ts';
-import { makePrivate, PRIVATE_UMASK } from './private-folder.ts';
-import { openEngine } from './storage/open.ts';
+import { ConfigError, readConfig } from '../config.ts';
+import { makePrivate, PRIVATE_UMASK } from '../files/private-folder.ts';
+import { createLogger, hideKeys } from '../logging/logger.ts';
+import { openEngine } from '../storage/open.ts';
 
 const HELP = `Usage: npm run migrate [-- --help]
 

@@ -13,18 +13,9 @@
  * without a timer: each newly tracked key pays for a look at two others, so at most about twice the keys that
  * matter are held.
  */
+import type { BanPolicy } from '../model.ts';
 import type { Banned } from './limiter.ts';
 import { MINUTE_MS, type Reading, secondsUntil } from './windows.ts';
-
-/** When a key is banned, and for how long. */
-export interface BanPolicy {
-  /** This many refusals … */
-  readonly refusals: number;
-  /** … no further apart than this, first to last, … */
-  readonly windowMs: number;
-  /** … ban the key for this long, from the last of them. */
-  readonly durationMs: number;
-}
 
 interface Offender {
   /** A ring of the last refusals' times, not longer than `BanPolicy.refusals`. */

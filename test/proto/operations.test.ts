@@ -1,8 +1,8 @@
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import { getExtension, hasExtension, ScalarType } from '@bufbuild/protobuf';
 import test from 'ava';
-import { ApiError } from '../src/errors.ts';
-import { decodeRequest, fileDescriptors, loadOperations, type Operation } from '../src/operations.ts';
+import { ApiError } from '../../src/errors.ts';
+import { decodeRequest, fileDescriptors, loadOperations, type Operation } from '../../src/proto/operations.ts';
 
 const { registry, byPath } = loadOperations();
 const PUBLIC = ['Pet', 'Category', 'Order', 'Inventory'].map((name) => `petstore.v1.${name}Service`);

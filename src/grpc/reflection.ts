@@ -11,8 +11,8 @@ import {
   status as Status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { RAW } from './grpc/adapter.ts';
-import { fileDescriptors } from './operations.ts';
+import { fileDescriptors } from '../proto/operations.ts';
+import { RAW } from './adapter.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
 

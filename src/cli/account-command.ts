@@ -4,7 +4,7 @@ import type { Account, BannedKey, Standing, WindowStanding } from '../../gen/pet
 import { pages } from '../client/pages.ts';
 import { type Answer, asking } from './admin.ts';
 import { PLAN_NAMES, planName, toCount, toId, toPlan } from './arguments.ts';
-import { allBans, banToJson, explainBan } from './bans.ts';
+import { allBans, banToJson, explainBan } from './ban-command.ts';
 import { UsageError } from './failure.ts';
 import { card, count, date, moment, rfc3339, table } from './output.ts';
 
