@@ -58,7 +58,8 @@ async function measure(name: string, store: Store): Promise<void> {
     for (let count = 0; count < ACCOUNTS; count += 1) inserted.push((await tx.accounts.insert(account)).id);
     return inserted;
   });
-  const recorder = createUsageRecorder(store, busyLimiter(ids), pino({ level: 'silent' }));
+  const recorder = createUsageRecorder(store, pino({ level: 'silent' }));
+  recorder.start(busyLimiter(ids));
   await recorder.close(); // it stores no more by itself, and the rows are there
   const untilMs = performance.now() + ALONE_MS;
   const aloneMs = median(await write(store, () => performance.now() > untilMs));

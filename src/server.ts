@@ -77,7 +77,7 @@ export interface PetstoreServer {
   drain(): Promise<void>;
 }
 
-export interface Parts {
+export interface Dependencies {
   readonly store: Store;
   readonly keys: ApiKeys;
   /** Told which key or account has changed. */
@@ -100,9 +100,9 @@ export interface Parts {
   readonly metrics?: CallMetrics | undefined;
 }
 
-export function createServer(parts: Parts): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = parts;
-  const { logger, auditLog, tracing, metrics } = parts;
+export function createServer(dependencies: Dependencies): PetstoreServer {
+  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = dependencies;
+  const { logger, auditLog, tracing, metrics } = dependencies;
   const { registry, byPath } = loadOperations();
   const rules = createRules(registry);
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });

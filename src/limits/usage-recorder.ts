@@ -20,6 +20,8 @@ const KEY_USES_INTERVAL_MS = 30_000;
 const MAX_ROWS = 250;
 
 export interface UsageRecorder {
+  /** Stores what this limiter counts, from now on. */
+  start(limiter: LimitsEngine): void;
   /** Stores at once what has not been stored yet. */
   flush(): Promise<void>;
   /** Stores a ban; the limiter knows it already. */
@@ -38,7 +40,9 @@ export async function restoreLimits(store: Store, limiter: LimitsEngine, nowMs: 
   limiter.restoreBans(bans.map(({ keyId, untilMs }) => ({ key: String(keyId), untilMs })));
 }
 
-export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger: Logger): UsageRecorder {
+/** Takes bans at once, so a limiter can be given `recordBan` when it is made; all else once it has started. */
+export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder {
+  let source: Pick<LimitsEngine, 'drainUsage' | 'drainKeyUses'> | undefined;
   const unsavedUsage = new Map<string, UsageRow>();
   const unsavedBans = new Map<string, BegunBan>();
   const unsavedKeyUses = new Map<string, number>();
@@ -58,7 +62,7 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
   };
 
   const saveCounts = async (): Promise<void> => {
-    for (const row of limiter.drainUsage()) unsavedUsage.set(`${row.subject} ${row.dayIndex}`, row);
+    for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.subject} ${row.dayIndex}`, row);
     await saveAll(unsavedBans, ({ bans }, rows) =>
       bans.put(rows.map(([, { key, untilMs, ...cause }]) => ({ keyId: BigInt(key), untilMs, cause }))),
     );
@@ -69,7 +73,7 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
 
   const saveEverything = async (): Promise<void> => {
     await saveCounts();
-    for (const { key, atMs } of limiter.drainKeyUses()) unsavedKeyUses.set(key, atMs);
+    for (const { key, atMs } of source?.drainKeyUses() ?? []) unsavedKeyUses.set(key, atMs);
     await saveAll(unsavedKeyUses, ({ usage }, rows) =>
       usage.putKeyUses(rows.map(([key, lastUsedAtMs]) => ({ keyId: BigInt(key), lastUsedAtMs }))),
     );
@@ -91,11 +95,13 @@ export function createUsageRecorder(store: Store, limiter: LimitsEngine, logger:
   };
   const flushAndLog = (save = saveEverything) => void flush(save).then(noteStored, noteFailure);
 
-  const timers = [
-    setInterval(() => flushAndLog(saveCounts), FLUSH_INTERVAL_MS),
-    setInterval(() => flushAndLog(), KEY_USES_INTERVAL_MS),
-  ];
+  const timers: NodeJS.Timeout[] = [];
   return {
+    start(limiter) {
+      source = limiter;
+      timers.push(setInterval(() => flushAndLog(saveCounts), FLUSH_INTERVAL_MS));
+      timers.push(setInterval(() => flushAndLog(), KEY_USES_INTERVAL_MS));
+    },
     flush: () => flush(),
     recordBan(ban) {
       unsavedBans.set(ban.key, ban);

@@ -15,7 +15,9 @@ function recorderOn(store: Store) {
   const limiter = createMemoryLimiter({ ban, addresses: { perMinute: 1, maxTracked: 1 } });
   const use = (accountId: bigint) =>
     limiter.admit({ kind: 'account', subject: String(accountId), key: '1', quota: QUOTA, nowMs: 0 });
-  return { recorder: createUsageRecorder(store, limiter, logger), use, lines };
+  const recorder = createUsageRecorder(store, logger);
+  recorder.start(limiter);
+  return { recorder, use, lines };
 }
 
 test('Usage - that can not be stored is kept, said once, and stored when it can', async (t) => {

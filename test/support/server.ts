@@ -1,15 +1,10 @@
-/** A gRPC server in this process, with a database of its own: the one place that knows what createServer takes. */
+/** A service in this process, with a database of its own. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import pino from 'pino';
 import { readConfig } from '../../src/config.ts';
-import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
-import { generateKey } from '../../src/keys/format.ts';
-import { demoKeyFile, ensureDemoKey } from '../../src/keys/key-files.ts';
-import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
-import { createServer } from '../../src/server.ts';
-import { createStore, type Store } from '../../src/storage/store.ts';
+import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { createService } from '../../src/service.ts';
+import type { Store } from '../../src/storage/store.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { UNLIMITED } from './unlimited.ts';
@@ -33,32 +28,14 @@ export interface TestServer {
 }
 
 export async function startTestServer(settings: Readonly<Record<string, string>> = {}): Promise<TestServer> {
-  const { limits } = readConfig({ ...UNLIMITED, ...settings });
-  const logs: LogLine[] = [];
-  const logger = pino({ level: 'debug', base: null }, { write: (line: string) => logs.push(JSON.parse(line)) });
   const database = await createTestDatabase();
   const dataDir = dirname(database.file);
-  const store = createStore(await database.open());
-  await ensureDemoKey(store, dataDir);
-
-  const { plans, addressPerMinute, maxAddresses, ban } = limits;
-  const limiter = createMemoryLimiter({ ban, addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses } });
-  const usage = createUsageRecorder(store, limiter, logger);
-  const keys = createApiKeyCache(store.accounts, plans);
-  const server = createServer({
-    store,
-    keys,
-    onKeysChanged: keys.invalidate,
-    limiter,
-    banMs: ban.durationMs,
-    onUnban: () => undefined,
-    plans,
-    operatorKey: generateKey('pso'),
-    flushUsage: usage.flush,
-    logger,
-    auditLog: logger,
-  });
-  const address = `127.0.0.1:${await server.listen('127.0.0.1', 0)}`;
+  const config = readConfig({ ...UNLIMITED, LOG_LEVEL: 'debug', ...settings, DATA_DIR: dataDir });
+  const logs: LogLine[] = [];
+  const log = { write: (line: string) => logs.push(JSON.parse(line)) };
+  const service = await createService({ ...config, grpcPort: 0 }, { log, auditLog: log });
+  const { store } = service;
+  const address = `127.0.0.1:${await service.listen()}`;
   const key = (await readFile(demoKeyFile(dataDir), 'utf8')).trim();
   const grpc = new GrpcCaller(address, key);
   return {
@@ -68,12 +45,10 @@ export async function startTestServer(settings: Readonly<Record<string, string>>
     key,
     grpc,
     logs,
-    drain: () => server.drain(),
+    drain: () => service.drain(),
     async close() {
       grpc.close();
-      await server.drain();
-      await usage.close().catch(() => undefined); // a test may have closed the store
-      await store.close().catch(() => undefined);
+      await service.close().catch(() => undefined); // a test may have closed the store
       await database.remove();
     },
   };

@@ -1,0 +1,156 @@
+/**
+ * The composition root: makes the parts of a server that the settings ask for, and gives each part the others that it
+ * needs. The server process, the tests and the benchmark all start here.
+ */
+import type { DestinationStream, Logger } from 'pino';
+import { type Config, ConfigError } from './config.ts';
+import { diskFull, isDiskFull } from './files/private-folder.ts';
+import { mutualTls } from './grpc/mutual-tls.ts';
+import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
+import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
+import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
+import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
+import { startUsageRetention } from './limits/usage-retention.ts';
+import { createLogger } from './logging/logger.ts';
+import { createServer } from './server.ts';
+import { openEngine } from './storage/open.ts';
+import { startRetention } from './storage/retention.ts';
+import { createStore, type Store } from './storage/store.ts';
+import { StoreUnavailable } from './storage/store-errors.ts';
+import { traceLimiter } from './tracing/limiter.ts';
+import { traceStore } from './tracing/store.ts';
+import type { Tracing } from './tracing/tracing.ts';
+
+export interface Service {
+  readonly store: Store;
+  readonly logger: Logger;
+  /** Listens on the address and the port of the settings; port 0 takes a free one. Resolves with the port. */
+  listen(): Promise<number>;
+  /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. Resolves when Envoy knows. */
+  leave(): Promise<void>;
+  /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
+  drain(): Promise<void>;
+  /** Drains, stores what has been counted, and closes all connections. */
+  close(): Promise<void>;
+}
+
+/** Where the lines of the logs go. */
+interface Logs {
+  readonly log: DestinationStream;
+  /** What the operator does. */
+  readonly auditLog: DestinationStream;
+}
+
+/**
+ * @throws ConfigError when what the settings name can't be used.
+ * @throws StoreUnavailable when the database is away.
+ */
+export async function createService(config: Config, { log, auditLog }: Logs): Promise<Service> {
+  const tracing = await startTracing(config, createLogger(config, log));
+  const logger = createLogger(config, log, tracing?.traceId);
+  const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
+  const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
+
+  const engine = await openEngine(config, logger, metrics?.commits);
+  const untraced = createStore(engine);
+  const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
+  const store = tracing === undefined ? untraced : traceStore(untraced, tracing, system);
+  const operatorKey = await makeKeys(config, store);
+
+  const usage = createUsageRecorder(store, logger);
+  const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
+  const limiterOptions: MemoryLimiterOptions = {
+    ban,
+    addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
+    onBan: usage.recordBan,
+  };
+  const redisLimiter =
+    config.redis &&
+    (await (await import('./limits/redis.ts')).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
+  const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
+  const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
+  await restoreLimits(store, limiter, Date.now());
+  usage.start(limiter);
+  const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
+  const idempotencyRetention = startRetention({
+    what: 'idempotency records',
+    deletePortion: (maxRows) =>
+      store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
+    logger,
+  });
+
+  const keys = createApiKeyCache(store.accounts, plans);
+  const keyInvalidation =
+    config.redis &&
+    (await import('./keys/key-invalidation.ts')).createKeyInvalidation(
+      config.redis,
+      keys.invalidate,
+      limiter.forgetBan,
+    );
+  const onKeysChanged = (change: KeyChange) => {
+    keys.invalidate(change);
+    keyInvalidation?.publish(change);
+  };
+  const server = createServer({
+    store,
+    keys,
+    onKeysChanged,
+    limiter,
+    banMs: ban.durationMs,
+    onUnban: (ended) => keyInvalidation?.publishUnban(ended),
+    plans,
+    operatorKey,
+    flushUsage: usage.flush,
+    logger,
+    tracing,
+    auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
+    metrics: metrics?.calls,
+  });
+  const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
+  const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
+  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings, onScrapeFailure));
+
+  return {
+    store,
+    logger,
+    async listen() {
+      const port = await server.listen(config.grpcHost, config.grpcPort, tls);
+      const data = config.databaseUrl === undefined ? 'SQLite' : 'PostgreSQL';
+      const counts = config.redis === undefined ? 'in memory, per instance' : 'in Redis';
+      logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
+      return port;
+    },
+    leave: () => server.leave(),
+    drain: () => server.drain(),
+    async close() {
+      await server.drain();
+      await Promise.all([usage.close(), usageRetention.close(), idempotencyRetention.close()]);
+      await Promise.all([limiter.close(), keyInvalidation?.close()]);
+      await store.close();
+      await metricsListener?.close();
+      await tracing?.close();
+    },
+  };
+}
+
+/** `logger` is for the collector's state, which concerns no call: its lines have no trace id. */
+async function startTracing({ traces }: Config, logger: Logger): Promise<Tracing | undefined> {
+  if (traces === undefined) return undefined;
+  return (await import('./tracing/otel.ts')).startTracing(traces, {
+    onAway: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
+    onBack: () => logger.info('traces are sent again'),
+  });
+}
+
+/** Makes those keys that do not exist yet. Resolves with the operator's. */
+async function makeKeys({ demoAccount, operatorKey, dataDir, databaseUrl }: Config, store: Store): Promise<string> {
+  try {
+    if (demoAccount) await ensureDemoKey(store, dataDir);
+    return operatorKey ?? (await ensureOperatorKey(dataDir));
+  } catch (error) {
+    if (databaseUrl !== undefined && error instanceof StoreUnavailable) {
+      throw new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
+    }
+    throw isDiskFull(error) || error instanceof StoreUnavailable ? diskFull(dataDir, error) : error;
+  }
+}
