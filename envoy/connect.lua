@@ -11,7 +11,8 @@ local GRPC_HEADERS = { "grpc-timeout", "grpc-encoding", "grpc-accept-encoding" }
 
 local function is_supported(headers)
   local encoding, version = headers:get("content-encoding"), headers:get("connect-protocol-version")
-  return headers:get("content-type") == "application/proto" and (not encoding or encoding == "identity")
+  return headers:get("content-type") == "application/proto"
+    and (not encoding or encoding == "identity")
     and (not version or version == "1")
 end
 
@@ -28,7 +29,9 @@ function M.to_grpc(handle, message)
   if not tables.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
   if not is_supported(headers) then return handle:respond({ [":status"] = "415" }, "") end
   local timeout = grpc_timeout(headers)
-  for i = 1, #GRPC_HEADERS do headers:remove(GRPC_HEADERS[i]) end
+  for i = 1, #GRPC_HEADERS do
+    headers:remove(GRPC_HEADERS[i])
+  end
   if timeout then headers:add("grpc-timeout", timeout) end
   headers:replace("content-type", "application/grpc+proto")
   headers:replace("te", "trailers")

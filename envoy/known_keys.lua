@@ -21,7 +21,9 @@ end
 
 function M.learn(authorization)
   if known[authorization] then return end
-  if count >= MAX_KEYS then known, count = {}, 0 end
+  if count >= MAX_KEYS then
+    known, count = {}, 0
+  end
   known[authorization] = true
   count = count + 1
 end

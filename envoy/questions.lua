@@ -56,16 +56,23 @@ end
 function M.ask(handle, name, values, caller, timeout_ms)
   local question = tables.questions[name]
   local headers = {
-    [":method"] = "POST", [":path"] = question.path, [":authority"] = SERVER,
-    ["content-type"] = "application/grpc", ["te"] = "trailers",
-    ["x-envoy-retry-on"] = tables.retries.on, ["x-envoy-max-retries"] = tostring(tables.retries.times),
-    ["authorization"] = caller.authorization, ["x-forwarded-for"] = caller.forwarded_for,
-    ["x-request-id"] = caller.request_id, [tables.headers.connect] = caller.is_connect and "1" or nil,
+    [":method"] = "POST",
+    [":path"] = question.path,
+    [":authority"] = SERVER,
+    ["content-type"] = "application/grpc",
+    ["te"] = "trailers",
+    ["x-envoy-retry-on"] = tables.retries.on,
+    ["x-envoy-max-retries"] = tostring(tables.retries.times),
+    ["authorization"] = caller.authorization,
+    ["x-forwarded-for"] = caller.forwarded_for,
+    ["x-request-id"] = caller.request_id,
+    [tables.headers.connect] = caller.is_connect and "1" or nil,
   }
   local message = M.frame(M.encode(question.fields, values))
   local cluster = known_keys.is_known(caller.authorization) and SERVER or SERVER_OF_STRANGERS
   local answer, body = handle:httpCall(cluster, headers, message, {
-    timeout_ms = timeout_ms or WORDING_TIMEOUT_MS, send_xff = false,
+    timeout_ms = timeout_ms or WORDING_TIMEOUT_MS,
+    send_xff = false,
   })
   -- Envoy's own word for a server that can't be reached is no JSON, and an error.
   if answer["content-type"] == "application/json" then return answer, body or "" end
@@ -101,8 +108,10 @@ function M.judge(handle)
   local begun_ms = handle:timestamp()
   local is_connect = request.is_connect(headers, headers:get("content-type") or "")
   local answer, error = M.ask(handle, "judge", {}, {
-    authorization = headers:get("authorization"), forwarded_for = headers:get("x-forwarded-for"),
-    request_id = headers:get("x-request-id"), is_connect = is_connect,
+    authorization = headers:get("authorization"),
+    forwarded_for = headers:get("x-forwarded-for"),
+    request_id = headers:get("x-request-id"),
+    is_connect = is_connect,
   }, tables.call_timeout_ms)
   if answer and not error then return true end
   -- The clock counts whole milliseconds, and a timer may be early by one.

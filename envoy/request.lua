@@ -5,8 +5,10 @@ local M = {}
 
 -- The content types of gRPC-Web, as Envoy's filter knows them.
 local GRPC_WEB = {
-  ["application/grpc-web"] = true, ["application/grpc-web+proto"] = true,
-  ["application/grpc-web-text"] = true, ["application/grpc-web-text+proto"] = true,
+  ["application/grpc-web"] = true,
+  ["application/grpc-web+proto"] = true,
+  ["application/grpc-web-text"] = true,
+  ["application/grpc-web-text+proto"] = true,
 }
 
 -- Whether a request is native gRPC or gRPC-Web. A type that only begins like theirs is REST.

@@ -24,7 +24,8 @@ local FORGIVEN = {
   "'", -- single quotes
   '[^"%s]%s*:', -- a key without quotes
   ",%s*[%]}]", -- a comma before a closing bracket
-  "%.%D", "%D%.", -- a point without a digit before or after it: 1. and -.5
+  "%.%D", -- a point without a digit after it: 1.
+  "%D%.", -- or before it: -.5
   "%f[%d.eE+-]%-?0[%dx]", -- a number that begins with a further zero or is hexadecimal: 01.5 and 0x1e
 }
 
@@ -84,7 +85,9 @@ function M.on_request(handle)
   headers:replace(HEADERS.body_type, content_type)
   local is_right = M.is_json(text)
   request.keep(handle, {
-    authorization = headers:get("authorization"), content_type = content_type, body = is_right and text or nil,
+    authorization = headers:get("authorization"),
+    content_type = content_type,
+    body = is_right and text or nil,
   })
   if not is_right then handle:respond({ [":status"] = "400" }, "") end
 end
@@ -101,7 +104,8 @@ end
 -- The request that Envoy refused, as its reply tells it to this filter alone (local_reply_config in envoy.yaml).
 local function take_refused(headers)
   return {
-    method = take(headers, HEADERS.refused), path = take(headers, HEADERS.refused .. "-path") or "",
+    method = take(headers, HEADERS.refused),
+    path = take(headers, HEADERS.refused .. "-path") or "",
     caller = {
       authorization = take(headers, HEADERS.refused .. "-authorization"),
       forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
@@ -119,7 +123,10 @@ local MAX_TAGS_BYTES = 100
 -- left out.
 local function refuse_fields(refused, status, reply, kept)
   local fields = {
-    method = refused.method, path = refused.path, status = status, reply = reply:sub(1, MAX_REPLY_BYTES),
+    method = refused.method,
+    path = refused.path,
+    status = status,
+    reply = reply:sub(1, MAX_REPLY_BYTES),
     content_type = kept.content_type,
   }
   if kept.body then
@@ -154,7 +161,9 @@ local function on_refusal(handle)
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
   headers = handle:headers()
   headers:remove("retry-after")
-  for name, value in pairs(answer) do headers:replace(name, value) end
+  for name, value in pairs(answer) do
+    headers:replace(name, value)
+  end
   headers:replace("content-type", "application/json")
   headers:replace("content-length", tostring(#error))
 end

@@ -7,11 +7,15 @@ local envoy = require("fake_envoy")
 local questions = require("questions")
 
 local function from_hex(text)
-  return (text:gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end))
+  return (text:gsub("%x%x", function(byte)
+    return string.char(tonumber(byte, 16))
+  end))
 end
 
 local function to_hex(text)
-  return (text:gsub(".", function(char) return ("%02x"):format(char:byte()) end))
+  return (text:gsub(".", function(char)
+    return ("%02x"):format(char:byte())
+  end))
 end
 
 for line in io.lines() do
@@ -19,6 +23,8 @@ for line in io.lines() do
   for field, kind, value in line:gmatch("([%w_]+)([=#])(%w*)") do
     values[field] = kind == "=" and from_hex(value) or tonumber(value)
   end
-  local pass = envoy.request(function(handle) questions.ask(handle, name, values, {}) end, {})
+  local pass = envoy.request(function(handle)
+    questions.ask(handle, name, values, {})
+  end, {})
   print(to_hex(pass.calls[1].message))
 end

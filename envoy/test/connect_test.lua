@@ -17,15 +17,22 @@ local function refuses()
 end
 
 -- What httpCall makes of a server that can't be reached.
-local function is_silent() return { [":status"] = "503" }, "upstream failure" end
+local function is_silent()
+  return { [":status"] = "503" }, "upstream failure"
+end
 
 -- Sends a call through a filter. `changes` are headers that differ; false: not sent.
 local function call(filter, body, changes, server)
   local headers = {
-    [":method"] = "POST", [":path"] = LIST_PETS, ["content-type"] = "application/proto", authorization = "Bearer a",
+    [":method"] = "POST",
+    [":path"] = LIST_PETS,
+    ["content-type"] = "application/proto",
+    authorization = "Bearer a",
     ["connect-protocol-version"] = "1",
   }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value or nil
+  end
   return envoy.request(fresh(filter).on_request, { headers = headers, body = body, server = server })
 end
 
@@ -82,9 +89,12 @@ end)
 
 test("a Connect call - of a kind that is not taken is a 415", function()
   for _, changes in ipairs({
-    { ["content-type"] = "application/json" }, { ["content-type"] = "application/json; charset=utf-8" },
-    { ["content-type"] = "application/connect+proto" }, { ["content-type"] = "application/connect+json" },
-    { ["content-encoding"] = "gzip" }, { ["connect-protocol-version"] = "2" },
+    { ["content-type"] = "application/json" },
+    { ["content-type"] = "application/json; charset=utf-8" },
+    { ["content-type"] = "application/connect+proto" },
+    { ["content-type"] = "application/connect+json" },
+    { ["content-encoding"] = "gzip" },
+    { ["connect-protocol-version"] = "2" },
   }) do
     local pass = call("rest", "{}", changes)
     equal(pass.reply, { headers = { [":status"] = "415" }, body = "" })
@@ -96,12 +106,18 @@ end)
 test("what is no Connect call - stays REST or gRPC, whatever it says of Connect", function()
   local changes = {
     { [":path"] = "/pets", ["content-type"] = "application/json" },
-    { [":path"] = "/pets?connect=v1" }, { [":path"] = "/petstore.admin.v1.AdminService/ListAccounts" },
-    { [":path"] = "/petstore.web.v1.WebService/CheckHealth" }, { [":path"] = "/grpc.health.v1.Health/Check" },
+    { [":path"] = "/pets?connect=v1" },
+    { [":path"] = "/petstore.admin.v1.AdminService/ListAccounts" },
+    { [":path"] = "/petstore.web.v1.WebService/CheckHealth" },
+    { [":path"] = "/grpc.health.v1.Health/Check" },
     { ["content-type"] = "application/json", ["connect-protocol-version"] = false },
-    { ["content-type"] = "application/proto2" }, { ["content-type"] = "text/plain" }, { ["content-type"] = false },
-    { ["content-type"] = "application/grpc+proto" }, { ["content-type"] = "application/grpc-web" },
-    { [":method"] = "PUT" }, { [":method"] = "GET", ["content-type"] = false },
+    { ["content-type"] = "application/proto2" },
+    { ["content-type"] = "text/plain" },
+    { ["content-type"] = false },
+    { ["content-type"] = "application/grpc+proto" },
+    { ["content-type"] = "application/grpc-web" },
+    { [":method"] = "PUT" },
+    { [":method"] = "GET", ["content-type"] = false },
   }
   for i, headers in ipairs(changes) do
     local pass = call("rest", "{}", headers)
@@ -116,14 +132,18 @@ test("the judge - has the server word what a Connect caller is told, before anyt
   local pass = call("judge", ("x"):rep(MAX + 1), nil, refuses)
   equal({ #pass.calls, pass.waits, pass.calls[1].headers[HEADERS.connect] }, { 1, 2, "1" })
   equal(pass.reply, {
-    headers = { [":status"] = "401", ["x-ratelimit-limit"] = "60", [HEADERS.worded] = "1" }, body = UNAUTHENTICATED,
+    headers = { [":status"] = "401", ["x-ratelimit-limit"] = "60", [HEADERS.worded] = "1" },
+    body = UNAUTHENTICATED,
   })
 end)
 
 test("the judge - tells a Connect caller in its own shape that the server does not answer", function()
   local pass = call("judge", "x", nil, is_silent)
   equal(pass.reply.headers, {
-    [":status"] = "503", ["retry-after"] = "1", [HEADERS.worded] = "1", [HEADERS.code] = "UNAVAILABLE",
+    [":status"] = "503",
+    ["retry-after"] = "1",
+    [HEADERS.worded] = "1",
+    [HEADERS.code] = "UNAVAILABLE",
     [HEADERS.grpc_status] = "14",
   })
   equal(pass.reply.body, tables.connect.unavailable)
@@ -140,7 +160,9 @@ end)
 test("the judge - does not say of a REST caller that it speaks Connect", function()
   for _, path in ipairs({ "/pets", "/pets?connect=v1" }) do
     local changes = { [":path"] = path, ["content-type"] = "application/json" }
-    local pass = call("judge", "{}", changes, function() return { [":status"] = "200" }, "\0\0\0\0\0" end)
+    local pass = call("judge", "{}", changes, function()
+      return { [":status"] = "200" }, "\0\0\0\0\0"
+    end)
     equal({ #pass.calls, pass.calls[1].headers[HEADERS.connect] }, { 1 })
   end
 end)
@@ -151,7 +173,8 @@ end)
 local function refusal(status, server)
   return envoy.answer(fresh("rest").on_response, {
     headers = { [":status"] = status, [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = LIST_PETS },
-    body = "text", server = server,
+    body = "text",
+    server = server,
     metadata = { ["petstore.rest"] = { request = { authorization = "Bearer a", is_connect = true } } },
   })
 end

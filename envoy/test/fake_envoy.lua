@@ -33,7 +33,9 @@ end
 
 local function to_list(headers)
   local list = {}
-  for name, value in pairs(headers) do list[#list + 1] = { name, check_string(value, name) } end
+  for name, value in pairs(headers) do
+    list[#list + 1] = { name, check_string(value, name) }
+  end
   return list
 end
 
@@ -57,9 +59,15 @@ end
 
 local function header_map(pass, list)
   return mortal(pass, {
-    get = function(_, name) return find_header(list, name) end,
-    add = function(_, name, value) add_header(list, name, value) end,
-    remove = function(_, name) remove_header(list, name) end,
+    get = function(_, name)
+      return find_header(list, name)
+    end,
+    add = function(_, name, value)
+      add_header(list, name, value)
+    end,
+    remove = function(_, name)
+      remove_header(list, name)
+    end,
     replace = function(_, name, value)
       remove_header(list, name)
       add_header(list, name, value)
@@ -73,13 +81,17 @@ local function copy(value)
   if type(value) == "string" then return value:match("^[^%z]*") end
   if type(value) ~= "table" then return value end
   local result = {}
-  for key, item in pairs(value) do result[key] = copy(item) end
+  for key, item in pairs(value) do
+    result[key] = copy(item)
+  end
   return result
 end
 
 local function metadata_map(pass)
   return mortal(pass, {
-    get = function(_, filter) return copy(pass.metadata[filter]) end,
+    get = function(_, filter)
+      return copy(pass.metadata[filter])
+    end,
     set = function(_, filter, key, value)
       pass.metadata[filter] = pass.metadata[filter] or {}
       pass.metadata[filter][key] = copy(value)
@@ -89,9 +101,15 @@ end
 
 local function stream_info(pass)
   return mortal(pass, {
-    protocol = function() return pass.protocol end,
-    downstreamRemoteAddress = function() return pass.address end,
-    dynamicMetadata = function() return metadata_map(pass) end,
+    protocol = function()
+      return pass.protocol
+    end,
+    downstreamRemoteAddress = function()
+      return pass.address
+    end,
+    dynamicMetadata = function()
+      return metadata_map(pass)
+    end,
   })
 end
 
@@ -99,7 +117,9 @@ end
 
 local function buffer(pass)
   return mortal(pass, {
-    length = function() return #pass.body end,
+    length = function()
+      return #pass.body
+    end,
     getBytes = function(_, from, length)
       assert(from >= 0 and length >= 0 and from + length <= #pass.body, "getBytes beyond the body")
       return pass.body:sub(from + 1, from + length)
@@ -122,16 +142,26 @@ end
 local Handle = {}
 Handle.__index = Handle
 
-function Handle:headers() return header_map(self.pass, self.pass.header_list) end
+function Handle:headers()
+  return header_map(self.pass, self.pass.header_list)
+end
 
-function Handle:streamInfo() return stream_info(self.pass) end
+function Handle:streamInfo()
+  return stream_info(self.pass)
+end
 
-function Handle:timestamp() return self.pass.now_ms end
+function Handle:timestamp()
+  return self.pass.now_ms
+end
 
-function Handle:clearRouteCache() self.pass.is_route_cleared, self.pass.is_route_found = true, false end
+function Handle:clearRouteCache()
+  self.pass.is_route_cleared, self.pass.is_route_found = true, false
+end
 
 -- The route's, which has to be found for it.
-function Handle:metadata() self.pass.is_route_found = true end
+function Handle:metadata()
+  self.pass.is_route_found = true
+end
 
 function Handle:body(always_wrap)
   local pass = self.pass
@@ -157,9 +187,13 @@ function Handle:httpCall(cluster, headers, message, options)
   for _, name in ipairs({ ":method", ":path", ":authority" }) do
     if not headers[name] then error("http call headers must include " .. name, 2) end
   end
-  for name, value in pairs(headers) do check_string(value, name) end
+  for name, value in pairs(headers) do
+    check_string(value, name)
+  end
   pass.calls[#pass.calls + 1] = { cluster = cluster, headers = headers, message = message, options = options }
-  if pass.is_body_ahead then pass.is_body_ahead, pass.is_body_streamed = false, true end
+  if pass.is_body_ahead then
+    pass.is_body_ahead, pass.is_body_streamed = false, true
+  end
   return pass:wait("answer")
 end
 
@@ -167,7 +201,9 @@ function Handle:respond(headers, text)
   if self.pass.is_answer then error("respond not currently supported in the response path", 2) end
   local status = tonumber(headers[":status"])
   if not status or status < 200 or status > 599 then error(":status must be between 200-599", 2) end
-  for name, value in pairs(headers) do check_string(value, name) end
+  for name, value in pairs(headers) do
+    check_string(value, name)
+  end
   self.pass.reply = { headers = headers, body = text }
   return self.pass:wait("end")
 end
@@ -185,19 +221,33 @@ end
 
 -- Gives the answer to the last call: what a test does that has no `server`. Envoy gives no body for an empty one.
 function Pass:answer(headers, body)
-  for name, value in pairs(headers) do check_string(value, name) end
+  for name, value in pairs(headers) do
+    check_string(value, name)
+  end
   return self:resume(headers, body and check_string(body, "a body"):match("^.+$"))
 end
 
-function Pass:header(name) return find_header(self.header_list, name) end
-function Pass:trailer(name) return find_header(self.trailer_list, name) end
+function Pass:header(name)
+  return find_header(self.header_list, name)
+end
+function Pass:trailer(name)
+  return find_header(self.trailer_list, name)
+end
 
 local function run(script, message, is_answer)
   local pass = setmetatable({
-    header_list = to_list(message.headers or {}), body = message.body, is_body_ahead = message.body ~= nil,
-    protocol = message.protocol or "HTTP/1.1", metadata = message.metadata or {}, server = message.server,
-    address = message.address or "10.0.0.1:50000", is_answer = is_answer, now_ms = message.now_ms or 1000,
-    waits = 0, calls = {}, trailer_list = message.trailers and to_list(message.trailers),
+    header_list = to_list(message.headers or {}),
+    body = message.body,
+    is_body_ahead = message.body ~= nil,
+    protocol = message.protocol or "HTTP/1.1",
+    metadata = message.metadata or {},
+    server = message.server,
+    address = message.address or "10.0.0.1:50000",
+    is_answer = is_answer,
+    now_ms = message.now_ms or 1000,
+    waits = 0,
+    calls = {},
+    trailer_list = message.trailers and to_list(message.trailers),
   }, Pass)
   pass.thread = coroutine.create(script)
   return pass:resume(setmetatable({ pass = pass }, Handle))
@@ -206,9 +256,13 @@ end
 -- Sends a request through a filter. `message` has headers, body (nil: the request ends with its headers), protocol,
 -- address, now_ms, and server, a function that answers a call with headers, and with a body if it has one. What is
 -- returned has reply, calls, body, metadata, header(name).
-function M.request(script, message) return run(script, message, false) end
+function M.request(script, message)
+  return run(script, message, false)
+end
 
 -- The same for an answer, which may have trailers too. `metadata` of `message` is the request's.
-function M.answer(script, message) return run(script, message, true) end
+function M.answer(script, message)
+  return run(script, message, true)
+end
 
 return M

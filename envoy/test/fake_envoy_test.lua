@@ -13,9 +13,13 @@ local function fails(problem, script, message)
   equal(words:find(problem, 1, true) ~= nil, true, words)
 end
 
-local function answers() return { [":status"] = "200" } end
+local function answers()
+  return { [":status"] = "200" }
+end
 
-local function calls(handle) handle:httpCall("petstore", CALL, "", {}) end
+local function calls(handle)
+  handle:httpCall("petstore", CALL, "", {})
+end
 
 -- Fails unless what `use` returns works before a wait, and fails after it.
 local function is_mortal(use, wait)
@@ -32,32 +36,85 @@ local function is_mortal(use, wait)
 end
 
 test("the fake Envoy - lets no object of the handle outlive a wait", function()
-  local waits = { function(handle) handle:body() end, function(handle) handle:trailers() end, calls }
+  local waits = {
+    function(handle)
+      handle:body()
+    end,
+    function(handle)
+      handle:trailers()
+    end,
+    calls,
+  }
   local uses = {
-    function(handle) local headers = handle:headers() return function() headers:get("a") end end,
-    function(handle) local info = handle:streamInfo() return function() info:protocol() end end,
-    function(handle) local map = handle:streamInfo():dynamicMetadata() return function() map:get("a") end end,
+    function(handle)
+      local headers = handle:headers()
+      return function()
+        headers:get("a")
+      end
+    end,
+    function(handle)
+      local info = handle:streamInfo()
+      return function()
+        info:protocol()
+      end
+    end,
+    function(handle)
+      local map = handle:streamInfo():dynamicMetadata()
+      return function()
+        map:get("a")
+      end
+    end,
   }
   for _, wait in ipairs(waits) do
-    for _, use in ipairs(uses) do is_mortal(use, wait) end
+    for _, use in ipairs(uses) do
+      is_mortal(use, wait)
+    end
   end
 end)
 
 test("the fake Envoy - lets no body and no trailers outlive a wait, for reading or for writing", function()
   local uses = {
-    function(handle) local body = handle:body() return function() body:length() end end,
-    function(handle) local body = handle:body() return function() body:getBytes(0, 1) end end,
-    function(handle) local body = handle:body(true) return function() body:setBytes("y") end end,
-    function(handle) local trailers = handle:trailers() return function() trailers:remove("a") end end,
+    function(handle)
+      local body = handle:body()
+      return function()
+        body:length()
+      end
+    end,
+    function(handle)
+      local body = handle:body()
+      return function()
+        body:getBytes(0, 1)
+      end
+    end,
+    function(handle)
+      local body = handle:body(true)
+      return function()
+        body:setBytes("y")
+      end
+    end,
+    function(handle)
+      local trailers = handle:trailers()
+      return function()
+        trailers:remove("a")
+      end
+    end,
   }
-  for _, use in ipairs(uses) do is_mortal(use, calls) end
+  for _, use in ipairs(uses) do
+    is_mortal(use, calls)
+  end
 end)
 
 test("the fake Envoy - gives headers and body of an answer to a call, and no body that is empty", function()
   for body, given in pairs({ ["\0\n\255"] = "\0\n\255", [""] = "none" }) do
     local headers, text
-    local script = function(handle) headers, text = handle:httpCall("petstore", CALL, "", {}) end
-    envoy.request(script, { server = function() return answers(), body end })
+    local script = function(handle)
+      headers, text = handle:httpCall("petstore", CALL, "", {})
+    end
+    envoy.request(script, {
+      server = function()
+        return answers(), body
+      end,
+    })
     equal({ headers, text or "none" }, { { [":status"] = "200" }, given })
     headers, text = nil, nil
     envoy.request(script, {}):answer(answers(), body)

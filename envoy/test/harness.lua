@@ -9,7 +9,9 @@ end
 local function show(value)
   if type(value) ~= "table" then return type(value) == "string" and ("%q"):format(value) or tostring(value) end
   local parts = {}
-  for key, item in pairs(value) do parts[#parts + 1] = ("[%s] = %s"):format(show(key), show(item)) end
+  for key, item in pairs(value) do
+    parts[#parts + 1] = ("[%s] = %s"):format(show(key), show(item))
+  end
   table.sort(parts)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end

@@ -6,13 +6,15 @@ local harness = require("harness")
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
 
 -- A value at each place where JSON has values.
-local PLACES = { '{"x":%s}', '{"x": %s }', '{"x":%s,"y":1}', '[%s]', '[1,%s,2]', '{"a":{"b":[%s]}}' }
+local PLACES = { '{"x":%s}', '{"x": %s }', '{"x":%s,"y":1}', "[%s]", "[1,%s,2]", '{"a":{"b":[%s]}}' }
 
 local function expect(is_right, values)
   local is_json = fresh("rest").is_json
   for _, value in ipairs(values) do
     for _, place in ipairs(PLACES) do
-      local text = place:gsub("%%s", function() return value end)
+      local text = place:gsub("%%s", function()
+        return value
+      end)
       equal(is_json(text), is_right, text)
     end
   end
@@ -39,8 +41,18 @@ end)
 test("JSON - white space is free between tokens (RFC 8259, 2)", function()
   local is_json = fresh("rest").is_json
   for _, text in ipairs({
-    "{}", "[]", " {} ", "\t{\n}\r\n", '{ "a" : 1 , "b" : [ 1 , 2 ] }', '{"a"\n:\n1\n,\n"b"\t:\t"c"}', "{}\n", '\n"a"',
-    '{\r\n  "name": "Tom",\r\n  "tags": []\r\n}\r\n', "true", "5", '"a"',
+    "{}",
+    "[]",
+    " {} ",
+    "\t{\n}\r\n",
+    '{ "a" : 1 , "b" : [ 1 , 2 ] }',
+    '{"a"\n:\n1\n,\n"b"\t:\t"c"}',
+    "{}\n",
+    '\n"a"',
+    '{\r\n  "name": "Tom",\r\n  "tags": []\r\n}\r\n',
+    "true",
+    "5",
+    '"a"',
   }) do
     equal(is_json(text), true, text)
   end

@@ -11,23 +11,39 @@ local REFUSED = '{"code":"API_KEY_INVALID","message":"the API key is not valid",
 local SLOTS = 10000
 
 -- An empty message in gRPC.
-local function accepts() return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0" end
+local function accepts()
+  return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0"
+end
 
 local function refuses()
   return {
-    [":status"] = "401", ["content-type"] = "application/json", ["content-length"] = tostring(#REFUSED), date = "now",
-    server = "petstore", ["x-envoy-upstream-service-time"] = "1", ["www-authenticate"] = "Bearer",
-    [HEADERS.code] = "API_KEY_INVALID", [HEADERS.grpc_status] = "16",
-  }, REFUSED
+    [":status"] = "401",
+    ["content-type"] = "application/json",
+    ["content-length"] = tostring(#REFUSED),
+    date = "now",
+    server = "petstore",
+    ["x-envoy-upstream-service-time"] = "1",
+    ["www-authenticate"] = "Bearer",
+    [HEADERS.code] = "API_KEY_INVALID",
+    [HEADERS.grpc_status] = "16",
+  },
+    REFUSED
 end
 
 -- A POST with a body, of the caller with this key. `changes` are headers that differ; false: not sent.
 local function post(key, changes)
   local headers = {
-    [":method"] = "POST", [":path"] = "/pets", ["content-type"] = "application/json", ["content-length"] = "2",
-    ["x-forwarded-for"] = "10.0.0.1", ["x-request-id"] = "id-1", authorization = key and "Bearer " .. key,
+    [":method"] = "POST",
+    [":path"] = "/pets",
+    ["content-type"] = "application/json",
+    ["content-length"] = "2",
+    ["x-forwarded-for"] = "10.0.0.1",
+    ["x-request-id"] = "id-1",
+    authorization = key and "Bearer " .. key,
   }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value or nil
+  end
   return headers
 end
 
@@ -52,10 +68,16 @@ test("judge - asks the server by the caller's headers alone, and lets an accepte
   equal(pass.calls[1].cluster, "petstore_strangers")
   equal(pass.calls[1].message, "\0\0\0\0\0")
   equal(pass.calls[1].headers, {
-    [":method"] = "POST", [":path"] = "/petstore.edge.v1.EdgeService/Judge", [":authority"] = "petstore",
-    ["content-type"] = "application/grpc", te = "trailers", authorization = "Bearer a",
-    ["x-forwarded-for"] = "10.0.0.1", ["x-request-id"] = "id-1",
-    ["x-envoy-retry-on"] = tables.retries.on, ["x-envoy-max-retries"] = tostring(tables.retries.times),
+    [":method"] = "POST",
+    [":path"] = "/petstore.edge.v1.EdgeService/Judge",
+    [":authority"] = "petstore",
+    ["content-type"] = "application/grpc",
+    te = "trailers",
+    authorization = "Bearer a",
+    ["x-forwarded-for"] = "10.0.0.1",
+    ["x-request-id"] = "id-1",
+    ["x-envoy-retry-on"] = tables.retries.on,
+    ["x-envoy-max-retries"] = tostring(tables.retries.times),
   })
   equal(pass.calls[1].options, { timeout_ms = tables.call_timeout_ms, send_xff = false })
   equal(pass.reply, nil)
@@ -84,8 +106,11 @@ end)
 test("judge - a refused caller gets the server's error at once, of what is the transport's its status alone", function()
   local pass = send(fresh("judge"), post("a"), refuses)
   equal(pass.reply.headers, {
-    [":status"] = "401", ["www-authenticate"] = "Bearer", [HEADERS.worded] = "1",
-    [HEADERS.code] = "API_KEY_INVALID", [HEADERS.grpc_status] = "16",
+    [":status"] = "401",
+    ["www-authenticate"] = "Bearer",
+    [HEADERS.worded] = "1",
+    [HEADERS.code] = "API_KEY_INVALID",
+    [HEADERS.grpc_status] = "16",
   })
   equal(pass.reply.body, REFUSED)
 end)
@@ -114,9 +139,14 @@ test("judge - when nobody answers it is 503 with Retry-After", function()
   }
   for i, word in ipairs(words) do
     local judge = fresh("judge")
-    local pass = send(judge, post("a"), function() return word, i > 1 and "upstream failure" or nil end)
+    local pass = send(judge, post("a"), function()
+      return word, i > 1 and "upstream failure" or nil
+    end)
     equal(pass.reply.headers, {
-      [":status"] = "503", ["retry-after"] = "1", [HEADERS.worded] = "1", [HEADERS.code] = "UNAVAILABLE",
+      [":status"] = "503",
+      ["retry-after"] = "1",
+      [HEADERS.worded] = "1",
+      [HEADERS.code] = "UNAVAILABLE",
       [HEADERS.grpc_status] = "14",
     })
     equal(pass.reply.body, tables.unavailable)
@@ -154,8 +184,13 @@ end)
 
 test("judge - gRPC and gRPC-Web pass untouched", function()
   local types = {
-    "application/grpc", "application/grpc+proto", "application/grpc+json", "application/grpc-web",
-    "application/grpc-web+proto", "application/grpc-web-text", "application/grpc-web-text+proto",
+    "application/grpc",
+    "application/grpc+proto",
+    "application/grpc+json",
+    "application/grpc-web",
+    "application/grpc-web+proto",
+    "application/grpc-web-text",
+    "application/grpc-web-text+proto",
   }
   for _, content_type in ipairs(types) do
     for _, protocol in ipairs({ "HTTP/1.1", "HTTP/2" }) do
@@ -167,8 +202,15 @@ end)
 
 test("judge - a body of any type, or of none, is judged, also when the type only begins like gRPC", function()
   local types = {
-    "text/plain", "application/x-www-form-urlencoded", "", false, "application/grpcx", "application/grpc-foo",
-    "application/grpc; x=y", "application/grpc-webx", "application/grpc-web+json",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "",
+    false,
+    "application/grpcx",
+    "application/grpc-foo",
+    "application/grpc; x=y",
+    "application/grpc-webx",
+    "application/grpc-web+json",
   }
   for _, content_type in ipairs(types) do
     equal(questions_for(fresh("judge"), post("a", { ["content-type"] = content_type })), 1, tostring(content_type))
@@ -202,14 +244,17 @@ test("judge - an answer to nobody in particular makes it forget nobody", functio
   answer(judge, "401", nil) -- the request had no body
   answer(judge, "401", "unknown")
   envoy.answer(judge.on_response, { -- it had no key
-    headers = { [":status"] = "401" }, metadata = { ["petstore.rest"] = { request = {} } },
+    headers = { [":status"] = "401" },
+    metadata = { ["petstore.rest"] = { request = {} } },
   })
   equal(questions_for(judge, post("a")), 0)
 end)
 
 test("judge - remembers 10,000 keys, then begins anew", function()
   local judge = fresh("judge")
-  for i = 1, SLOTS do send(judge, post("key-" .. i), accepts) end
+  for i = 1, SLOTS do
+    send(judge, post("key-" .. i), accepts)
+  end
   equal(questions_for(judge, post("key-1")), 0, "the first of 10,000")
   equal(questions_for(judge, post("key-" .. SLOTS)), 0, "the last of them")
   equal(questions_for(judge, post("one more")), 1)
@@ -219,8 +264,12 @@ end)
 
 test("judge - a key that was forgotten makes room for one other, and no more", function()
   local judge = fresh("judge")
-  for i = 1, SLOTS do send(judge, post("key-" .. i), accepts) end
-  for _ = 1, 3 do answer(judge, "401", "key-1") end
+  for i = 1, SLOTS do
+    send(judge, post("key-" .. i), accepts)
+  end
+  for _ = 1, 3 do
+    answer(judge, "401", "key-1")
+  end
   send(judge, post("one more"), accepts)
   equal(questions_for(judge, post("key-2")), 0)
   send(judge, post("two more"), accepts)
@@ -230,8 +279,14 @@ end)
 test("judge - a key that is asked about by several requests at once is one key", function()
   local judge = fresh("judge")
   local passes = {}
-  for i = 1, 100 do passes[i] = send(judge, post("a")) end
-  for _, pass in ipairs(passes) do pass:answer(accepts()) end
-  for i = 2, SLOTS do send(judge, post("key-" .. i), accepts) end
+  for i = 1, 100 do
+    passes[i] = send(judge, post("a"))
+  end
+  for _, pass in ipairs(passes) do
+    pass:answer(accepts())
+  end
+  for i = 2, SLOTS do
+    send(judge, post("key-" .. i), accepts)
+  end
   equal(questions_for(judge, post("a")), 0)
 end)

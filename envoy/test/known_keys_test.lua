@@ -22,7 +22,9 @@ end
 
 local function accepted(changes)
   local headers = { [":status"] = "200", [HEADERS.accepted] = "1" }
-  for name, value in pairs(changes or {}) do headers[name] = value end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value
+  end
   return headers
 end
 
@@ -46,7 +48,8 @@ test("strangers - are so no more when the server has accepted the key, on REST a
     accepted({ ["content-type"] = "application/json", ["content-length"] = "2" }),
     accepted({ ["content-type"] = "application/json", [HEADERS.length] = "2" }), -- to HEAD
     accepted({ ["content-type"] = "application/json", [":status"] = "404" }),
-    accepted({ [":status"] = "204" }), accepted({ [":status"] = "304" }),
+    accepted({ [":status"] = "204" }),
+    accepted({ [":status"] = "304" }),
   }) do
     local rest = fresh("rest")
     answer(rest, send(rest, "Bearer a"), headers)
@@ -89,7 +92,9 @@ end)
 test("known keys - are at most 10,000, each counted once, then it begins anew", function()
   local known_keys = fresh("known_keys")
   for _ = 1, 3 do
-    for i = 1, SLOTS do known_keys.learn("key-" .. i) end
+    for i = 1, SLOTS do
+      known_keys.learn("key-" .. i)
+    end
   end
   equal(known_keys.is_known("key-1"), true)
   known_keys.learn("one more")
@@ -111,7 +116,9 @@ test("known keys - an error of Envoy is worded in the slots of the caller", func
   local rest = fresh("rest")
   local function cluster(authorization)
     local headers = {
-      [":status"] = "400", [HEADERS.refused] = "GET", [HEADERS.refused .. "-authorization"] = authorization,
+      [":status"] = "400",
+      [HEADERS.refused] = "GET",
+      [HEADERS.refused .. "-authorization"] = authorization,
     }
     return envoy.answer(rest.on_response, { headers = headers, body = "words" }).calls[1].cluster
   end

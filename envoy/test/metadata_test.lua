@@ -10,13 +10,21 @@ local TYPES = { "application/json", "application/proto", "application/grpc", "ap
 -- Sends a request through the filter. `changes` are headers that differ; false: not sent.
 local function request(changes, body)
   local headers = { [":method"] = "POST", [":path"] = "/pets", ["content-type"] = "application/json" }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value or nil
+  end
   return envoy.request(fresh("metadata").on_request, { headers = headers, body = body })
 end
 
 test("an idempotency key - passes as it is; one that can't be metadata becomes one that the server refuses", function()
   local keys = {
-    ["a key"] = "a key", ["!~"] = "!~", [""] = "", ["\195\169"] = ",", ["a\tb"] = ",", ["\233"] = ",", ["a\127"] = ",",
+    ["a key"] = "a key",
+    ["!~"] = "!~",
+    [""] = "",
+    ["\195\169"] = ",",
+    ["a\tb"] = ",",
+    ["\233"] = ",",
+    ["a\127"] = ",",
   }
   for key, told in pairs(keys) do
     for _, content_type in ipairs(TYPES) do

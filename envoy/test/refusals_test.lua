@@ -15,14 +15,22 @@ local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","statu
 -- that differ; false: not there.
 local function refusal(status, server, kept_request, changes)
   local headers = {
-    [":status"] = status, ["content-type"] = "text/plain", ["x-request-id"] = "id-1",
-    [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = "/pets?x=1",
-    [HEADERS.refused .. "-authorization"] = "Bearer a", [HEADERS.refused .. "-forwarded-for"] = "10.0.0.1",
+    [":status"] = status,
+    ["content-type"] = "text/plain",
+    ["x-request-id"] = "id-1",
+    [HEADERS.refused] = "POST",
+    [HEADERS.refused .. "-path"] = "/pets?x=1",
+    [HEADERS.refused .. "-authorization"] = "Bearer a",
+    [HEADERS.refused .. "-forwarded-for"] = "10.0.0.1",
     [HEADERS.refused .. "-request-id"] = "id-1",
   }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value or nil
+  end
   return envoy.answer(fresh("rest").on_response, {
-    headers = headers, body = "Unexpected token.", server = server,
+    headers = headers,
+    body = "Unexpected token.",
+    server = server,
     metadata = kept_request and { ["petstore.rest"] = { request = kept_request } },
   })
 end
@@ -31,15 +39,22 @@ end
 local function says(status, error, more)
   return function()
     local headers = {
-      [":status"] = status, ["content-type"] = "application/json", ["content-length"] = "1", ["x-envoy-x"] = "1",
+      [":status"] = status,
+      ["content-type"] = "application/json",
+      ["content-length"] = "1",
+      ["x-envoy-x"] = "1",
     }
-    for name, value in pairs(more or {}) do headers[name] = value end
+    for name, value in pairs(more or {}) do
+      headers[name] = value
+    end
     return headers, error
   end
 end
 
 -- What Envoy makes of a server that can't be reached.
-local function is_silent() return { [":status"] = "200", ["grpc-status"] = "14" } end
+local function is_silent()
+  return { [":status"] = "200", ["grpc-status"] = "14" }
+end
 
 test("a refusal of Envoy - is worded by the server, which is asked with the caller's credentials", function()
   local pass = refusal("404", says("404", NOT_FOUND, { ["x-ratelimit-limit"] = "60" }))
@@ -64,10 +79,15 @@ end)
 
 test("a refusal of Envoy - tells the access log what the server says of it", function()
   local log = {
-    [HEADERS.account] = "1", [HEADERS.key] = "2", [HEADERS.code] = "PET_NOT_FOUND", [HEADERS.grpc_status] = "5",
+    [HEADERS.account] = "1",
+    [HEADERS.key] = "2",
+    [HEADERS.code] = "PET_NOT_FOUND",
+    [HEADERS.grpc_status] = "5",
   }
   local pass = refusal("404", says("404", NOT_FOUND, log))
-  for name, value in pairs(log) do equal(pass:header(name), value, name) end
+  for name, value in pairs(log) do
+    equal(pass:header(name), value, name)
+  end
 end)
 
 test("a refusal of Envoy - shows nothing of what it told the filter", function()
@@ -85,7 +105,8 @@ end)
 
 test("a refusal of Envoy - that had no key and no path is asked about without", function()
   local pass = refusal("404", says("401", UNAUTHENTICATED), nil, {
-    [HEADERS.refused .. "-authorization"] = false, [HEADERS.refused .. "-path"] = false,
+    [HEADERS.refused .. "-authorization"] = false,
+    [HEADERS.refused .. "-path"] = false,
   })
   equal({ key = pass.calls[1].headers.authorization }, {})
   equal(pass:header(":status"), "401")
@@ -150,10 +171,17 @@ end)
 local function worded(method, body)
   return envoy.answer(fresh("rest").on_response, {
     headers = {
-      [":status"] = "401", ["content-type"] = "text/plain", ["content-length"] = tostring(#UNAUTHENTICATED),
-      ["www-authenticate"] = "Bearer", ["retry-after"] = "30", [HEADERS.code] = "API_KEY_MISSING",
-      [HEADERS.grpc_status] = "16", [HEADERS.worded] = "1", [HEADERS.refused] = method,
-      [HEADERS.refused .. "-path"] = "/pets", [HEADERS.refused .. "-authorization"] = "Bearer a",
+      [":status"] = "401",
+      ["content-type"] = "text/plain",
+      ["content-length"] = tostring(#UNAUTHENTICATED),
+      ["www-authenticate"] = "Bearer",
+      ["retry-after"] = "30",
+      [HEADERS.code] = "API_KEY_MISSING",
+      [HEADERS.grpc_status] = "16",
+      [HEADERS.worded] = "1",
+      [HEADERS.refused] = method,
+      [HEADERS.refused .. "-path"] = "/pets",
+      [HEADERS.refused .. "-authorization"] = "Bearer a",
     },
     body = body,
   })
@@ -180,7 +208,8 @@ end)
 test("a refusal of this filter - that nobody has worded is asked about like one of Envoy", function()
   for _, status in ipairs({ "400", "404", "413", "415" }) do
     local pass = envoy.answer(fresh("rest").on_response, {
-      headers = { [":status"] = status, [HEADERS.refused] = "POST" }, server = says("404", NOT_FOUND),
+      headers = { [":status"] = status, [HEADERS.refused] = "POST" },
+      server = says("404", NOT_FOUND),
     })
     equal({ #pass.calls, pass:header(":status"), pass.body }, { 1, "404", NOT_FOUND })
   end
@@ -190,18 +219,26 @@ end)
 local function asked(body, words, path)
   local rest = fresh("rest")
   local questions, fields = require("questions"), nil
-  questions.ask = function(_, _, values) fields = values end
+  questions.ask = function(_, _, values)
+    fields = values
+  end
   local headers = { [":status"] = "400", [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = path or "/pets" }
   local kept = { content_type = "application/json", body = body }
   envoy.answer(rest.on_response, {
-    headers = headers, body = words, metadata = { ["petstore.rest"] = { request = kept } },
+    headers = headers,
+    body = words,
+    metadata = { ["petstore.rest"] = { request = kept } },
   })
   return fields, require("questions").encode(tables.questions.refuse.fields, fields)
 end
 
 test("a question about a refusal - has the request and Envoy's words of it", function()
   equal(asked('{"name":1}', "Unexpected token.", "/pets?x=1"), {
-    method = "POST", path = "/pets?x=1", status = 400, reply = "Unexpected token.", content_type = "application/json",
+    method = "POST",
+    path = "/pets?x=1",
+    status = 400,
+    reply = "Unexpected token.",
+    content_type = "application/json",
     body = '{"name":1}',
   })
   equal({ body = asked(nil, "Unexpected token.").body }, {})

@@ -10,18 +10,27 @@ local MAX = tables.max_body_bytes
 
 local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","status":401}'
 
-local function accepts() return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0" end
+local function accepts()
+  return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0"
+end
 
-local function refuses() return { [":status"] = "401", ["content-type"] = "application/json" }, UNAUTHENTICATED end
+local function refuses()
+  return { [":status"] = "401", ["content-type"] = "application/json" }, UNAUTHENTICATED
+end
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
 -- Sends a request through the filter. `changes` are headers beside method, path and type; false: not sent.
 local function request(method, body, changes, server)
   local headers = {
-    [":method"] = method, [":path"] = "/pets", ["content-type"] = "application/json", authorization = "Bearer a",
+    [":method"] = method,
+    [":path"] = "/pets",
+    ["content-type"] = "application/json",
+    authorization = "Bearer a",
   }
-  for name, value in pairs(changes or {}) do headers[name] = value or nil end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value or nil
+  end
   return envoy.request(fresh("rest").on_request, { headers = headers, body = body, server = server })
 end
 
@@ -58,7 +67,8 @@ end)
 
 test("a request with a body - tells the server the type also when it has bytes that metadata can't have", function()
   local types = {
-    ["text/pl\233in"] = "text/pl?in", ["\195\169"] = "??",
+    ["text/pl\233in"] = "text/pl?in",
+    ["\195\169"] = "??",
     ["application/json;\tcharset=utf-8"] = "application/json; charset=utf-8",
   }
   for content_type, told in pairs(types) do
@@ -116,8 +126,12 @@ end)
 
 test("a request - of gRPC or gRPC-Web passes untouched", function()
   local types = {
-    "application/grpc", "application/grpc+proto", "application/grpc-web", "application/grpc-web+proto",
-    "application/grpc-web-text", "application/grpc-web-text+proto",
+    "application/grpc",
+    "application/grpc+proto",
+    "application/grpc-web",
+    "application/grpc-web+proto",
+    "application/grpc-web-text",
+    "application/grpc-web-text+proto",
   }
   for _, content_type in ipairs(types) do
     local changes = { ["content-type"] = content_type, ["content-length"] = tostring(MAX * 2) }
@@ -142,10 +156,16 @@ end
 -- The answer with a file, as the transcoder leaves it. `changes` are headers that differ.
 local function file(body, changes)
   local headers = {
-    [":status"] = "200", ["content-type"] = "text/html", etag = '"a"', ["grpc-encoding"] = "identity",
-    ["grpc-accept-encoding"] = "identity,deflate,gzip", [HEADERS.length] = "10",
+    [":status"] = "200",
+    ["content-type"] = "text/html",
+    etag = '"a"',
+    ["grpc-encoding"] = "identity",
+    ["grpc-accept-encoding"] = "identity,deflate,gzip",
+    [HEADERS.length] = "10",
   }
-  for name, value in pairs(changes or {}) do headers[name] = value end
+  for name, value in pairs(changes or {}) do
+    headers[name] = value
+  end
   return answer(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "", other = "1" })
 end
 
@@ -161,7 +181,9 @@ test("an answer - of REST, Connect or gRPC passes untouched", function()
   }) do
     local pass = answer(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "" })
     local seen = {}
-    for _, header in ipairs(pass.header_list) do seen[header[1]] = header[2] end
+    for _, header in ipairs(pass.header_list) do
+      seen[header[1]] = header[2]
+    end
     equal(seen, headers)
     equal({ pass.body, pass.waits, #pass.calls }, { body, 0, 0 })
     equal({ pass:trailer("grpc-status"), pass:trailer("grpc-message") }, { "0", "" })

@@ -5,7 +5,9 @@ package.path = "envoy/?.lua;gen/edge/?.lua;envoy/test/?.lua"
 
 local harness = require("harness")
 
-for _, file in ipairs(arg) do dofile(file) end
+for _, file in ipairs(arg) do
+  dofile(file)
+end
 
 local failed = 0
 print(("1..%d"):format(#harness.tests))

@@ -12,13 +12,13 @@
 local MINUTE_MS, DAY_MINUTES = 60000, 1440
 local SLACK_MS = { account = 3600000, address = 60000 } -- keys outlive what they say
 
-local kind = KEYS[3] and 'account' or 'address'
-local own = 'own:' .. ARGV[3]
-local stored = redis.call('HMGET', KEYS[1], 'time', 'minute', 'minutes', 'day', 'days', 'refused', 'epoch', own)
+local kind = KEYS[3] and "account" or "address"
+local own = "own:" .. ARGV[3]
+local stored = redis.call("HMGET", KEYS[1], "time", "minute", "minutes", "day", "days", "refused", "epoch", own)
 
 local now = tonumber(ARGV[2])
 if now == 0 then
-  local time = redis.call('TIME')
+  local time = redis.call("TIME")
   now = time[1] * 1000 + math.floor(time[2] / 1000)
 end
 -- Time stands still when a clock goes back a little. A clock that goes back by more was wrong before.
@@ -30,8 +30,8 @@ local day = math.floor(minute / DAY_MINUTES)
 local isNewMinute, isNewDay = minute ~= tonumber(stored[2] or -1), day ~= tonumber(stored[4] or -1)
 local minutes = isNewMinute and 0 or tonumber(stored[3])
 local days, refused = isNewDay and 0 or tonumber(stored[5]), isNewDay and 0 or tonumber(stored[6])
-local epoch = not isNewDay and stored[7] or ''
-local ownMinute, ownMinutes, ownDays = string.match(not isNewDay and stored[8] or '', '(%S+) (%S+) (%S+)')
+local epoch = not isNewDay and stored[7] or ""
+local ownMinute, ownMinutes, ownDays = string.match(not isNewDay and stored[8] or "", "(%S+) (%S+) (%S+)")
 ownMinutes, ownDays = tonumber(ownMinute) == minute and tonumber(ownMinutes) or 0, tonumber(ownDays or 0)
 
 local function reply(status, untilMs)
@@ -39,28 +39,29 @@ local function reply(status, untilMs)
 end
 
 local function save()
-  if isNewDay then redis.call('DEL', KEYS[1]) end
-  redis.call('HSET', KEYS[1], 'time', now, 'minute', minute, 'minutes', minutes, 'day', day, 'days', days,
-    'refused', refused)
-  if kind == 'account' then
-    if epoch == '' then epoch = table.concat(redis.call('TIME'), '.') end
-    redis.call('HSET', KEYS[1], 'epoch', epoch, own, minute .. ' ' .. ownMinutes .. ' ' .. ownDays)
+  if isNewDay then redis.call("DEL", KEYS[1]) end
+  -- stylua: ignore
+  redis.call("HSET", KEYS[1], "time", now, "minute", minute, "minutes", minutes, "day", day, "days", days,
+    "refused", refused)
+  if kind == "account" then
+    if epoch == "" then epoch = table.concat(redis.call("TIME"), ".") end
+    redis.call("HSET", KEYS[1], "epoch", epoch, own, minute .. " " .. ownMinutes .. " " .. ownDays)
   end
-  if isNewDay or (isNewMinute and kind == 'address') then
-    local ends = kind == 'account' and (day + 1) * DAY_MINUTES or minute + 1
-    redis.call('PEXPIRE', KEYS[1], math.ceil(ends * MINUTE_MS - now + SLACK_MS[kind]))
+  if isNewDay or (isNewMinute and kind == "address") then
+    local ends = kind == "account" and (day + 1) * DAY_MINUTES or minute + 1
+    redis.call("PEXPIRE", KEYS[1], math.ceil(ends * MINUTE_MS - now + SLACK_MS[kind]))
   end
 end
 
 local function setBan(ms)
-  redis.call('SET', KEYS[3], ms, 'PX', math.ceil(math.abs(ms) - now + SLACK_MS.address))
+  redis.call("SET", KEYS[3], ms, "PX", math.ceil(math.abs(ms) - now + SLACK_MS.address))
 end
 
 -- The end of the key's ban, 0 if it has none. The caller may know of one that is not known here. One that has much more
 -- than a ban's duration to go is of a clock that was ahead. A moment with a minus says that bans which end by then were
 -- ended by the operator: a server may not have heard of that yet.
 local function bannedUntil(knownMs, durationMs)
-  local storedMs, latestMs = tonumber(redis.call('GET', KEYS[3]) or 0), now + durationMs + MINUTE_MS
+  local storedMs, latestMs = tonumber(redis.call("GET", KEYS[3]) or 0), now + durationMs + MINUTE_MS
   if math.abs(storedMs) > latestMs then storedMs = 0 end
   if knownMs > math.abs(storedMs) and knownMs > now and knownMs <= latestMs then
     setBan(knownMs)
@@ -71,14 +72,14 @@ end
 
 -- Records a refusal. The end of the ban, if this was one too many; else 0.
 local function strike(durationMs, refusals, windowMs)
-  redis.call('LPUSH', KEYS[2], now)
-  redis.call('LTRIM', KEYS[2], 0, refusals - 1)
-  local oldest = redis.call('LINDEX', KEYS[2], refusals - 1)
+  redis.call("LPUSH", KEYS[2], now)
+  redis.call("LTRIM", KEYS[2], 0, refusals - 1)
+  local oldest = redis.call("LINDEX", KEYS[2], refusals - 1)
   if not oldest or math.abs(now - tonumber(oldest)) > windowMs then
-    redis.call('PEXPIRE', KEYS[2], math.ceil(windowMs + SLACK_MS.address))
+    redis.call("PEXPIRE", KEYS[2], math.ceil(windowMs + SLACK_MS.address))
     return 0
   end
-  redis.call('DEL', KEYS[2])
+  redis.call("DEL", KEYS[2])
   setBan(now + durationMs)
   return now + durationMs
 end
@@ -88,7 +89,7 @@ local act = {}
 -- Counts a request if it may pass. ARGV 4, 5: the quota by the minute and by the day; of a key 6: the end of the ban
 -- that the caller knows of, or 0; 7 to 9: the ban policy. Status 1: passed, 0: refused, 2: was banned.
 function act.admit()
-  local isAccount = kind == 'account'
+  local isAccount = kind == "account"
   local untilMs = isAccount and bannedUntil(tonumber(ARGV[6]), tonumber(ARGV[7])) or 0
   local status = 2
   if untilMs == 0 then status = minutes < tonumber(ARGV[4]) and days < tonumber(ARGV[5]) and 1 or 0 end
@@ -117,7 +118,7 @@ end
 function act.unban()
   local durationMs = tonumber(ARGV[5])
   local untilMs = math.max(bannedUntil(tonumber(ARGV[4]), durationMs), now + durationMs)
-  redis.call('DEL', KEYS[2])
+  redis.call("DEL", KEYS[2])
   setBan(-untilMs)
   return reply(1, untilMs)
 end
@@ -130,14 +131,14 @@ end
 -- another epoch all that was seen before comes in once, whoever comes first: `floors` say how much of it is here.
 function act.merge()
   local seenEpoch = ARGV[4]
-  local floors = not isNewDay and redis.call('HGET', KEYS[1], 'floors') or '0 0 0 0'
-  local floorMinute, minuteFloor, dayFloor, refusedFloor = string.match(floors, '(%S+) (%S+) (%S+) (%S+)')
+  local floors = not isNewDay and redis.call("HGET", KEYS[1], "floors") or "0 0 0 0"
+  local floorMinute, minuteFloor, dayFloor, refusedFloor = string.match(floors, "(%S+) (%S+) (%S+) (%S+)")
   if tonumber(floorMinute) ~= minute then minuteFloor = 0 end
 
   local function merged(count, ownCount, floor, at)
     local seen, seenOwn, since = tonumber(ARGV[at]), tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2])
-    if seenEpoch ~= '' and seenEpoch == epoch then return count + seenOwn + since - ownCount, seenOwn + since, floor end
-    local raise = math.max(0, seen - (seenEpoch == '' and count or floor))
+    if seenEpoch ~= "" and seenEpoch == epoch then return count + seenOwn + since - ownCount, seenOwn + since, floor end
+    local raise = math.max(0, seen - (seenEpoch == "" and count or floor))
     return count + raise + since, ownCount + since, floor + raise
   end
   if tonumber(ARGV[5]) == minute then
@@ -149,7 +150,7 @@ function act.merge()
     refused, _, refusedFloor = merged(refused, 0, refusedFloor, 13)
   end
   save()
-  redis.call('HSET', KEYS[1], 'floors', table.concat({ minute, minuteFloor, dayFloor, refusedFloor }, ' '))
+  redis.call("HSET", KEYS[1], "floors", table.concat({ minute, minuteFloor, dayFloor, refusedFloor }, " "))
   return reply(1, 0)
 end
 
