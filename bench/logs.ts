@@ -1,6 +1,6 @@
 /** What a process wrote before it ended: its log goes away with the benchmark's folder. */
 import { readFile } from 'node:fs/promises';
-import { ChildEnded } from '../src/launcher/child.ts';
+import { ChildExited } from '../src/launcher/child.ts';
 
 const LAST_LINES = 5;
 
@@ -11,7 +11,7 @@ export class Broken extends Error {
 
 /** The error to show: a process's end with the last lines of these logs, anything else as it is. */
 export async function withLogs(error: unknown, logs: readonly string[]): Promise<unknown> {
-  if (!(error instanceof ChildEnded)) return error;
+  if (!(error instanceof ChildExited)) return error;
   const tails = await Promise.all(logs.map(tail));
   return new Broken([error.message, ...tails.filter((text) => text !== '')].join('\n'), { cause: error });
 }

@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import { type Config, readConfig } from '../src/config.ts';
-import { logDir } from '../src/launcher/places.ts';
+import { logDir } from '../src/launcher/paths.ts';
 import { startStack } from '../src/launcher/stack.ts';
 import { openEngine } from '../src/storage/open.ts';
 import { freePortRange, freePorts } from '../test/support/ports.ts';

@@ -1,6 +1,6 @@
 /** The server process: starts the service, waits for the signal to stop, drains, closes and exits with 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
-import { TRY_AGAIN } from './config/constants.ts';
+import { EXIT_TEMPORARY_FAILURE } from './config/constants.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { isDiskFull, makePrivate, PRIVATE_UMASK } from './files/private-folder.ts';
 import { LogFile } from './logging/log-file.ts';
@@ -22,10 +22,10 @@ async function main(): Promise<void> {
   const port = await service.listen();
   if (process.connected) process.send?.({ port }); // the launcher waits for it
   process.on('message', (message) => {
-    if (message === 'are you there?' && process.connected) process.send?.('yes');
+    if (message === 'ping' && process.connected) process.send?.('pong');
     if (message === 'reopen') for (const file of new Set([log, auditLog])) file.reopen();
-    if (message !== 'leave') return;
-    logger.info('leaving');
+    if (message !== 'drain') return;
+    logger.info('no longer ready');
     void service.leave(); // the launcher looks itself whether Envoy knows
   });
 
@@ -50,7 +50,7 @@ await main().catch(fail);
 
 function fail(error: unknown): void {
   process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
-  process.exit(mayPass(error) ? TRY_AGAIN : 1); // whatever a start that failed half-way has left open
+  process.exit(mayPass(error) ? EXIT_TEMPORARY_FAILURE : 1); // whatever a start that failed half-way has left open
 }
 
 /** Whether the same start may go well later. */

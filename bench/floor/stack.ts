@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/config.ts';
 import { Child } from '../../src/launcher/child.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
-import { ROOT } from '../../src/launcher/places.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { fillIn } from '../../src/launcher/template.ts';
 import { LogFile } from '../../src/logging/log-file.ts';
 import { freePorts } from '../../test/support/ports.ts';

@@ -23,7 +23,7 @@ export const IDEMPOTENCY_KEY = /^[\x21-\x2b\x2d-\x7e]{1,255}$/;
  * How a server ends that can't start now and may later: the database is away, the disk is full. `EX_TEMPFAIL` of BSD's
  * sysexits.h.
  */
-export const TRY_AGAIN = 75;
+export const EXIT_TEMPORARY_FAILURE = 75;
 
 /** The release: that of package.json. */
 export function version(): string {

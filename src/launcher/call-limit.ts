@@ -6,16 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Envoy } from './envoy.ts';
 import { MAX_CALLS_PER_SERVER } from './envoy-config.ts';
 
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 /** Looks again until it is over, and tells an Envoy that was started anew as well. */
-export async function limitCalls(envoy: Envoy, over: AbortSignal): Promise<void> {
-  while (!over.aborted) {
+export async function limitCalls(envoy: Envoy, shutdown: AbortSignal): Promise<void> {
+  while (!shutdown.aborted) {
     try {
-      await envoy.allowCalls(MAX_CALLS_PER_SERVER * Math.max(1, await envoy.healthyServers()));
+      await envoy.setMaxCalls(MAX_CALLS_PER_SERVER * Math.max(1, await envoy.countHealthyServers()));
     } catch {
       // It is very busy, or being started again: what it has goes on.
     }
-    await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+    await delay(POLL_MS, undefined, { signal: shutdown }).catch(() => undefined);
   }
 }

@@ -20,8 +20,8 @@ export interface ChildOptions {
 
 const STDOUT = 1;
 /** How much of its output is kept, and how long the last of it may take. */
-const MAX_KEPT = 65_536;
-const LAST_WORDS_MS = 1_000;
+const MAX_OUTPUT_CHARS = 65_536;
+const FINAL_OUTPUT_MS = 1_000;
 
 /**
  * Becomes the program, and leaves a process behind that waits for the end of the pipe: this process alone has the other
@@ -53,7 +53,7 @@ export class Child {
     if (endsWithParent) this.process.once('exit', () => this.process.stdio[3]?.destroy());
     for (const stream of [this.process.stdout, this.process.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.#output = (this.#output + text).slice(-MAX_KEPT);
+        this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS);
         log.write(text);
       });
     }
@@ -81,12 +81,12 @@ export class Child {
 
   /** Rejects when the process ends. */
   async failure(): Promise<never> {
-    throw new ChildEnded(this, await this.ended);
+    throw new ChildExited(this, await this.ended);
   }
 
   /** What it wrote last, when it has ended. */
-  async lastWords(): Promise<string> {
-    await Promise.race([this.#outputEnded, delay(LAST_WORDS_MS, undefined, { ref: false })]);
+  async finalOutput(): Promise<string> {
+    await Promise.race([this.#outputEnded, delay(FINAL_OUTPUT_MS, undefined, { ref: false })]);
     return this.#output;
   }
 
@@ -105,8 +105,8 @@ export class Child {
 }
 
 /** A child process that ended when it should not have. */
-export class ChildEnded extends Error {
-  override name = 'ChildEnded';
+export class ChildExited extends Error {
+  override name = 'ChildExited';
 
   constructor({ name, log }: Child, how: string) {
     super(`${name} ended unexpectedly (${how}): see ${log.path}`);

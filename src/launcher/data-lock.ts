@@ -13,7 +13,7 @@ const BUSY = 5;
 
 export interface DataLock {
   /** Whether the service before was killed: its processes may be about to end. */
-  readonly isLeftOver: boolean;
+  readonly isStale: boolean;
   release(): void;
 }
 
@@ -26,9 +26,9 @@ export function lockDataFolder(folder: string): DataLock {
   } catch (error) {
     lock.close();
     if ((error as { errcode?: number }).errcode !== BUSY) throw error;
-    throw inUse(folder, readPid(pidFile));
+    throw folderInUse(folder, readPid(pidFile));
   }
-  const isLeftOver = readPid(pidFile) !== undefined;
+  const isStale = readPid(pidFile) !== undefined;
   try {
     writeFileSync(pidFile, `${process.pid}\n`);
   } catch (error) {
@@ -36,7 +36,7 @@ export function lockDataFolder(folder: string): DataLock {
     throw error;
   }
   return {
-    isLeftOver,
+    isStale,
     release() {
       rmSync(pidFile, { force: true });
       lock.close();
@@ -52,7 +52,7 @@ function readPid(file: string): string | undefined {
   }
 }
 
-function inUse(folder: string, pid: string | undefined): ConfigError {
+function folderInUse(folder: string, pid: string | undefined): ConfigError {
   const [other, command] = pid === undefined ? ['', ''] : [`, process ${pid}`, ` (kill ${pid})`];
   const wayOut = `stop that one${command}, or set DATA_DIR to another folder`;
   return new ConfigError(`${folder} is in use by another service${other}: ${wayOut}`);

@@ -3,9 +3,9 @@ import { type Config, readConfig, type ServerAddress } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
 import { startEdge } from './edge.ts';
 import { type Command, printHelp } from './help.ts';
-import { logDir } from './places.ts';
-import { run, StopSignals, say } from './program.ts';
-import { serversOf } from './servers.ts';
+import { logDir } from './paths.ts';
+import { printLine, run, StopSignals } from './program.ts';
+import { listServers } from './servers.ts';
 import { publicUrl } from './stack.ts';
 
 const COMMAND: Command = {
@@ -25,24 +25,24 @@ const COMMAND: Command = {
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = readConfig();
-  const tell = teller(config);
-  const signals = new StopSignals(tell);
-  const edge = await startEdge(config, { interrupt: signals.interrupt, say: tell });
+  const report = createReporter(config);
+  const signals = new StopSignals(report);
+  const edge = await startEdge(config, { interrupt: signals.interrupt, report });
   signals.started(edge);
-  tell(greeting(config));
+  report(startMessage(config));
   await edge.ended;
-  tell('Stopped.');
+  report('Stopped.');
 }
 
 /** Where all that is logged goes to stdout, a line of the edge's own is JSON as well. */
-function teller(config: Config): (line: string) => void {
-  if (config.logs === 'files') return say;
+function createReporter(config: Config): (line: string) => void {
+  if (config.logs === 'files') return printLine;
   const logger = createLogger(config);
   return (line) => logger.info(line.trim());
 }
 
-function greeting(config: Config): string {
-  const servers = serversOf(config).map(nameOf).join(', ');
+function startMessage(config: Config): string {
+  const servers = listServers(config).map(nameOf).join(', ');
   const how = config.internalTls === undefined ? 'in plain text' : 'by mutual TLS';
   const logs = config.logs === 'files' ? ` Logs are in ${logDir(config)}.` : '';
   return `The edge is open at ${publicUrl(config)}, and sends calls to ${servers} ${how}.${logs} Ctrl-C stops it.`;

@@ -6,14 +6,15 @@ import { type Config, ConfigError } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import { limitCalls } from './call-limit.ts';
 import type { Child } from './child.ts';
+import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
 import { rotateLogs } from './log-rotation.ts';
-import { accessLog, CLOSE_MS, DRAIN_MS, logDir } from './places.ts';
-import { checkEdgePorts, untilFree } from './ports.ts';
-import { followSecrets } from './secrets.ts';
-import { aborted, startEnvoy } from './starting.ts';
+import { accessLog, logDir } from './paths.ts';
+import { checkEdgePorts, waitForPorts } from './ports.ts';
+import { watchSecrets } from './secrets.ts';
+import { rejectOnAbort, startEnvoy } from './startup.ts';
 import { supervise } from './supervisor.ts';
 
 export interface Edge {
@@ -28,12 +29,12 @@ interface EdgeOptions {
   /** Makes the start end with Interrupted when it is aborted. */
   readonly interrupt: AbortSignal;
   /** Takes lines for people: what becomes of Envoy. */
-  readonly say: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
 /** Resolves when the public port is open. Whatever it rejects with, nothing goes on running. */
-export async function startEdge(config: Config, { interrupt, say }: EdgeOptions): Promise<Edge> {
-  checkAlone(config);
+export async function startEdge(config: Config, { interrupt, report }: EdgeOptions): Promise<Edge> {
+  checkSingleInstance(config);
   const binary = findEnvoy(config);
   checkAdminSocket(config);
   let lock: DataLock | undefined;
@@ -41,10 +42,10 @@ export async function startEdge(config: Config, { interrupt, say }: EdgeOptions)
   try {
     for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
     lock = lockDataFolder(config.dataDir);
-    await untilFree(() => checkEdgePorts(config), lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
+    await waitForPorts(() => checkEdgePorts(config), lock.isStale ? DRAIN_MS + CLOSE_MS : 0);
     envoy = await Envoy.prepare(config, binary);
-    await Promise.race([startEnvoy(envoy), aborted(interrupt)]);
-    return keepRunning(envoy, lock, { config, say });
+    await Promise.race([startEnvoy(envoy), rejectOnAbort(interrupt)]);
+    return keepRunning(envoy, lock, { config, report });
   } catch (error) {
     await envoy?.stop(CLOSE_MS);
     lock?.release();
@@ -52,7 +53,7 @@ export async function startEdge(config: Config, { interrupt, say }: EdgeOptions)
   }
 }
 
-function checkAlone({ instances }: Config): void {
+function checkSingleInstance({ instances }: Config): void {
   if (instances === 1) return;
   const wayOut = 'unset it, and name the servers in SERVERS; or use npm start, which starts both';
   throw new ConfigError(`INSTANCES=${instances} is not for npm run edge, which starts no server: ${wayOut}`);
@@ -61,18 +62,22 @@ function checkAlone({ instances }: Config): void {
 function keepRunning(
   envoy: Envoy,
   lock: DataLock,
-  { config, say }: { readonly config: Config; readonly say: (line: string) => void },
+  { config, report }: { readonly config: Config; readonly report: (line: string) => void },
 ): Edge {
   const stopping = new AbortController();
-  const over = stopping.signal;
-  const ended = supervise(envoy, { over, say, canDoWithout: () => false })
+  const shutdown = stopping.signal;
+  const ended = supervise(envoy, { shutdown, report, isRedundant: () => false })
     .finally(() => envoy.stop(CLOSE_MS))
     .finally(() => lock.release());
   ended.catch(() => stopping.abort());
-  if (config.servers !== undefined) void limitCalls(envoy, over);
-  void followSecrets(config, { over, say });
+  if (config.servers !== undefined) void limitCalls(envoy, shutdown);
+  void watchSecrets(config, { shutdown, report });
   if (config.logs === 'files') {
-    void rotateLogs([{ files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() }], config, over);
+    void rotateLogs(
+      [{ files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() }],
+      config,
+      shutdown,
+    );
   }
   return {
     get children() {

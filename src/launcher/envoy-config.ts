@@ -6,9 +6,9 @@ import type { Config, Network, TracesConfig } from '../config.ts';
 import { corsValues } from '../edge/cors.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
-import { logDir, ROOT } from './places.ts';
-import { secretFile, secretsOf } from './secrets.ts';
-import { endpoints, secondReadMs, serversOf, serverTls } from './servers.ts';
+import { logDir, ROOT } from './paths.ts';
+import { listSecrets, secretFile } from './secrets.ts';
+import { endpoints, listServers, secondReadMs, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
 
 /**
@@ -34,14 +34,14 @@ const PROXY_IDLE_TIMEOUT = '620s';
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
   const template = await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8');
-  await writeFile(file, fillIn(template, valuesOf(config), partsOf(config)));
+  await writeFile(file, fillIn(template, templateValues(config), templateSections(config)));
   return file;
 }
 
-function valuesOf(config: Config): Readonly<Record<string, Value>> {
+function templateValues(config: Config): Readonly<Record<string, Value>> {
   return {
     ...ENVOY_VALUES,
-    MAX_CALLS: MAX_CALLS_PER_SERVER * serversOf(config).length,
+    MAX_CALLS: MAX_CALLS_PER_SERVER * listServers(config).length,
     SECOND_READ_MS: secondReadMs(config),
     HOST: config.host,
     PORT: config.port,
@@ -85,9 +85,9 @@ function tracesValues(traces: TracesConfig | undefined): Readonly<Record<string,
 }
 
 /** Which optional parts of envoy.yaml are there. */
-function partsOf(config: Config): Readonly<Record<string, boolean>> {
+function templateSections(config: Config): Readonly<Record<string, boolean>> {
   return {
-    SECRETS: secretsOf(config).length > 0,
+    SECRETS: listSecrets(config).length > 0,
     TRUSTED_PROXIES: config.trustedProxies.length > 0,
     PROXY_PROTOCOL: config.proxyProtocol,
     TLS: config.tls !== undefined,

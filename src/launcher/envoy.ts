@@ -5,21 +5,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError } from '../config.ts';
 import { LogFile } from '../logging/log-file.ts';
 import { Child } from './child.ts';
+import { Component, DRAIN_MS } from './component.ts';
 import { EnvoyAdmin } from './envoy-admin.ts';
-import { Part } from './part.ts';
-import { DRAIN_MS, logDir, ROOT } from './places.ts';
+import { logDir, ROOT } from './paths.ts';
 import { writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 20;
 const ADMIN_MS = 5_000;
 /** A little more than the flush interval in envoy.yaml. */
-const SEND_SPANS_MS = 700;
+const SPAN_FLUSH_MS = 700;
 /** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
-const VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
+const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
 /** The form of Envoy's log among other JSON lines. */
-const JSON_LINES = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
+const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
 
 /** What Envoy calls the bounds of calls at runtime. */
 const LIMITS = 'circuit_breakers.petstore.default';
@@ -32,7 +32,7 @@ export interface Host {
   /** Whether new requests of every kind go to it. */
   readonly isHealthy: boolean;
   /** Whether none goes to it any more. */
-  readonly isAvoided: boolean;
+  readonly isExcluded: boolean;
   /** Connections that requests go over; the health checks have their own. */
   readonly connections: number;
 }
@@ -57,19 +57,19 @@ export function findEnvoy({ envoy }: Config): string {
   return binary;
 }
 
-export class Envoy extends Part {
+export class Envoy extends Component {
   readonly #binary: string;
   readonly #configFile: string;
   readonly #admin: EnvoyAdmin;
   /** Envoy keeps spans for half a second, and does not send them when it ends. */
-  readonly #sendSpansMs: number;
+  readonly #spanFlushMs: number;
 
   private constructor(config: Config, binary: string, configFile: string) {
     super('Envoy', config.logs === 'files' ? new LogFile(join(logDir(config), 'envoy.log')) : new LogFile());
     this.#binary = binary;
     this.#configFile = configFile;
     this.#admin = new EnvoyAdmin(config);
-    this.#sendSpansMs = config.traces === undefined ? 0 : SEND_SPANS_MS;
+    this.#spanFlushMs = config.traces === undefined ? 0 : SPAN_FLUSH_MS;
   }
 
   /** Writes its configuration, once: Envoy starts again on a full disk too. A bad certificate is a ConfigError. */
@@ -84,25 +84,25 @@ export class Envoy extends Part {
     const log = [
       '--log-level',
       'warning',
-      ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LINES]),
+      ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT]),
     ];
     // Hot restart, which is not used, would let any user of the machine end Envoy over a socket without permissions.
     const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...log];
-    const env = Object.fromEntries(VARIABLES.map((name) => [name, process.env[name]]));
+    const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));
     return new Child('Envoy', this.#binary, args, { env, endsWithParent: true, log: this.log });
   }
 
   /** Envoy is ready when it has heard of each server once, and has opened its ports. */
-  protected async serving(child: Child): Promise<void> {
+  protected async waitUntilServing(child: Child): Promise<void> {
     const isReady = () =>
-      this.answers(AbortSignal.timeout(ADMIN_MS)).then(
+      this.ping(AbortSignal.timeout(ADMIN_MS)).then(
         () => true,
         () => false,
       );
     while (!(await Promise.race([isReady(), child.failure()]))) await delay(POLL_MS);
   }
 
-  answers(signal: AbortSignal): Promise<unknown> {
+  ping(signal: AbortSignal): Promise<unknown> {
     return this.#admin.get('/ready', signal);
   }
 
@@ -125,19 +125,19 @@ export class Envoy extends Part {
     const connections = hosts.map(({ stats }) => Number(stats.find(({ name }) => name === 'cx_active')?.value ?? 0));
     return {
       isHealthy: healthy.length === hosts.length,
-      isAvoided: healthy.length === 0,
+      isExcluded: healthy.length === 0,
       connections: connections.reduce((sum, count) => sum + count, 0),
     };
   }
 
   /** How many servers it sends calls to. */
-  async healthyServers(): Promise<number> {
+  async countHealthyServers(): Promise<number> {
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
     return Number(/: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1] ?? 0);
   }
 
   /** Has it refuse more calls at once than so many. Only an edge alone can be told. */
-  async allowCalls(count: number): Promise<void> {
+  async setMaxCalls(count: number): Promise<void> {
     const limits = ['max_requests', 'max_pending_requests'].map((name) => `${LIMITS}.${name}=${count}`);
     await this.#admin.post(`/runtime_modify?${limits.join('&')}`, AbortSignal.timeout(ADMIN_MS));
   }
@@ -160,7 +160,7 @@ export class Envoy extends Part {
       while (!(await this.#admin.get(stats, signal)).trim().endsWith(': 0')) {
         await delay(POLL_MS, undefined, { signal });
       }
-      if (this.#sendSpansMs > 0) await delay(this.#sendSpansMs, undefined, { signal });
+      if (this.#spanFlushMs > 0) await delay(this.#spanFlushMs, undefined, { signal });
     } catch {
       // Too late, or Envoy has gone: nothing is open any more.
     }

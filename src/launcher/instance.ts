@@ -2,13 +2,13 @@
 
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { TRY_AGAIN } from '../config/constants.ts';
+import { EXIT_TEMPORARY_FAILURE } from '../config/constants.ts';
 import { type Config, ConfigError, metricsPorts } from '../config.ts';
 import { LogFile } from '../logging/log-file.ts';
 import { Child } from './child.ts';
-import { Part } from './part.ts';
-import { auditLog, logDir, SERVER_NODE_OPTIONS } from './places.ts';
-import { NotNow } from './supervisor.ts';
+import { Component } from './component.ts';
+import { auditLog, logDir, SERVER_NODE_OPTIONS } from './paths.ts';
+import { TemporaryFailure } from './supervisor.ts';
 
 /** What every server is started with. */
 export interface ServerProgram {
@@ -19,11 +19,11 @@ export interface ServerProgram {
   readonly file: string;
 }
 
-export class Instance extends Part {
+export class Instance extends Component {
   readonly port: number;
   readonly #metricsPort: number | undefined;
   readonly #program: ServerProgram;
-  #leaving: Child | undefined;
+  #drainingChild: Child | undefined;
 
   /** `index` is from 0. */
   constructor(program: ServerProgram, index: number) {
@@ -55,21 +55,21 @@ export class Instance extends Part {
   }
 
   /** Resolves when the server says that it serves. One that can't start says why. */
-  protected async serving(child: Child): Promise<void> {
+  protected async waitUntilServing(child: Child): Promise<void> {
     try {
       await child.message();
     } catch (error) {
-      const lines = (await child.lastWords()).trimEnd().split('\n');
+      const lines = (await child.finalOutput()).trimEnd().split('\n');
       const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
       if (reason === undefined) throw error;
-      throw child.process.exitCode === TRY_AGAIN ? new NotNow(reason) : new ConfigError(reason);
+      throw child.process.exitCode === EXIT_TEMPORARY_FAILURE ? new TemporaryFailure(reason) : new ConfigError(reason);
     }
   }
 
-  answers(signal: AbortSignal): Promise<unknown> {
+  ping(signal: AbortSignal): Promise<unknown> {
     const { child } = this;
     const answered = once(child.process, 'message', { signal });
-    child.send('are you there?');
+    child.send('ping');
     return answered;
   }
 
@@ -80,12 +80,12 @@ export class Instance extends Part {
   }
 
   /** Asks the process to tell Envoy that it takes no new calls, while it still does. */
-  leave(): void {
-    this.#leaving = this.child;
-    this.child.send('leave');
+  startDraining(): void {
+    this.#drainingChild = this.child;
+    this.child.send('drain');
   }
 
-  override isLeaving(child: Child): boolean {
-    return this.#leaving === child;
+  override isDraining(child: Child): boolean {
+    return this.#drainingChild === child;
   }
 }

@@ -5,13 +5,13 @@ import { supervise } from './supervisor.ts';
 
 export class Instances {
   readonly all: readonly [Instance, ...Instance[]];
-  readonly #say: (line: string) => void;
-  readonly #over = new AbortController();
+  readonly #report: (line: string) => void;
+  readonly #shutdown = new AbortController();
 
-  constructor(program: ServerProgram, say: (line: string) => void) {
+  constructor(program: ServerProgram, report: (line: string) => void) {
     const others = Array.from({ length: program.config.instances - 1 }, (_, index) => new Instance(program, index + 1));
     this.all = [new Instance(program, 0), ...others];
-    this.#say = say;
+    this.#report = report;
   }
 
   /** The processes there are, or the last that there were, in the order of their ports. */
@@ -21,8 +21,8 @@ export class Instances {
   }
 
   /** Aborted when they are to stop. */
-  get over(): AbortSignal {
-    return this.#over.signal;
+  get shutdown(): AbortSignal {
+    return this.#shutdown.signal;
   }
 
   /** Starts all and resolves when they serve. The first comes first: it makes the tables and the keys. */
@@ -34,20 +34,20 @@ export class Instances {
 
   /** Watches over them. Resolves after `stop`; rejects when one is given up that no other stands in for. */
   async watch(): Promise<void> {
-    const canDoWithout = () => this.all.some(({ isServing }) => isServing);
+    const isRedundant = () => this.all.some(({ isServing }) => isServing);
     await Promise.all(
-      this.all.map((instance) => supervise(instance, { over: this.over, say: this.#say, canDoWithout })),
+      this.all.map((instance) => supervise(instance, { shutdown: this.shutdown, report: this.#report, isRedundant })),
     );
   }
 
   /** From here on nothing is started again, and what ends may end. */
-  retire(): void {
-    this.#over.abort();
+  stopSupervision(): void {
+    this.#shutdown.abort();
   }
 
   /** Asks all to end, and makes them after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
-    this.retire();
+    this.stopSupervision();
     await Promise.all(this.all.map((instance) => instance.stop(graceMs)));
   }
 }

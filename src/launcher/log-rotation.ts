@@ -8,10 +8,10 @@ import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'n
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 /** The logs of one part of the service. */
-export interface PartLogs {
+export interface LogGroup {
   readonly files: readonly string[];
   /** Has their writer go on with what has these names now. */
   reopen(): Promise<void>;
@@ -19,24 +19,24 @@ export interface PartLogs {
 
 /** Looks at the logs' sizes every second until it is `over`. */
 export async function rotateLogs(
-  logs: readonly PartLogs[],
+  logs: readonly LogGroup[],
   { logMaxBytes, logFiles }: Pick<Config, 'logMaxBytes' | 'logFiles'>,
-  over: AbortSignal,
+  shutdown: AbortSignal,
 ): Promise<void> {
-  const notTold = new Set<PartLogs>();
-  while (!over.aborted) {
-    for (const part of logs) {
-      for (const file of part.files) {
+  const toReopen = new Set<LogGroup>();
+  while (!shutdown.aborted) {
+    for (const group of logs) {
+      for (const file of group.files) {
         // While a writer has not been told of the last rotation there is no other: it may write to an old file still.
-        if (!notTold.has(part) && sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) notTold.add(part);
+        if (!toReopen.has(group) && sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) toReopen.add(group);
       }
-      if (notTold.has(part))
-        await part.reopen().then(
-          () => notTold.delete(part),
+      if (toReopen.has(group))
+        await group.reopen().then(
+          () => toReopen.delete(group),
           () => undefined,
         );
     }
-    await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+    await delay(POLL_MS, undefined, { signal: shutdown }).catch(() => undefined);
   }
 }
 

@@ -6,7 +6,7 @@ import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config.ts'
 const POLL_MS = 50;
 
 /** Waits so long for ports that may be about to be free. Rejects with what `check` says in the end. */
-export async function untilFree(check: () => Promise<void>, waitMs: number): Promise<void> {
+export async function waitForPorts(check: () => Promise<void>, waitMs: number): Promise<void> {
   const giveUpAtMs = performance.now() + waitMs;
   for (;;) {
     try {

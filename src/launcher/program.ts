@@ -1,9 +1,9 @@
 /** What the programs that start others have in common: lines for people, the end by a signal, the end by an error. */
 import { ConfigError } from '../config.ts';
 import { PRIVATE_UMASK } from '../files/private-folder.ts';
-import { type Child, ChildEnded } from './child.ts';
-import { Interrupted } from './starting.ts';
-import { GivenUp, NotNow } from './supervisor.ts';
+import { type Child, ChildExited } from './child.ts';
+import { Interrupted } from './startup.ts';
+import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
 
 /** Signals so close together are one key press: the terminal sends it to the launcher, and so does npm. */
 const ONE_PRESS_MS = 500;
@@ -18,13 +18,13 @@ interface Running {
 /** The first signal stops cleanly, amid the start too; a second one does not wait. */
 export class StopSignals {
   readonly #interrupt = new AbortController();
-  readonly #say: (line: string) => void;
+  readonly #report: (line: string) => void;
   #running: Running | undefined;
   /** When the first came; undefined until then. */
   #sinceMs: number | undefined;
 
-  constructor(say: (line: string) => void) {
-    this.#say = say;
+  constructor(report: (line: string) => void) {
+    this.#report = report;
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => this.stop());
   }
 
@@ -52,14 +52,14 @@ export class StopSignals {
     if (this.#running === undefined) {
       this.#interrupt.abort();
     } else {
-      this.#say('\nStopping: open requests have 10 seconds to finish. Ctrl-C again ends them now.');
+      this.#report('\nStopping: open requests have 10 seconds to finish. Ctrl-C again ends them now.');
       void this.#running.stop();
     }
   }
 }
 
 /** A line on stdout. */
-export function say(line: string): void {
+export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
@@ -71,14 +71,15 @@ export async function run(main: () => Promise<void>): Promise<void> {
   try {
     await main();
   } catch (error) {
-    if (error instanceof Interrupted) say('Stopped.');
+    if (error instanceof Interrupted) printLine('Stopped.');
     else fail(error);
   }
 }
 
 function fail(error: unknown): void {
   const isSystem = error instanceof Error && 'syscall' in error; // EACCES and the like say enough
-  const isExpected = isSystem || [ConfigError, ChildEnded, GivenUp, NotNow].some((kind) => error instanceof kind);
+  const isExpected =
+    isSystem || [ConfigError, ChildExited, TooManyFailures, TemporaryFailure].some((kind) => error instanceof kind);
   process.stderr.write(`petstore: ${isExpected ? (error as Error).message : String((error as Error).stack)}\n`);
   process.exitCode = 1;
 }

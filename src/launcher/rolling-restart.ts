@@ -8,64 +8,69 @@
  * When a new server does not come up, the restart ends there. The others go on as they are.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { DRAIN_MS } from './component.ts';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
 import type { Instances } from './instances.ts';
-import { DRAIN_MS } from './places.ts';
-import { capitalize, START_MS, whyNotStarted } from './supervisor.ts';
+import { capitalize, describeStartFailure, START_MS } from './supervisor.ts';
 
 const POLL_MS = 50;
 /** How long Envoy may take to see what its health check is told each second. */
-const NOTICE_MS = 10_000;
+const EXCLUDE_MS = 10_000;
 /** Each of Envoy's threads closes its own connections: none must be left at so many looks in a row. */
-const QUIET_LOOKS = 3;
+const IDLE_POLLS = 3;
 
 /** Resolves when all have been replaced, or one could not be, or the servers are to stop; what happens is said. */
-export async function rollingRestart(instances: Instances, envoy: Envoy, say: (line: string) => void): Promise<void> {
-  const { all, over } = instances;
+export async function rollingRestart(
+  instances: Instances,
+  envoy: Envoy,
+  report: (line: string) => void,
+): Promise<void> {
+  const { all, shutdown } = instances;
   try {
     for (const instance of all) {
-      say(`Restarting ${instance.name} of ${all.length} …`);
-      await untilAllHealthy(instances, envoy); // none may be away but this one
-      await instance.alone(async () => {
-        if (!(await hasLeft(instance, envoy, over))) {
-          say(`${capitalize(instance.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
+      report(`Restarting ${instance.name} of ${all.length} …`);
+      await waitUntilAllHealthy(instances, envoy); // none may be away but this one
+      await instance.runExclusive(async () => {
+        if (!(await drain(instance, envoy, shutdown))) {
+          report(`${capitalize(instance.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
         }
         await replace(instance);
       });
     }
-    await untilAllHealthy(instances, envoy);
-    say(`Restarted all ${all.length} servers.`);
+    await waitUntilAllHealthy(instances, envoy);
+    report(`Restarted all ${all.length} servers.`);
   } catch (error) {
-    if (!over.aborted) say(`${(error as Error).message}. The rolling restart ends here; the other servers go on.`);
+    if (!shutdown.aborted)
+      report(`${(error as Error).message}. The rolling restart ends here; the other servers go on.`);
   }
 }
 
 /** Lets Envoy take its requests elsewhere. Resolves with whether none is left: there are calls without an end. */
-async function hasLeft(instance: Instance, envoy: Envoy, over: AbortSignal): Promise<boolean> {
+async function drain(instance: Instance, envoy: Envoy, shutdown: AbortSignal): Promise<boolean> {
   const look = () => envoy.host(instance.port);
-  instance.leave();
-  await until(look, ({ isAvoided }) => isAvoided, NOTICE_MS, over);
-  let quietLooks = 0;
-  const isQuiet = ({ connections }: Host) => {
-    quietLooks = connections === 0 ? quietLooks + 1 : 0;
-    return quietLooks === QUIET_LOOKS;
+  instance.startDraining();
+  await until(look, ({ isExcluded }) => isExcluded, EXCLUDE_MS, shutdown);
+  let idlePolls = 0;
+  const isIdle = ({ connections }: Host) => {
+    idlePolls = connections === 0 ? idlePolls + 1 : 0;
+    return idlePolls === IDLE_POLLS;
   };
-  return until(look, isQuiet, DRAIN_MS, over);
+  return until(look, isIdle, DRAIN_MS, shutdown);
 }
 
 async function replace(instance: Instance): Promise<void> {
   try {
     await instance.replace(START_MS);
   } catch (error) {
-    throw new Error(whyNotStarted(instance, error));
+    throw new Error(describeStartFailure(instance, error));
   }
 }
 
-async function untilAllHealthy({ all, over }: Instances, envoy: Envoy): Promise<void> {
+async function waitUntilAllHealthy({ all, shutdown }: Instances, envoy: Envoy): Promise<void> {
   for (const { name, port } of all) {
     const look = () => envoy.host(port);
-    if (!(await until(look, ({ isHealthy }) => isHealthy, START_MS, over))) {
+    if (!(await until(look, ({ isHealthy }) => isHealthy, START_MS, shutdown))) {
       throw new Error(`Envoy does not get through to ${name}`);
     }
   }
@@ -74,15 +79,15 @@ async function untilAllHealthy({ all, over }: Instances, envoy: Envoy): Promise<
 /** Resolves with whether the server came to be so in time. Rejects when `over` is aborted. */
 async function until(
   look: () => Promise<Host | undefined>,
-  isSo: (host: Host) => boolean,
+  condition: (host: Host) => boolean,
   withinMs: number,
-  over: AbortSignal,
+  shutdown: AbortSignal,
 ): Promise<boolean> {
   const giveUpAtMs = performance.now() + withinMs;
   for (;;) {
     const host = await look();
-    if (host !== undefined && isSo(host)) return true;
+    if (host !== undefined && condition(host)) return true;
     if (performance.now() > giveUpAtMs) return false;
-    await delay(POLL_MS, undefined, { signal: over });
+    await delay(POLL_MS, undefined, { signal: shutdown });
   }
 }

@@ -13,7 +13,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { type PemFile, readAuthorities, readIdentity } from '../files/tls-files.ts';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 const DAY_MS = 86_400_000;
 /** How long before its end a certificate is spoken of. */
 const WARN_DAYS = 14;
@@ -35,14 +35,14 @@ interface Content {
   readonly certificate: X509Certificate;
 }
 
-interface Listener {
+interface WatchOptions {
   /** Aborted when the service is to stop. */
-  readonly over: AbortSignal;
+  readonly shutdown: AbortSignal;
   /** Takes lines for people. */
-  readonly say: (line: string) => void;
+  readonly report: (line: string) => void;
 }
 
-export function secretsOf({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
+export function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
   return [
     ...(tls === undefined ? [] : [identity('public', pem('TLS_CERT', tls.cert), pem('TLS_KEY', tls.key))]),
     ...(internalTls === undefined
@@ -94,35 +94,35 @@ export function secretFile({ dataDir }: Pick<Config, 'dataDir'>, name: string): 
 
 /** Writes what Envoy is to start with. Throws ConfigError when a PEM file is not what it should be. */
 export async function writeSecrets(config: Config): Promise<void> {
-  for (const secret of secretsOf(config)) await write(config, secret, await secret.read());
+  for (const secret of listSecrets(config)) await write(config, secret, await secret.read());
 }
 
 /** Has Envoy take up what the PEM files become, until it is over. What Envoy can't use is told, and changes nothing. */
-export async function followSecrets(config: Config, listener: Listener): Promise<void> {
-  await Promise.all(secretsOf(config).map((secret) => follow(config, secret, listener)));
+export async function watchSecrets(config: Config, listener: WatchOptions): Promise<void> {
+  await Promise.all(listSecrets(config).map((secret) => watch(config, secret, listener)));
 }
 
-async function follow(config: Config, secret: Secret, { over, say }: Listener): Promise<void> {
+async function watch(config: Config, secret: Secret, { shutdown, report }: WatchOptions): Promise<void> {
   let current: Content | undefined;
-  let told = '';
-  const tell = (line: string) => {
-    if (line !== told && line !== '') say(line);
-    told = line;
+  let lastReported = '';
+  const reportOnce = (line: string) => {
+    if (line !== lastReported && line !== '') report(line);
+    lastReported = line;
   };
-  while (!over.aborted) {
+  while (!shutdown.aborted) {
     try {
       const found = await secret.read();
       if (current === undefined || !isSame(found, current)) {
         // The first may have been renewed since it was written.
         await write(config, secret, found);
-        if (current !== undefined) say(`The renewed certificate of ${secret.setting} is used from now on.`);
+        if (current !== undefined) report(`The renewed certificate of ${secret.setting} is used from now on.`);
         current = found;
       }
-      tell(warningOf(secret, current));
+      reportOnce(dateWarning(secret, current));
     } catch (error) {
-      tell(`${(error as Error).message}. The certificate from before stays in use.`);
+      reportOnce(`${(error as Error).message}. The certificate from before stays in use.`);
     }
-    await delay(LOOK_MS, undefined, { signal: over }).catch(() => undefined);
+    await delay(POLL_MS, undefined, { signal: shutdown }).catch(() => undefined);
   }
   await rm(secretFile(config, secret.name), { force: true }).catch(() => undefined);
 }
@@ -140,7 +140,7 @@ function isSame(one: Content, other: Content): boolean {
 }
 
 /** What is wrong with the dates of a certificate that is used all the same: not everybody looks at them. */
-function warningOf({ setting, checkedBy }: Secret, { certificate }: Content): string {
+function dateWarning({ setting, checkedBy }: Secret, { certificate }: Content): string {
   const daysLeft = (certificate.validToDate.getTime() - Date.now()) / DAY_MS;
   if (certificate.validFromDate.getTime() > Date.now()) {
     return `${setting} is not valid before ${certificate.validFrom}: ${checkedBy} refuse it until then.`;

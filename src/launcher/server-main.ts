@@ -4,7 +4,7 @@
  */
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import { type Command, printHelp } from './help.ts';
-import { SERVER, SERVER_NODE_OPTIONS } from './places.ts';
+import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
 import { checkFree } from './ports.ts';
 
 const COMMAND: Command = {
@@ -24,20 +24,20 @@ const COMMAND: Command = {
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = readConfig();
-  checkAlone(config);
+  checkSingleInstance(config);
   await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
-  process.stderr.write(`${greeting(config)}\n`);
+  process.stderr.write(`${startMessage(config)}\n`);
   if (process.execve === undefined) throw new ConfigError('npm run server needs Linux or macOS');
   process.execve(process.execPath, [process.execPath, ...SERVER_NODE_OPTIONS, SERVER]);
 }
 
-function checkAlone({ instances }: Config): void {
+function checkSingleInstance({ instances }: Config): void {
   if (instances === 1) return;
   const wayOut = 'unset it, or use npm start, which starts several behind one Envoy';
   throw new ConfigError(`INSTANCES=${instances} is not for npm run server, which is one server: ${wayOut}`);
 }
 
-function greeting({ grpcHost, grpcPort, internalTls }: Config): string {
+function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {
   const address = grpcHost.includes(':') ? `[${grpcHost}]:${grpcPort}` : `${grpcHost}:${grpcPort}`;
   const how = internalTls === undefined ? 'in plain text' : 'by mutual TLS';
   return `Starting a server without Envoy: edges reach it at ${address} ${how}. Its log follows. Ctrl-C stops it.`;

@@ -12,16 +12,16 @@ import { type Config, ConfigError, grpcPorts, type ServerAddress } from '../conf
 import { SECOND_READ_MS } from '../edge/retries.ts';
 
 /** The part of an endpoint's metadata by which Envoy chooses its TLS. */
-const CHOICE = 'envoy.transport_socket_match';
+const TLS_MATCH = 'envoy.transport_socket_match';
 const TLS_TYPES = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3';
 
 /** SERVERS, or those on this machine. */
-export function serversOf(config: Config): readonly ServerAddress[] {
+export function listServers(config: Config): readonly ServerAddress[] {
   return config.servers ?? grpcPorts(config).map((port) => ({ host: '127.0.0.1', port }));
 }
 
 /** Throws ConfigError for a setting that is for parts that run alone: the launcher starts all of them. */
-export function checkTogether({ servers, grpcHost, internalTls, logs }: Config): void {
+export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
   const [alone] = [
     ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
     ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
@@ -37,15 +37,15 @@ export function checkTogether({ servers, grpcHost, internalTls, logs }: Config):
  * twice before the deadline of the call. A name may be several servers.
  */
 export function secondReadMs(config: Config): number {
-  const [first, ...others] = serversOf(config);
+  const [first, ...others] = listServers(config);
   const isOnly = others.length === 0 && first !== undefined && isIP(first.host) !== 0;
   return isOnly ? CALL_TIMEOUT_MS : SECOND_READ_MS;
 }
 
 export function endpoints(config: Config) {
-  return serversOf(config).map(({ host, port }) => ({
+  return listServers(config).map(({ host, port }) => ({
     endpoint: { address: { socket_address: { address: host, port_value: port } } },
-    ...(config.internalTls && { metadata: { filter_metadata: { [CHOICE]: { host } } } }),
+    ...(config.internalTls && { metadata: { filter_metadata: { [TLS_MATCH]: { host } } } }),
   }));
 }
 
@@ -55,8 +55,8 @@ export function serverTls(config: Config, secrets: { readonly own: string; reado
     name,
     sds_config: { resource_api_version: 'V3', path_config_source: { path } },
   });
-  return [...new Set(serversOf(config).map(({ host }) => host))].map((host) => {
-    const { san, sni } = nameIn(host);
+  return [...new Set(listServers(config).map(({ host }) => host))].map((host) => {
+    const { san, sni } = certificateName(host);
     const validation = {
       default_validation_context: { match_typed_subject_alt_names: [san] },
       validation_context_sds_secret_config: fromFile('internal_ca', secrets.authority),
@@ -74,7 +74,7 @@ export function serverTls(config: Config, secrets: { readonly own: string; reado
 }
 
 /** The name that a certificate must have. An IP address is not said in a handshake (RFC 6066, section 3). */
-function nameIn(host: string) {
+function certificateName(host: string) {
   if (isIP(host) === 0) {
     const name = host.replace(/\.$/, '').toLowerCase();
     return { san: { san_type: 'DNS', matcher: { exact: name } }, sni: { sni: name } };

@@ -7,17 +7,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, grpcPorts } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import type { Child } from './child.ts';
+import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
 import { Instances } from './instances.ts';
-import { type PartLogs, rotateLogs } from './log-rotation.ts';
-import { accessLog, auditLog, CLOSE_MS, DRAIN_MS, logDir, SERVER } from './places.ts';
-import { checkPorts, untilFree } from './ports.ts';
+import { type LogGroup, rotateLogs } from './log-rotation.ts';
+import { accessLog, auditLog, logDir, SERVER } from './paths.ts';
+import { checkPorts, waitForPorts } from './ports.ts';
 import { rollingRestart } from './rolling-restart.ts';
-import { followSecrets } from './secrets.ts';
-import { checkTogether } from './servers.ts';
-import { aborted, startEnvoy } from './starting.ts';
+import { watchSecrets } from './secrets.ts';
+import { checkNoStandaloneSettings } from './servers.ts';
+import { rejectOnAbort, startEnvoy } from './startup.ts';
 import { supervise } from './supervisor.ts';
 
 /** How long the service may take until it answers. */
@@ -44,7 +45,7 @@ interface StackOptions {
   /** Makes the start end with Interrupted when it is aborted. */
   readonly interrupt?: AbortSignal;
   /** Takes lines for people: what becomes of the servers. */
-  readonly say?: (line: string) => void;
+  readonly report?: (line: string) => void;
 }
 
 /** The public address, as somebody on this machine reaches it. */
@@ -60,43 +61,43 @@ export function publicUrl({ host, port, tls }: Config): string {
 export async function startStack(
   config: Config,
   env: Readonly<Record<string, string>> = {},
-  { program = SERVER, interrupt = new AbortController().signal, say = () => undefined }: StackOptions = {},
+  { program = SERVER, interrupt = new AbortController().signal, report = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
-  checkTogether(config);
+  checkNoStandaloneSettings(config);
   const envoyBinary = findEnvoy(config);
   checkAdminSocket(config);
   let lock: DataLock | undefined;
   let instances: Instances | undefined;
   let envoy: Envoy | undefined;
-  const over = new AbortController();
+  const shutdown = new AbortController();
   try {
     for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
     lock = lockDataFolder(config.dataDir);
-    await untilFree(() => checkPorts(config), lock.isLeftOver ? DRAIN_MS + CLOSE_MS : 0);
-    instances = new Instances({ config, env, file: program }, say);
+    await waitForPorts(() => checkPorts(config), lock.isStale ? DRAIN_MS + CLOSE_MS : 0);
+    instances = new Instances({ config, env, file: program }, report);
     const serving = instances.start();
     serving.catch(() => undefined); // looked at below, unless Envoy can't be prepared
     envoy = await Envoy.prepare(config, envoyBinary); // the servers load meanwhile
-    await Promise.race([serving, aborted(interrupt)]);
+    await Promise.race([serving, rejectOnAbort(interrupt)]);
     const started = startEnvoy(envoy);
     const failures = [started.then((child) => child.failure()), ...instances.children.map((child) => child.failure())];
-    await Promise.race([started, ...failures, aborted(interrupt)]);
-    await Promise.race([untilHealthy(envoy, config, over.signal), ...failures, aborted(interrupt)]);
-    return keepRunning(instances, envoy, lock, { config, say });
+    await Promise.race([started, ...failures, rejectOnAbort(interrupt)]);
+    await Promise.race([waitUntilHealthy(envoy, config, shutdown.signal), ...failures, rejectOnAbort(interrupt)]);
+    return keepRunning(instances, envoy, lock, { config, report });
   } catch (error) {
     await Promise.all([instances?.stop(CLOSE_MS), envoy?.stop(CLOSE_MS)]);
     lock?.release();
     throw isDiskFull(error) ? diskFull(config.dataDir, error) : error;
   } finally {
-    over.abort();
+    shutdown.abort();
   }
 }
 
 /** Asks Envoy, as not everybody may connect to the public port. */
-async function untilHealthy(envoy: Envoy, config: Config, over: AbortSignal): Promise<void> {
+async function waitUntilHealthy(envoy: Envoy, config: Config, shutdown: AbortSignal): Promise<void> {
   const giveUpAtMs = performance.now() + READY_MS;
   const isHealthy = async (port: number) => (await envoy.host(port))?.isHealthy;
-  while (!over.aborted && !(await Promise.all(grpcPorts(config).map(isHealthy))).every(Boolean)) {
+  while (!shutdown.aborted && !(await Promise.all(grpcPorts(config).map(isHealthy))).every(Boolean)) {
     if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
     await delay(POLL_MS);
   }
@@ -106,10 +107,10 @@ function keepRunning(
   instances: Instances,
   envoy: Envoy,
   lock: DataLock,
-  { config, say }: { readonly config: Config; readonly say: (line: string) => void },
+  { config, report }: { readonly config: Config; readonly report: (line: string) => void },
 ): Stack {
-  const { over } = instances;
-  const watched = Promise.all([instances.watch(), supervise(envoy, { over, say, canDoWithout: () => false })]);
+  const { shutdown } = instances;
+  const watched = Promise.all([instances.watch(), supervise(envoy, { shutdown, report, isRedundant: () => false })]);
   const ended = watched
     .then(() => undefined)
     .catch(async (error: unknown) => {
@@ -118,8 +119,8 @@ function keepRunning(
     })
     .finally(() => lock.release());
   ended.catch(() => undefined); // nobody may be waiting for it yet
-  void followSecrets(config, { over, say });
-  void rotateLogs(logsOf(instances, envoy, config), config, over);
+  void watchSecrets(config, { shutdown, report });
+  void rotateLogs(logGroups(instances, envoy, config), config, shutdown);
   return {
     get servers() {
       return instances.children;
@@ -131,9 +132,9 @@ function keepRunning(
       return [envoy.child, ...instances.children];
     },
     ended,
-    restart: () => rollingRestart(instances, envoy, say),
+    restart: () => rollingRestart(instances, envoy, report),
     async stop() {
-      instances.retire();
+      instances.stopSupervision();
       await envoy.drain();
       await envoy.stop(CLOSE_MS);
       await instances.stop(DRAIN_MS + CLOSE_MS);
@@ -142,7 +143,7 @@ function keepRunning(
   };
 }
 
-function logsOf({ all }: Instances, envoy: Envoy, config: Config): PartLogs[] {
+function logGroups({ all }: Instances, envoy: Envoy, config: Config): LogGroup[] {
   const envoyLogs = { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() };
   const reopenAll = async () => {
     for (const one of all) await one.reopenLogs();

@@ -6,97 +6,105 @@
  * itself (the disk is full, the database is away) is waited for.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Child, ChildEnded } from './child.ts';
-import type { Part } from './part.ts';
+import { type Child, ChildExited } from './child.ts';
+import type { Component } from './component.ts';
 
 /** How long a process that follows another may take until it serves. */
 export const START_MS = 60_000;
-const FIRST_PAUSE_MS = 200;
-const LONGEST_PAUSE_MS = 5_000;
+const MIN_BACKOFF_MS = 200;
+const MAX_BACKOFF_MS = 5_000;
 /** A process that has run for so long has not ended soon after its start. */
-const STEADY_MS = 10_000;
+const STABLE_AFTER_MS = 10_000;
 /** So many failures in a row, at the start or soon after it, are the end. */
 const MAX_FAILURES = 5;
 /** How often a process is asked for a sign of life, and how many questions may go unanswered: a machine may be busy. */
-const ASK_MS = 1_000;
-const MAX_UNANSWERED = 6;
+const PING_INTERVAL_MS = 1_000;
+const MAX_UNANSWERED_PINGS = 6;
 
 /** A process that can't start now, for a reason that may pass by itself. */
-export class NotNow extends Error {
-  override name = 'NotNow';
+export class TemporaryFailure extends Error {
+  override name = 'TemporaryFailure';
 }
 
 /** A part that is not started again. */
-export class GivenUp extends Error {
-  override name = 'GivenUp';
+export class TooManyFailures extends Error {
+  override name = 'TooManyFailures';
 }
 
 export interface Supervision {
   /** Aborted when the service is to stop: nothing is started any more, and what ends may end. */
-  readonly over: AbortSignal;
+  readonly shutdown: AbortSignal;
   /** Takes lines for people. */
-  readonly say: (line: string) => void;
+  readonly report: (line: string) => void;
   /** Whether others do the work of the part meanwhile. */
-  readonly canDoWithout: () => boolean;
+  readonly isRedundant: () => boolean;
 }
 
 /** Watches over a part that has been started. Resolves when it is over; rejects with GivenUp. */
-export async function supervise(part: Part, supervision: Supervision): Promise<void> {
-  const { over, say } = supervision;
+export async function supervise(component: Component, supervision: Supervision): Promise<void> {
+  const { shutdown, report } = supervision;
   let failures = 0;
-  while (!over.aborted) {
+  while (!shutdown.aborted) {
     const startedAtMs = performance.now();
-    const { child } = part;
-    void endWhenSilent(part, child, supervision);
+    const { child } = component;
+    void killWhenUnresponsive(component, child, supervision);
     const how = await child.ended;
-    const wasSteady = performance.now() - startedAtMs > STEADY_MS;
-    await part.alone(async () => {
-      if (over.aborted || part.child.isRunning) return; // a rolling restart has started the next
-      if (!part.isLeaving(child)) {
-        const ended = new ChildEnded(child, how);
-        failures = wasSteady ? 0 : failures + 1;
-        giveUpAfter(failures, ended.message, part, supervision);
-        say(`${capitalize(ended.message)}. Starting it again …`);
+    const wasStable = performance.now() - startedAtMs > STABLE_AFTER_MS;
+    await component.runExclusive(async () => {
+      if (shutdown.aborted || component.child.isRunning) return; // a rolling restart has started the next
+      if (!component.isDraining(child)) {
+        const ended = new ChildExited(child, how);
+        failures = wasStable ? 0 : failures + 1;
+        checkFailureCount(failures, ended.message, component, supervision);
+        report(`${capitalize(ended.message)}. Starting it again …`);
       }
-      failures = await startAgain(part, failures, supervision);
+      failures = await restartUntilServing(component, failures, supervision);
     });
   }
 }
 
 /** Tries until it serves, or all is over. Resolves with the number of failures in a row by then. */
-async function startAgain(part: Part, failuresBefore: number, supervision: Supervision): Promise<number> {
-  const { over, say } = supervision;
+async function restartUntilServing(
+  component: Component,
+  failuresBefore: number,
+  supervision: Supervision,
+): Promise<number> {
+  const { shutdown, report } = supervision;
   let failures = failuresBefore;
-  let pauseMs = Math.min(FIRST_PAUSE_MS * 2 ** Math.max(0, failures - 1), LONGEST_PAUSE_MS);
-  for (let told = ''; !over.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-    await delay(pauseMs, undefined, { signal: over }).catch(() => undefined);
-    if (over.aborted) break;
+  let backoffMs = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, failures - 1), MAX_BACKOFF_MS);
+  for (let lastReported = ''; !shutdown.aborted; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
+    await delay(backoffMs, undefined, { signal: shutdown }).catch(() => undefined);
+    if (shutdown.aborted) break;
     try {
-      await part.start(START_MS);
-      say(`${capitalize(part.name)} serves again.`);
+      await component.start(START_MS);
+      report(`${capitalize(component.name)} serves again.`);
       break;
     } catch (error) {
-      if (over.aborted) break;
-      const reason = whyNotStarted(part, error);
-      if (!(error instanceof NotNow)) failures += 1;
-      giveUpAfter(failures, reason, part, supervision);
-      if (reason !== told) say(`${reason}. It is tried again every few seconds.`);
-      told = reason;
+      if (shutdown.aborted) break;
+      const reason = describeStartFailure(component, error);
+      if (!(error instanceof TemporaryFailure)) failures += 1;
+      checkFailureCount(failures, reason, component, supervision);
+      if (reason !== lastReported) report(`${reason}. It is tried again every few seconds.`);
+      lastReported = reason;
     }
   }
   return failures;
 }
 
-function giveUpAfter(failures: number, reason: string, { name }: Part, { canDoWithout }: Supervision): void {
-  if (failures < MAX_FAILURES || canDoWithout()) return;
-  throw new GivenUp(`${name} failed ${failures} times in a row, the last time: ${reason}`);
+function checkFailureCount(failures: number, reason: string, { name }: Component, { isRedundant }: Supervision): void {
+  if (failures < MAX_FAILURES || isRedundant()) return;
+  throw new TooManyFailures(`${name} failed ${failures} times in a row, the last time: ${reason}`);
 }
 
 /** Asks for signs of life until the process ends. They are counted, not timed: this process may have been frozen too. */
-async function endWhenSilent(part: Part, child: Child, { over, say }: Supervision): Promise<void> {
-  for (let unanswered = 0; child.isRunning && !over.aborted; ) {
-    if (unanswered === MAX_UNANSWERED) {
-      say(`${capitalize(part.name)} has not answered ${MAX_UNANSWERED} times in a row: it is ended.`);
+async function killWhenUnresponsive(
+  component: Component,
+  child: Child,
+  { shutdown, report }: Supervision,
+): Promise<void> {
+  for (let unanswered = 0; child.isRunning && !shutdown.aborted; ) {
+    if (unanswered === MAX_UNANSWERED_PINGS) {
+      report(`${capitalize(component.name)} has not answered ${MAX_UNANSWERED_PINGS} times in a row: it is ended.`);
       child.process.kill('SIGKILL');
       return;
     }
@@ -104,14 +112,14 @@ async function endWhenSilent(part: Part, child: Child, { over, say }: Supervisio
     const noteAnswer = () => {
       unanswered = 0;
     };
-    part.answers(AbortSignal.timeout(ASK_MS * MAX_UNANSWERED)).then(noteAnswer, () => undefined);
-    await Promise.race([delay(ASK_MS, undefined, { signal: over }).catch(() => undefined), child.ended]);
+    component.ping(AbortSignal.timeout(PING_INTERVAL_MS * MAX_UNANSWERED_PINGS)).then(noteAnswer, () => undefined);
+    await Promise.race([delay(PING_INTERVAL_MS, undefined, { signal: shutdown }).catch(() => undefined), child.ended]);
   }
 }
 
 /** A line for people, without a full stop. */
-export function whyNotStarted({ name, log }: Part, error: unknown): string {
-  if (error instanceof ChildEnded) return capitalize(error.message);
+export function describeStartFailure({ name, log }: Component, error: unknown): string {
+  if (error instanceof ChildExited) return capitalize(error.message);
   return `${capitalize(name)} can't start: ${error instanceof Error ? error.message : error} (see ${log.path})`;
 }
 

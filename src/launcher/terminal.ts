@@ -4,7 +4,7 @@
  */
 import { closeSync, constants, openSync } from 'node:fs';
 
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 export class Terminal {
   #isThere = canBeOpened();
@@ -28,7 +28,7 @@ export class Terminal {
         clearInterval(timer);
       }
       wasThere = isThere;
-    }, LOOK_MS);
+    }, POLL_MS);
     timer.unref();
   }
 }

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { DRAIN_MS } from '../../src/launcher/places.ts';
+import { DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
 import { testUnless } from '../support/programs.ts';
 

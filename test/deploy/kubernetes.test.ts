@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import test from 'ava';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/places.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const FOLDER = join(ROOT, 'deploy/kubernetes');

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/places.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
 import { testUnless } from '../support/programs.ts';
 

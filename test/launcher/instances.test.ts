@@ -191,7 +191,7 @@ test.serial('Rolling restart - one server is away at a time', async (t) => {
     const log = (await logOf(launcher, index)).filter(({ msg }) => !msg.startsWith('the database')); // of one server
     t.deepEqual(
       log.map(({ msg }) => msg),
-      ['serving', 'leaving', 'draining', 'stopped', 'serving'],
+      ['serving', 'no longer ready', 'draining', 'stopped', 'serving'],
     );
     t.true((log[1]?.time ?? '') > servesAgain);
     servesAgain = log[4]?.time ?? '';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../src/errors.ts';
-import { ROOT } from '../../src/launcher/places.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
 import { scrape, typesOf } from '../support/exposition.ts';
 import { freePortRange } from '../support/ports.ts';
 import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';

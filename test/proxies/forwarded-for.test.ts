@@ -5,7 +5,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { accessLog } from '../../src/launcher/places.ts';
+import { accessLog } from '../../src/launcher/paths.ts';
 import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';

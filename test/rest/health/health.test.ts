@@ -38,7 +38,7 @@ test.serial(
     const stranger = rest.withKey(undefined);
     const id = await rest.category();
     const json = { 'content-type': 'application/json' };
-    stack.servers[0].send('leave');
+    stack.servers[0].send('drain');
     const onAllThreads = async () => {
       const answers = await Promise.all(Array.from({ length: 20 }, () => stranger.get('/healthz')));
       return answers.every(({ status }) => status === 503);

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { generateKey } from '../../../src/keys/format.ts';
-import { logDir } from '../../../src/launcher/places.ts';
+import { logDir } from '../../../src/launcher/paths.ts';
 import { loadOperations } from '../../../src/proto/operations.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { http1, http2 } from '../../support/wire.ts';

@@ -1,4 +1,4 @@
-/** Where the launcher's parts find the repository, the server and the logs, and how long they give each other. */
+/** Where the repository, the server's program and the logs are. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Config } from '../config.ts';
@@ -13,11 +13,6 @@ export const SERVER = join(ROOT, 'src/main.ts');
  * and is copied for nothing. It takes some 5 % off the CPU time of a request.
  */
 export const SERVER_NODE_OPTIONS = ['--max-semi-space-size=32'];
-
-/** How long open requests may go on when a server or the service stops; as long as the server's own drain. */
-export const DRAIN_MS = 10_000;
-/** What a process may need beyond its drain to close its files. */
-export const CLOSE_MS = 2_000;
 
 export function logDir(config: Config): string {
   return join(config.dataDir, 'logs');

@@ -4,17 +4,21 @@
  */
 import type { LogFile } from '../logging/log-file.ts';
 import type { Child } from './child.ts';
-import { CLOSE_MS, DRAIN_MS } from './places.ts';
 
-export abstract class Part {
+/** How long open requests may take when a server or the service stops. The server's own drain is as long. */
+export const DRAIN_MS = 10_000;
+/** How much longer a process may take to close its files. */
+export const CLOSE_MS = 2_000;
+
+export abstract class Component {
   /** For people: "the server", "server 2", "Envoy". */
   readonly name: string;
   /** Of what its processes write to stdout and stderr. */
   readonly log: LogFile;
   #child: Child | undefined;
-  #serving: Child | undefined;
+  #servingChild: Child | undefined;
   #isStopping = false;
-  #turn = Promise.resolve();
+  #lastTask = Promise.resolve();
 
   constructor(name: string, log: LogFile) {
     this.name = name;
@@ -24,13 +28,13 @@ export abstract class Part {
   protected abstract spawn(): Child;
 
   /** Resolves when a new process serves. Rejects when it ends before. */
-  protected abstract serving(child: Child): Promise<void>;
+  protected abstract waitUntilServing(child: Child): Promise<void>;
 
   /** Resolves when the process gives a sign of life. */
-  abstract answers(signal: AbortSignal): Promise<unknown>;
+  abstract ping(signal: AbortSignal): Promise<unknown>;
 
   /** Whether the process is one whose end was asked for. */
-  isLeaving(_child: Child): boolean {
+  isDraining(_child: Child): boolean {
     return false;
   }
 
@@ -42,7 +46,7 @@ export abstract class Part {
 
   /** Whether it has served since its start, and runs. */
   get isServing(): boolean {
-    return this.#serving !== undefined && this.#serving === this.#child && this.#serving.isRunning;
+    return this.#servingChild !== undefined && this.#servingChild === this.#child && this.#servingChild.isRunning;
   }
 
   /** Starts a process and resolves when it serves. One that doesn't within `withinMs`, if that is given, is ended. */
@@ -57,8 +61,8 @@ export abstract class Part {
     };
     const timer = withinMs === undefined ? undefined : setTimeout(endLate, withinMs);
     try {
-      await this.serving(child);
-      this.#serving = child;
+      await this.waitUntilServing(child);
+      this.#servingChild = child;
     } catch (error) {
       throw isLate ? new Error(`it did not serve within ${Number(withinMs) / 1_000} s`) : error;
     } finally {
@@ -67,9 +71,9 @@ export abstract class Part {
   }
 
   /** Does something that ends a process or starts one, when whatever of the kind is under way has been done. */
-  async alone(turn: () => Promise<void>): Promise<void> {
-    const result = this.#turn.then(turn);
-    this.#turn = result.catch(() => undefined); // who asked for it is told
+  async runExclusive(task: () => Promise<void>): Promise<void> {
+    const result = this.#lastTask.then(task);
+    this.#lastTask = result.catch(() => undefined); // the caller of this method sees the error
     return result;
   }
 

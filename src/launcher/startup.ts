@@ -1,6 +1,6 @@
 /** What starts have in common: an Envoy that gets ready, and an end before it does. */
 import { once } from 'node:events';
-import { type Child, ChildEnded } from './child.ts';
+import { type Child, ChildExited } from './child.ts';
 import type { Envoy } from './envoy.ts';
 
 /** How long Envoy may take until it is ready: less than half of what the service may take until it answers. */
@@ -12,7 +12,7 @@ export class Interrupted extends Error {
 }
 
 /** Rejects with Interrupted when the signal comes. */
-export async function aborted(signal: AbortSignal): Promise<never> {
+export async function rejectOnAbort(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
   throw new Interrupted();
 }
@@ -22,7 +22,7 @@ export async function startEnvoy(envoy: Envoy): Promise<Child> {
   try {
     await envoy.start(ENVOY_READY_MS);
   } catch (error) {
-    if (error instanceof ChildEnded) throw error;
+    if (error instanceof ChildExited) throw error;
     await envoy.start(ENVOY_READY_MS);
   }
   return envoy.child;

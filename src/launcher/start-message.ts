@@ -4,17 +4,17 @@ import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Config, TlsFiles } from '../config.ts';
 import { demoKeyFile } from '../keys/key-files.ts';
-import { logDir } from './places.ts';
+import { logDir } from './paths.ts';
 import { publicUrl } from './stack.ts';
 
-export function greeting(config: Config): string {
+export function startMessage(config: Config): string {
   const { url, options } = address(config);
   const file = demoKeyFile(config.dataDir);
   const hasDemoKey = config.demoAccount && existsSync(file);
-  const key = hasDemoKey ? `$(cat ${quote(nearPath(file))})` : '<API_KEY>';
+  const key = hasDemoKey ? `$(cat ${shellQuote(displayPath(file))})` : '<API_KEY>';
   const call = config.proxyProtocol
     ? 'Only TRUSTED_PROXIES can connect, with a PROXY protocol header: call it through one of them.'
-    : ['curl', ...options, `-H "Authorization: Bearer ${key}"`, quote(`${url}/pets`)].join(' ');
+    : ['curl', ...options, `-H "Authorization: Bearer ${key}"`, shellQuote(`${url}/pets`)].join(' ');
   const lines = ['', `The pet store is open: ${url}`, `Its documentation: ${url}/docs`, '', `  ${call}`, ''];
   if (!hasDemoKey) {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
@@ -34,18 +34,21 @@ function address(config: Config): { readonly url: string; readonly options: read
   if (config.tls === undefined) return { url, options: [] };
   const { hostname, port } = new URL(url);
   const ip = hostname.replace(/[[\]]/g, '');
-  const { names, addresses } = subjectsOf(config.tls);
-  const trust = `--cacert ${quote(config.tls.cert)}`;
+  const { names, addresses } = certificateSubjects(config.tls);
+  const trust = `--cacert ${shellQuote(config.tls.cert)}`;
   const [name] = names;
   if (addresses.includes(ip)) return { url, options: [trust] };
   if (name === undefined) return { url, options: ['--insecure'] };
-  const resolve = `--resolve ${quote(`${name}:${port || 443}:${hostname}`)}`;
+  const resolve = `--resolve ${shellQuote(`${name}:${port || 443}:${hostname}`)}`;
   const named = new URL(`https://${name}:${port}`).origin;
   return { url: named, options: name === 'localhost' && ip === '127.0.0.1' ? [trust] : [trust, resolve] };
 }
 
 /** Whom a certificate is for. For a wildcard there is a name that it covers. */
-function subjectsOf({ cert }: TlsFiles): { readonly names: readonly string[]; readonly addresses: readonly string[] } {
+function certificateSubjects({ cert }: TlsFiles): {
+  readonly names: readonly string[];
+  readonly addresses: readonly string[];
+} {
   const entries = new X509Certificate(readFileSync(cert)).subjectAltName?.split(', ') ?? [];
   const those = (prefix: string) =>
     entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length));
@@ -53,14 +56,14 @@ function subjectsOf({ cert }: TlsFiles): { readonly names: readonly string[]; re
 }
 
 /** The path from the folder that the reader is in, when it is below; npm says when that is another one than ours. */
-function nearPath(file: string): string {
+function displayPath(file: string): string {
   const { INIT_CWD: readersFolder = process.cwd() } = process.env;
   const path = relative(process.cwd(), file);
   return readersFolder !== process.cwd() || path.startsWith('..') ? file : path;
 }
 
 /** A word for a POSIX shell; a leading dash would make an option of it. */
-function quote(text: string): string {
+function shellQuote(text: string): string {
   const word = text.startsWith('-') ? `./${text}` : text;
   return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
