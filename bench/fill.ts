@@ -23,7 +23,7 @@ export async function fillDatabase(
   for (let first = 1; first <= pets; first += BATCH) {
     signal.throwIfAborted();
     const last = Math.min(first + BATCH - 1, pets);
-    await engine.write(insert, { first, last }, () => true);
+    await engine.write(insert, { first, last });
     onProgress(last);
   }
   await checkIds(engine, pets);
@@ -31,12 +31,9 @@ export async function fillDatabase(
 
 async function insertCategories({ knex, transaction }: Engine): Promise<void> {
   const insert = compile('bench.categories', knex('categories').insert({ name: param('name') }));
-  await transaction(
-    async (tx) => {
-      for (let id = 1; id <= CATEGORIES; id += 1) await tx.all(insert, { name: `Category ${id}` });
-    },
-    () => true,
-  );
+  await transaction(async (tx) => {
+    for (let id = 1; id <= CATEGORIES; id += 1) await tx.all(insert, { name: `Category ${id}` });
+  });
 }
 
 /** The pets of a range of ids, made inside the database: no value crosses over to it. */

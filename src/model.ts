@@ -42,8 +42,8 @@ export interface Page<T> {
   readonly hasMore: boolean;
 }
 
-/** Says whether anybody still waits for the answer: false once the deadline passed or the caller left. */
-export type IsWanted = () => boolean;
+/** Returns true once the caller's deadline has passed or the caller has left. */
+export type IsCancelled = () => boolean;
 
 export type Plan = 'free' | 'pro' | 'business' | 'enterprise';
 

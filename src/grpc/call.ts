@@ -134,7 +134,7 @@ export class UnaryCall implements Call {
 
   peer = (): string => this.#base.getPeer();
 
-  isWanted = (): boolean => !this.#isOver && !this.isLate();
+  isCancelled = (): boolean => this.#isOver || this.isLate();
 
   isLate = (): boolean => Date.now() >= Number(this.#base.getDeadline());
 

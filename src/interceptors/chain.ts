@@ -35,8 +35,8 @@ export interface Call {
   readonly peer: () => string;
   /** Names the request in logs: the caller's or Envoy's x-request-id. */
   readonly requestId: string;
-  /** False once the deadline has passed or the caller has left. */
-  readonly isWanted: () => boolean;
+  /** True once the deadline has passed or the caller has left. */
+  readonly isCancelled: () => boolean;
   /** True once the deadline has passed. */
   readonly isLate: () => boolean;
   /** Headers of the answer, of a refusal too. */

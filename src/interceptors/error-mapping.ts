@@ -1,6 +1,6 @@
 /** Makes an ApiError of whatever is thrown behind it, so that no cause ever reaches a caller. */
 import { ApiError, apiError } from '../errors.ts';
-import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../storage/store-errors.ts';
+import { Cancelled, StoreClosed, StoreUnavailable } from '../storage/store-errors.ts';
 import type { Interceptor } from './chain.ts';
 
 export const errors: Interceptor = {
@@ -17,7 +17,7 @@ export const errors: Interceptor = {
 
 function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof WorkAbandoned) return apiError('DEADLINE_EXCEEDED');
+  if (error instanceof Cancelled) return apiError('DEADLINE_EXCEEDED');
   if (error instanceof StoreClosed || error instanceof StoreUnavailable) return apiError('UNAVAILABLE');
   return apiError('INTERNAL', { requestId }, { cause: error });
 }

@@ -59,7 +59,7 @@ interface Judged {
 }
 
 function judge(call: Call, error: unknown): Judged {
-  if (!call.isWanted()) return call.isLate() ? LATE : LEFT;
+  if (call.isCancelled()) return call.isLate() ? LATE : LEFT;
   if (error === undefined) return WELL;
   return error instanceof ApiError ? { code: error.grpcStatus, reason: error.code } : UNFORESEEN;
 }

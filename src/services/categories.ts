@@ -19,8 +19,8 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
       return { categories: [...page.rows], nextPageToken: nextPageToken('categories', page, ({ id }) => id) };
     },
 
-    createCategory: ({ category }, { isWanted, remember }) =>
-      store.write((tx) => tx.categories.insert(replacement(category)), isWanted, remember),
+    createCategory: ({ category }, { isCancelled, remember }) =>
+      store.write((tx) => tx.categories.insert(replacement(category)), isCancelled, remember),
 
     async getCategory({ categoryId }) {
       const category = await store.categories.find(categoryId);
@@ -48,7 +48,7 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
           await tx.categories.delete(categoryId);
           return {};
         },
-        context.isWanted,
+        context.isCancelled,
         `category ${categoryId}`,
       ),
   };
@@ -65,7 +65,7 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
         await tx.categories.update(changed);
         return changed;
       },
-      context.isWanted,
+      context.isCancelled,
       `category ${categoryId}`,
     );
   }

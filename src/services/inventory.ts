@@ -36,7 +36,7 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
           await tx.pets.update(restocked);
           return toMessage(restocked);
         },
-        context.isWanted,
+        context.isCancelled,
         contendedPet(petId),
       ),
   };

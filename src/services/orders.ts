@@ -23,7 +23,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 
-    async placeOrder({ order }, { isWanted, remember }) {
+    async placeOrder({ order }, { isCancelled, remember }) {
       const shipDate = checked(order?.shipDate);
       const contended = order?.petId === undefined ? undefined : contendedPet(order.petId);
       return store.transaction(
@@ -37,7 +37,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
           await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
           return toMessage(placed);
         },
-        isWanted,
+        isCancelled,
         contended,
         remember,
       );
@@ -64,7 +64,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
           await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
           return toMessage(changed);
         },
-        context.isWanted,
+        context.isCancelled,
         contendedOf(orderId),
       );
     },
@@ -77,7 +77,7 @@ export function orderService(store: Store): Service<OrderServiceServer> {
           await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
           return {};
         },
-        context.isWanted,
+        context.isCancelled,
         contendedOf(orderId),
       ),
   };

@@ -21,14 +21,14 @@ export function petService(store: Store): Service<PetServiceServer> {
       return { pets: page.rows.map(toMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
     },
 
-    createPet({ pet }, { isWanted, remember }) {
+    createPet({ pet }, { isCancelled, remember }) {
       const wanted = replacement(pet);
       const create = async (tx: Transaction) => {
         const created = await tx.pets.insert(wanted);
         if (created === undefined) throw apiError('UNKNOWN_CATEGORY', wanted);
         return toMessage(created);
       };
-      return store.write(create, isWanted, remember);
+      return store.write(create, isCancelled, remember);
     },
 
     async getPet({ petId }) {
@@ -58,7 +58,7 @@ export function petService(store: Store): Service<PetServiceServer> {
           await tx.pets.delete(petId);
           return {};
         },
-        context.isWanted,
+        context.isCancelled,
         contendedPet(petId),
       ),
   };
@@ -75,7 +75,7 @@ export function petService(store: Store): Service<PetServiceServer> {
         if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
         return toMessage(changed);
       },
-      context.isWanted,
+      context.isCancelled,
       contendedPet(petId),
     );
   }

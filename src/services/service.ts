@@ -3,13 +3,13 @@
  * caller is to see, and knows nothing of metadata, HTTP or SQL.
  */
 import type { handleUnaryCall } from '@grpc/grpc-js';
-import type { IsWanted, Remember } from '../model.ts';
+import type { IsCancelled, Remember } from '../model.ts';
 import type { EntityTags } from './entity-tags.ts';
 
 /** What a method may know of its call beside the message. */
 export interface Context {
-  /** False once nobody waits for the answer any more: work that has not begun need not begin. */
-  readonly isWanted: IsWanted;
+  /** True once the call's deadline has passed or the caller has left: work that has not begun need not begin. */
+  readonly isCancelled: IsCancelled;
   /** If there is one: what is to be changed must have one of these tags (see if-match.ts). */
   readonly ifMatch?: EntityTags;
   /** There when the answer is to be remembered with the write; the store takes it. */

@@ -2,7 +2,7 @@
  * What storage asks of a database engine: the seam between the tables' SQL and the machinery that runs it.
  */
 import type { Knex } from 'knex';
-import type { IsWanted } from '../model.ts';
+import type { IsCancelled } from '../model.ts';
 import type { PoolReading } from './postgres-pool.ts';
 import type { Params, SqlValue, Statement } from './statement.ts';
 
@@ -46,13 +46,13 @@ export interface Engine {
   forKeyShare(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /**
    * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
-   * Work that nobody waits for any more when its turn comes is not begun: it rejects with WorkAbandoned. Where
+   * Work that is cancelled before its turn comes is not begun: it rejects with Cancelled. Where
    * transactions can get in each other's way, `work` may be run anew after it was undone, and those with the
    * same `contended` thing wait for each other before they take what all need.
    */
-  transaction<T>(work: (tx: Runner) => Promise<T>, isWanted: IsWanted, contended?: Contended): Promise<T>;
+  transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: Contended): Promise<T>;
   /** A transaction of a single statement, which needs fewer trips to the database. */
-  write(statement: Statement, params: Params, isWanted: IsWanted): Promise<readonly Row[]>;
+  write(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]>;
   /** Runs `work` while no other process that shares the database is in here. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** Closes the database. Nothing is under way any more. */

@@ -11,10 +11,10 @@
  * run alone. Where nothing else waits the statement is a transaction by itself: the whole group takes one trip. While
  * another process has the database locked that fails, and the group begins a transaction, which waits for it.
  */
-import type { IsWanted } from '../model.ts';
+import type { IsCancelled } from '../model.ts';
 import type { Row } from './engine.ts';
 import type { Params, Statement } from './statement.ts';
-import { StoreUnavailable, WorkAbandoned } from './store-errors.ts';
+import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
 /** The most work in one commit: bounds how long the first of a group waits for the last. */
 const MAX_GROUP = 256;
@@ -51,7 +51,7 @@ interface Work {
   /** Does it for all of these callers, and resolves with the result of each. */
   readonly run: (callers: readonly Params[]) => Promise<readonly unknown[]>;
   readonly params: Params;
-  readonly isWanted: IsWanted;
+  readonly isCancelled: IsCancelled | undefined;
   /** There when it is one statement, which is undone by the database when it fails. */
   readonly statement: Statement | undefined;
   /** It has failed together with others. */
@@ -73,25 +73,25 @@ export class GroupCommit {
     this.#listener = listener;
   }
 
-  submit<T>(work: () => Promise<T>, isWanted: IsWanted): Promise<T> {
-    return this.#enqueue(async () => [await work()], {}, isWanted, undefined);
+  submit<T>(work: () => Promise<T>, isCancelled?: IsCancelled): Promise<T> {
+    return this.#enqueue(async () => [await work()], {}, isCancelled, undefined);
   }
 
   /** Submits one statement and nothing else. */
-  submitStatement(statement: Statement, params: Params, isWanted: IsWanted): Promise<readonly Row[]> {
-    return this.#enqueue((callers) => this.#commands.run(statement, callers), params, isWanted, statement);
+  submitStatement(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]> {
+    return this.#enqueue((callers) => this.#commands.run(statement, callers), params, isCancelled, statement);
   }
 
   #enqueue<T>(
     run: (callers: readonly Params[]) => Promise<readonly T[]>,
     params: Params,
-    isWanted: IsWanted,
+    isCancelled: IsCancelled | undefined,
     statement: Statement | undefined,
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const sinceMs = this.#listener === undefined ? 0 : performance.now();
       const settle = { resolve: resolve as (value: unknown) => void, reject };
-      this.#queue.push({ run, params, isWanted, statement, isAlone: false, sinceMs, ...settle });
+      this.#queue.push({ run, params, isCancelled, statement, isAlone: false, sinceMs, ...settle });
       if (!this.#isDraining) void this.#drain();
     });
   }
@@ -110,8 +110,8 @@ export class GroupCommit {
   /** Runs a statement that is a transaction by itself. */
   async #runByItself(): Promise<void> {
     const beganMs = performance.now();
-    const { batch, unwanted } = this.#takeBatch(MAX_GROUP);
-    for (const work of unwanted) work.reject(new WorkAbandoned());
+    const { batch, cancelled } = this.#takeBatch(MAX_GROUP);
+    for (const work of cancelled) work.reject(new Cancelled());
     if (batch.length === 0) return;
     const outcome = await run(batch);
     const error = outcome.status === 'rejected' ? outcome.reason : undefined;
@@ -137,9 +137,9 @@ export class GroupCommit {
     try {
       await this.#commands.begin();
       while (group.length < MAX_GROUP && this.#queue.length > 0) {
-        const { batch, unwanted } = this.#takeBatch(MAX_GROUP - group.length);
-        group.push(...unwanted, ...batch);
-        answers.push(() => unwanted.map((work) => work.reject(new WorkAbandoned())));
+        const { batch, cancelled } = this.#takeBatch(MAX_GROUP - group.length);
+        group.push(...cancelled, ...batch);
+        answers.push(() => cancelled.map((work) => work.reject(new Cancelled())));
         const [first] = batch;
         if (first === undefined) continue;
         const isStatement = first.statement !== undefined;
@@ -173,13 +173,13 @@ export class GroupCommit {
   }
 
   /** Takes those at the head of the queue that are done by one run, `room` at the most. */
-  #takeBatch(room: number): { batch: Work[]; unwanted: Work[] } {
-    const [batch, unwanted]: [Work[], Work[]] = [[], []];
+  #takeBatch(room: number): { batch: Work[]; cancelled: Work[] } {
+    const [batch, cancelled]: [Work[], Work[]] = [[], []];
     for (const work of this.#queue.splice(0, Math.min(this.#countTogether(), room))) {
       this.#listener?.onTurn(performance.now() - work.sinceMs);
-      (work.isWanted() ? batch : unwanted).push(work);
+      (work.isCancelled?.() === true ? cancelled : batch).push(work);
     }
-    return { batch, unwanted };
+    return { batch, cancelled };
   }
 }
 

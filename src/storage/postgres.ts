@@ -14,7 +14,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex, { type Knex } from 'knex';
 import { DatabaseError } from 'pg';
-import type { IsWanted } from '../model.ts';
+import type { IsCancelled } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
 import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
@@ -25,7 +25,7 @@ import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { toPostgres } from './postgres-values.ts';
 import { param } from './statement.ts';
-import { WorkAbandoned } from './store-errors.ts';
+import { Cancelled } from './store-errors.ts';
 import { Lanes } from './turns.ts';
 
 /** How often a transaction is run at the most, and the pause before the second time; it doubles each time. */
@@ -72,11 +72,11 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
   const session = createSession({ hasOwnSessions: isDirect, isPreparing: preparedStatements ?? isDirect });
   const lanes = new Lanes(LANE_BOUNDS);
-  const change = <T>(work: (connection: Connection) => Promise<T>, isWanted: IsWanted) =>
+  const change = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled) =>
     runAnew(() => {
-      checkWanted(isWanted);
+      checkNotCancelled(isCancelled);
       return writePool.use((connection) => {
-        checkWanted(isWanted);
+        checkNotCancelled(isCancelled);
         return work(connection);
       });
     });
@@ -97,13 +97,13 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     toElements: (rows) => toJson(rows.map((row) => row.map(toPostgres))),
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
-    async transaction(work, isWanted, contended) {
-      const transact = () => change((connection) => session.transact(connection, work), isWanted);
+    async transaction(work, isCancelled, contended) {
+      const transact = () => change((connection) => session.transact(connection, work), isCancelled);
       const lane = typeof contended === 'function' ? await contended() : contended;
       return lane === undefined ? transact() : lanes.use(lane, transact);
     },
-    write: (statement, params, isWanted) =>
-      change((connection) => session.single(connection, statement, params), isWanted),
+    write: (statement, params, isCancelled) =>
+      change((connection) => session.single(connection, statement, params), isCancelled),
     alone: (work) => alone(url, work, options),
     close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
@@ -117,8 +117,8 @@ async function lockForMigration(trx: Knex.Transaction, options: LockOptions): Pr
   await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
 }
 
-function checkWanted(isWanted: IsWanted): void {
-  if (!isWanted()) throw new WorkAbandoned();
+function checkNotCancelled(isCancelled?: IsCancelled): void {
+  if (isCancelled?.() === true) throw new Cancelled();
 }
 
 /** Runs what was undone because others were in its way anew, after a pause that differs from theirs. */

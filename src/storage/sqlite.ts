@@ -69,8 +69,8 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     // There is one writer: nobody else can change or delete anything meanwhile.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
-    transaction: (work, isWanted) => noted(commits.submit(() => work(writer), isWanted)),
-    write: (statement, params, isWanted) => noted(commits.submitStatement(statement, params, isWanted)),
+    transaction: (work, isCancelled) => noted(commits.submit(() => work(writer), isCancelled)),
+    write: (statement, params, isCancelled) => noted(commits.submitStatement(statement, params, isCancelled)),
     alone: (work) => work(), // one process has the file to itself
     async close() {
       // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.

@@ -1,8 +1,8 @@
 /** What storage throws, by name. */
 
-/** Nobody waited for the work any more when its turn came: the deadline had passed or the caller had left. */
-export class WorkAbandoned extends Error {
-  override name = 'WorkAbandoned';
+/** The work was cancelled before it began: the deadline had passed or the caller had left. */
+export class Cancelled extends Error {
+  override name = 'Cancelled';
 }
 
 /** What an idempotency key was sent for is done already: its record is there. Nothing of the transaction has happened. */

@@ -1,5 +1,5 @@
 /** All tables as one store: readers on the newest committed state, writers within a transaction. */
-import type { IsWanted, Remember } from '../model.ts';
+import type { IsCancelled, Remember } from '../model.ts';
 import { type AccountReader, type AccountWriter, accountReader, accountStatements, accountWriter } from './accounts.ts';
 import { type BanReader, type BanWriter, banReader, banStatements, banWriter } from './bans.ts';
 import {
@@ -47,24 +47,22 @@ export interface Store {
    *
    * Work that names what it contends for, such as the pet whose row it locks, waits for others of that name alone.
    *
-   * @throws WorkAbandoned when nobody waits for the work any more as its turn comes.
+   * @throws Cancelled when the call was cancelled before the work began.
    * @throws AlreadyDone when there is such a record already.
    */
   transaction<T>(
     work: (tx: Transaction) => Promise<T>,
-    isWanted?: IsWanted,
+    isCancelled?: IsCancelled,
     contended?: Contended,
     remember?: Remember,
   ): Promise<T>;
   /** A transaction of work that calls one method of a writer, once: less effort, the same promises. */
-  write<T>(work: (tx: Transaction) => Promise<T>, isWanted?: IsWanted, remember?: Remember): Promise<T>;
+  write<T>(work: (tx: Transaction) => Promise<T>, isCancelled?: IsCancelled, remember?: Remember): Promise<T>;
   /** Runs `work` while no other process that shares the database is in here. */
   alone<T>(work: () => Promise<T>): Promise<T>;
   /** Finishes what is under way, takes nothing new, closes the database. */
   close(): Promise<void>;
 }
-
-const ALWAYS: IsWanted = () => true;
 
 export function createStore(opened: Engine): Store {
   const open = new OpenWork();
@@ -91,7 +89,7 @@ export function createStore(opened: Engine): Store {
     bans: banWriter(bans, tx),
     idempotency: idempotencyWriter(idempotency, tx),
   });
-  const transaction: Store['transaction'] = (work, isWanted = ALWAYS, contended, remember) =>
+  const transaction: Store['transaction'] = (work, isCancelled, contended, remember) =>
     engine.transaction(
       async (runner) => {
         const tx = writers(runner);
@@ -99,7 +97,7 @@ export function createStore(opened: Engine): Store {
         if (remember !== undefined) await tx.idempotency.insert(remember(result));
         return result;
       },
-      isWanted,
+      isCancelled,
       contended,
     );
   return {
@@ -111,14 +109,14 @@ export function createStore(opened: Engine): Store {
     bans: banReader(bans, engine),
     idempotency: idempotencyReader(idempotency, engine),
     transaction,
-    async write(work, isWanted = ALWAYS, remember) {
-      if (remember !== undefined) return transaction(work, isWanted, undefined, remember);
+    async write(work, isCancelled, remember) {
+      if (remember !== undefined) return transaction(work, isCancelled, undefined, remember);
       let isDone = false;
       const once: Runner = {
         async all(statement, params) {
           if (isDone) throw new Error(`${statement.name} comes after another statement: that takes a transaction`);
           isDone = true;
-          return engine.write(statement, params, isWanted);
+          return engine.write(statement, params, isCancelled);
         },
       };
       return work(writers(once));

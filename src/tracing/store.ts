@@ -22,8 +22,8 @@ export function traceStore(store: Store, { inSpan, isRecording, bind }: Tracing,
   const traceRoles = (tx: Transaction): Transaction =>
     Object.fromEntries(Object.entries(tx).map(([table, role]) => [table, traceRole(table, role)])) as never;
 
-  const transaction: Store['transaction'] = (work, isWanted, contended, remember) => {
-    if (!isRecording()) return store.transaction(work, isWanted, contended, remember);
+  const transaction: Store['transaction'] = (work, isCancelled, contended, remember) => {
+    if (!isRecording()) return store.transaction(work, isCancelled, contended, remember);
     return inSpan('transaction', base, () => {
       const committed = Promise.withResolvers<void>();
       // A group of transactions runs where the first of them was begun.
@@ -32,7 +32,7 @@ export function traceStore(store: Store, { inSpan, isRecording, bind }: Tracing,
         void inSpan('commit', { ...base, 'db.operation.name': 'commit' }, () => committed.promise);
         return result;
       });
-      const done = store.transaction(traced, isWanted, contended, remember);
+      const done = store.transaction(traced, isCancelled, contended, remember);
       done.then(
         () => committed.resolve(),
         () => committed.resolve(),
@@ -50,10 +50,10 @@ export function traceStore(store: Store, { inSpan, isRecording, bind }: Tracing,
     usage: traceRole('usage', store.usage),
     idempotency: traceRole('idempotency', store.idempotency),
     transaction,
-    write(work, isWanted, remember) {
-      if (!isRecording()) return store.write(work, isWanted, remember);
-      if (remember !== undefined) return transaction(work, isWanted, undefined, remember);
-      return store.write((tx) => work(traceRoles(tx)), isWanted);
+    write(work, isCancelled, remember) {
+      if (!isRecording()) return store.write(work, isCancelled, remember);
+      if (remember !== undefined) return transaction(work, isCancelled, undefined, remember);
+      return store.write((tx) => work(traceRoles(tx)), isCancelled);
     },
   };
 }

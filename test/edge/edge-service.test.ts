@@ -8,7 +8,7 @@ import { createRules } from '../../src/proto/validation-rules.ts';
 
 const { byPath, registry } = loadOperations();
 const edge = edgeService(byPath.values(), createRules(registry));
-const CONTEXT = { isWanted: () => true };
+const CONTEXT = { isCancelled: () => false };
 const JSON_TYPE = 'application/json';
 
 async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {

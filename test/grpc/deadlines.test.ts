@@ -24,13 +24,10 @@ async function holdDatabase({ context: { database } }: ExecutionContext<TestServ
   const other = await database.open();
   const { promise: end, resolve: release } = Promise.withResolvers<void>();
   const { promise: holds, resolve: begun } = Promise.withResolvers<void>();
-  const holding = other.transaction(
-    async () => {
-      begun();
-      await end;
-    },
-    () => true,
-  );
+  const holding = other.transaction(async () => {
+    begun();
+    await end;
+  });
   await holds;
   return async () => {
     release();

@@ -152,10 +152,7 @@ test('INTERNAL - says nothing of the cause, which is logged with the request id'
   const { grpc, database, logs } = t.context;
   const other = await database.open();
   const sql = 'ALTER TABLE categories RENAME TO hidden';
-  await other.transaction(
-    (tx) => tx.all(compile(sql, other.knex.raw(sql)), {}),
-    () => true,
-  );
+  await other.transaction((tx) => tx.all(compile(sql, other.knex.raw(sql)), {}));
   await other.close();
   const metadata = { 'x-request-id': 'request-7' };
   for (const failure of [
@@ -174,8 +171,8 @@ test('INTERNAL - an answer that can not be serialized, logged as such, with its 
   const { grpc, database, logs } = t.context;
   const petId = await grpc.pet();
   const other = await database.open();
-  await other.write(compile('skip checks', other.knex.raw('PRAGMA ignore_check_constraints = ON')), {}, () => true);
-  await other.write(compile('too many', other.knex.raw('UPDATE pets SET quantity = 3000000000')), {}, () => true);
+  await other.write(compile('skip checks', other.knex.raw('PRAGMA ignore_check_constraints = ON')), {});
+  await other.write(compile('too many', other.knex.raw('UPDATE pets SET quantity = 3000000000')), {});
   await other.close();
   const metadata = { 'x-request-id': 'request-8' };
   const failure = await grpc.failure(Inventory.getInventoryItem, { petId }, { metadata });

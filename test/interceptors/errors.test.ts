@@ -4,7 +4,7 @@ import { audit } from '../../src/interceptors/audit.ts';
 import { chain, type Interceptor } from '../../src/interceptors/chain.ts';
 import { errors } from '../../src/interceptors/error-mapping.ts';
 import { metrics } from '../../src/interceptors/metrics.ts';
-import { StoreClosed, StoreUnavailable, WorkAbandoned } from '../../src/storage/store-errors.ts';
+import { Cancelled, StoreClosed, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { ANSWER, handler, newCall } from '../support/call.ts';
 
 async function caught(thrown: unknown): Promise<unknown> {
@@ -43,7 +43,7 @@ test('Errors - the cause travels beside the error, for the log', async (t) => {
 });
 
 test('Errors - work that nobody waited for any more is DEADLINE_EXCEEDED', async (t) => {
-  t.is(((await caught(new WorkAbandoned())) as ApiError).code, 'DEADLINE_EXCEEDED');
+  t.is(((await caught(new Cancelled())) as ApiError).code, 'DEADLINE_EXCEEDED');
 });
 
 test('Errors - a store that is closing, away or busy is UNAVAILABLE', async (t) => {

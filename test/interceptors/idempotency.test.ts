@@ -38,14 +38,14 @@ const isReplayed = (call: Call) => call.responseHeaders.get('idempotency-replaye
 function setUp({ context: { store } }: Test, before: () => Promise<void> = async () => undefined) {
   const interceptor = idempotency(store.idempotency);
   let works = 0;
-  const next = async ({ isWanted, remember }: Call) => {
+  const next = async ({ isCancelled, remember }: Call) => {
     works += 1;
     await before();
     const create = async (tx: Parameters<Parameters<Store['write']>[0]>[0]) => {
       const { id } = await tx.categories.insert({ name: 'Cats', description: undefined });
       return { id: Number(id) };
     };
-    const message = await store.write(create, isWanted, remember);
+    const message = await store.write(create, isCancelled, remember);
     return { message, bytes: jsonCodec.serialize(message) };
   };
   return {

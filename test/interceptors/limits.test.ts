@@ -48,7 +48,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
     request: {},
     peer: () => '127.0.0.1:1',
     requestId: 'test',
-    isWanted: () => true,
+    isCancelled: () => false,
     isLate: () => false,
     responseHeaders: new Map(),
     ...parts,

@@ -47,15 +47,15 @@ test('Metrics - what nobody has foreseen is INTERNAL', async (t) => {
 });
 
 test('Metrics - a call whose caller has left is CANCELLED, and no error', async (t) => {
-  const isWanted = () => false;
+  const isCancelled = () => true;
   const refuse = async () => Promise.reject(apiError('DEADLINE_EXCEEDED'));
   for (const next of [async () => ANSWER, refuse]) {
-    t.deepEqual(await told(next, { isWanted }), ['begin', [PATH, 'CANCELLED']]);
+    t.deepEqual(await told(next, { isCancelled }), ['begin', [PATH, 'CANCELLED']]);
   }
 });
 
 test('Metrics - a call that comes after its deadline is DEADLINE_EXCEEDED, however it ended', async (t) => {
-  const late = { isWanted: () => false, isLate: () => true };
+  const late = { isCancelled: () => true, isLate: () => true };
   const refuse = async () => Promise.reject(apiError('UNAVAILABLE'));
   for (const next of [async () => ANSWER, refuse]) {
     t.deepEqual(await told(next, late), ['begin', [PATH, 'DEADLINE_EXCEEDED'], ['DEADLINE_EXCEEDED', undefined]]);

@@ -28,7 +28,7 @@ test('Usage - that can not be stored is kept, said once, and stored when it can'
   let isAway = true;
   const moody: Store = {
     ...store,
-    write: (work, isWanted) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isWanted)),
+    write: (work, isCancelled) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled)),
   };
   const { recorder, use, lines } = recorderOn(moody);
   for (let round = 0; round < 3; round += 1) {
@@ -65,9 +65,9 @@ test('Usage - of 5,000 active accounts takes a few statements, and other writes 
   let statements = 0;
   const counted: Store = {
     ...store,
-    write: (work, isWanted) => {
+    write: (work, isCancelled) => {
       statements += 1;
-      return store.write(work, isWanted);
+      return store.write(work, isCancelled);
     },
   };
   const { recorder, use } = recorderOn(counted);
@@ -93,7 +93,7 @@ test('Usage - of a key that is banned twice while nothing can be stored is the l
   let isAway = true;
   const moody: Store = {
     ...store,
-    write: (work, isWanted) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isWanted)),
+    write: (work, isCancelled) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled)),
   };
   const { recorder } = recorderOn(moody);
   const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
@@ -113,14 +113,14 @@ test('Key uses - are stored with a flush, and once each', async (t) => {
   let stored = 0;
   const counted: Store = {
     ...store,
-    write: (work, isWanted) =>
+    write: (work, isCancelled) =>
       store.write((tx) => {
         const putKeyUses: typeof tx.usage.putKeyUses = (uses) => {
           stored += uses.length;
           return tx.usage.putKeyUses(uses);
         };
         return work({ ...tx, usage: { ...tx.usage, putKeyUses } });
-      }, isWanted),
+      }, isCancelled),
   };
   const { recorder, use } = recorderOn(counted);
   for (let i = 0; i < 10; i += 1) use(id);

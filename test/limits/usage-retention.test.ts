@@ -33,8 +33,8 @@ test('Usage retention - what is older than so many days goes, in many portions, 
   let most = 0;
   const counted: Store = {
     ...store,
-    write: async (work, isWanted) => {
-      const deleted = await store.write(work, isWanted);
+    write: async (work, isCancelled) => {
+      const deleted = await store.write(work, isCancelled);
       most = Math.max(most, Number(deleted));
       return deleted;
     },

@@ -49,7 +49,7 @@ test('Migrate - neither it nor a server touches what a newer release has changed
   const file = join(t.context.dataDir, 'petstore.sqlite');
   const engine = await openSqlite(file);
   const sql = "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)";
-  await engine.write(compile('future', engine.knex.raw(sql)), {}, () => true);
+  await engine.write(compile('future', engine.knex.raw(sql)), {});
   await engine.close();
   const before = await readFile(file);
   for (const program of ['src/launcher/migrate-main.ts', 'src/main.ts']) {

@@ -14,7 +14,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.store.close());
 
-const CONTEXT = { isWanted: () => true };
+const CONTEXT = { isCancelled: () => false };
 const NOTHING = { id: undefined, petId: undefined, quantity: undefined, shipDate: undefined, complete: undefined };
 
 function place(t: Test, fields: Partial<Order> = {}): Promise<Order> {

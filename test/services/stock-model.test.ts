@@ -19,7 +19,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-const CONTEXT = { isWanted: () => true };
+const CONTEXT = { isCancelled: () => false };
 const quantity = fc.integer({ min: 1, max: 4 });
 const order = fc.integer({ min: 0, max: 8 });
 const step: fc.Arbitrary<Step> = fc.oneof(

@@ -4,7 +4,7 @@ import { inventoryService } from '../../src/services/inventory.ts';
 import { orderService } from '../../src/services/orders.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
-import { StoreUnavailable, WorkAbandoned } from '../../src/storage/store-errors.ts';
+import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
@@ -37,10 +37,10 @@ test.afterEach.always((t) => t.context.store?.close().catch(() => undefined)); /
 test.after.always((t) => t.context.server?.stop());
 
 const CATS = { name: 'Cats', description: undefined };
-const WANTED = { isWanted: () => true };
+const CONTEXT = { isCancelled: () => false };
 
-function order(store: Store, petId: bigint, isWanted = () => true) {
-  return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isWanted });
+function order(store: Store, petId: bigint, isCancelled = () => false) {
+  return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isCancelled });
 }
 
 /** Keeps a pet's row locked, as somebody with a database shell does, until `release`. */
@@ -99,8 +99,8 @@ test.serial('Locked pet - changes of its orders and of its stock queue with its 
   const pet = await newPet(store, { quantity: 1_000 });
   const orders = await Promise.all(Array.from({ length: 20 }, () => order(store, pet.id)));
   const lock = await lockRow(url, pet.id);
-  const cancels = orders.map(({ id }) => orderService(store).cancelOrder({ orderId: id ?? 0n }, WANTED));
-  const stock = inventoryService(store).setInventory({ petId: pet.id, inventory: { quantity: 5 } }, WANTED);
+  const cancels = orders.map(({ id }) => orderService(store).cancelOrder({ orderId: id ?? 0n }, CONTEXT));
+  const stock = inventoryService(store).setInventory({ petId: pet.id, inventory: { quantity: 5 } }, CONTEXT);
   await until(async () => (await lockWaits(url)) > 0, 'one that waits for the row');
   for (let round = 0; round < 10; round += 1) t.is(await lockWaits(url), 1);
   await lock.release();
@@ -108,23 +108,20 @@ test.serial('Locked pet - changes of its orders and of its stock queue with its 
   t.deepEqual((await store.orders.page({}, { after: 0n, limit: 1 })).rows, []);
 });
 
-test.serial(
-  'Locked pet - a waiter that nobody waits for any more is not begun, and too many are refused',
-  async (t) => {
-    const { store, url } = t.context;
-    const pet = await newPet(store, { quantity: 1_000 });
-    const lock = await lockRow(url, pet.id);
-    const first = order(store, pet.id);
-    let isWanted = true;
-    const abandoned = Array.from({ length: 500 }, () => refusalOf(order(store, pet.id, () => isWanted)));
-    t.regex(String(await refusalOf(order(store, pet.id))), /StoreUnavailable: too many calls wait for pet \d+/);
-    isWanted = false;
-    await lock.release();
-    await first;
-    for (const refusal of await Promise.all(abandoned)) t.true(refusal instanceof WorkAbandoned, String(refusal));
-    t.is((await store.pets.find(pet.id))?.quantity, 999);
-  },
-);
+test.serial('Locked pet - a waiting call that is cancelled is not begun, and too many are refused', async (t) => {
+  const { store, url } = t.context;
+  const pet = await newPet(store, { quantity: 1_000 });
+  const lock = await lockRow(url, pet.id);
+  const first = order(store, pet.id);
+  let isCancelled = false;
+  const cancelled = Array.from({ length: 500 }, () => refusalOf(order(store, pet.id, () => isCancelled)));
+  t.regex(String(await refusalOf(order(store, pet.id))), /StoreUnavailable: too many calls wait for pet \d+/);
+  isCancelled = true;
+  await lock.release();
+  await first;
+  for (const refusal of await Promise.all(cancelled)) t.true(refusal instanceof Cancelled, String(refusal));
+  t.is((await store.pets.find(pet.id))?.quantity, 999);
+});
 
 test.serial(
   'Out of connections - calls share those that there are, none fails, and more are opened later',

@@ -34,7 +34,7 @@ if (postgresMissing === undefined) {
     const server = await connectPostgres();
     const url = await server.createDatabase();
     const engine = await openPostgres(`${url}${IN_ORDER}`);
-    for (const sql of FILL) await engine.write(compile(sql.slice(0, 60), engine.knex.raw(sql)), {}, () => true);
+    for (const sql of FILL) await engine.write(compile(sql.slice(0, 60), engine.knex.raw(sql)), {});
     return {
       engine,
       async searched({ name, sql, bind }, values) {

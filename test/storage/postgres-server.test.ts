@@ -208,13 +208,10 @@ test('PostgreSQL - each connection prepares a statement once, by its name', asyn
     ),
   );
   const find = compile('test.find', engine.knex('categories').select('id').where('id', param('id')));
-  const rows = await engine.transaction(
-    async (tx: Runner) => {
-      for (let time = 0; time < 8; time += 1) await tx.all(find, { id });
-      return tx.all(prepared, {});
-    },
-    () => true,
-  );
+  const rows = await engine.transaction(async (tx: Runner) => {
+    for (let time = 0; time < 8; time += 1) await tx.all(find, { id });
+    return tx.all(prepared, {});
+  });
   t.like(
     rows.find(({ name }) => name === 'test.find'),
     { calls: '8' },
@@ -251,10 +248,7 @@ test('Conflicts - one that does not end is given up after a few times, as unavai
     runs += 1;
     await tx.all(conflict, {});
   };
-  await t.throwsAsync(
-    engine.transaction(work, () => true),
-    { instanceOf: StoreUnavailable },
-  );
+  await t.throwsAsync(engine.transaction(work), { instanceOf: StoreUnavailable });
   t.is(runs, 6);
   await engine.close();
 });

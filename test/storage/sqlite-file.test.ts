@@ -21,7 +21,6 @@ test.afterEach.always(async (t) => {
   await t.context.database.remove();
 });
 
-const WANTED = () => true;
 const CATS = { name: 'Cats', description: undefined };
 
 /** Runs SQL on the connection that writes. */
@@ -29,7 +28,7 @@ function write<T>(
   { engine }: Context,
   work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,
 ): Promise<T> {
-  return engine.transaction((tx) => work((sql) => tx.all(compile(sql, engine.knex.raw(sql)), {})), WANTED);
+  return engine.transaction((tx) => work((sql) => tx.all(compile(sql, engine.knex.raw(sql)), {})));
 }
 
 function read({ engine }: Context, sql: string): ReturnType<Runner['all']> {
@@ -77,7 +76,7 @@ test('SQLite - a writer waits for another process to let go of the file', async 
   const holding = other.transaction(async () => {
     begun();
     await end;
-  }, WANTED);
+  });
   await holds;
   let isAnswered = false;
   const waiting = createStore(engine)
@@ -150,7 +149,7 @@ test('Commit - when it fails, all of its group fail with its error and nothing o
 
 test('Commit - a refusal in a group whose commit fails is answered with the failure, not with the refusal', async (t) => {
   const { engine } = t.context;
-  const refused = engine.transaction(() => Promise.reject(new Error('refused')), WANTED);
+  const refused = engine.transaction(() => Promise.reject(new Error('refused')));
   const failing = write(t.context, async (run) => {
     await run('PRAGMA defer_foreign_keys = ON');
     await run("INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')");
@@ -164,11 +163,11 @@ test("Statements - one that can not be prepared is its caller's error, and is tr
   for (const result of await Promise.allSettled([1, 2, 3].map(() => engine.reader.all(statement, {})))) {
     t.regex(result.status === 'rejected' ? result.reason.message : '', /no such table: later/);
   }
-  const inWork = engine.transaction((tx) => tx.all(statement, {}), WANTED);
+  const inWork = engine.transaction((tx) => tx.all(statement, {}));
   await t.throwsAsync(inWork, { message: /no such table: later/ });
   await write(t.context, (run) => run('CREATE TABLE later (id integer)'));
   t.deepEqual(await engine.reader.all(statement, {}), []);
-  t.deepEqual(await engine.transaction((tx) => tx.all(statement, {}), WANTED), []);
+  t.deepEqual(await engine.transaction((tx) => tx.all(statement, {})), []);
   await engine.close();
   t.false(existsSync(`${database.file}-wal`));
 });

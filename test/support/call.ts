@@ -59,7 +59,7 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
     },
     peer: () => '127.0.0.1:40000',
     requestId: requestId ?? 'request-1',
-    isWanted: () => true,
+    isCancelled: () => false,
     isLate: () => false,
     responseHeaders: new Map(),
   };

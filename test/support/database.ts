@@ -49,8 +49,5 @@ export async function createTestStore(): Promise<Store> {
 /** Of the connection that writes. Never fewer than there are. */
 async function setMaxPages(engine: Engine, pages: number): Promise<void> {
   const sql = `PRAGMA max_page_count = ${pages}`;
-  await engine.transaction(
-    (tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}),
-    () => true,
-  );
+  await engine.transaction((tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}));
 }

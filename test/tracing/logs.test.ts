@@ -16,10 +16,7 @@ test.serial('Traces - the id is in every log line of a call, in the access log, 
   const { rest, config } = service;
   const saboteur = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
   const sql = 'ALTER TABLE orders RENAME TO hidden';
-  await saboteur.transaction(
-    (tx) => tx.all(compile(sql, saboteur.knex.raw(sql)), {}),
-    () => true,
-  );
+  await saboteur.transaction((tx) => tx.all(compile(sql, saboteur.knex.raw(sql)), {}));
   await saboteur.close();
   const { traceId, traceparent } = newTrace();
   const answer = await rest.get('/store/orders', { headers: { traceparent } });

@@ -33,14 +33,11 @@ export function failureTests(): void {
       const pet = await newPet(store);
       const other = await database.open();
       const [holds, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-      const holding = other.transaction(
-        async (tx) => {
-          await tx.all(compile('lock', other.knex.raw(database.lockCategories)), {});
-          holds.resolve();
-          await end.promise;
-        },
-        () => true,
-      );
+      const holding = other.transaction(async (tx) => {
+        await tx.all(compile('lock', other.knex.raw(database.lockCategories)), {});
+        holds.resolve();
+        await end.promise;
+      });
       await holds.promise;
       const write = t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable });
       for (let round = 0; round < 10; round += 1) t.is((await store.pets.find(pet.id))?.id, pet.id);

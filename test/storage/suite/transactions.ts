@@ -1,7 +1,7 @@
 /** Transactions: durable before they are answered, undone alone, in turn, and only while somebody waits. */
 
 import type { Store } from '../../../src/storage/store.ts';
-import { StoreClosed, WorkAbandoned } from '../../../src/storage/store-errors.ts';
+import { Cancelled, StoreClosed } from '../../../src/storage/store-errors.ts';
 import { newCategory, newPet, type Test, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
@@ -196,21 +196,21 @@ export function transactionTests(): void {
     t.is(new Set(await waiting).size, 1_000);
   });
 
-  test('Transaction - work that nobody waits for any more when its turn comes is not begun', async (t) => {
+  test('Transaction - work that is cancelled before its turn comes is not begun', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
-    let isWanted = true;
+    let isCancelled = false;
     let hasBegun = false;
-    const abandoned = store.transaction(
+    const cancelled = store.transaction(
       async (tx) => {
         hasBegun = true;
         await tx.categories.insert(CATS);
       },
-      () => isWanted,
+      () => isCancelled,
     );
-    const refused = t.throwsAsync(abandoned, { instanceOf: WorkAbandoned });
+    const refused = t.throwsAsync(cancelled, { instanceOf: Cancelled });
     const kept = newCategory(store);
-    isWanted = false;
+    isCancelled = true;
     await writer.release();
     await refused;
     const keptId = await kept;
@@ -219,15 +219,15 @@ export function transactionTests(): void {
     t.truthy(await store.categories.find(keptId));
   });
 
-  test('Transaction - work that has begun is carried out, wanted or not', async (t) => {
+  test('Transaction - work that has begun is carried out, cancelled or not', async (t) => {
     const { store } = t.context;
-    let isWanted = true;
+    let isCancelled = false;
     const { id } = await store.transaction(
       (tx) => {
-        isWanted = false;
+        isCancelled = true;
         return tx.categories.insert(CATS);
       },
-      () => isWanted,
+      () => isCancelled,
     );
     t.truthy(await store.categories.find(id));
   });
@@ -311,16 +311,16 @@ export function transactionTests(): void {
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 12);
   });
 
-  test('Write - what nobody waits for any more when its turn comes is not done', async (t) => {
+  test('Write - a statement that is cancelled before its turn comes is not run', async (t) => {
     const { store } = t.context;
-    let isWanted = true;
+    let isCancelled = false;
     const writer = await occupyWriter(t);
-    const abandoned = store.write(
+    const cancelled = store.write(
       (tx) => tx.categories.insert(CATS),
-      () => isWanted,
+      () => isCancelled,
     );
-    const refused = t.throwsAsync(abandoned, { instanceOf: WorkAbandoned });
-    isWanted = false;
+    const refused = t.throwsAsync(cancelled, { instanceOf: Cancelled });
+    isCancelled = true;
     await writer.release();
     await refused;
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 0);
