@@ -5,7 +5,7 @@
  * is what a write takes longer than the median of those alone.
  */
 import pino from 'pino';
-import type { LimitsEngine } from '../src/limits/limiter.ts';
+import type { ManagedLimiter } from '../src/limits/limiter.ts';
 import { createUsageRecorder, type UsageRecorder } from '../src/limits/usage-recorder.ts';
 import { dayIndexAt } from '../src/limits/windows.ts';
 import { openPostgres } from '../src/storage/postgres.ts';
@@ -18,14 +18,14 @@ const ALONE_MS = 2_000;
 const FLUSHES = 20;
 
 /** A limiter in which every account has been active since the last time it was asked. */
-function busyLimiter(accountIds: readonly bigint[]): LimitsEngine {
+function busyLimiter(accountIds: readonly bigint[]): ManagedLimiter {
   let requests = 0;
   const dayIndex = dayIndexAt(Date.now());
   const drainUsage = () => {
     requests += 1;
     return accountIds.map((id) => ({ subject: String(id), dayIndex, requests, refused: 0 }));
   };
-  return { drainUsage, drainKeyUses: () => [] } as unknown as LimitsEngine; // of which the recorder uses no more
+  return { drainUsage, drainKeyUses: () => [] } as unknown as ManagedLimiter; // of which the recorder uses no more
 }
 
 /** Makes writes, one after the other, until `isDone`, and resolves with how long each took. */

@@ -37,7 +37,7 @@ import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { ApiKeys } from './keys/caller.ts';
 import type { PlanQuotas } from './keys/plans.ts';
-import type { Ban, Limiter, LimitsOverview } from './limits/limiter.ts';
+import type { Ban, Limiter, LimitsAdmin } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createRules } from './proto/validation-rules.ts';
@@ -82,7 +82,7 @@ export interface Dependencies {
   readonly keys: ApiKeys;
   /** Told which key or account has changed. */
   readonly onKeysChanged: (change: KeyChange) => void;
-  readonly limiter: Limiter & LimitsOverview;
+  readonly limiter: Limiter & LimitsAdmin;
   /** How long a ban lasts. */
   readonly banMs: number;
   /** Told which ban was ended. */

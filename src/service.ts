@@ -9,8 +9,7 @@ import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
-import { createUsageRecorder, restoreLimits } from './limits/usage-recorder.ts';
-import { startUsageRetention } from './limits/usage-retention.ts';
+import { createUsageRecorder, restoreLimits, startUsageRetention } from './limits/usage-recorder.ts';
 import { createLogger } from './logging/logger.ts';
 import { createServer } from './server.ts';
 import { openEngine } from './storage/open.ts';
@@ -137,8 +136,8 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
 async function startTracing({ traces }: Config, logger: Logger): Promise<Tracing | undefined> {
   if (traces === undefined) return undefined;
   return (await import('./tracing/otel.ts')).startTracing(traces, {
-    onAway: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
-    onBack: () => logger.info('traces are sent again'),
+    onUnavailable: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
+    onAvailable: () => logger.info('traces are sent again'),
   });
 }
 

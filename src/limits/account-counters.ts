@@ -1,6 +1,6 @@
 /** The accounts of the current day in memory, with the totals that wait to be stored. */
 import type { KeyUse, UsageRow } from './limiter.ts';
-import { type Counter, dayIndexAt, openCounter } from './windows.ts';
+import { type Counter, dayIndexAt, newCounter } from './windows.ts';
 
 /** An account in one day. */
 export interface AccountDay {
@@ -32,7 +32,7 @@ type Day = ReadonlyMap<string, AccountDay>;
  * The accounts seen today, and those whose totals wait to be drained. The day that was left last is kept as well: a
  * clock that was wrong about the day comes back to it.
  */
-export class Accounts {
+export class AccountCounters {
   #dayIndex = Number.NEGATIVE_INFINITY;
   #today = new Map<string, AccountDay>();
   #left = { dayIndex: Number.NEGATIVE_INFINITY, accounts: new Map<string, AccountDay>() };
@@ -56,7 +56,7 @@ export class Accounts {
 
   /** The account's counter, or a passing one that is not kept: reading leaves no trace. */
   read(subject: string, nowMs: number): Counter {
-    return this.today(nowMs).get(subject)?.counter ?? openCounter(nowMs);
+    return this.today(nowMs).get(subject)?.counter ?? newCounter(nowMs);
   }
 
   markChanged(account: AccountDay): void {
@@ -96,7 +96,7 @@ export class Accounts {
   }
 
   #add(subject: string, nowMs: number): AccountDay {
-    const counter = openCounter(nowMs);
+    const counter = newCounter(nowMs);
     const lastSeen = { counter: { ...counter }, refused: 0, epoch: '', ownMinute: 0, ownDay: 0 };
     const account: AccountDay = { subject, counter, refused: 0, isChanged: false, lastSeen };
     this.#today.set(subject, account);

@@ -55,7 +55,7 @@ export interface Ban {
 }
 
 /** A ban that has just begun, and why. */
-export interface BegunBan extends Ban {
+export interface NewBan extends Ban {
   readonly sinceMs: number;
   /** How many refusals led to it. */
   readonly refusals: number;
@@ -79,19 +79,19 @@ export interface KeyUse {
 }
 
 /** The servers' common counts and bans can't be had, or changed, just now. */
-export class LimitsAway extends Error {
-  override name = 'LimitsAway';
+export class LimitsUnavailable extends Error {
+  override name = 'LimitsUnavailable';
 }
 
 /** What the operator may ask of the limits. */
-export interface LimitsOverview {
+export interface LimitsAdmin {
   /** An account's counts as they stand. Counts nothing. */
   counts(subject: string, nowMs: number): Counts | Promise<Counts>;
   /**
    * Ends a key's ban at once, for all servers that share the counts, and forgets its refusals. Resolves with a moment:
    * what has ended are the bans that would have ended by then.
    *
-   * @throws LimitsAway when other servers might not learn of it.
+   * @throws LimitsUnavailable when other servers might not learn of it.
    */
   unban(subject: string, key: string, nowMs: number): number | Promise<number>;
 }
@@ -108,7 +108,7 @@ export interface UsageRow {
 }
 
 /** A limiter with what its owner needs to make its counts outlive it. */
-export interface LimitsEngine extends Limiter, LimitsOverview {
+export interface ManagedLimiter extends Limiter, LimitsAdmin {
   /**
    * The accounts' days that changed since the last call. They are held until they are drained, so somebody has to.
    * Rows whose writing fails are the caller's to write again.

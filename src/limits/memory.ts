@@ -17,18 +17,18 @@
  * time. When it goes back by more it was wrong before: its minute begins anew, and its day goes on where it was left.
  */
 import type { BanPolicy, Quota } from '../model.ts';
-import { Accounts } from './account-counters.ts';
+import { AccountCounters } from './account-counters.ts';
 import { BanTracker, banned } from './ban-tracker.ts';
-import type { AccountAttempt, Attempt, BegunBan, Counts, Decision, LimitsEngine, UsageRow } from './limiter.ts';
+import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
 import {
   type Counter,
-  countsAt,
+  counterAt,
+  countRequest,
   dayStartMs,
+  ignoreBackwardStep,
   minuteIndexAt,
-  openCounter,
+  newCounter,
   peek,
-  standStill,
-  take,
   type Verdict,
 } from './windows.ts';
 
@@ -40,10 +40,10 @@ export interface MemoryLimiterOptions {
     readonly maxTracked: number;
   };
   /** Told of each ban as it begins, to store it. Called from within `admit`: it should neither wait nor throw. */
-  readonly onBan?: (ban: BegunBan, subject: string) => void;
+  readonly onBan?: (ban: NewBan, subject: string) => void;
 }
 
-export interface MemoryLimiter extends LimitsEngine {
+export interface MemoryLimiter extends ManagedLimiter {
   admit(attempt: Attempt): Decision;
   peek(attempt: Attempt): Verdict;
   counts(subject: string, nowMs: number): Counts;
@@ -56,17 +56,17 @@ export interface MemoryLimiter extends LimitsEngine {
 /** Whoever brings `accounts` and `bans` may look into them and change them. */
 export function createMemoryLimiter(
   options: MemoryLimiterOptions,
-  accounts = new Accounts(),
+  accounts = new AccountCounters(),
   bans = new BanTracker(options.ban),
 ): MemoryLimiter {
   const { onBan, ban } = options;
-  const addresses = new Addresses(options.addresses.maxTracked);
+  const addresses = new AddressCounters(options.addresses.maxTracked);
   const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
   let latestMs = Number.NEGATIVE_INFINITY;
 
   /** The time to judge by. */
   function advance(nowMs: number): number {
-    latestMs = standStill(latestMs, nowMs);
+    latestMs = ignoreBackwardStep(latestMs, nowMs);
     return latestMs;
   }
 
@@ -79,7 +79,7 @@ export function createMemoryLimiter(
       account.refused += 1;
       return banned(peek(account.counter, quota, nowMs), bannedUntilMs, nowMs);
     }
-    const verdict = take(account.counter, quota, nowMs);
+    const verdict = countRequest(account.counter, quota, nowMs);
     if (!verdict.allowed) {
       account.refused += 1;
       const untilMs = bans.refused(key, nowMs);
@@ -95,7 +95,7 @@ export function createMemoryLimiter(
     admit(attempt) {
       const nowMs = advance(attempt.nowMs);
       if (attempt.kind === 'account') return admitAccount(attempt, nowMs);
-      return take(addresses.open(attempt.subject, nowMs), addressQuota, nowMs);
+      return countRequest(addresses.open(attempt.subject, nowMs), addressQuota, nowMs);
     },
     peek(attempt) {
       const nowMs = advance(attempt.nowMs);
@@ -105,7 +105,7 @@ export function createMemoryLimiter(
     counts(subject, readMs) {
       const nowMs = advance(readMs);
       const refused = accounts.today(nowMs).get(subject)?.refused ?? 0;
-      return { counter: countsAt(accounts.read(subject, nowMs), nowMs), refused, isLocal: false };
+      return { counter: counterAt(accounts.read(subject, nowMs), nowMs), refused, isLocal: false };
     },
     unban(_subject, key, readMs) {
       const nowMs = advance(readMs);
@@ -133,12 +133,12 @@ export function createMemoryLimiter(
 }
 
 /** The addresses seen this minute. */
-export class Addresses {
+export class AddressCounters {
   readonly #maxTracked: number;
   #minuteIndex = Number.NEGATIVE_INFINITY;
   #counters = new Map<string, Counter>();
   /** For all addresses that come when `#maxTracked` are known. */
-  #shared: Counter = openCounter(0);
+  #shared: Counter = newCounter(0);
 
   constructor(maxTracked: number) {
     this.#maxTracked = maxTracked;
@@ -151,7 +151,7 @@ export class Addresses {
   open(subject: string, nowMs: number): Counter {
     const known = this.#find(subject, nowMs);
     if (known !== undefined) return known;
-    const counter = openCounter(nowMs);
+    const counter = newCounter(nowMs);
     this.#counters.set(subject, counter);
     return counter;
   }
@@ -163,7 +163,7 @@ export class Addresses {
 
   /** The address's counter, or a passing one that is not kept: reading leaves no trace. */
   read(subject: string, nowMs: number): Counter {
-    return this.#find(subject, nowMs) ?? openCounter(nowMs);
+    return this.#find(subject, nowMs) ?? newCounter(nowMs);
   }
 
   /** The counter that an address has, if only as one of many: undefined when it is to have its own. */

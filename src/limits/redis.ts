@@ -20,20 +20,20 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../config.ts';
 import type { Quota } from '../model.ts';
+import { RedisCircuitBreaker } from '../redis/circuit-breaker.ts';
 import { RedisClient } from '../redis/client.ts';
-import { RedisLink } from '../redis/link.ts';
-import { type AccountDay, Accounts, type LastSeen } from './account-counters.ts';
+import { AccountCounters, type AccountDay, type LastSeen } from './account-counters.ts';
 import { BanTracker, banned } from './ban-tracker.ts';
 import {
   type AccountAttempt,
   type Attempt,
   type Ban,
-  type BegunBan,
   type Decision,
-  LimitsAway,
-  type LimitsEngine,
+  LimitsUnavailable,
+  type ManagedLimiter,
+  type NewBan,
 } from './limiter.ts';
-import { Addresses, createMemoryLimiter, type MemoryLimiterOptions } from './memory.ts';
+import { AddressCounters, createMemoryLimiter, type MemoryLimiterOptions } from './memory.ts';
 import { peek, verdict } from './windows.ts';
 
 const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
@@ -49,14 +49,14 @@ export interface RedisLimiterOptions extends MemoryLimiterOptions {
   /** What begins the name of every key. */
   readonly prefix?: string;
   /** How long a request may wait for Redis, a second unless told. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** Whose time counts: Redis's own, unless told that each attempt brings it. */
   readonly time?: 'redis' | 'attempt';
 }
 
-export interface RedisLimiter extends LimitsEngine {
+export interface RedisLimiter extends ManagedLimiter {
   /** Whether this server counts in its own memory, or is yet to tell Redis what it has counted there. */
-  readonly isAway: boolean;
+  readonly isDegraded: boolean;
   /** How many requests it has judged in its own memory. */
   readonly fallbackDecisions: number;
 }
@@ -74,17 +74,17 @@ const [PASSED, BANNED] = [1, 2];
 
 /** Resolves when Redis is there, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { logger, redis, onBan, prefix = 'petstore', time = 'redis', patienceMs } = options;
+  const { logger, redis, onBan, prefix = 'petstore', time = 'redis', timeoutMs } = options;
   const { durationMs, refusals, windowMs } = options.ban;
   const client = new RedisClient(redis);
   const server = randomUUID().slice(0, 8);
-  const accounts = new Accounts();
+  const accounts = new AccountCounters();
   const tracker = new BanTracker(options.ban);
-  const addresses = new Addresses(options.addresses.maxTracked);
+  const addresses = new AddressCounters(options.addresses.maxTracked);
   const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.MAX_SAFE_INTEGER };
   /** The last ban of each key, with its account. */
   const bans = new Map<string, Ban & { subject: string }>();
-  const noteBan = (ban: BegunBan, subject: string) => {
+  const noteBan = (ban: NewBan, subject: string) => {
     bans.set(ban.key, { key: ban.key, untilMs: ban.untilMs, subject });
     onBan?.(ban, subject);
   };
@@ -97,20 +97,21 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   let [aheadMs, latestMs, returns] = [0, 0, 0];
   let fallbackDecisions = 0;
 
-  const link = new RedisLink({
+  const link = new RedisCircuitBreaker({
     client,
-    patienceMs,
-    async prepare(takeUp) {
+    timeoutMs,
+    async prepare(allowCommands) {
       await Promise.all(PROBES.map((subject) => askAddress({ kind: 'address', subject, nowMs: latestMs })));
       returns += 1;
-      takeUp();
+      allowCommands();
       const inForce = [...bans.values()].filter(({ untilMs }) => latestMs < untilMs);
       await Promise.all(inForce.map(tellBan));
       const unmerged = () => [...accounts.today(latestMs).values()].filter(isUnmerged).slice(0, BATCH);
       for (let some = unmerged(); some.length > 0 && link.isUp; some = unmerged()) await Promise.all(some.map(merge));
     },
-    onAway: (cause) => logger.warn({ cause }, 'Redis is away: this server counts limits by itself until it is back'),
-    onBack: () => logger.info('Redis is back: it counts the limits of all servers again'),
+    onUnavailable: (cause) =>
+      logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back'),
+    onAvailable: () => logger.info('Redis is back: it counts the limits of all servers again'),
   });
 
   /** All keys of a subject have its name in braces: a cluster keeps them together. */
@@ -250,12 +251,12 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       const knownMs = tracker.bannedUntil(key, redisTimeAt(nowMs)) ?? 0;
       const unbanning = () => run('unban', keysOf({ subject, key }), nowMs, [knownMs, durationMs]);
       const state = link.isBack ? await link.ask(unbanning()) : undefined;
-      if (state === undefined) throw new LimitsAway('Redis is away');
+      if (state === undefined) throw new LimitsUnavailable('Redis is unavailable');
       forgetBan({ key, untilMs: state.untilMs });
       return state.untilMs;
     },
     forgetBan,
-    get isAway() {
+    get isDegraded() {
       return !link.isBack;
     },
     get fallbackDecisions() {

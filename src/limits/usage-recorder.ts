@@ -10,8 +10,9 @@
  * Failure: rows that could not be stored are stored the next time, with whatever came since; the limits go on.
  */
 import type { Logger } from 'pino';
+import { type Retention, startRetention } from '../storage/retention.ts';
 import type { Store, Transaction } from '../storage/store.ts';
-import type { BegunBan, LimitsEngine, UsageRow } from './limiter.ts';
+import type { ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
@@ -21,11 +22,11 @@ const MAX_ROWS = 250;
 
 export interface UsageRecorder {
   /** Stores what this limiter counts, from now on. */
-  start(limiter: LimitsEngine): void;
+  start(limiter: ManagedLimiter): void;
   /** Stores at once what has not been stored yet. */
   flush(): Promise<void>;
   /** Stores a ban; the limiter knows it already. */
-  recordBan(ban: BegunBan): void;
+  recordBan(ban: NewBan): void;
   /** Counts and bans that are not stored yet. */
   readonly backlog: number;
   /** Stops storing by itself, and stores the rest. */
@@ -33,7 +34,7 @@ export interface UsageRecorder {
 }
 
 /** Gives the limiter today's counts and the bans in force, as they were stored. */
-export async function restoreLimits(store: Store, limiter: LimitsEngine, nowMs: number): Promise<void> {
+export async function restoreLimits(store: Store, limiter: ManagedLimiter, nowMs: number): Promise<void> {
   const usage = await store.usage.ofDay(dayIndexAt(nowMs));
   limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ subject: String(accountId), ...day })));
   const bans = await store.bans.inForce(nowMs);
@@ -42,9 +43,9 @@ export async function restoreLimits(store: Store, limiter: LimitsEngine, nowMs: 
 
 /** Takes bans at once, so a limiter can be given `recordBan` when it is made; all else once it has started. */
 export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder {
-  let source: Pick<LimitsEngine, 'drainUsage' | 'drainKeyUses'> | undefined;
+  let source: Pick<ManagedLimiter, 'drainUsage' | 'drainKeyUses'> | undefined;
   const unsavedUsage = new Map<string, UsageRow>();
-  const unsavedBans = new Map<string, BegunBan>();
+  const unsavedBans = new Map<string, NewBan>();
   const unsavedKeyUses = new Map<string, number>();
   let flushing: Promise<void> = Promise.resolve();
 
@@ -115,4 +116,21 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
       await flush().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
     },
   };
+}
+
+export interface UsageRetentionOptions {
+  readonly store: Store;
+  /** How many days before today are kept. */
+  readonly days: number;
+  readonly logger: Logger;
+  readonly nowMs?: () => number;
+}
+
+/** Deletes usage that is older than `days`, at start and every hour. */
+export function startUsageRetention({ store, days, logger, nowMs = Date.now }: UsageRetentionOptions): Retention {
+  return startRetention({
+    what: 'usage',
+    deletePortion: (maxRows) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs()) - days, maxRows)),
+    logger,
+  });
 }

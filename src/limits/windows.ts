@@ -60,7 +60,7 @@ export function dayIndexAt(nowMs: number): number {
 }
 
 /** The time to go on with after `latestMs`: it stands still when a clock goes back by up to a minute. */
-export function standStill(latestMs: number, nowMs: number): number {
+export function ignoreBackwardStep(latestMs: number, nowMs: number): number {
   return nowMs < latestMs && latestMs - nowMs <= MINUTE_MS ? latestMs : nowMs;
 }
 
@@ -69,12 +69,12 @@ export function dayStartMs(dayIndex: number): number {
 }
 
 /** A counter for a subject not seen before. */
-export function openCounter(nowMs: number): Counter {
+export function newCounter(nowMs: number): Counter {
   return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0 };
 }
 
 /** Counts a request if both windows have room for it. `remaining` is what is left after it. */
-export function take(counter: Counter, quota: Quota, nowMs: number): Verdict {
+export function countRequest(counter: Counter, quota: Quota, nowMs: number): Verdict {
   roll(counter, nowMs);
   const allowed = hasRoom(counter, quota);
   if (allowed) {
@@ -96,7 +96,7 @@ export function secondsUntil(momentMs: number, nowMs: number): number {
 }
 
 /** The counts as they are in the windows of this moment. The counter itself stays as it is. */
-export function countsAt(counter: Readonly<Counter>, nowMs: number): Counter {
+export function counterAt(counter: Readonly<Counter>, nowMs: number): Counter {
   const moved = { ...counter };
   roll(moved, nowMs);
   return moved;

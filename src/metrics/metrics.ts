@@ -6,8 +6,8 @@ import { Registry } from 'prom-client';
 import type { MetricsConfig } from '../config.ts';
 import type { CommitListener } from '../storage/group-commit.ts';
 import { type CallMetrics, callMetrics } from './calls.ts';
+import { commitMetrics, type Dependencies, dependencyMetrics } from './dependencies.ts';
 import { listen, type MetricsListener } from './listener.ts';
-import { commitMetrics, type Readings, readAtScrape } from './parts.ts';
 import { processMetrics } from './process.ts';
 
 export interface Metrics {
@@ -18,7 +18,7 @@ export interface Metrics {
    *
    * @throws ConfigError when the port can't be opened.
    */
-  listen(config: MetricsConfig, readings: Readings, onFailure: (error: unknown) => void): Promise<MetricsListener>;
+  listen(config: MetricsConfig, readings: Dependencies, onFailure: (error: unknown) => void): Promise<MetricsListener>;
 }
 
 export function createMetrics(): Metrics {
@@ -28,7 +28,7 @@ export function createMetrics(): Metrics {
     calls: callMetrics(registry),
     commits: commitMetrics(registry),
     listen(config, readings, onFailure) {
-      readAtScrape(registry, readings);
+      dependencyMetrics(registry, readings);
       return listen(registry, config, onFailure);
     },
   };

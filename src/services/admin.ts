@@ -9,7 +9,7 @@ import { apiError, invalidArgument } from '../errors.ts';
 import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
-import { type Ban, LimitsAway, type LimitsOverview } from '../limits/limiter.ts';
+import { type Ban, type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
 import type { Account, ApiKey, Plan, Quota } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
@@ -34,7 +34,7 @@ export interface AdminParts {
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: (change: KeyChange) => void;
-  readonly limits: LimitsOverview;
+  readonly limits: LimitsAdmin;
   /** How long a ban lasts. */
   readonly banMs: number;
   /** A ban was ended; the limits know it. */
@@ -90,7 +90,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
     const untilMs = await Promise.resolve(limits.unban(String(accountId), String(id), nowMs())).catch(
       (error: unknown) => {
-        throw error instanceof LimitsAway ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
+        throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
       },
     );
     onUnban({ key: String(id), untilMs });

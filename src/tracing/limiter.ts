@@ -5,7 +5,7 @@ import type { Tracing } from './tracing.ts';
 const ATTRIBUTES = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 
 export function traceLimiter(limiter: RedisLimiter, { inSpan, isRecording }: Tracing): RedisLimiter {
-  const isTraced = () => isRecording() && !limiter.isAway;
+  const isTraced = () => isRecording() && !limiter.isDegraded;
   const traced: Pick<RedisLimiter, 'admit' | 'peek'> = {
     admit: (attempt) =>
       isTraced() ? inSpan('limits.admit', ATTRIBUTES, async () => limiter.admit(attempt)) : limiter.admit(attempt),

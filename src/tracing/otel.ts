@@ -39,8 +39,8 @@ const CLOSE_MS = 2_000;
 const FAULTS = new Set([2, 4, 12, 13, 14, 15]);
 
 interface Listener {
-  readonly onAway: (cause: string) => void;
-  readonly onBack: () => void;
+  readonly onUnavailable: (cause: string) => void;
+  readonly onAvailable: () => void;
 }
 
 /** Without `tracestate`: it would be in each span as the caller wrote it. */
@@ -124,14 +124,14 @@ function typeName(error: unknown): string {
 }
 
 /** Tells of a collector that goes and comes back, once each time. */
-function watched(exporter: SpanExporter, { onAway, onBack }: Listener): SpanExporter {
-  let isAway = false;
+function watched(exporter: SpanExporter, { onUnavailable, onAvailable }: Listener): SpanExporter {
+  let isUnavailable = false;
   const note = ({ code, error }: ExportResult) => {
     const isFailed = code !== ExportResultCode.SUCCESS;
-    if (isFailed === isAway) return;
-    isAway = isFailed;
-    if (isFailed) onAway(error?.message || 'it does not answer');
-    else onBack();
+    if (isFailed === isUnavailable) return;
+    isUnavailable = isFailed;
+    if (isFailed) onUnavailable(error?.message || 'it does not answer');
+    else onAvailable();
   };
   return {
     export(spans: ReadableSpan[], done) {

@@ -9,7 +9,7 @@ import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 const CALLERS = 30;
-const AWAY = 'Redis is away';
+const AWAY = 'Redis is unavailable';
 const BACK = 'Redis is back';
 
 interface Context {

@@ -1,7 +1,7 @@
 /** The memory engine: what every engine guarantees, and that its memory is bounded. */
 import anyTest from 'ava';
 import { createMemoryLimiter, type MemoryLimiter } from '../../src/limits/memory.ts';
-import { ACCOUNT, DAY_INDEX, type LimitsTest, MIDNIGHT_MS, NOON_MS, OPTIONS } from './suite/engine.ts';
+import { ACCOUNT, DAY_INDEX, type LimitsTest, MIDNIGHT_MS, NOON_MS, OPTIONS } from './suite/setup.ts';
 import { runLimitsSuite } from './suite/suite.ts';
 
 const test = anyTest as LimitsTest;

@@ -2,8 +2,8 @@
 import type { Decision } from '../../src/limits/limiter.ts';
 import { RedisProcess } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { back, LARGE, levels, PATIENT, remaining, test, totals } from './suite/absence.ts';
-import { ACCOUNT, fromAddress, NOON_MS, repeat } from './suite/engine.ts';
+import { LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
+import { ACCOUNT, fromAddress, NOON_MS, repeat } from './suite/setup.ts';
 
 test('Killed - requests go on from the counts at hand, and the log says it once', async (t) => {
   const limiter = await t.context.open();
@@ -12,7 +12,7 @@ test('Killed - requests go on from the counts at hand, and the log says it once'
   t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 19 });
   t.like(await repeat(limiter, 19, ACCOUNT), { allowed: true, remaining: 0 });
   t.like(await limiter.admit(ACCOUNT), { allowed: false, window: 'minute', limit: 60 });
-  t.true(limiter.isAway);
+  t.true(limiter.isDegraded);
   t.deepEqual(totals(limiter.drainUsage()), { requests: 60, refused: 1 });
   t.deepEqual(levels(t), ['warn']);
 });
@@ -63,13 +63,13 @@ test('Hanging - a request waits a moment, those after it not at all, and Redis i
   t.true(endMs - noticedMs < 2_000, `500 more took ${endMs - noticedMs} ms`);
   t.deepEqual(levels(t), ['warn']);
   t.context.redis.resume();
-  await back(limiter);
+  await waitForRecovery(limiter);
   t.is(await remaining(limiter, LARGE), 489); // the request that waited counts once
 });
 
 test('Start without Redis - requests are served, and Redis is taken up when it is there', async (t) => {
   await t.context.redis.kill();
-  const [one, other] = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   t.deepEqual(levels(t), ['warn', 'warn']);
   const stored = [{ subject: 'acc', dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 100, refused: 0 }];
   const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 200 } };
@@ -77,13 +77,13 @@ test('Start without Redis - requests are served, and Redis is taken up when it i
   await repeat(one, 10, attempt);
   await repeat(other, 20, attempt);
   await t.context.redis.startAgain();
-  await back(one, other);
+  await waitForRecovery(one, other);
   t.is(await remaining(one, attempt), 70);
   t.is(await remaining(other, attempt), 70);
 });
 
 test('One round trip - a request is one command', async (t) => {
-  const limiter = await t.context.open(PATIENT);
+  const limiter = await t.context.open(LONG_TIMEOUT);
   await limiter.admit(ACCOUNT); // the script is known from here on
   await t.context.redis.command('CONFIG', 'RESETSTAT');
   await repeat(limiter, 50, LARGE);
@@ -95,7 +95,7 @@ test('One round trip - a request is one command', async (t) => {
 });
 
 test('Addresses - past so many in a minute they share one count', async (t) => {
-  const limiter = await t.context.open({ ...PATIENT, addresses: { perMinute: 60, maxTracked: 100 } });
+  const limiter = await t.context.open({ ...LONG_TIMEOUT, addresses: { perMinute: 60, maxTracked: 100 } });
   const floods = Array.from({ length: 500 }, (_, index) => fromAddress(limiter, `192.0.2.${index}`));
   t.is((await Promise.all(floods)).filter(({ allowed }) => allowed).length, 100 + 60);
   t.like(await fromAddress(limiter, '192.0.2.0'), { allowed: true, remaining: 58 });
@@ -107,11 +107,11 @@ test('Password - is sent, and never logged', async (t) => {
   const secret = 'very/secret';
   const settings = ['--requirepass', secret];
   t.context.redis = await RedisProcess.start(settings, `:${encodeURIComponent(secret)}@`);
-  const limiter = await t.context.open(PATIENT);
-  t.false(limiter.isAway);
+  const limiter = await t.context.open(LONG_TIMEOUT);
+  t.false(limiter.isDegraded);
   const wrong = { urls: [`redis://:another%2Fsecret@127.0.0.1:${t.context.redis.port}`], isCluster: false } as const;
-  const refused = await t.context.open({ ...PATIENT, redis: wrong });
-  t.true(refused.isAway);
+  const refused = await t.context.open({ ...LONG_TIMEOUT, redis: wrong });
+  t.true(refused.isDegraded);
   t.true((await refused.admit(ACCOUNT)).allowed);
   await t.context.redis.kill();
   await limiter.admit(ACCOUNT);

@@ -3,17 +3,21 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
 import { until } from '../support/until.ts';
-import { back, fill, LARGE, levels, PATIENT, remaining, test, totals } from './suite/absence.ts';
-import { ACCOUNT, NOON_MS, repeat } from './suite/engine.ts';
+import { fill, LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
+import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';
 
 test('Back without its data - the totals of 3 servers are merged exactly, whichever comes first', async (t) => {
-  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const servers = [
+    await t.context.open(LONG_TIMEOUT),
+    await t.context.open(LONG_TIMEOUT),
+    await t.context.open(LONG_TIMEOUT),
+  ];
   // What each last heard is not the same: 100, 300 and 600.
   for (const [index, server] of servers.entries()) await repeat(server, (index + 1) * 100, LARGE);
   await t.context.redis.kill();
   for (const [index, server] of servers.entries()) await repeat(server, index + 5, LARGE);
   await t.context.redis.startAgain();
-  await back(...servers);
+  await waitForRecovery(...servers);
   for (const server of servers) t.is(await remaining(server, LARGE), 1_000 - 600 - 5 - 6 - 7);
   for (const server of servers) {
     await server.admit(LARGE);
@@ -23,31 +27,31 @@ test('Back without its data - the totals of 3 servers are merged exactly, whiche
 });
 
 test('Back with data of its past - the totals are merged exactly', async (t) => {
-  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   for (const server of servers) await repeat(server, 30, LARGE);
   await t.context.redis.command('SAVE');
   for (const server of servers) await repeat(server, 100, LARGE);
   await t.context.redis.kill();
   for (const server of servers) await repeat(server, 7, LARGE);
   await t.context.redis.startAgain();
-  await back(...servers);
+  await waitForRecovery(...servers);
   for (const server of servers) t.is(await remaining(server, LARGE), 1_000 - 260 - 14);
 });
 
 test('Back with its data - the totals are merged exactly, refusals too', async (t) => {
-  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   for (const server of servers) await repeat(server, 10, ACCOUNT);
   const full = await fill(t.context.redis);
   for (const server of servers) await repeat(server, 15, ACCOUNT);
   await full.undo();
-  await back(...servers);
+  await waitForRecovery(...servers);
   for (const server of servers) t.is(await remaining(server, ACCOUNT), 60 - 20 - 30);
   await repeat(servers[0] as RedisLimiter, 11, ACCOUNT);
   t.deepEqual(totals(servers[0]?.drainUsage() ?? []), { requests: 60, refused: 1 });
 });
 
 test('Back with its data - under load exactly as many requests have passed as the limit says', async (t) => {
-  const limiter = await t.context.open(PATIENT);
+  const limiter = await t.context.open(LONG_TIMEOUT);
   const attempt = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
   let [passed, isOver] = [0, false];
   const worker = async () => {
@@ -61,11 +65,11 @@ test('Back with its data - under load exactly as many requests have passed as th
     const before = passed;
     await until(() => passed > before + 200, 'the load');
     const full = await fill(t.context.redis);
-    await until(() => limiter.isAway, 'the absence');
+    await until(() => limiter.isDegraded, 'the absence');
     const away = passed;
     await until(() => passed > away + 200, 'the load');
     await full.undo();
-    await back(limiter);
+    await waitForRecovery(limiter);
   }
   isOver = true;
   await load;
@@ -74,24 +78,24 @@ test('Back with its data - under load exactly as many requests have passed as th
 });
 
 test('Back - many accounts are brought in, and each is right', async (t) => {
-  const [one, other] = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   const accounts = Array.from({ length: 3_000 }, (_, index) => ({ ...ACCOUNT, subject: `${index}` }));
   await Promise.all(accounts.map((account) => one.admit(account)));
   await t.context.redis.kill();
   await Promise.all(accounts.map((account) => one.admit(account)));
   await t.context.redis.startAgain();
-  await back(one, other);
+  await waitForRecovery(one, other);
   const left = await Promise.all(accounts.map((account) => remaining(other, account)));
   t.deepEqual([...new Set(left)], [58]);
 });
 
 test('Back - a ban that began meanwhile holds at all servers', async (t) => {
-  const [one, other] = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   await repeat(one, 10, ACCOUNT);
   await t.context.redis.kill();
   await repeat(one, 70, ACCOUNT);
   await t.context.redis.startAgain();
-  await back(one, other);
+  await waitForRecovery(one, other);
   t.like(await other.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 300_000 });
 });
 
@@ -104,7 +108,11 @@ test('Model - any sequence of requests and absences, with one loss of data, ends
     minLength: 5,
     maxLength: 25,
   });
-  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const servers = [
+    await t.context.open(LONG_TIMEOUT),
+    await t.context.open(LONG_TIMEOUT),
+    await t.context.open(LONG_TIMEOUT),
+  ];
   let runs = 0;
   const property = fc.asyncProperty(steps, async (sequence) => {
     runs += 1;
@@ -126,7 +134,7 @@ test('Model - any sequence of requests and absences, with one loss of data, ends
       }
     }
     await full?.undo();
-    await back(...servers);
+    await waitForRecovery(...servers);
     // A server that noticed nothing brings in what it knows with its next request.
     for (const one of servers) await one.admit(attempt);
     for (const one of servers) {
@@ -141,7 +149,7 @@ test('Model - any sequence of requests and absences, with one loss of data, ends
 });
 
 test('Emptied behind the servers’ backs - what was counted comes back with the next requests', async (t) => {
-  const limiter = await t.context.open(PATIENT);
+  const limiter = await t.context.open(LONG_TIMEOUT);
   await repeat(limiter, 40, ACCOUNT);
   await t.context.redis.command('FLUSHALL');
   await limiter.admit(ACCOUNT);

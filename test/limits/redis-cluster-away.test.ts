@@ -4,7 +4,7 @@ import { openRedisLimiter } from '../../src/limits/redis.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../support/redis.ts';
 import { until } from '../support/until.ts';
-import { ACCOUNT, OPTIONS } from './suite/engine.ts';
+import { ACCOUNT, OPTIONS } from './suite/setup.ts';
 
 const test: TestFn = testUnless(MISSING_REDIS_SERVER);
 
@@ -14,7 +14,7 @@ test('Cluster without one of its nodes - requests are served, and merged when th
   const log: string[] = [];
   const logger = { info: () => log.push('info'), warn: () => log.push('warn') };
   const open = () =>
-    openRedisLimiter({ ...OPTIONS, redis: cluster.config, logger, time: 'attempt', patienceMs: 30_000 });
+    openRedisLimiter({ ...OPTIONS, redis: cluster.config, logger, time: 'attempt', timeoutMs: 30_000 });
   const [one, other] = [await open(), await open()];
   t.teardown(() => Promise.all([one.close(), other.close()]));
 
@@ -25,9 +25,9 @@ test('Cluster without one of its nodes - requests are served, and merged when th
   await cluster.nodes[1]?.kill();
   for (let i = 0; i < 5; i += 1) t.true((await each(one)).every(({ allowed }) => allowed));
   for (let i = 0; i < 3; i += 1) t.true((await each(other)).every(({ allowed }) => allowed));
-  t.true(one.isAway && other.isAway);
+  t.true(one.isDegraded && other.isDegraded);
   await cluster.nodes[1]?.startAgain();
-  await until(() => !one.isAway && !other.isAway, 'the cluster');
+  await until(() => !one.isDegraded && !other.isDegraded, 'the cluster');
 
   const left = await Promise.all(accounts.map(async (account) => (await one.peek(account)).remaining));
   // Of the requests that were under way when the node was lost, those for other nodes may count on both sides.

@@ -2,22 +2,30 @@
 import type { Decision } from '../../src/limits/limiter.ts';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
 import { until } from '../support/until.ts';
-import { type AbsenceContext, back, LARGE, levels, PATIENT, remaining, test } from './suite/absence.ts';
+import {
+  LARGE,
+  LONG_TIMEOUT,
+  levels,
+  type OutageContext,
+  remaining,
+  test,
+  waitForRecovery,
+} from './suite/redis-outage.ts';
 
 const REQUESTS = 5_000;
 const NO_BAN = { ban: { refusals: 1_000_000, windowMs: 60_000, durationMs: 1_000 } };
 const PAUSE_MS = 400;
 
 /** Three servers that have all found Redis: a busy machine may take more than the second that a start waits. */
-async function openThree({ open, log }: AbsenceContext): Promise<RedisLimiter[]> {
+async function openThree({ open, log }: OutageContext): Promise<RedisLimiter[]> {
   const servers = [await open(NO_BAN), await open(NO_BAN), await open(NO_BAN)];
-  await back(...servers);
+  await waitForRecovery(...servers);
   log.length = 0;
   return servers;
 }
 
 /** Sends all requests over all servers, `atATime` each; `meanwhile` happens while they do. */
-async function let1000Through(
+async function sendAll(
   servers: RedisLimiter[],
   atATime: number,
   meanwhile: (decisions: readonly Decision[]) => Promise<void> = async () => undefined,
@@ -39,7 +47,7 @@ async function let1000Through(
 
 test('5,000 requests at 1,000 a minute on three servers - no more than 1,000 pass, and at least 990', async (t) => {
   const servers = await openThree(t.context);
-  const passed = await let1000Through(servers, Math.ceil(REQUESTS / 3));
+  const passed = await sendAll(servers, Math.ceil(REQUESTS / 3));
   t.true(passed <= 1_000 && passed >= 990, `${passed} passed`);
   t.deepEqual(levels(t), []);
 });
@@ -51,7 +59,7 @@ for (const [name, pause] of [
   test(`5,000 requests while Redis pauses (${name}) - one slow answer is no absence: 990 to 1,000 pass`, async (t) => {
     const servers = await openThree(t.context);
     const { redis } = t.context;
-    const passed = await let1000Through(servers, 20, async (decisions) => {
+    const passed = await sendAll(servers, 20, async (decisions) => {
       for (let pauses = 0; pauses < 3; pauses += 1) {
         await until(() => decisions.length > 200 * pauses, 'the load');
         if (pause === 'command') await redis.command('CLIENT', 'PAUSE', String(PAUSE_MS), 'ALL');
@@ -68,7 +76,7 @@ for (const [name, pause] of [
 }
 
 test('Cut connections under load - what was asked and never answered counts once', async (t) => {
-  const servers = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   const attempt = { ...LARGE, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
   let [passed, isOver] = [0, false];
   const worker = async (server: RedisLimiter) => {
@@ -86,17 +94,17 @@ test('Cut connections under load - what was asked and never answered counts once
   }
   isOver = true;
   await load;
-  await back(...servers);
+  await waitForRecovery(...servers);
   for (const server of servers) t.is(await remaining(server, attempt), 1_000_000 - passed);
 });
 
 test('Silent Redis under load - what was asked and never answered counts once', async (t) => {
-  const limiter = await t.context.open({ patienceMs: 200 });
+  const limiter = await t.context.open({ timeoutMs: 200 });
   await Promise.all(Array.from({ length: 100 }, () => limiter.admit(LARGE)));
   t.context.redis.pause();
   const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.admit(LARGE)));
-  t.true(limiter.isAway && decisions.every(({ allowed }) => allowed));
+  t.true(limiter.isDegraded && decisions.every(({ allowed }) => allowed));
   t.context.redis.resume();
-  await back(limiter);
+  await waitForRecovery(limiter);
   t.is(await remaining(limiter, LARGE), 800);
 });

@@ -1,11 +1,11 @@
 /** Where Redis counts, its own time counts: no server's clock can freeze a limit, or book usage on another day. */
 import { restoreLimits } from '../../src/limits/usage-recorder.ts';
 import { createTestStore } from '../support/database.ts';
-import { back, PATIENT, test } from './suite/absence.ts';
-import { ACCOUNT, repeat } from './suite/engine.ts';
+import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';
+import { ACCOUNT, repeat } from './suite/setup.ts';
 
 const HOUR_MS = 3_600_000;
-const OWN_TIME = { ...PATIENT, time: 'redis' } as const;
+const OWN_TIME = { ...LONG_TIMEOUT, time: 'redis' } as const;
 const BY_DAY = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
 
 test('Redis’s time - servers whose clocks are an hour or a day wrong share one limit, and Retry-After is true', async (t) => {
@@ -38,7 +38,7 @@ test('Redis’s time - it counts while Redis is away, too', async (t) => {
   await repeat(limiter, 20, ahead);
   t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex, requests: 40, refused: 0 }]);
   await t.context.redis.startAgain();
-  await back(limiter);
+  await waitForRecovery(limiter);
   t.is((await limiter.peek(ahead)).remaining, 10);
 });
 

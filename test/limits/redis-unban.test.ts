@@ -1,22 +1,22 @@
 /** The operator ends a ban, or looks at the counts, while Redis comes and goes. */
-import { LimitsAway } from '../../src/limits/limiter.ts';
+import { LimitsUnavailable } from '../../src/limits/limiter.ts';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
-import { back, PATIENT, test } from './suite/absence.ts';
 import { ban } from './suite/bans.ts';
-import { ACCOUNT, NOON_MS, repeat } from './suite/engine.ts';
+import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';
+import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';
 
 const LATER = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
 
 /** Two servers that both know of a ban. */
-async function withBan(open: (options: typeof PATIENT) => Promise<RedisLimiter>) {
-  const [one, other] = [await open(PATIENT), await open(PATIENT)];
+async function withBan(open: (options: typeof LONG_TIMEOUT) => Promise<RedisLimiter>) {
+  const [one, other] = [await open(LONG_TIMEOUT), await open(LONG_TIMEOUT)];
   await ban(one);
   await other.admit(ACCOUNT);
   return [one, other] as const;
 }
 
 test('Counts - while Redis is away are this server’s own, and say so', async (t) => {
-  const [one, other] = [await t.context.open(PATIENT), await t.context.open(PATIENT)];
+  const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   await repeat(one, 10, ACCOUNT);
   await repeat(other, 20, ACCOUNT);
   await t.context.redis.kill();
@@ -24,12 +24,12 @@ test('Counts - while Redis is away are this server’s own, and say so', async (
   await repeat(one, 1, ACCOUNT);
   t.like(await one.counts('acc', NOON_MS), { counter: { minuteCount: 11, dayCount: 11 }, isLocal: true });
   await t.context.redis.startAgain();
-  await back(one, other);
+  await waitForRecovery(one, other);
   t.like(await one.counts('acc', NOON_MS), { counter: { minuteCount: 31, dayCount: 31 }, isLocal: false });
 });
 
 test('Counts - of an account that Redis was not told of yet are told first', async (t) => {
-  const limiter = await t.context.open(PATIENT);
+  const limiter = await t.context.open(LONG_TIMEOUT);
   limiter.restoreUsage([{ subject: 'acc', dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 30, refused: 3 }]);
   t.like(await limiter.counts('acc', NOON_MS), { counter: { dayCount: 30 }, refused: 3, isLocal: false });
 });
@@ -37,7 +37,7 @@ test('Counts - of an account that Redis was not told of yet are told first', asy
 test('Unban - while Redis is away is refused, and the ban holds', async (t) => {
   const [one] = await withBan(t.context.open);
   await t.context.redis.kill();
-  await t.throwsAsync(async () => one.unban('acc', 'key', NOON_MS), { instanceOf: LimitsAway });
+  await t.throwsAsync(async () => one.unban('acc', 'key', NOON_MS), { instanceOf: LimitsUnavailable });
   t.true('bannedUntilMs' in (await one.admit(LATER)));
 });
 
@@ -56,7 +56,7 @@ test('Unban - a server that has not heard of it does not bring the ban back afte
   await t.context.redis.kill();
   t.true('bannedUntilMs' in (await other.admit(LATER)), 'it has not heard of it');
   await t.context.redis.startAgain();
-  await back(one, other);
+  await waitForRecovery(one, other);
   for (const server of [one, other]) t.true((await server.admit(LATER)).allowed);
 });
 
@@ -67,6 +67,6 @@ test('Unban - a ban that begins later is told to a Redis that comes back without
   await t.context.redis.kill();
   await one.admit(LATER);
   await t.context.redis.startAgain();
-  await back(one, other);
+  await waitForRecovery(one, other);
   t.true('bannedUntilMs' in (await other.admit(LATER)));
 });

@@ -26,11 +26,11 @@ test('Usage - that can not be stored is kept, said once, and stored when it can'
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
   const { id } = await store.write((tx) => tx.accounts.insert(account));
   let isAway = true;
-  const moody: Store = {
+  const flaky: Store = {
     ...store,
     write: (work, isCancelled) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled)),
   };
-  const { recorder, use, lines } = recorderOn(moody);
+  const { recorder, use, lines } = recorderOn(flaky);
   for (let round = 0; round < 3; round += 1) {
     use(id);
     await t.throwsAsync(recorder.flush(), { message: 'away' });
@@ -91,11 +91,11 @@ test('Usage - of a key that is banned twice while nothing can be stored is the l
   const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
   const { id: keyId } = await store.write((tx) => tx.accounts.insertKey(key, Buffer.alloc(32)));
   let isAway = true;
-  const moody: Store = {
+  const flaky: Store = {
     ...store,
     write: (work, isCancelled) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled)),
   };
-  const { recorder } = recorderOn(moody);
+  const { recorder } = recorderOn(flaky);
   const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
   for (const untilMs of [10, 20]) recorder.recordBan({ key: String(keyId), untilMs, ...cause });
   await t.throwsAsync(recorder.flush());

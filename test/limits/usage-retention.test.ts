@@ -1,7 +1,7 @@
 /** Usage that is older than it is to be kept goes, a portion at a time. */
 import test from 'ava';
 import pino from 'pino';
-import { startUsageRetention } from '../../src/limits/usage-retention.ts';
+import { startUsageRetention } from '../../src/limits/usage-recorder.ts';
 import { dayStartMs } from '../../src/limits/windows.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';

@@ -77,7 +77,7 @@ test('Redis away - a server starts and serves without it, says so once, and stop
   const said = messages(server);
   t.deepEqual(
     said.map((message) => message.split(':')[0]),
-    ["the database's schema is up to date now", 'Redis is away', 'serving', 'draining', 'stopped'],
+    ["the database's schema is up to date now", 'Redis is unavailable', 'serving', 'draining', 'stopped'],
   );
   t.is(server.errors, '');
 });

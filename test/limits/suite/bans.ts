@@ -1,9 +1,9 @@
 /** A key that keeps sending is shut out, to the request and to the millisecond. */
-import type { BegunBan, LimitsEngine } from '../../../src/limits/limiter.ts';
-import { ACCOUNT, type LimitsTest, NOON_MS, repeat } from './engine.ts';
+import type { ManagedLimiter, NewBan } from '../../../src/limits/limiter.ts';
+import { ACCOUNT, type LimitsTest, NOON_MS, repeat } from './setup.ts';
 
 /** What is told of that. */
-export const BEGUN: BegunBan = {
+export const BEGUN: NewBan = {
   key: 'key',
   untilMs: NOON_MS + 300_000,
   sinceMs: NOON_MS,
@@ -12,13 +12,13 @@ export const BEGUN: BegunBan = {
 };
 
 /** Makes a key be banned at noon: 60 requests pass, 20 are refused. */
-export async function ban(limiter: LimitsEngine): Promise<void> {
+export async function ban(limiter: ManagedLimiter): Promise<void> {
   await repeat(limiter, 80, ACCOUNT);
 }
 
 export function banTests(test: LimitsTest): void {
   test('Ban - begins with the 20th refusal, and its caller is told', async (t) => {
-    const bans: BegunBan[] = [];
+    const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 79, ACCOUNT);
     t.deepEqual(bans, []);
@@ -63,14 +63,14 @@ export function banTests(test: LimitsTest): void {
   });
 
   test('Ban - of refusals beyond the day’s limit says so', async (t) => {
-    const bans: BegunBan[] = [];
+    const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 25, { ...ACCOUNT, quota: { perMinute: 60, perDay: 5 } });
     t.deepEqual(bans, [{ ...BEGUN, window: 'day' }]);
   });
 
   test('Ban - survives a restart', async (t) => {
-    const bans: BegunBan[] = [];
+    const bans: NewBan[] = [];
     await ban(await t.context.open({ onBan: (begun) => bans.push(begun) }));
     const restarted = await t.context.open();
     restarted.restoreBans(bans);

@@ -1,5 +1,5 @@
 /** However many requests come at once, never one more than the quota passes. */
-import { ACCOUNT, fromAddress, type LimitsTest, repeat } from './engine.ts';
+import { ACCOUNT, fromAddress, type LimitsTest, repeat } from './setup.ts';
 
 export function concurrencyTests(test: LimitsTest): void {
   test('Concurrency - of 500 requests at once exactly as many pass as the minute has room for', async (t) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { UsageRow } from '../../../src/limits/limiter.ts';
 import type { Quota } from '../../../src/model.ts';
-import type { LimitsTest } from './engine.ts';
+import type { LimitsTest } from './setup.ts';
 
 const START_MS = Date.UTC(2026, 6, 1, 23, 50);
 const MINUTE_MS = 60_000;

@@ -1,8 +1,8 @@
 /** What the operator sees of the limits and may do: what is left, when keys were used, the end of a ban. */
-import type { BegunBan } from '../../../src/limits/limiter.ts';
+import type { NewBan } from '../../../src/limits/limiter.ts';
 import { minuteIndexAt } from '../../../src/limits/windows.ts';
 import { ban } from './bans.ts';
-import { ACCOUNT, DAY_INDEX, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './engine.ts';
+import { ACCOUNT, DAY_INDEX, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './setup.ts';
 
 const NEXT_MINUTE = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
 
@@ -66,7 +66,7 @@ export function overviewTests(test: LimitsTest): void {
   });
 
   test('Unban - the next refusals are counted from zero: 19 do not ban, the 20th does', async (t) => {
-    const bans: BegunBan[] = [];
+    const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await ban(limiter);
     await limiter.unban('acc', 'key', NOON_MS);

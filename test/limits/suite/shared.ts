@@ -1,18 +1,22 @@
 /** Servers that share one state: together they are as exact as one is alone. */
 import { BEGUN } from './bans.ts';
-import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './engine.ts';
+import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './setup.ts';
 
 const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
 
 /** So many requests at once, dealt out to all engines in turn. */
-function deal<Engine, Result>(engines: readonly Engine[], times: number, ask: (engine: Engine) => Result): Result[] {
-  return Array.from({ length: Math.ceil(times / engines.length) }, () => engines.map(ask)).flat();
+function distribute<Server, Result>(
+  servers: readonly Server[],
+  times: number,
+  send: (server: Server) => Result,
+): Result[] {
+  return Array.from({ length: Math.ceil(times / servers.length) }, () => servers.map(send)).flat();
 }
 
 export function sharedTests(test: LimitsTest): void {
   test('Servers - of 501 requests at once over 3 of them exactly as many pass as the minute has room for', async (t) => {
     const servers = await t.context.openShared(3, NO_BAN);
-    const decisions = await Promise.all(deal(servers, 501, (server) => server.admit(ACCOUNT)));
+    const decisions = await Promise.all(distribute(servers, 501, (server) => server.admit(ACCOUNT)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 60);
     const left = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining);
     t.deepEqual(
@@ -24,21 +28,21 @@ export function sharedTests(test: LimitsTest): void {
   test('Servers - of 501 requests at once over 3 of them exactly as many pass as the day has room for', async (t) => {
     const servers = await t.context.openShared(3, NO_BAN);
     const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 77 } };
-    const decisions = await Promise.all(deal(servers, 501, (server) => server.admit(attempt)));
+    const decisions = await Promise.all(distribute(servers, 501, (server) => server.admit(attempt)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 77);
   });
 
   test('Servers - of 501 requests at once by one address over 3 of them exactly 60 pass', async (t) => {
     const servers = await t.context.openShared(3);
-    const decisions = await Promise.all(deal(servers, 501, (server) => fromAddress(server, '192.0.2.1')));
+    const decisions = await Promise.all(distribute(servers, 501, (server) => fromAddress(server, '192.0.2.1')));
     t.is(decisions.filter(({ allowed }) => allowed).length, 60);
   });
 
   test('Servers - refusals at any of them add up to one ban, which one of them tells', async (t) => {
     const bans: unknown[] = [];
     const servers = await t.context.openShared(3, { onBan: (ban) => bans.push(ban) });
-    await Promise.all(deal(servers, 60, (server) => server.admit(ACCOUNT)));
-    const decisions = await Promise.all(deal(servers, 60, (server) => server.admit(ACCOUNT)));
+    await Promise.all(distribute(servers, 60, (server) => server.admit(ACCOUNT)));
+    const decisions = await Promise.all(distribute(servers, 60, (server) => server.admit(ACCOUNT)));
     t.is(decisions.filter((decision) => 'bannedUntilMs' in decision).length, 40);
     t.deepEqual(bans, [BEGUN]);
     for (const server of servers) {
@@ -91,7 +95,7 @@ export function sharedTests(test: LimitsTest): void {
     await servers[0]?.restoreUsage(rows);
     t.true((await servers[0]?.admit(attempt))?.allowed);
     await Promise.all(servers.slice(1).map((server) => server.restoreUsage(rows)));
-    const decisions = await Promise.all(deal(servers, 30, (server) => server.admit(attempt)));
+    const decisions = await Promise.all(distribute(servers, 30, (server) => server.admit(attempt)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 9);
     await servers[0]?.admit(attempt);
     t.deepEqual(servers[0]?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 60, refused: 26 }]);
@@ -108,11 +112,11 @@ export function sharedTests(test: LimitsTest): void {
   test('Servers - a ban that is ended at one is over at all, those that had met it among them', async (t) => {
     const servers = await t.context.openShared(3);
     const later = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
-    await Promise.all(deal(servers, 120, (server) => server.admit(ACCOUNT)));
+    await Promise.all(distribute(servers, 120, (server) => server.admit(ACCOUNT)));
     for (const server of servers) t.true('bannedUntilMs' in (await server.admit(later)));
     await servers[0]?.unban('acc', 'key', later.nowMs);
     for (const server of servers.toReversed()) t.true((await server.admit(later)).allowed);
-    await Promise.all(deal(servers, 57 + 18, (server) => server.admit(later)));
+    await Promise.all(distribute(servers, 57 + 18, (server) => server.admit(later)));
     for (const server of servers) t.true((await server.admit({ ...later, nowMs: NOON_MS + 120_000 })).allowed);
   });
 

@@ -1,10 +1,10 @@
 /** What every limits engine guarantees. An engine's own test file runs it with a way to open one. */
 import { banTests } from './bans.ts';
+import { jumpTests } from './clock-jumps.ts';
 import { concurrencyTests } from './concurrency.ts';
-import { type LimitsTest, type OpenLimits, useLimits } from './engine.ts';
-import { jumpTests } from './jumps.ts';
 import { modelTests } from './model.ts';
 import { overviewTests } from './overview.ts';
+import { type LimitsTest, type OpenLimits, useLimits } from './setup.ts';
 import { sharedTests } from './shared.ts';
 import { usageTests } from './usage.ts';
 import { windowTests } from './windows.ts';

@@ -1,5 +1,5 @@
 /** The totals that outlive the engine. */
-import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, MIDNIGHT_MS, repeat } from './engine.ts';
+import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, MIDNIGHT_MS, repeat } from './setup.ts';
 
 export function usageTests(test: LimitsTest): void {
   test('Usage - a drain gives the totals of the day, refusals and bans among them', async (t) => {

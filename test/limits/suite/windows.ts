@@ -1,5 +1,5 @@
 /** Who counts with whom, in which windows. */
-import { ACCOUNT, fromAddress, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './engine.ts';
+import { ACCOUNT, fromAddress, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './setup.ts';
 
 export function windowTests(test: LimitsTest): void {
   test('Account - all its keys share one quota', async (t) => {

@@ -1,7 +1,7 @@
 /** What the limits suite asks of an engine under test. */
 import { randomUUID } from 'node:crypto';
 import type { TestFn } from 'ava';
-import type { AccountAttempt, Decision, Limiter, LimitsEngine } from '../../../src/limits/limiter.ts';
+import type { AccountAttempt, Decision, Limiter, ManagedLimiter } from '../../../src/limits/limiter.ts';
 import type { MemoryLimiterOptions } from '../../../src/limits/memory.ts';
 
 export const NOON_MS = Date.UTC(2026, 6, 1, 12);
@@ -21,24 +21,24 @@ export const ACCOUNT: AccountAttempt = {
 };
 
 /** Opens an engine on a state of that name, empty when the name is new. Engines that share nothing ignore it. */
-export type OpenLimits = (options: MemoryLimiterOptions, state: string) => Promise<LimitsEngine>;
+export type OpenLimits = (options: MemoryLimiterOptions, state: string) => Promise<ManagedLimiter>;
 
 interface Context {
   /** Opens an engine with nothing in it; it is closed at the end of the test. */
-  readonly open: (options?: Partial<MemoryLimiterOptions>) => Promise<LimitsEngine>;
+  readonly open: (options?: Partial<MemoryLimiterOptions>) => Promise<ManagedLimiter>;
   /** Opens several engines with one state: servers that share it. */
-  readonly openShared: (count: number, options?: Partial<MemoryLimiterOptions>) => Promise<LimitsEngine[]>;
-  readonly opened: LimitsEngine[];
+  readonly openShared: (count: number, options?: Partial<MemoryLimiterOptions>) => Promise<ManagedLimiter[]>;
+  readonly opened: ManagedLimiter[];
 }
 
 export type LimitsTest = TestFn<Context>;
 
 export function useLimits(openLimits: OpenLimits, test: LimitsTest): void {
   test.beforeEach((t) => {
-    const opened: LimitsEngine[] = [];
+    const opened: ManagedLimiter[] = [];
     const openShared: Context['openShared'] = async (count, options = {}) => {
       const state = `petstore-test-${randomUUID()}`;
-      const engines: LimitsEngine[] = [];
+      const engines: ManagedLimiter[] = [];
       for (let i = 0; i < count; i += 1) engines.push(await openLimits({ ...OPTIONS, ...options }, state));
       opened.push(...engines);
       return engines;

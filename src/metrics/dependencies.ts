@@ -4,12 +4,12 @@ import type { CommitListener } from '../storage/group-commit.ts';
 import type { PoolReading } from '../storage/postgres-pool.ts';
 
 /** What is read at each scrape. */
-export interface Readings {
+export interface Dependencies {
   readonly keyCache: { readonly hits: number; readonly misses: number; readonly size: number };
   readonly usage: { readonly backlog: number };
   readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
   /** Undefined without Redis. */
-  readonly redis: { readonly isAway: boolean; readonly fallbackDecisions: number } | undefined;
+  readonly redis: { readonly isDegraded: boolean; readonly fallbackDecisions: number } | undefined;
 }
 
 /** Up to the most writes that share a commit. */
@@ -46,7 +46,7 @@ export function commitMetrics(registry: Registry): CommitListener {
   };
 }
 
-export function readAtScrape(registry: Registry, { keyCache, usage, database, redis }: Readings): void {
+export function dependencyMetrics(registry: Registry, { keyCache, usage, database, redis }: Dependencies): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) => {
     const collect = function (this: Gauge) {
@@ -73,7 +73,7 @@ export function readAtScrape(registry: Registry, { keyCache, usage, database, re
   if (database.pools !== undefined) poolMetrics(registry, database.pools);
   if (redis === undefined) return;
   gauge('petstore_redis_up', '1 while Redis counts the limits, 0 while this server does by itself.', () =>
-    redis.isAway ? 0 : 1,
+    redis.isDegraded ? 0 : 1,
   );
   new Counter({
     name: 'petstore_redis_fallback_decisions_total',

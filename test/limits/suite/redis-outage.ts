@@ -1,18 +1,18 @@
 /** A Redis server for each test that may go away, and what its servers have logged. */
 import type { ExecutionContext, TestFn } from 'ava';
-import type { AccountAttempt, LimitsEngine, UsageRow } from '../../../src/limits/limiter.ts';
+import type { AccountAttempt, ManagedLimiter, UsageRow } from '../../../src/limits/limiter.ts';
 import { openRedisLimiter, type RedisLimiter } from '../../../src/limits/redis.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
-import { ACCOUNT, OPTIONS } from './engine.ts';
+import { ACCOUNT, OPTIONS } from './setup.ts';
 
 interface LogLine {
   readonly level: 'info' | 'warn';
   readonly text: string;
 }
 
-export interface AbsenceContext {
+export interface OutageContext {
   redis: RedisProcess;
   /** Opens a limiter as another server would. */
   readonly open: (options?: Partial<Parameters<typeof openRedisLimiter>[0]>) => Promise<RedisLimiter>;
@@ -22,12 +22,12 @@ export interface AbsenceContext {
 }
 
 // One after the other: they are about time, and each has a Redis server of its own to run.
-const { serial, beforeEach, afterEach } = testUnless<AbsenceContext>(MISSING_REDIS_SERVER) as TestFn<AbsenceContext>;
+const { serial, beforeEach, afterEach } = testUnless<OutageContext>(MISSING_REDIS_SERVER) as TestFn<OutageContext>;
 export const test = serial;
 
 export const LARGE: AccountAttempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
 /** For what is not about a server that hangs: a busy machine is not one. */
-export const PATIENT = { patienceMs: 30_000 };
+export const LONG_TIMEOUT = { timeoutMs: 30_000 };
 
 beforeEach(async (t) => {
   const log: LogLine[] = [];
@@ -36,7 +36,7 @@ beforeEach(async (t) => {
     log.push({ level, text: `${JSON.stringify(line)} ${message ?? ''}` });
   };
   const logger = { info: write('info'), warn: write('warn') };
-  const open: AbsenceContext['open'] = async (options) => {
+  const open: OutageContext['open'] = async (options) => {
     const { config } = t.context.redis;
     const limiter = await openRedisLimiter({ ...OPTIONS, redis: config, logger, time: 'attempt', ...options });
     opened.push(limiter);
@@ -51,8 +51,8 @@ afterEach.always(async (t) => {
   await t.context.redis.stop();
 });
 
-export async function back(...limiters: RedisLimiter[]): Promise<void> {
-  await until(() => limiters.every(({ isAway }) => !isAway), 'Redis');
+export async function waitForRecovery(...limiters: RedisLimiter[]): Promise<void> {
+  await until(() => limiters.every(({ isDegraded }) => !isDegraded), 'Redis');
 }
 
 /** Makes Redis refuse whatever writes, so that nothing is counted there; `undo` ends it. */
@@ -61,11 +61,11 @@ export async function fill(redis: RedisProcess): Promise<{ undo(): Promise<unkno
   return { undo: () => redis.command('CONFIG', 'SET', 'maxmemory', '0') };
 }
 
-export function levels(t: ExecutionContext<AbsenceContext>): string[] {
+export function levels(t: ExecutionContext<OutageContext>): string[] {
   return t.context.log.map(({ level }) => level);
 }
 
-export async function remaining(limiter: LimitsEngine, attempt: AccountAttempt): Promise<number> {
+export async function remaining(limiter: ManagedLimiter, attempt: AccountAttempt): Promise<number> {
   return (await limiter.peek(attempt)).remaining;
 }
 

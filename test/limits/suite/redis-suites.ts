@@ -1,21 +1,21 @@
 /** Redis as the limits engine: what every engine guarantees, and what servers with one Redis do together. */
 import type { Attempt, Limiter } from '../../../src/limits/limiter.ts';
 import { openRedisLimiter } from '../../../src/limits/redis.ts';
-import { standStill } from '../../../src/limits/windows.ts';
+import { ignoreBackwardStep } from '../../../src/limits/windows.ts';
 import { testUnless } from '../../support/programs.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
-import type { LimitsTest } from './engine.ts';
+import type { LimitsTest } from './setup.ts';
 import { runLimitsSuite, runSharedLimitsSuite } from './suite.ts';
 
 const logger = { info: () => undefined, warn: () => undefined };
-const patienceMs = 30_000; // a busy machine is not a server that is away
+const timeoutMs = 30_000; // a busy machine is not a server that is away
 
 /** The tests' time as Redis's own would be: it does not go back a little. */
 function onOneClock(limiter: Limiter): Limiter {
   let latestMs = Number.NEGATIVE_INFINITY;
   const timed = (attempt: Attempt): Attempt => {
-    latestMs = standStill(latestMs, attempt.nowMs);
+    latestMs = ignoreBackwardStep(latestMs, attempt.nowMs);
     return { ...attempt, nowMs: latestMs };
   };
   return { admit: (attempt) => limiter.admit(timed(attempt)), peek: (attempt) => limiter.peek(timed(attempt)) };
@@ -32,9 +32,9 @@ export function runRedisSuites(missing: string | undefined, start: () => Promise
   test.after.always(() => redis?.stop());
 
   runLimitsSuite(async (options, prefix) => {
-    const redisOptions = { redis: redis.config, logger, prefix, patienceMs, time: 'attempt' } as const;
+    const redisOptions = { redis: redis.config, logger, prefix, timeoutMs, time: 'attempt' } as const;
     const limiter = await openRedisLimiter({ ...options, ...redisOptions });
-    await until(() => !limiter.isAway, 'Redis');
+    await until(() => !limiter.isDegraded, 'Redis');
     return { ...limiter, ...onOneClock(limiter) };
   }, test);
   runSharedLimitsSuite(test);

@@ -1,14 +1,14 @@
 /** A clock that jumps, as the limiter is told of it: it costs one window at the most. */
-import type { LimitsEngine } from '../../../src/limits/limiter.ts';
+import type { ManagedLimiter } from '../../../src/limits/limiter.ts';
 import { until } from '../../support/until.ts';
-import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './engine.ts';
+import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './setup.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const LARGE = { ...ACCOUNT, quota: { perMinute: 60, perDay: 1_000 } };
 
 /** Sends until one is refused: how many passed, and the wait that the refusal tells. */
-async function useUp(limiter: LimitsEngine, nowMs: number) {
+async function useUp(limiter: ManagedLimiter, nowMs: number) {
   for (let passed = 0; passed <= 60; passed += 1) {
     const decision = await limiter.admit({ ...LARGE, nowMs });
     if (!decision.allowed) return { passed, waitMs: decision.retryAfterSeconds * 1_000 };
@@ -17,7 +17,7 @@ async function useUp(limiter: LimitsEngine, nowMs: number) {
 }
 
 /** Whether the minute of this moment may be a spoilt one, its end is told, and all that follow are whole. */
-async function isSound(limiter: LimitsEngine, nowMs: number): Promise<boolean> {
+async function isSound(limiter: ManagedLimiter, nowMs: number): Promise<boolean> {
   const { waitMs } = await useUp(limiter, nowMs);
   const [next, afterNext] = [await useUp(limiter, nowMs + waitMs), await useUp(limiter, nowMs + waitMs + 60_000)];
   return waitMs === 60_000 - (nowMs % 60_000) && next.passed === 60 && afterNext.passed === 60;
