@@ -19,7 +19,7 @@ export function clientMethods({ registry, byPath }: Operations): string {
       '\n',
     );
   const paths = operations.map(({ path }) => path);
-  const creating = operations.filter(({ answer }) => answer.location !== undefined);
+  const creating = operations.filter(({ response }) => response.location !== undefined);
   const conditional = operations.filter(({ routes }) => routes.some(({ method }) => WRITES.includes(method)));
   return [
     '// Made from the proto files by "npm run generate". DO NOT EDIT.\n',

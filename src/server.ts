@@ -15,7 +15,7 @@ import { noteForAccessLog } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { toHttpError } from './edge/http-errors.ts';
 import { TAKES_CALLS, TakesCalls } from './edge/readiness.ts';
-import { inHttp, rest } from './edge/rest.ts';
+import { httpResponse, rest } from './edge/rest.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
 import { countCalls } from './grpc/count-calls.ts';
@@ -114,7 +114,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ...(metrics === undefined ? [] : [counting(metrics)]),
     logging(logger),
   ];
-  const forAnybody = [...seen, errors, message, inHttp];
+  const forAnybody = [...seen, errors, message, httpResponse];
   const forCallers = [
     ...seen,
     errors,

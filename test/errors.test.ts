@@ -206,10 +206,10 @@ test('Error answer - has the headers of the error, and says when to try again', 
 test('Error answer - to HEAD has no body, and says how long it would be', (t) => {
   const error = apiError('PET_NOT_FOUND', { petId: 7n });
   const get = { 'x-envoy-original-path': '/pets/7' };
-  const answer = inHttp({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
-  t.deepEqual([answer?.status, answer?.body], [404, '']);
-  t.is(answer?.headers['x-petstore-length'], inHttp(get, error)?.headers['content-length']);
-  t.is(answer?.headers['content-length'], undefined);
+  const response = inHttp({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
+  t.deepEqual([response?.status, response?.body], [404, '']);
+  t.is(response?.headers['x-petstore-length'], inHttp(get, error)?.headers['content-length']);
+  t.is(response?.headers['content-length'], undefined);
 });
 
 /** https://connectrpc.com/docs/protocol, "Error codes". */
@@ -236,9 +236,9 @@ test('Error answer - each gRPC code has the name and the HTTP status that Connec
   t.is(CONNECT_CODES.length, Object.keys(CONNECT_STATUSES).length);
   for (const [grpcStatus, code, httpStatus] of CONNECT_CODES) {
     const error = new ApiError('INTERNAL', 'text', { grpcStatus });
-    const answer = inConnect(error);
-    t.is(JSON.parse(String(answer?.body)).code, code);
-    t.is(answer?.status, httpStatus, code);
+    const response = inConnect(error);
+    t.is(JSON.parse(String(response?.body)).code, code);
+    t.is(response?.status, httpStatus, code);
   }
 });
 
@@ -246,7 +246,7 @@ test('Error answer - a gRPC caller gets a status instead', (t) => {
   for (const error of Object.values(everyError('x'))) t.is(inHttp({}, error), undefined);
 });
 
-test('Error status - headers of the answer and of the error are both in it', (t) => {
+test('Error status - headers of the response and of the error are both in it', (t) => {
   const { metadata } = toStatus(apiError('API_KEY_INVALID', { isSuspended: false }), [['x-ratelimit-limit', '60']]);
   t.deepEqual(metadata?.get('x-ratelimit-limit'), ['60']);
   t.deepEqual(metadata?.get('www-authenticate'), ['Bearer']);

@@ -1,4 +1,4 @@
-/** What an answer carries for Envoy's access log: whose request it was, and with which error it ended. */
+/** What a response carries for Envoy's access log: whose request it was, and with which error it ended. */
 
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
@@ -11,7 +11,7 @@ interface EndedCall {
   readonly responseHeaders: Map<string, string>;
 }
 
-/** Notes it in the headers of the answer, of a call that has come by way of Envoy. Envoy takes them out again. */
+/** Notes it in the headers of the response, of a call that has come by way of Envoy. Envoy takes them out again. */
 export function noteForAccessLog({ metadata, caller, responseHeaders }: EndedCall, error?: ApiError): void {
   if (metadata.get('x-forwarded-for').length === 0) return;
   if (caller !== undefined) {
@@ -19,7 +19,7 @@ export function noteForAccessLog({ metadata, caller, responseHeaders }: EndedCal
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
   }
   if (error !== undefined) responseHeaders.set(EDGE_HEADERS.code, error.code);
-  // An answer over HTTP has none. That of a call with a key is OK unless this says otherwise.
+  // A response over HTTP has none. That of a call with a key is OK unless this says otherwise.
   if (error !== undefined || caller === undefined) {
     responseHeaders.set(EDGE_HEADERS.grpcStatus, String(error?.grpcStatus ?? Status.OK));
   }

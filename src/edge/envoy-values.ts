@@ -22,11 +22,11 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   MAX_BODY_BYTES,
   /** The transcoder's bound is one that a body must stay below. */
   TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,
-  /** A little later than the server, which has a better answer to a gRPC caller. */
+  /** A little later than the server, which has a better response to a gRPC caller. */
   BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS + 1_000),
   CALL_TIMEOUT: seconds(CALL_TIMEOUT_MS),
   CALL_TIMEOUT_GRPC: grpcTimeout(CALL_TIMEOUT_MS),
-  /** From the headers of a gRPC request to the end of its answer. */
+  /** From the headers of a gRPC request to the end of its response. */
   REQUEST_TIMEOUT_GRPC: grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS),
   RETRY_ON: RETRIES.on,
   RETRIES: RETRIES.times,

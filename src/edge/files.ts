@@ -8,7 +8,7 @@ import { constants, gzip } from 'node:zlib';
 
 export interface ServedFile {
   readonly contentType: string;
-  /** Headers of its answer. */
+  /** Headers of its response. */
   readonly headers: Readonly<Record<string, string>>;
   /** Its bytes, as they are or compressed. */
   read(encoding: 'identity' | 'gzip'): Promise<Buffer>;

@@ -1,6 +1,6 @@
 /**
  * The headers by which Envoy and the server speak of a REST or Connect request. Each name stands here alone: envoy.yaml and the
- * Lua filter have them from here. Envoy takes them from callers on the way in, and from answers on the way out.
+ * Lua filter have them from here. Envoy takes them from callers on the way in, and from responses on the way out.
  */
 import type { Metadata } from '@grpc/grpc-js';
 
@@ -15,7 +15,7 @@ export const EDGE_HEADERS = {
   stranger: 'x-petstore-stranger',
   /** From the server, to a stranger: the key is valid, and within its limits. */
   accepted: 'x-petstore-accepted',
-  /** From the server, on a file and on an answer to HEAD: how many bytes the body has, or would have. */
+  /** From the server, on a file and on a response to HEAD: how many bytes the body has, or would have. */
   length: 'x-petstore-length',
   /** From the server, for the access log: the account and the id of the key that a request came with. */
   account: 'x-petstore-account',
@@ -34,7 +34,7 @@ export function headerOf({ metadata }: { readonly metadata: Metadata }, name: st
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Whether a REST request is HEAD: its answer has no body. */
+/** Whether a REST request is HEAD: its response has no body. */
 export function isHead(call: { readonly metadata: Metadata }): boolean {
   return headerOf(call, ORIGINAL_METHOD) === 'HEAD';
 }

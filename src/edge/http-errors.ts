@@ -2,10 +2,10 @@
 
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { HttpAnswer } from '../interceptors/chain.ts';
+import type { HttpResponse } from '../interceptors/chain.ts';
 import { connectError, connectHttpStatus } from './connect-error.ts';
 import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
-import { toHttpAnswer } from './http-answers.ts';
+import { toHttpResponse } from './http-responses.ts';
 
 /** Envoy's own questions: their answers are for REST callers too. */
 const EDGE = '/petstore.edge.v1.';
@@ -17,14 +17,14 @@ interface EdgeCall {
 }
 
 /** What the caller gets; undefined for a gRPC caller. */
-export function toHttpError(call: EdgeCall, error: ApiError): HttpAnswer | undefined {
+export function toHttpError(call: EdgeCall, error: ApiError): HttpResponse | undefined {
   const isConnect = headerOf(call, EDGE_HEADERS.connect) !== undefined;
   const isRest = call.path.startsWith(EDGE) || headerOf(call, ORIGINAL_PATH) !== undefined;
   if (!isConnect && !isRest) return undefined;
   const status = isConnect ? connectHttpStatus(error) : error.httpStatus;
   const body = isConnect ? connectBody(error) : restBody(error);
-  const answer = toHttpAnswer(status, 'application/json', body, isHead(call));
-  return { ...answer, headers: { ...headersOf(error), ...answer.headers } };
+  const response = toHttpResponse(status, 'application/json', body, isHead(call));
+  return { ...response, headers: { ...headersOf(error), ...response.headers } };
 }
 
 function headersOf({ headers, retryAfterSeconds }: ApiError): Readonly<Record<string, string>> {

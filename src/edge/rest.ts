@@ -1,6 +1,6 @@
 /**
  * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
- * body. And the answer as a caller over HTTP gets it: the JSON of REST with Location, Link to the next page (RFC 8288), or
+ * body. And the response as a caller over HTTP gets it: the JSON of REST with Location, Link to the next page (RFC 8288), or
  * that the caller has it already (RFC 9110, section 13.1.2); the message alone for Connect.
  * Envoy's filter learns by a header that a key which it doesn't know is accepted.
  */
@@ -10,7 +10,7 @@ import { ETAG, readCondition } from '../interceptors/etags.ts';
 import { fillPath } from '../proto/operations.ts';
 import { matchesWeakly } from '../services/entity-tags.ts';
 import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
-import { connectAnswer, NOT_MODIFIED, restAnswer } from './http-answers.ts';
+import { connectResponse, NOT_MODIFIED, restResponse } from './http-responses.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
 
 export const rest: Interceptor = {
@@ -23,35 +23,36 @@ export const rest: Interceptor = {
   async intercept(call, next) {
     if (headerOf(call, EDGE_HEADERS.stranger) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
-    if (path === undefined) return inHttp.intercept(call, next);
+    if (path === undefined) return httpResponse.intercept(call, next);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
     checkQuery(path, call.operation);
     const ifNoneMatch = readCondition(call, 'if-none-match');
-    const answer = await next(call);
-    addLinks(call, path, answer.message as Readonly<Record<string, unknown>>);
+    const response = await next(call);
+    addLinks(call, path, response.message as Readonly<Record<string, unknown>>);
     const etag = call.responseHeaders.get(ETAG);
     const isKnown = ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
-    return { ...answer, http: isKnown ? NOT_MODIFIED : restAnswer(call.operation, answer, isHead(call)) };
+    return { ...response, http: isKnown ? NOT_MODIFIED : restResponse(call.operation, response, isHead(call)) };
   },
 };
 
-/** The answer as a caller over HTTP gets it, and no more: for Connect, and for what needs no key. */
-export const inHttp: Interceptor = {
-  name: 'in-http',
+/** The response as a caller over HTTP gets it, and no more: for Connect, and for what needs no key. */
+export const httpResponse: Interceptor = {
+  name: 'httpResponse',
   after: {},
   async intercept(call, next) {
-    const answer = await next(call);
-    if (headerOf(call, EDGE_HEADERS.connect) !== undefined) return { ...answer, http: connectAnswer(answer) };
-    if (headerOf(call, ORIGINAL_PATH) === undefined) return answer;
-    return { ...answer, http: restAnswer(call.operation, answer, isHead(call)) };
+    const response = await next(call);
+    if (headerOf(call, EDGE_HEADERS.connect) !== undefined) return { ...response, http: connectResponse(response) };
+    if (headerOf(call, ORIGINAL_PATH) === undefined) return response;
+    return { ...response, http: restResponse(call.operation, response, isHead(call)) };
   },
 };
 
 function addLinks(call: Call, path: string, response: Readonly<Record<string, unknown>>): void {
-  const { location, list } = call.operation.answer;
+  const { location, list } = call.operation.response;
   if (location !== undefined) {
     const toValue = (field: string) => {
-      if (response[field] === undefined) throw new Error(`the answer of ${call.operation.path} has no field ${field}`);
+      if (response[field] === undefined)
+        throw new Error(`the response of ${call.operation.path} has no field ${field}`);
       return response[field];
     };
     call.responseHeaders.set('location', fillPath(location, toValue));

@@ -48,7 +48,7 @@ function fieldNumbers({ fields }: DescMessage): Record<string, number> {
   return Object.fromEntries(fields.map(({ name, number }) => [name, number]));
 }
 
-/** An operation whose answer is JSON. */
+/** An operation whose response is JSON. */
 function isOnRest({ routes, isRaw }: Operation): boolean {
   return routes.length > 0 && !isRaw;
 }

@@ -6,7 +6,7 @@ import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { GetFileRequest } from '../../gen/petstore/web/v1/web.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import { errorStatus } from '../grpc/http-answer.ts';
+import { errorStatus } from '../grpc/http-response.ts';
 import { FILES, type ServedFile } from './files.ts';
 import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpError } from './http-errors.ts';
@@ -59,7 +59,7 @@ function fail(call: FileCall, error: ApiError): void {
   call.emit('error', errorStatus(error, http));
 }
 
-/** One at least: it says of which type the answer is. */
+/** One at least: it says of which type the response is. */
 function* piecesOf(contentType: string, bytes: Buffer): Generator<HttpBody> {
   for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
     yield { contentType, data: bytes.subarray(start, start + PIECE_BYTES), extensions: [] };

@@ -2,7 +2,7 @@
  * Between grpc-js and the chain: hands each call to the chain when its headers have arrived, and sends what the chain
  * resolves or rejects with. The request stays bytes until the chain has let it through.
  *
- * A caller over HTTP gets its answer in HTTP (http-answer.ts). An error to a gRPC caller goes out as "trailers only".
+ * A caller over HTTP gets its response in HTTP (http-response.ts). An error to a gRPC caller goes out as "trailers only".
  */
 import {
   type MethodDefinition,
@@ -13,28 +13,28 @@ import {
 } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
-import { type Answer, type Call, chain, type Interceptor } from '../interceptors/chain.ts';
+import { type Call, chain, type Interceptor, type Response } from '../interceptors/chain.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Context } from '../services/service.ts';
-import { type Method, TakenOver, type UnaryCall } from './call.ts';
-import { sendsHttp, type ToHttpError } from './http-answer.ts';
+import { InterceptedUnaryCall, type Method, type UnaryCall } from './call.ts';
+import { interceptHttpStatus, type ToHttpError } from './http-response.ts';
 import { toStatus } from './status.ts';
 
 type Handler = (request: never, context: Context) => Promise<unknown>;
 
 /** A service whose every method passes the interceptors. */
-export interface UnaryService {
+export interface InterceptedService {
   readonly definition: ServiceDefinition;
   readonly methods: Readonly<Record<string, Handler>>;
   readonly interceptors: readonly Interceptor[];
 }
 
 export interface GrpcServerOptions {
-  readonly services: readonly UnaryService[];
+  readonly services: readonly InterceptedService[];
   readonly operations: ReadonlyMap<string, Operation>;
   /** What a caller over HTTP gets when a call ends with an error. */
   readonly toHttpError?: ToHttpError;
-  /** Told of each call just before it is answered: it may add headers to the answer. */
+  /** Told of each call just before it is answered: it may add headers to the response. */
   readonly onEnd?: (call: Call, error?: ApiError) => void;
   /** Stands before the calls of all other services. */
   readonly others?: ServerInterceptor;
@@ -46,8 +46,8 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   const taken = new Map<string, Method>();
   const interceptor: ServerInterceptor = (method, base) => {
     const entry = taken.get(method.path);
-    if (entry !== undefined) return new TakenOver(base, entry);
-    sendsHttp(base);
+    if (entry !== undefined) return new InterceptedUnaryCall(base, entry);
+    interceptHttpStatus(base);
     return others?.(method, base) ?? new ServerInterceptingCall(base);
   };
   const server = new Server({
@@ -64,10 +64,10 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
         const message = await handler(call.request as never, call);
         return { message, bytes: method.responseSerialize(message) };
       });
-      const answerCodec = { serialize: method.responseSerialize, deserialize: method.responseDeserialize };
+      const responseCodec = { serialize: method.responseSerialize, deserialize: method.responseDeserialize };
       taken.set(method.path, {
         operation,
-        answerCodec,
+        responseCodec,
         decodeRequest: method.requestDeserialize,
         run: (call) => run(call, enter, toHttpError, onEnd),
       });
@@ -88,14 +88,14 @@ export const RAW = {
   responseDeserialize: asIs,
 };
 
-/** grpc-js wants a handler for each method; `TakenOver` comes before it. */
+/** grpc-js wants a handler for each method; `InterceptedUnaryCall` comes before it. */
 function neverCalled(): void {
   throw new Error('a call came past the chain');
 }
 
 function run(
   call: UnaryCall,
-  enter: (call: Call) => Promise<Answer>,
+  enter: (call: Call) => Promise<Response>,
   toHttpError: ToHttpError,
   onEnd: (call: Call, error?: ApiError) => void,
 ): void {
@@ -104,14 +104,14 @@ function run(
     onEnd(call, known);
     const http = toHttpError({ metadata: call.metadata, path: call.operation.path }, known);
     if (http === undefined) call.end(toStatus(known, call.responseHeaders));
-    else call.answerHttp(http);
+    else call.respondHttp(http);
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));
   enter(call)
     .then(({ bytes, http }) => {
       onEnd(call);
-      if (http === undefined) call.answer(bytes);
-      else call.answerHttp(http);
+      if (http === undefined) call.respond(bytes);
+      else call.respondHttp(http);
     })
     .catch(fail);
 }

@@ -3,7 +3,7 @@
  * so that a caller who is refused is answered whether or not the message ever comes.
  *
  * grpc-js reads the message of a unary call before it asks anybody. So its own machinery for such calls is left out:
- * `TakenOver` starts the call by itself and speaks to grpc-js's call below (`ServerInterceptingCallInterface`).
+ * `InterceptedUnaryCall` starts the call by itself and speaks to grpc-js's call below (`ServerInterceptingCallInterface`).
  *
  * Failure: what grpc-js finds wrong with a message (too large, not decompressible, a timeout that is none) it
  * would answer at once, without details, and as INTERNAL. Here that is what `receive` rejects with.
@@ -19,12 +19,12 @@ import {
 } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import type { AnswerCodec, Call, HttpAnswer } from '../interceptors/chain.ts';
+import type { Call, HttpResponse, ResponseCodec } from '../interceptors/chain.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
-import { forget, sendHttp } from './http-answer.ts';
+import { removeListeners, sendHttpResponse } from './http-response.ts';
 
 type BaseCall = ServerInterceptingCallInterface;
 type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
@@ -38,13 +38,13 @@ export type Run = (call: UnaryCall) => void;
 /** A method whose calls are taken over. */
 export interface Method {
   readonly operation: Operation;
-  readonly answerCodec: AnswerCodec;
+  readonly responseCodec: ResponseCodec;
   readonly decodeRequest: (bytes: Buffer) => unknown;
   readonly run: Run;
 }
 
 /** In the place of grpc-js's own handling of a unary call. */
-export class TakenOver extends ServerInterceptingCall {
+export class InterceptedUnaryCall extends ServerInterceptingCall {
   readonly #base: BaseCall;
   readonly #method: Method;
 
@@ -69,7 +69,7 @@ export class TakenOver extends ServerInterceptingCall {
       onCancel: () => {
         call?.cancel();
         call = undefined;
-        forget(base);
+        removeListeners(base);
       },
     });
   }
@@ -77,7 +77,7 @@ export class TakenOver extends ServerInterceptingCall {
 
 export class UnaryCall implements Call {
   readonly operation: Operation;
-  readonly answerCodec: AnswerCodec;
+  readonly responseCodec: ResponseCodec;
   readonly metadata: Metadata;
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
@@ -103,11 +103,11 @@ export class UnaryCall implements Call {
   constructor(
     base: BaseCall,
     sendStatus: BaseCall['sendStatus'],
-    { operation, answerCodec, decodeRequest }: Method,
+    { operation, responseCodec, decodeRequest }: Method,
     metadata: Metadata,
   ) {
     this.operation = operation;
-    this.answerCodec = answerCodec;
+    this.responseCodec = responseCodec;
     this.#decodeRequest = decodeRequest;
     this.metadata = metadata;
     const [requestId] = metadata.get('x-request-id');
@@ -182,17 +182,17 @@ export class UnaryCall implements Call {
     if (!this.#isComplete) this.#refuse(apiError('DEADLINE_EXCEEDED'));
   }
 
-  /** Ends the call with an answer. All of it goes out in one write: nobody waits between its parts, or sees half of it. */
-  answer(response: Buffer): void {
+  /** Ends the call with a response. All of it goes out in one write: nobody waits between its parts, or sees half of it. */
+  respond(response: Buffer): void {
     if (this.responseHeaders.size > 0) this.#base.sendMetadata(new HeadersToSend(this.responseHeaders));
     this.#base.sendMessage(response, () => undefined);
     this.end({ code: Status.OK, details: 'OK', metadata: null });
   }
 
-  /** Ends the call with an answer over HTTP, which has the headers of the answer too. */
-  answerHttp(answer: HttpAnswer): void {
+  /** Ends the call with a response over HTTP, which has the headers of the response too. */
+  respondHttp(response: HttpResponse): void {
     this.#isOver = true;
-    sendHttp(this.#base, answer, this.responseHeaders);
+    sendHttpResponse(this.#base, response, this.responseHeaders);
   }
 
   /** Ends the call with a status. */

@@ -1,6 +1,6 @@
 /**
  * Bounds what one address may hold open of the streams that need no key: health watches, reflection, files. What one
- * address has used up costs no other an answer. A stream also has a longest life, so that it ends even when its caller
+ * address has used up costs no other a response. A stream also has a longest life, so that it ends even when its caller
  * has forgotten it; a client that watches asks again.
  *
  * Unary calls without a key are answered at once and need no bound.
@@ -17,7 +17,7 @@ import {
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
 import { OpenCounts } from '../interceptors/open-counts.ts';
-import { errorStatus, type ToHttpError } from './http-answer.ts';
+import { errorStatus, type ToHttpError } from './http-response.ts';
 
 interface Refused {
   readonly metadata: Metadata;
@@ -31,7 +31,7 @@ export interface OpenCallsOptions {
   readonly maxMs: number;
   /** What a caller over HTTP gets when a call is refused. */
   readonly toHttpError: ToHttpError;
-  /** Told of each refusal: it may add headers to the answer. */
+  /** Told of each refusal: it may add headers to the response. */
   readonly onEnd?: (call: Refused, error: ApiError) => void;
 }
 
@@ -66,7 +66,7 @@ export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
             timer = setTimeout(() => refuse(apiError('DEADLINE_EXCEEDED'), metadata), maxMs).unref();
             proceed(metadata);
           },
-          // However the call ends, with an answer too.
+          // However the call ends, with a response too.
           onCancel() {
             clearTimeout(timer);
             if (entered !== undefined) streams.close(entered);

@@ -18,7 +18,7 @@ const DOMAIN = 'petstore';
 /** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
-/** The status that ends a call with `error`, with all headers that its answer must carry. */
+/** The status that ends a call with `error`, with all headers that its response must carry. */
 export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]> = []): StatusObject {
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.set(name, value);

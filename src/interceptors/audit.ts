@@ -2,14 +2,14 @@
  * Notes in the audit log what the operator does: when, what, from where, and how it ended. Attempts with a wrong key are
  * noted too, so many a minute: whoever makes them must be able neither to fill the disk nor to have the log rotated away.
  *
- * Of a request only ids, plans, numbers and times are noted; of an answer only the ids of what was made.
+ * Of a request only ids, plans, numbers and times are noted; of a response only the ids of what was made.
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { ApiError } from '../errors.ts';
 import { decodeRequest } from '../proto/operations.ts';
 import { addressOf } from './address.ts';
-import type { Answer, Call, Interceptor } from './chain.ts';
+import type { Call, Interceptor, Response } from './chain.ts';
 
 /** Refused attempts that are noted in a minute. */
 const MAX_REFUSED = 60;
@@ -49,9 +49,9 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
     before: { errors: 'so that how a call ended is noted by its code' },
     async intercept(call, next) {
       try {
-        const answer = await next(call);
-        note(call, 'OK', { made: madeBy(call, answer) });
-        return answer;
+        const response = await next(call);
+        note(call, 'OK', { made: madeBy(call, response) });
+        return response;
       } catch (error) {
         note(call, error instanceof ApiError ? error.code : 'UNCAUGHT', {});
         throw error;
@@ -71,7 +71,7 @@ function argumentsOf(call: Call): object | undefined {
 }
 
 /** The ids of a new account or key. */
-function madeBy({ operation }: Call, { message }: Answer): object | undefined {
+function madeBy({ operation }: Call, { message }: Response): object | undefined {
   const { id, apiKey } = message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
   if (operation.path.endsWith('/CreateAccount')) return { accountId: String(id) };
   return operation.path.endsWith('/CreateKey') ? { keyId: String(apiKey?.id) } : undefined;

@@ -1,5 +1,5 @@
 /**
- * The chain that every call passes: a list of interceptors, each `(call, next) => answer`, around one handler.
+ * The chain that every call passes: a list of interceptors, each `(call, next) => response`, around one handler.
  *
  * They are functions over a call of our own, not grpc-js's ServerInterceptor: every method of ours is unary, so an
  * interceptor is a plain async function that is tested without a server. The chain begins when the headers of a call
@@ -13,16 +13,16 @@ import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
 
-/** How the answers of an operation are written to bytes and read back. */
-export interface AnswerCodec {
-  serialize(answer: unknown): Buffer;
+/** How the responses of an operation are written to bytes and read back. */
+export interface ResponseCodec {
+  serialize(response: unknown): Buffer;
   deserialize(bytes: Buffer): unknown;
 }
 
-/** One call on its way in. Interceptors read it; `responseHeaders` is where they leave what the answer must carry. */
+/** One call on its way in. Interceptors read it; `responseHeaders` is where they leave what the response must carry. */
 export interface Call {
   readonly operation: Operation;
-  readonly answerCodec: AnswerCodec;
+  readonly responseCodec: ResponseCodec;
   /** The request's metadata: on REST the HTTP headers, as Envoy passes them on. */
   readonly metadata: Metadata;
   /** Reads the request message. Rejects with ApiError when it is too large, too slow or not readable. */
@@ -39,7 +39,7 @@ export interface Call {
   readonly isCancelled: () => boolean;
   /** True once the deadline has passed. */
   readonly isLate: () => boolean;
-  /** Headers of the answer, of a refusal too. */
+  /** Headers of the response, of a refusal too. */
   readonly responseHeaders: Map<string, string>;
   /** Set by authentication. */
   caller?: Caller;
@@ -47,12 +47,12 @@ export interface Call {
   isOperator?: true;
   /** What the caller wants to change has one of these tags, or is to stay as it is. Set by etags. */
   ifMatch?: EntityTags;
-  /** Set by idempotency: whoever does the work has the answer remembered with it. */
+  /** Set by idempotency: whoever does the work has the response remembered with it. */
   remember?: Remember;
 }
 
-/** An answer over plain HTTP, of REST and of the Connect protocol. */
-export interface HttpAnswer {
+/** A response over plain HTTP, of REST and of the Connect protocol. */
+export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   /** The whole body; empty for none. */
@@ -60,17 +60,17 @@ export interface HttpAnswer {
 }
 
 /** What a call is answered with. */
-export interface Answer {
+export interface Response {
   /** The response message. */
   readonly message: unknown;
   /** Its bytes as they go onto the wire. */
   readonly bytes: Buffer;
   /** What a caller over HTTP gets instead. Set by the edge. */
-  readonly http?: HttpAnswer;
+  readonly http?: HttpResponse;
 }
 
-/** What comes after an interceptor. It resolves with the answer, or rejects with what went wrong. */
-export type Next = (call: Call) => Promise<Answer>;
+/** What comes after an interceptor. It resolves with the response, or rejects with what went wrong. */
+export type Next = (call: Call) => Promise<Response>;
 
 export interface Interceptor {
   readonly name: string;
@@ -78,7 +78,7 @@ export interface Interceptor {
   readonly after: Readonly<Record<string, string>>;
   /** Interceptors that must stand behind this one, likewise: for what is not always in the chain itself. */
   readonly before?: Readonly<Record<string, string>>;
-  intercept(call: Call, next: Next): Promise<Answer>;
+  intercept(call: Call, next: Next): Promise<Response>;
 }
 
 /** Checks the order and makes one function of the interceptors and the handler behind them. */

@@ -7,7 +7,7 @@ import { invalidArgument } from '../errors.ts';
 import { type EntityTags, entityTag, parseEntityTags } from '../services/entity-tags.ts';
 import type { Call, Interceptor } from './chain.ts';
 
-/** The metadata that names the representation in an answer. */
+/** The metadata that names the representation in a response. */
 export const ETAG = 'etag';
 
 export const etags: Interceptor = {
@@ -15,15 +15,15 @@ export const etags: Interceptor = {
   after: {
     authentication: 'a caller without a valid key learns nothing else',
     limits: 'what is past the limit is refused whatever it says',
-    rest: 'it tells by the tag whether the caller has the answer already',
+    rest: 'it tells by the tag whether the caller has the response already',
   },
   async intercept(call, next) {
     const { operation, responseHeaders } = call;
     const ifMatch = readCondition(call, 'if-match');
     if (ifMatch !== undefined) call.ifMatch = ifMatch;
-    const answer = await next(call);
-    if (operation.isTagged) responseHeaders.set(ETAG, entityTag(answer.bytes));
-    return answer;
+    const response = await next(call);
+    if (operation.isTagged) responseHeaders.set(ETAG, entityTag(response.bytes));
+    return response;
   },
 };
 

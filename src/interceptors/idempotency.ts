@@ -1,5 +1,5 @@
 /**
- * Idempotency keys: a caller who got no answer sends the same request again, under the same `Idempotency-Key`, and what it
+ * Idempotency keys: a caller who got no response sends the same request again, under the same `Idempotency-Key`, and what it
  * asks for is done once. The contract's section 9 says what the header must be and what is the same request.
  *
  * The record of a success is stored by the very transaction that it is the success of, so that there is never one
@@ -7,7 +7,7 @@
  * memory: they hold no connection to the database. Of requests that meet in different servers each may do the work, but
  * the database keeps one record, and whoever comes too late is undone and finds it.
  *
- * Failure: a request that fails leaves no record, and the next of those that wait does the work itself. One whose answer
+ * Failure: a request that fails leaves no record, and the next of those that wait does the work itself. One whose response
  * was lost, even in a crash, has its record and is answered by it when it is sent again.
  */
 import { hash } from 'node:crypto';
@@ -17,7 +17,7 @@ import { ApiError, apiError, invalidArgument } from '../errors.ts';
 import type { IdempotencyRecord } from '../model.ts';
 import { decodeRequest } from '../proto/operations.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
-import type { Answer, Call, Interceptor, Next } from './chain.ts';
+import type { Call, Interceptor, Next, Response } from './chain.ts';
 
 /** Finds what is remembered of a request. */
 export interface IdempotencyRecords {
@@ -25,15 +25,15 @@ export interface IdempotencyRecords {
 }
 
 const HEADER = 'idempotency-key';
-/** The metadata that marks an answer from the record of an earlier call. */
+/** The metadata that marks a response from the record of an earlier call. */
 export const REPLAYED = 'idempotency-replayed';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
-/** A record, and the answer when this very call has made both. */
+/** A record, and the response when this very call has made both. */
 interface Done {
   readonly record: IdempotencyRecord;
-  readonly answer?: Answer;
+  readonly response?: Response;
 }
 
 export function idempotency(records: IdempotencyRecords, nowMs: () => number = Date.now): Interceptor {
@@ -45,13 +45,13 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     if (earlier !== undefined) return { record: earlier };
     let record: IdempotencyRecord | undefined;
     call.remember = (message) => {
-      record = { ...request, answer: call.answerCodec.serialize(message), createdAtMs: nowMs() };
+      record = { ...request, answer: call.responseCodec.serialize(message), createdAtMs: nowMs() };
       return record;
     };
     try {
-      const answer = await next(call);
+      const response = await next(call);
       if (record === undefined) throw new Error(`${call.operation.path} does not remember what it answers`);
-      return { record, answer };
+      return { record, response };
     } catch (error) {
       // What another server has done meanwhile is in the way: there is a record already, or the last unit is gone.
       const isInTheWay = error instanceof AlreadyDone || error instanceof ApiError;
@@ -84,8 +84,8 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
         ),
       );
       try {
-        const { record, answer } = await doing;
-        return answer ?? replay(call, request, record);
+        const { record, response } = await doing;
+        return response ?? replay(call, request, record);
       } finally {
         underWay.delete(request.id);
       }
@@ -118,8 +118,8 @@ function digestOf({ operation, requestBytes }: Call): Buffer {
   return hash('sha256', toBinary(operation.input, message, { writeUnknownFields: false }), 'buffer');
 }
 
-function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Answer {
+function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Response {
   if (!record.requestDigest.equals(requestDigest)) throw apiError('IDEMPOTENCY_KEY_REUSED');
   call.responseHeaders.set(REPLAYED, 'true');
-  return { message: call.answerCodec.deserialize(record.answer), bytes: record.answer };
+  return { message: call.responseCodec.deserialize(record.answer), bytes: record.answer };
 }

@@ -1,7 +1,7 @@
 /**
  * Counts each request against its account, or against its IP address when it has no valid key, and shows what is left.
  *
- * The numbers are left in `responseHeaders`, so that every answer carries them, a refusal by anybody behind too.
+ * The numbers are left in `responseHeaders`, so that every response carries them, a refusal by anybody behind too.
  */
 
 import { apiError } from '../errors.ts';
@@ -23,7 +23,7 @@ export interface AnonymousLimits {
    */
   reserve(call: Call): Promise<void>;
   /**
-   * Shows the limits of the address of a request whose key is being looked up: the answer needs some when the look-up
+   * Shows the limits of the address of a request whose key is being looked up: the response needs some when the look-up
    * fails, or takes longer than the caller waits.
    */
   show(call: Call): Promise<void>;

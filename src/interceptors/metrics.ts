@@ -37,9 +37,9 @@ export function metrics(recorder: CallRecorder): Interceptor {
       recorder.begin();
       let error: unknown;
       try {
-        const answer = await next(call);
+        const response = await next(call);
         if (call.responseHeaders.has(REPLAYED)) recorder.replay();
-        return answer;
+        return response;
       } catch (thrown) {
         error = thrown;
         throw thrown;

@@ -12,9 +12,9 @@ export function tracing({ inCall }: Pick<Tracing, 'inCall'>): Interceptor {
     intercept: (call, next) =>
       inCall(call.metadata, call.operation.path, async (end) => {
         try {
-          const answer = await next(call);
+          const response = await next(call);
           end(Status.OK);
-          return answer;
+          return response;
         } catch (error) {
           if (error instanceof ApiError) end(error.grpcStatus, error.code);
           else end(Status.INTERNAL, 'INTERNAL');

@@ -17,7 +17,7 @@ interface Success {
 /** The response of success, and that the caller has it already, by HTTP status. */
 export function successResponses({ method, operation, sent }: Success, schemas: Schemas): Record<string, JsonObject> {
   const { output } = method;
-  const { status, list, location } = operation.answer;
+  const { status, list, location } = operation.response;
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
   if (list?.message !== undefined) return { [status]: page(method, list.message, schemas) };
   const response = {

@@ -43,11 +43,11 @@ export interface Deprecation {
 export type ListField = DescField & { readonly fieldKind: 'list' };
 
 /** What a REST caller gets when all is well. */
-export interface RestAnswer {
+export interface SuccessResponse {
   readonly status: 200 | 201 | 204;
   /** Of what was created: its path, with fields of the response message in braces. */
   readonly location: string | undefined;
-  /** The field of the response message that is the bare array; undefined when the answer is one thing. */
+  /** The field of the response message that is the bare array; undefined when the response is one thing. */
   readonly list: ListField | undefined;
 }
 
@@ -56,14 +56,14 @@ export interface Operation {
   readonly path: string;
   readonly input: DescMessage;
   readonly output: DescMessage;
-  /** Whether the answer is no JSON, but bytes of any type (google.api.HttpBody). */
+  /** Whether the response is no JSON, but bytes of any type (google.api.HttpBody). */
   readonly isRaw: boolean;
   /** Whether it changes nothing: it may be sent to a second server while the first has not answered. */
   readonly isRead: boolean;
   /** Where the operation is found on the REST side; empty when it is not. */
   readonly routes: readonly RestRoute[];
-  readonly answer: RestAnswer;
-  /** Whether the answer is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
+  readonly response: SuccessResponse;
+  /** Whether the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
   readonly isTagged: boolean;
   /** The header by which a caller may ask for it on a condition (RFC 9110, section 13.1). */
   readonly condition: 'if-match' | 'if-none-match' | undefined;
@@ -124,8 +124,8 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
   const options = operationOptions(method, registry);
   const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
   const isRaw = method.output.typeName === HTTP_BODY;
-  const answer = toAnswer(method.output, options);
-  const isTagged = routes.length > 0 && !isRaw && answer.status !== 204 && answer.list === undefined;
+  const response = toSuccessResponse(method.output, options);
+  const isTagged = routes.length > 0 && !isRaw && response.status !== 204 && response.list === undefined;
   return {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
@@ -133,7 +133,7 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     isRaw,
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     routes,
-    answer,
+    response,
     isTagged,
     condition: conditionOf(routes, isTagged),
     bodyField: rule?.body || undefined,
@@ -170,7 +170,7 @@ function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operatio
 }
 
 /** An empty message is no body; a message of a list and a page token is a page. */
-function toAnswer(output: DescMessage, options: OperationOptions | undefined): RestAnswer {
+function toSuccessResponse(output: DescMessage, options: OperationOptions | undefined): SuccessResponse {
   const location = options?.created || undefined;
   const isEmpty = output.typeName === EMPTY;
   return {

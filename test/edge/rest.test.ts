@@ -1,27 +1,27 @@
 import test from 'ava';
-import { inHttp, rest } from '../../src/edge/rest.ts';
+import { httpResponse, rest } from '../../src/edge/rest.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { Answer, HttpAnswer } from '../../src/interceptors/chain.ts';
+import type { HttpResponse, Response } from '../../src/interceptors/chain.ts';
 import { handler, newCall } from '../support/call.ts';
 
 /** What the service answers: a pet, and a list of one. */
 const PET = { id: 7n, name: 'Tom', categoryId: 9_007_199_254_740_993n, status: 1 };
 const LISTS = { pets: [PET], categories: [], orders: [], items: [] };
-const ANSWER = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
+const RESPONSE = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
 
-async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Answer> {
+async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Response> {
   // It may refuse at once or in a promise: the chain takes either.
-  return rest.intercept(newCall(path, { metadata }), handler(ANSWER).next);
+  return rest.intercept(newCall(path, { metadata }), handler(RESPONSE).next);
 }
 
 async function request(path: string, originalPath: string, bodyType?: string): Promise<unknown> {
   const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
-  const { http, ...answer } = await intercept(path, { 'x-envoy-original-path': originalPath, ...type });
-  return answer;
+  const { http, ...response } = await intercept(path, { 'x-envoy-original-path': originalPath, ...type });
+  return response;
 }
 
 test('REST request - a native gRPC call passes untouched', async (t) => {
-  t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), ANSWER);
+  t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), RESPONSE);
 });
 
 test('REST request - JSON passes, with parameters and in any case', async (t) => {
@@ -31,7 +31,7 @@ test('REST request - JSON passes, with parameters and in any case', async (t) =>
     'APPLICATION/JSON',
     ' application/json ;x=1',
   ]) {
-    t.deepEqual(await request('PetService/CreatePet', '/pets', type), ANSWER, type);
+    t.deepEqual(await request('PetService/CreatePet', '/pets', type), RESPONSE, type);
   }
 });
 
@@ -51,8 +51,8 @@ test('REST request - a body that does not say JSON is UNSUPPORTED_CONTENT_TYPE, 
 });
 
 test('REST request - no body needs no content type', async (t) => {
-  t.deepEqual(await request('PetService/ListPets', '/pets'), ANSWER);
-  t.deepEqual(await request('PetService/DeletePet', '/pets/7'), ANSWER);
+  t.deepEqual(await request('PetService/ListPets', '/pets'), RESPONSE);
+  t.deepEqual(await request('PetService/DeletePet', '/pets/7'), RESPONSE);
 });
 
 test('REST request - the query parameters of the contract pass', async (t) => {
@@ -62,7 +62,7 @@ test('REST request - the query parameters of the contract pass', async (t) => {
     'OrderService/ListOrders': '/store/orders?petId=1&complete=true&limit=5&pageToken=x',
     'InventoryService/ListInventory': '/store/inventory?status=sold&limit=5&pageToken=x',
   };
-  for (const [operation, path] of Object.entries(known)) t.deepEqual(await request(operation, path), ANSWER, path);
+  for (const [operation, path] of Object.entries(known)) t.deepEqual(await request(operation, path), RESPONSE, path);
 });
 
 test('REST request - unknown query parameters are a 400 that names each', async (t) => {
@@ -95,7 +95,7 @@ test('REST request - a parameter that is taken once may be given once', async (t
   t.is(error?.message, 'limit: is given more than once');
 });
 
-test('REST request - however many unknown parameters there are, the answer names a few', async (t) => {
+test('REST request - however many unknown parameters there are, the response names a few', async (t) => {
   const query = Array.from({ length: 5_000 }, (_, index) => `p${index}=1`).join('&');
   const error = await t.throwsAsync(request('PetService/ListPets', `/pets?${query}`), { instanceOf: ApiError });
   t.true((error?.message.length ?? 0) < 2_000);
@@ -109,7 +109,7 @@ test('REST request - the content type is judged before the query', async (t) => 
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-/** The headers of an answer, but for those of its body; undefined for a caller who gets no answer over HTTP. */
+/** The headers of a response, but for those of its body; undefined for a caller who gets no response over HTTP. */
 async function headersOf(path: string, originalPath: string | undefined, message: object) {
   const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
   const call = newCall(path, { metadata });
@@ -142,22 +142,22 @@ test('REST answer - a page that is not the last has a Link to the next, with all
 });
 
 test('REST answer - what the caller has already is not modified', async (t) => {
-  const answer = async (path: string, headers: Readonly<Record<string, string>>, etag?: string) => {
+  const response = async (path: string, headers: Readonly<Record<string, string>>, etag?: string) => {
     const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
     const { http } = await rest.intercept(call, async () => {
       if (etag !== undefined) call.responseHeaders.set('etag', etag);
-      return ANSWER;
+      return RESPONSE;
     });
     return http;
   };
   const NOT_MODIFIED = { status: 304, headers: {}, body: '' };
-  t.deepEqual(await answer('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
-  t.deepEqual(await answer('PetService/GetPet', { 'if-none-match': 'W/"a"' }, '"a"'), NOT_MODIFIED);
-  t.deepEqual(await answer('PetService/GetPet', { 'if-none-match': '*' }, '"a"'), NOT_MODIFIED);
-  t.notDeepEqual(await answer('PetService/GetPet', { 'if-none-match': '"b"' }, '"a"'), NOT_MODIFIED);
-  t.notDeepEqual(await answer('PetService/GetPet', { 'if-match': '"a"' }, '"a"'), NOT_MODIFIED);
-  t.notDeepEqual(await answer('PetService/ReplacePet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
-  t.notDeepEqual(await answer('PetService/ListPets', { 'if-none-match': '*' }), NOT_MODIFIED);
+  t.deepEqual(await response('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
+  t.deepEqual(await response('PetService/GetPet', { 'if-none-match': 'W/"a"' }, '"a"'), NOT_MODIFIED);
+  t.deepEqual(await response('PetService/GetPet', { 'if-none-match': '*' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await response('PetService/GetPet', { 'if-none-match': '"b"' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await response('PetService/GetPet', { 'if-match': '"a"' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await response('PetService/ReplacePet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
+  t.notDeepEqual(await response('PetService/ListPets', { 'if-none-match': '*' }), NOT_MODIFIED);
 });
 
 test('REST answer - a gRPC caller gets none of it', async (t) => {
@@ -167,10 +167,10 @@ test('REST answer - a gRPC caller gets none of it', async (t) => {
     headers: {},
   });
   const call = newCall('PetService/GetPet', { metadata: { 'if-none-match': 'nonsense' } });
-  t.is(await rest.intercept(call, handler(ANSWER).next), ANSWER);
+  t.is(await rest.intercept(call, handler(RESPONSE).next), RESPONSE);
 });
 
-async function answerTo(path: string, method: string, message: object): Promise<HttpAnswer | undefined> {
+async function answerTo(path: string, method: string, message: object): Promise<HttpResponse | undefined> {
   const metadata = { 'x-envoy-original-path': '/x', 'x-envoy-original-method': method };
   return (await rest.intercept(newCall(path, { metadata }), handler({ message, bytes: Buffer.of() }).next)).http;
 }
@@ -205,13 +205,13 @@ test('REST answer - to HEAD has no body, and says how long it would be', async (
 });
 
 test('REST answer - the length of its body is in bytes', async (t) => {
-  const answer = await answerTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
-  t.is(answer?.headers['content-length'], String(Buffer.byteLength(answer?.body ?? '')));
+  const response = await answerTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
+  t.is(response?.headers['content-length'], String(Buffer.byteLength(response?.body ?? '')));
 });
 
 test('Connect answer - is the message alone', async (t) => {
   const call = newCall('PetService/GetPet', { metadata: { 'x-petstore-connect': '1' } });
-  const { http } = await inHttp.intercept(call, handler(ANSWER).next);
+  const { http } = await httpResponse.intercept(call, handler(RESPONSE).next);
   const headers = { 'content-type': 'application/proto', 'content-length': '3' };
-  t.deepEqual(http, { status: 200, headers, body: ANSWER.bytes });
+  t.deepEqual(http, { status: 200, headers, body: RESPONSE.bytes });
 });

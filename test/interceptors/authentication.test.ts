@@ -6,7 +6,7 @@ import { operatorOnly } from '../../src/interceptors/operator.ts';
 import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
 import { generateKey, hashKey } from '../../src/keys/format.ts';
 import type { Store } from '../../src/storage/store.ts';
-import { ANSWER, handler, newCall } from '../support/call.ts';
+import { handler, newCall, RESPONSE } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
 
 const QUOTA = { perMinute: 60, perDay: 1_000 };
@@ -59,14 +59,14 @@ async function enter(
 
 test('Authentication - a valid key lets the call through, with its caller', async (t) => {
   const { outcome, caller, strangers } = await enter(t, `Bearer ${t.context.key}`);
-  t.is(outcome, ANSWER);
+  t.is(outcome, RESPONSE);
   t.like(caller, { accountId: t.context.accountId, quota: QUOTA });
   t.deepEqual(strangers, []);
 });
 
 test('Authentication - the scheme may be written in any case, with any number of spaces', async (t) => {
   for (const scheme of ['bearer ', 'BEARER ', 'Bearer   ']) {
-    t.is((await enter(t, `${scheme}${t.context.key}`)).outcome, ANSWER, scheme);
+    t.is((await enter(t, `${scheme}${t.context.key}`)).outcome, RESPONSE, scheme);
   }
 });
 
@@ -129,7 +129,7 @@ test('Operator - the key lets the call through, any other is OPERATOR_KEY_INVALI
   });
   const send = (metadata: Readonly<Record<string, string>>) =>
     interceptor.intercept(newCall('PetService/GetPet', { metadata }), handler().next);
-  t.is(await send({ authorization: `Bearer ${OPERATOR_KEY}` }), ANSWER);
+  t.is(await send({ authorization: `Bearer ${OPERATOR_KEY}` }), RESPONSE);
   t.is(strangers.length, 0);
   const wrong = [t.context.key, generateKey('pso'), OPERATOR_KEY.slice(0, -1), `${OPERATOR_KEY}0`, 'x'];
   for (const metadata of [{}, ...wrong.map((key) => ({ authorization: `Bearer ${key}` }))]) {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
-import { ANSWER, handler, newCall } from '../support/call.ts';
+import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 /** Writes its name down on the way in and on the way out. */
 function tracer(name: string, trace: string[], after: Interceptor['after'] = {}): Interceptor {
@@ -22,7 +22,7 @@ test('Chain - the first interceptor is the outermost', async (t) => {
   const trace: string[] = [];
   const enter = chain([tracer('a', trace), tracer('b', trace)], async () => {
     trace.push('handler');
-    return ANSWER;
+    return RESPONSE;
   });
   await enter(newCall('PetService/GetPet'));
   t.deepEqual(trace, ['a in', 'b in', 'handler', 'b out', 'a out']);
@@ -31,7 +31,7 @@ test('Chain - the first interceptor is the outermost', async (t) => {
 test('Chain - without interceptors the handler is called', async (t) => {
   const { next, calls } = handler();
   const call = newCall('PetService/GetPet');
-  t.is(await chain([], next)(call), ANSWER);
+  t.is(await chain([], next)(call), RESPONSE);
   t.deepEqual(calls, [call]);
 });
 

@@ -2,7 +2,7 @@ import test from 'ava';
 import { CreatePetRequest, GetPetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
 import { deprecation } from '../../src/interceptors/deprecation.ts';
-import { ANSWER, handler, newCall } from '../support/call.ts';
+import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 async function announced(petId: bigint): Promise<Record<string, string>> {
   const call = newCall('PetService/GetPet', { bytes: GetPetRequest.encode({ petId }).finish() });
@@ -34,7 +34,7 @@ test('Deprecation - any other operation carries nothing', async (t) => {
   const bytes = CreatePetRequest.encode({ pet: { name: 'Tom', categoryId: 1n, status: undefined } }).finish();
   const { next, calls } = handler();
   const call = newCall('PetService/CreatePet', { bytes });
-  t.is(await deprecation.intercept(call, next), ANSWER);
+  t.is(await deprecation.intercept(call, next), RESPONSE);
   t.is(calls.length, 1);
   t.is(call.responseHeaders.size, 0);
 });

@@ -5,7 +5,7 @@ import { chain, type Interceptor } from '../../src/interceptors/chain.ts';
 import { errors } from '../../src/interceptors/error-mapping.ts';
 import { metrics } from '../../src/interceptors/metrics.ts';
 import { Cancelled, StoreClosed, StoreUnavailable } from '../../src/storage/store-errors.ts';
-import { ANSWER, handler, newCall } from '../support/call.ts';
+import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 async function caught(thrown: unknown): Promise<unknown> {
   const call = newCall('PetService/GetPet', { requestId: 'request-7' });
@@ -16,9 +16,9 @@ async function caught(thrown: unknown): Promise<unknown> {
   }
 }
 
-test('Errors - an answer passes as it is', async (t) => {
+test('Errors - a response passes as it is', async (t) => {
   const { next } = handler();
-  t.is(await errors.intercept(newCall('PetService/GetPet'), next), ANSWER);
+  t.is(await errors.intercept(newCall('PetService/GetPet'), next), RESPONSE);
 });
 
 test('Errors - an error that the caller is to see passes as it is', async (t) => {
@@ -55,10 +55,10 @@ test('Errors - stands behind logging, and behind audit and metrics where they ar
   const nothing = { begin: () => undefined, end: () => undefined, fail: () => undefined, replay: () => undefined };
   const log = { info: () => undefined, warn: () => undefined };
   const logged: Interceptor = { name: 'logging', after: {}, intercept: (call, next) => next(call) };
-  const answer = async () => ANSWER;
-  t.throws(() => chain([errors], answer), { message: /"errors" must come after "logging"/ });
+  const response = async () => RESPONSE;
+  t.throws(() => chain([errors], response), { message: /"errors" must come after "logging"/ });
   for (const first of [audit(log), metrics(nothing)]) {
-    t.notThrows(() => chain([logged, first, errors], answer));
-    t.throws(() => chain([logged, errors, first], answer), { message: /must come before "errors"/ });
+    t.notThrows(() => chain([logged, first, errors], response));
+    t.throws(() => chain([logged, errors, first], response), { message: /must come before "errors"/ });
   }
 });

@@ -13,7 +13,7 @@ async function intercept(path: string, metadata: Readonly<Record<string, string>
   return { etag: call.responseHeaders.get('etag'), ifMatch: calls[0]?.ifMatch };
 }
 
-test('ETag - an answer that is one resource has the tag of its bytes', async (t) => {
+test('ETag - a response that is one resource has the tag of its bytes', async (t) => {
   for (const path of ['PetService/GetPet', 'OrderService/PlaceOrder', 'InventoryService/SetInventory']) {
     t.is((await intercept(path)).etag, entityTag(BYTES), path);
   }

@@ -6,7 +6,7 @@ import { idempotency } from '../../src/interceptors/idempotency.ts';
 import type { IdempotencyRecord } from '../../src/model.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { AlreadyDone } from '../../src/storage/store-errors.ts';
-import { ANSWER, jsonCodec, newCall } from '../support/call.ts';
+import { jsonCodec, newCall, RESPONSE } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
 
 const test = anyTest as TestFn<{ store: Store }>;
@@ -55,8 +55,8 @@ function setUp({ context: { store } }: Test, before: () => Promise<void> = async
   };
 }
 
-async function isRefused(t: Test, code: ErrorCode, answer: Promise<unknown>): Promise<void> {
-  t.like(await t.throwsAsync(answer), { code });
+async function isRefused(t: Test, code: ErrorCode, response: Promise<unknown>): Promise<void> {
+  t.like(await t.throwsAsync(response), { code });
 }
 
 test('Idempotency - a call without a key is done each time, and leaves no record', async (t) => {
@@ -73,11 +73,11 @@ test('Idempotency - a call without a key is done each time, and leaves no record
 test('Idempotency - a replay does no work, and gets the same answer', async (t) => {
   const { send, countWorks, countThings } = setUp(t);
   const first = callWith('a');
-  const answer = await send(first);
+  const response = await send(first);
   t.false(isReplayed(first));
   for (const _ of [1, 2, 3]) {
     const call = callWith('a');
-    t.deepEqual(await send(call), answer);
+    t.deepEqual(await send(call), response);
     t.true(isReplayed(call));
   }
   t.is(countWorks(), 1);
@@ -210,12 +210,12 @@ function besideAnother({ context: { store } }: Test) {
   return idempotency(late);
 }
 
-test('Idempotency - what another server has done meanwhile is the answer, also where it is why this one was refused', async (t) => {
+test('Idempotency - what another server has done meanwhile is the response, also where it is why this one was refused', async (t) => {
   const { send, countThings } = setUp(t);
-  const answer = await send(callWith('a'));
+  const response = await send(callWith('a'));
   for (const error of [new AlreadyDone(), apiError('INSUFFICIENT_STOCK', { petId: 1n, wanted: 1, inStock: 0 })]) {
     const call = callWith('a');
-    t.deepEqual(await besideAnother(t).intercept(call, () => Promise.reject(error)), answer);
+    t.deepEqual(await besideAnother(t).intercept(call, () => Promise.reject(error)), response);
     t.true(isReplayed(call));
   }
   t.is(await countThings(), 1);
@@ -227,8 +227,8 @@ test("Idempotency - a failure that is not the request's own is passed on as it i
   await t.throwsAsync(failing, { is: failure });
 });
 
-test('Idempotency - an operation that does not remember its answer is a fault, not a promise that is not kept', async (t) => {
-  const forgetful = idempotency(t.context.store.idempotency).intercept(callWith('a'), async () => ANSWER);
+test('Idempotency - an operation that does not remember its response is a fault, not a promise that is not kept', async (t) => {
+  const forgetful = idempotency(t.context.store.idempotency).intercept(callWith('a'), async () => RESPONSE);
   await t.throwsAsync(forgetful, { message: /CreateCategory does not remember/ });
 });
 
@@ -237,7 +237,7 @@ test('Idempotency - a record has the time at which it was made, and neither the 
   const remembering = idempotency(t.context.store.idempotency, () => 1_234);
   await remembering.intercept(callWith('a-key'), async ({ remember }: Call) => {
     record = remember?.({ id: 7 });
-    return ANSWER;
+    return RESPONSE;
   });
   t.is(record?.createdAtMs, 1_234);
   t.regex(record?.id ?? '', /^[\w-]{43}$/);

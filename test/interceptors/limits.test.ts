@@ -6,7 +6,7 @@ import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
-import { ANSWER, jsonCodec } from '../support/call.ts';
+import { jsonCodec, RESPONSE } from '../support/call.ts';
 
 const { byPath } = loadOperations();
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
@@ -23,7 +23,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
     anonymous,
     async call(quota = { perMinute: 2, perDay: 5 }) {
       const call = makeCall({ caller: { keyId: 1n, accountId: 7n, plan: 'free', quota } });
-      const outcome = await interceptor.intercept(call, async () => ANSWER).catch((error: unknown) => error);
+      const outcome = await interceptor.intercept(call, async () => RESPONSE).catch((error: unknown) => error);
       return { outcome, headers: Object.fromEntries(call.responseHeaders) };
     },
     async stranger(headers: Record<string, string> = {}, peer = '10.0.0.1:1234') {
@@ -41,7 +41,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
   if (operation === undefined) throw new Error(`no operation ${path}`);
   return {
     operation,
-    answerCodec: jsonCodec,
+    responseCodec: jsonCodec,
     metadata: new Metadata(),
     receive: async () => undefined,
     requestBytes: Buffer.alloc(0),
@@ -58,7 +58,7 @@ function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet')
 test('limits - a request that passes shows the window with the fewest requests left', async (t) => {
   const { call, clock } = setUp();
   t.deepEqual(await call(), {
-    outcome: ANSWER,
+    outcome: RESPONSE,
     headers: {
       'x-ratelimit-limit': '2',
       'x-ratelimit-remaining': '1',
@@ -90,16 +90,16 @@ test('limits - one request more than the minute allows is 429 until the minute e
   clock.nowMs += 1_499;
   t.true((await call()).outcome instanceof ApiError);
   clock.nowMs += 1;
-  t.is((await call()).outcome, ANSWER);
+  t.is((await call()).outcome, RESPONSE);
 });
 
 test('limits - the day ends at midnight UTC, with the minute', async (t) => {
   const { call, clock } = setUp(MIDNIGHT_MS - 1);
-  for (let i = 0; i < 2; i += 1) t.is((await call({ perMinute: 10, perDay: 2 })).outcome, ANSWER);
+  for (let i = 0; i < 2; i += 1) t.is((await call({ perMinute: 10, perDay: 2 })).outcome, RESPONSE);
   const { outcome } = await call({ perMinute: 10, perDay: 2 });
   t.is((outcome as ApiError).message, 'the limit of 2 per day is used up: try again in 1 s');
   clock.nowMs += 1;
-  t.is((await call({ perMinute: 10, perDay: 2 })).outcome, ANSWER);
+  t.is((await call({ perMinute: 10, perDay: 2 })).outcome, RESPONSE);
 });
 
 test('limits - the 20th refusal within a minute bans the key for 5 minutes', async (t) => {
@@ -114,7 +114,7 @@ test('limits - the 20th refusal within a minute bans the key for 5 minutes', asy
   clock.nowMs += 299_999;
   t.is(((await call()).outcome as ApiError).code, 'API_KEY_BANNED');
   clock.nowMs += 1;
-  t.is((await call()).outcome, ANSWER);
+  t.is((await call()).outcome, RESPONSE);
 });
 
 test('limits - a request without a valid key counts against its address', async (t) => {
@@ -154,7 +154,7 @@ test('limits - an operation that counts nothing shows the numbers all the same',
   const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
   for (let i = 0; i < 5; i += 1) {
     const call = makeCall({ caller }, '/petstore.edge.v1.EdgeService/Fail');
-    t.is(await interceptor.intercept(call, async () => ANSWER), ANSWER);
+    t.is(await interceptor.intercept(call, async () => RESPONSE), RESPONSE);
     t.is(call.responseHeaders.get('x-ratelimit-remaining'), '2');
   }
 });
@@ -163,9 +163,9 @@ test('limits - a question about a caller counts nothing, unless it is refused', 
   const { interceptor, call } = setUp();
   const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
   const judge = () =>
-    interceptor.intercept(makeCall({ caller }, '/petstore.edge.v1.EdgeService/Judge'), async () => ANSWER);
-  for (let i = 0; i < 30; i += 1) t.is(await judge(), ANSWER);
-  for (let i = 0; i < 2; i += 1) t.is((await call()).outcome, ANSWER);
+    interceptor.intercept(makeCall({ caller }, '/petstore.edge.v1.EdgeService/Judge'), async () => RESPONSE);
+  for (let i = 0; i < 30; i += 1) t.is(await judge(), RESPONSE);
+  for (let i = 0; i < 2; i += 1) t.is((await call()).outcome, RESPONSE);
   for (let i = 0; i < 20; i += 1)
     await t.throwsAsync(judge, { instanceOf: ApiError, message: /limit of 2 per minute/ });
   t.is(((await call()).outcome as ApiError).code, 'API_KEY_BANNED');
@@ -212,7 +212,7 @@ test('limits - while its key is looked up, a request shows the numbers of its ad
           return lookUp.promise;
         },
       };
-      return authentication(keys, anonymous).intercept(call, async () => ANSWER);
+      return authentication(keys, anonymous).intercept(call, async () => RESPONSE);
     }),
   );
   await new Promise(setImmediate);
@@ -224,7 +224,7 @@ test('limits - while its key is looked up, a request shows the numbers of its ad
 test('limits - a call without a caller is a fault of ours, never let through', async (t) => {
   const { interceptor } = setUp();
   await t.throwsAsync(
-    interceptor.intercept(makeCall({}), async () => ANSWER),
+    interceptor.intercept(makeCall({}), async () => RESPONSE),
     { message: /without a caller/ },
   );
 });

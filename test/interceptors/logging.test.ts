@@ -4,7 +4,7 @@ import { apiError, invalidArgument } from '../../src/errors.ts';
 import { chain, type Next } from '../../src/interceptors/chain.ts';
 import { errors } from '../../src/interceptors/error-mapping.ts';
 import { logging } from '../../src/interceptors/logging.ts';
-import { ANSWER, newCall } from '../support/call.ts';
+import { newCall, RESPONSE } from '../support/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -20,7 +20,7 @@ async function logged(next: Next, level = 'debug', call = newCall('PetService/Ge
 }
 
 test('Logging - a call that was answered is one line at debug', async (t) => {
-  const lines = await logged(async () => ANSWER);
+  const lines = await logged(async () => RESPONSE);
   t.is(lines.length, 1);
   const { level, requestId, method, outcome, durationMs } = lines[0];
   t.is(level, DEBUG);
@@ -49,7 +49,7 @@ test('Logging - the cause of INTERNAL is logged at error, with the request id an
 });
 
 test('Logging - at info neither answers nor refusals are logged', async (t) => {
-  t.deepEqual(await logged(async () => ANSWER, 'info'), []);
+  t.deepEqual(await logged(async () => RESPONSE, 'info'), []);
   t.deepEqual(await logged(() => Promise.reject(apiError('API_KEY_MISSING')), 'info'), []);
 });
 

@@ -4,7 +4,7 @@ import { apiError } from '../../src/errors.ts';
 import { type Call, chain, type Interceptor, type Next } from '../../src/interceptors/chain.ts';
 import { errors } from '../../src/interceptors/error-mapping.ts';
 import { type CallRecorder, metrics, type Outcome } from '../../src/interceptors/metrics.ts';
-import { ANSWER, newCall } from '../support/call.ts';
+import { newCall, RESPONSE } from '../support/call.ts';
 
 const PATH = '/petstore.v1.PetService/GetPet';
 const CALLER = { keyId: 1n, accountId: 7n, plan: 'pro', quota: { perMinute: 1, perDay: 1 } } as const;
@@ -25,7 +25,7 @@ async function told(next: Next, parts: Partial<Call> = {}) {
 }
 
 test('Metrics - a call that goes well is counted once', async (t) => {
-  t.deepEqual(await told(async () => ANSWER), ['begin', [PATH, 'OK']]);
+  t.deepEqual(await told(async () => RESPONSE), ['begin', [PATH, 'OK']]);
 });
 
 test('Metrics - an error is counted by status, by its code, and by the plan of the caller', async (t) => {
@@ -49,7 +49,7 @@ test('Metrics - what nobody has foreseen is INTERNAL', async (t) => {
 test('Metrics - a call whose caller has left is CANCELLED, and no error', async (t) => {
   const isCancelled = () => true;
   const refuse = async () => Promise.reject(apiError('DEADLINE_EXCEEDED'));
-  for (const next of [async () => ANSWER, refuse]) {
+  for (const next of [async () => RESPONSE, refuse]) {
     t.deepEqual(await told(next, { isCancelled }), ['begin', [PATH, 'CANCELLED']]);
   }
 });
@@ -57,15 +57,15 @@ test('Metrics - a call whose caller has left is CANCELLED, and no error', async 
 test('Metrics - a call that comes after its deadline is DEADLINE_EXCEEDED, however it ended', async (t) => {
   const late = { isCancelled: () => true, isLate: () => true };
   const refuse = async () => Promise.reject(apiError('UNAVAILABLE'));
-  for (const next of [async () => ANSWER, refuse]) {
+  for (const next of [async () => RESPONSE, refuse]) {
     t.deepEqual(await told(next, late), ['begin', [PATH, 'DEADLINE_EXCEEDED'], ['DEADLINE_EXCEEDED', undefined]]);
   }
 });
 
-test('Metrics - an answer from the record of an earlier call is a replay', async (t) => {
+test('Metrics - a response from the record of an earlier call is a replay', async (t) => {
   const replay: Next = async (call) => {
     call.responseHeaders.set('idempotency-replayed', 'true');
-    return ANSWER;
+    return RESPONSE;
   };
   t.deepEqual(await told(replay), ['begin', 'replay', [PATH, 'OK']]);
 });
@@ -73,7 +73,7 @@ test('Metrics - an answer from the record of an earlier call is a replay', async
 test('Metrics - what makes errors of causes must stand behind', (t) => {
   const nothing = { begin: () => undefined, end: () => undefined, fail: () => undefined, replay: () => undefined };
   const logged: Interceptor = { name: 'logging', after: {}, intercept: (call, next) => next(call) };
-  const error = t.throws(() => chain([logged, errors, metrics(nothing)], async () => ANSWER));
+  const error = t.throws(() => chain([logged, errors, metrics(nothing)], async () => RESPONSE));
   t.is(
     error?.message,
     'interceptor "metrics" must come before "errors": so that a call is counted with the error that its caller sees',

@@ -10,7 +10,7 @@ import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } fr
 import { ApiError } from '../../src/errors.ts';
 import { validation } from '../../src/interceptors/validation.ts';
 import { createRules } from '../../src/proto/validation-rules.ts';
-import { ANSWER, handler, newCall, protoRegistry } from '../support/call.ts';
+import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
 
 const interceptor = validation(createRules(protoRegistry));
 
@@ -51,7 +51,7 @@ test('Validation - the call goes on with the bytes that came', async (t) => {
   const bytes = CreatePetRequest.encode({ pet: { name: ' Tom ', categoryId: 1n, status: undefined } }).finish();
   const { next, calls } = handler();
   const call = newCall('PetService/CreatePet', { bytes });
-  t.is(await interceptor.intercept(call, next), ANSWER);
+  t.is(await interceptor.intercept(call, next), RESPONSE);
   t.deepEqual(calls, [call]);
 });
 

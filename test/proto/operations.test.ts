@@ -16,7 +16,7 @@ function operationOf(method: DescMethod): Operation {
   return operation;
 }
 
-/** Every field that an answer can hold, however deep. Google's own types are printed as one value. */
+/** Every field that a response can hold, however deep. Google's own types are printed as one value. */
 function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescField[] {
   if (seen.has(message) || message.typeName.startsWith('google.protobuf.')) return [];
   seen.add(message);
@@ -98,7 +98,7 @@ test('Operations - the query parameters are those of the contract', (t) => {
   for (const { path, queryParameters } of operations) t.deepEqual([...queryParameters], table[path] ?? [], path);
 });
 
-// rest.lua finds the int64 fields of an answer by their names.
+// rest.lua finds the int64 fields of a response by their names.
 test('Answers - every int64 field is named id or ends in _id', (t) => {
   const int64 = scalarsOf(ScalarType.INT64);
   t.true(int64.length > 0);

@@ -5,7 +5,7 @@ import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../../src/errors.ts';
-import type { Answer, AnswerCodec, Call } from '../../src/interceptors/chain.ts';
+import type { Call, Response, ResponseCodec } from '../../src/interceptors/chain.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 
 const { byPath, registry } = loadOperations();
@@ -34,8 +34,8 @@ function decode(path: string, bytes: Buffer): unknown {
 }
 
 /** Answers as JSON. */
-export const jsonCodec: AnswerCodec = {
-  serialize: (answer) => Buffer.from(JSON.stringify(answer)),
+export const jsonCodec: ResponseCodec = {
+  serialize: (response) => Buffer.from(JSON.stringify(response)),
   deserialize: (bytes) => JSON.parse(bytes.toString()),
 };
 
@@ -50,7 +50,7 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
   for (const [name, value] of Object.entries(metadata)) received.set(name, value);
   return {
     operation: operation(path),
-    answerCodec: jsonCodec,
+    responseCodec: jsonCodec,
     metadata: received,
     receive: async () => undefined,
     requestBytes: Buffer.from(bytes),
@@ -65,15 +65,15 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
   };
 }
 
-/** An answer where it does not matter what it says. */
-export const ANSWER: Answer = { message: {}, bytes: Buffer.of() };
+/** A response where it does not matter what it says. */
+export const RESPONSE: Response = { message: {}, bytes: Buffer.of() };
 
 /** What stands behind an interceptor: answers with `answer`, and keeps the calls that came through. */
-export function handler(answer = ANSWER) {
+export function handler(response = RESPONSE) {
   const calls: Call[] = [];
   const next = async (call: Call) => {
     calls.push(call);
-    return answer;
+    return response;
   };
   return { calls, next };
 }

@@ -1,7 +1,7 @@
 /**
- * An answer over plain HTTP to what came in as a gRPC call.
+ * A response over plain HTTP to what came in as a gRPC call.
  *
- * Envoy makes gRPC calls of REST and Connect requests. Its transcoder passes an answer that is not gRPC's on as it is. So
+ * Envoy makes gRPC calls of REST and Connect requests. Its transcoder passes a response that is not gRPC's on as it is. So
  * the server gives such a caller the very answer that the caller is to get: nothing of it is translated a second time,
  * and headers and body leave in one write.
  */
@@ -9,16 +9,16 @@
 import { constants, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
 import { Metadata, type ServerInterceptingCallInterface, type StatusObject } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { HttpAnswer } from '../interceptors/chain.ts';
+import type { HttpResponse } from '../interceptors/chain.ts';
 import { toStatus } from './status.ts';
 
 type Headers = Iterable<readonly [name: string, value: string]>;
 
-/** The answer to a call that ends with an error; undefined for a gRPC caller, who gets a gRPC status. */
+/** The response to a call that ends with an error; undefined for a gRPC caller, who gets a gRPC status. */
 export type ToHttpError = (
   call: { readonly metadata: Metadata; readonly path: string },
   error: ApiError,
-) => HttpAnswer | undefined;
+) => HttpResponse | undefined;
 
 /**
  * Ends a call with `answer`, which has the headers `more` too. grpc-js's call must not have sent anything. A call that has
@@ -26,9 +26,9 @@ export type ToHttpError = (
  *
  * @throws TypeError for a header that HTTP can't have. The call is reset then.
  */
-export function sendHttp(
+export function sendHttpResponse(
   call: ServerInterceptingCallInterface,
-  { status, headers, body }: HttpAnswer,
+  { status, headers, body }: HttpResponse,
   more: Headers = [],
 ): void {
   const stream = streamOf(call);
@@ -53,7 +53,7 @@ export function sendHttp(
  * Takes everything off the stream of a call that has ended. Node keeps such a stream until the next collection of old
  * objects; what listens to it, which is all of the call, would be copied and kept with it.
  */
-export function forget(call: ServerInterceptingCallInterface): void {
+export function removeListeners(call: ServerInterceptingCallInterface): void {
   const stream = streamOf(call);
   if (stream.closed) stream.removeAllListeners();
 }
@@ -64,31 +64,31 @@ function streamOf(call: ServerInterceptingCallInterface): ServerHttp2Stream {
 }
 
 /**
- * The status that ends a call with `error`, with these headers in its answer: for a caller over HTTP one that goes out as
- * `http`, where `sendsHttp` stands before the call.
+ * The status that ends a call with `error`, with these headers in its response: for a caller over HTTP one that goes out as
+ * `http`, where `interceptHttpStatus` stands before the call.
  */
-export function errorStatus(error: ApiError, http: HttpAnswer | undefined, headers: Headers = []): StatusObject {
+export function errorStatus(error: ApiError, http: HttpResponse | undefined, headers: Headers = []): StatusObject {
   if (http === undefined) return toStatus(error, headers);
   return { code: error.grpcStatus, details: error.message, metadata: new HttpMetadata(http, headers) };
 }
 
 class HttpMetadata extends Metadata {
-  readonly answer: HttpAnswer;
+  readonly response: HttpResponse;
   readonly headers: Headers;
 
-  constructor(answer: HttpAnswer, headers: Headers) {
+  constructor(response: HttpResponse, headers: Headers) {
     super();
-    this.answer = answer;
+    this.response = response;
     this.headers = headers;
   }
 }
 
-/** Has `call`, which is grpc-js's own, send such a status as the answer that it holds. */
-export function sendsHttp(call: ServerInterceptingCallInterface): void {
+/** Has `call`, which is grpc-js's own, send such a status as the response that it holds. */
+export function interceptHttpStatus(call: ServerInterceptingCallInterface): void {
   const send = call.sendStatus.bind(call);
   call.sendStatus = (status) => {
     const { metadata } = status;
-    if (metadata instanceof HttpMetadata) sendHttp(call, metadata.answer, metadata.headers);
+    if (metadata instanceof HttpMetadata) sendHttpResponse(call, metadata.response, metadata.headers);
     else send(status);
   };
 }

@@ -6,22 +6,22 @@ import test, { type ExecutionContext } from 'ava';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../../src/errors.ts';
 import { createGrpcServer } from '../../src/grpc/adapter.ts';
-import type { HttpAnswer, Interceptor } from '../../src/interceptors/chain.ts';
+import type { HttpResponse, Interceptor } from '../../src/interceptors/chain.ts';
 import { message } from '../../src/interceptors/message.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
 
 const PET = { id: 7n, name: 'Tom', categoryId: 1n, status: 1 };
 
 /** A server whose answers over HTTP are `answer`, and `error` when the pet asked for is not 7. */
-async function start(t: ExecutionContext, answer: HttpAnswer, error: HttpAnswer): Promise<string> {
+async function start(t: ExecutionContext, response: HttpResponse, error: HttpResponse): Promise<string> {
   const errors: Interceptor = { name: 'errors', after: {}, intercept: (call, next) => next(call) };
-  const inHttp: Interceptor = {
+  const httpResponse: Interceptor = {
     name: 'http',
     after: {},
     async intercept(call, next) {
       call.responseHeaders.set('x-left', 'by an interceptor');
       const found = await next(call);
-      return call.metadata.get('x-http').length > 0 ? { ...found, http: answer } : found;
+      return call.metadata.get('x-http').length > 0 ? { ...found, http: response } : found;
     },
   };
   const notImplemented = () => Promise.reject(new Error('is not called'));
@@ -35,7 +35,7 @@ async function start(t: ExecutionContext, answer: HttpAnswer, error: HttpAnswer)
       {
         definition: PetServiceService,
         methods: { ...methods, getPet } as never,
-        interceptors: [errors, message, inHttp],
+        interceptors: [errors, message, httpResponse],
       },
     ],
     operations: loadOperations().byPath,
@@ -87,8 +87,8 @@ function getPet(url: string, petId: bigint, more: Readonly<Record<string, string
   });
 }
 
-const OK: HttpAnswer = { status: 201, headers: { 'content-type': 'text/plain', 'content-length': '2' }, body: 'ok' };
-const NOT_FOUND: HttpAnswer = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'no' };
+const OK: HttpResponse = { status: 201, headers: { 'content-type': 'text/plain', 'content-length': '2' }, body: 'ok' };
+const NOT_FOUND: HttpResponse = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'no' };
 
 test('HTTP answer - has its status, its headers, those of the interceptors, and its body, without trailers', async (t) => {
   const { headers, body, trailers, resetCode } = await getPet(await start(t, OK, NOT_FOUND), 7n);
