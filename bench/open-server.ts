@@ -8,7 +8,7 @@ import pino from 'pino';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { readConfig } from '../src/config.ts';
 import { toHttpError } from '../src/edge/http-errors.ts';
-import { TAKES_CALLS } from '../src/edge/readiness.ts';
+import { READINESS_SERVICE } from '../src/edge/readiness.ts';
 import { rest } from '../src/edge/rest.ts';
 import { createGrpcServer } from '../src/grpc/adapter.ts';
 import type { Interceptor } from '../src/interceptors/chain.ts';
@@ -19,7 +19,7 @@ import { message } from '../src/interceptors/message.ts';
 import { validation } from '../src/interceptors/validation.ts';
 import { ensureDemoKey } from '../src/keys/key-files.ts';
 import { loadOperations } from '../src/proto/operations.ts';
-import { createRules } from '../src/proto/validation-rules.ts';
+import { createValidationRules } from '../src/proto/validation-rules.ts';
 import { petService } from '../src/services/pets.ts';
 import { openEngine } from '../src/storage/open.ts';
 import { createStore } from '../src/storage/store.ts';
@@ -37,13 +37,21 @@ const open = ['authentication', 'limits'].map(
     intercept: (call, next) => next(call),
   }),
 );
-const interceptors = [logging(logger), errors, ...open, message, rest, validation(createRules(registry)), deprecation];
+const interceptors = [
+  logging(logger),
+  errors,
+  ...open,
+  message,
+  rest,
+  validation(createValidationRules(registry)),
+  deprecation,
+];
 const server = createGrpcServer({
   services: [{ definition: PetServiceService, methods: petService(store), interceptors }],
   operations: byPath,
   toHttpError,
 });
-new HealthImplementation({ [TAKES_CALLS]: 'SERVING' }).addToServer(server);
+new HealthImplementation({ [READINESS_SERVICE]: 'SERVING' }).addToServer(server);
 
 server.bindAsync(`127.0.0.1:${config.grpcPort}`, ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;

@@ -215,7 +215,7 @@ export function isErrorCode(text: string): text is ErrorCode {
 
 type ErrorFields<C extends ErrorCode> = Parameters<(typeof TABLE)[C]['message']>[0];
 
-/** One broken rule of one field. */
+/** A rule that one field breaks. */
 export interface Violation {
   /**
    * The path of the field in the gRPC request message, for `google.rpc.BadRequest`, in JSON's spelling, as in the
@@ -278,8 +278,8 @@ export function apiError<C extends ErrorCode>(
 }
 
 /** A 400 that names every field that broke a rule. */
-export function invalidArgument(broken: readonly Violation[]): ApiError {
-  const violations = broken.map(({ path, name, description }) => ({
+export function invalidArgument(found: readonly Violation[]): ApiError {
+  const violations = found.map(({ path, name, description }) => ({
     path: short(path, MAX_NAME),
     name: short(name, MAX_NAME),
     description: short(description),

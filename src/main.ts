@@ -26,12 +26,12 @@ async function main(): Promise<void> {
     if (message === 'reopen') for (const file of new Set([log, auditLog])) file.reopen();
     if (message !== 'drain') return;
     logger.info('no longer ready');
-    void service.leave(); // the launcher looks itself whether Envoy knows
+    void service.startDraining(); // the launcher looks itself whether Envoy knows
   });
 
   const signal = await stopped;
   logger.info({ signal }, 'draining');
-  if (signal === 'SIGTERM' && !process.connected) await service.leave(); // a launcher has seen to it
+  if (signal === 'SIGTERM' && !process.connected) await service.startDraining(); // a launcher has seen to it
   await service.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();

@@ -14,7 +14,7 @@ import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { noteForAccessLog } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { toHttpError } from './edge/http-errors.ts';
-import { TAKES_CALLS, TakesCalls } from './edge/readiness.ts';
+import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
 import { httpResponse, rest } from './edge/rest.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
@@ -40,7 +40,7 @@ import type { PlanQuotas } from './keys/plans.ts';
 import type { Ban, Limiter, LimitsAdmin } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
 import { loadOperations } from './proto/operations.ts';
-import { createRules } from './proto/validation-rules.ts';
+import { createValidationRules } from './proto/validation-rules.ts';
 import { adminService } from './services/admin.ts';
 import { categoryService } from './services/categories.ts';
 import { inventoryService } from './services/inventory.ts';
@@ -66,13 +66,13 @@ const LISTED = [
 ];
 
 /** Whose health is told: the whole server's, each listed service's, and whether it takes new calls. */
-const HEALTH_NAMES = ['', TAKES_CALLS, ...LISTED];
+const HEALTH_NAMES = ['', READINESS_SERVICE, ...LISTED];
 
 export interface PetstoreServer {
   /** Listens on an IP address, in plain text or by TLS; port 0 takes a free one. Resolves with the port. */
   listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
   /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. Resolves when it knows. */
-  leave(): Promise<void>;
+  startDraining(): Promise<void>;
   /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
   drain(): Promise<void>;
 }
@@ -104,7 +104,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = dependencies;
   const { logger, auditLog, tracing, metrics } = dependencies;
   const { registry, byPath } = loadOperations();
-  const rules = createRules(registry);
+  const rules = createValidationRules(registry);
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
 
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
@@ -136,7 +136,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     validation(rules),
   ];
 
-  const takesCalls = new TakesCalls();
+  const readiness = new Readiness();
   const onChange = onKeysChanged;
   const admin = adminService({ store, plans, onChange, limits: limiter, banMs, onUnban, flushUsage });
   const bounded = boundOpenCalls({
@@ -159,7 +159,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     operations: byPath,
     toHttpError,
     onEnd: noteForAccessLog,
-    others: takesCalls.noteAskers(metrics === undefined ? bounded : countCalls(metrics.others, bounded)),
+    others: readiness.trackHealthChecks(metrics === undefined ? bounded : countCalls(metrics.others, bounded)),
   });
 
   // Without a key: files, health checks and reflection.
@@ -185,9 +185,9 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       return bound;
     },
 
-    leave() {
-      health.setStatus(TAKES_CALLS, 'NOT_SERVING');
-      return takesCalls.leave();
+    startDraining() {
+      health.setStatus(READINESS_SERVICE, 'NOT_SERVING');
+      return readiness.startDraining();
     },
 
     async drain() {

@@ -26,7 +26,7 @@ export interface Service {
   /** Listens on the address and the port of the settings; port 0 takes a free one. Resolves with the port. */
   listen(): Promise<number>;
   /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. Resolves when Envoy knows. */
-  leave(): Promise<void>;
+  startDraining(): Promise<void>;
   /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
   drain(): Promise<void>;
   /** Drains, stores what has been counted, and closes all connections. */
@@ -119,7 +119,7 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
       logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
       return port;
     },
-    leave: () => server.leave(),
+    startDraining: () => server.startDraining(),
     drain: () => server.drain(),
     async close() {
       await server.drain();

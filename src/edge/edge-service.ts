@@ -6,12 +6,12 @@ import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { Rules } from '../proto/validation-rules.ts';
+import type { ValidationRules } from '../proto/validation-rules.ts';
 import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
 import { parseBody, type RestValues, readValues } from './request-values.ts';
 
-export function edgeService(operations: Iterable<Operation>, rules: Rules): Service<EdgeServiceServer> {
+export function edgeService(operations: Iterable<Operation>, rules: ValidationRules): Service<EdgeServiceServer> {
   const routes = [...operations].flatMap(toMatchers);
   return {
     // Whoever comes so far has been judged.
@@ -63,7 +63,7 @@ function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rules: Rules): ApiError {
+function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rules: ValidationRules): ApiError {
   const { method, path, reply, contentType } = request;
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
@@ -78,17 +78,18 @@ function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rul
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);
-  const violations = complaints(request, route, rules);
+  const violations = violationsOf(request, route, rules);
   return violations.length > 0 ? invalidArgument(violations) : unreadable(reply, route.operation);
 }
 
-/** Every field of the wrong type, and every rule that another one breaks; none when the request can't be read. */
-function complaints(request: RefuseRequest, route: RouteMatcher, rules: Rules): Violation[] {
+/** Every value of a wrong type, and every broken rule of another field; empty when the request can't be read. */
+function violationsOf(request: RefuseRequest, route: RouteMatcher, rules: ValidationRules): Violation[] {
   const values = valuesOf(request, route);
   if (values === undefined) return [];
   const { violations, message } = readValues(route.operation, values);
-  const broken = rules.broken(route.operation, message);
-  return [...violations, ...broken.filter((rule) => !violations.some((violation) => violation.path === rule.path))];
+  const wrongTypes = new Set(violations.map((violation) => violation.path));
+  const brokenRules = rules.violations(route.operation, message).filter((violation) => !wrongTypes.has(violation.path));
+  return [...violations, ...brokenRules];
 }
 
 /** Undefined when the body is no JSON, or too long to be repeated: what the transcoder says of it is better. */

@@ -1,6 +1,6 @@
 /**
- * Whether this server takes new calls, as every edge asks with its health checks. When it is to end, it says no while it
- * still serves, until all of them know: then none sends it a call that it would have to lose.
+ * Readiness: whether this server takes new calls. Every edge reads it with its health checks. While the server drains it
+ * reports NOT_SERVING and still serves, until every edge has seen that: from then on no edge sends it a call.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -10,48 +10,52 @@ import {
   type ServerInterceptor,
 } from '@grpc/grpc-js';
 
-/** The service whose health says it; Envoy asks for it. */
-export const TAKES_CALLS = 'petstore.TakesCalls';
+/** The name in Envoy's health checks. Its health is the readiness of this server. */
+export const READINESS_SERVICE = 'petstore.TakesCalls';
 
 const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
-/** After so many answers Envoy knows: as `unhealthy_threshold` in envoy.yaml. */
-const ANSWERS = 2;
-/** Who asks is one who has asked so lately. Envoy asks once a second. */
-const ASKS_MS = 5_000;
-/** What Envoy needs to end what it has just begun. */
+/** Envoy stops sending calls after this many failed checks: `unhealthy_threshold` in envoy.yaml. */
+const UNHEALTHY_THRESHOLD = 2;
+/** An edge that has not checked for this long is gone. Envoy checks once a second. */
+const EDGE_TIMEOUT_MS = 5_000;
+/** How long Envoy may need to send the calls that it has routed already. */
 const SETTLE_MS = 300;
-/** An edge that is frozen or cut off asks no more; the others need half as long. */
-const GIVE_UP_MS = 5_000;
+/** The longest wait for the edges. One that is frozen or cut off never checks again; the others need half as long. */
+const MAX_WAIT_MS = 5_000;
 const POLL_MS = 50;
 
-interface Asker {
-  readonly askedAtMs: number;
-  readonly refusals: number;
-  /** When it came to know. */
-  readonly knowsSinceMs: number | undefined;
+interface Edge {
+  readonly checkedAtMs: number;
+  /** How many checks this edge has made since draining began. */
+  readonly failedChecks: number;
+  /** When this edge reached `UNHEALTHY_THRESHOLD`. */
+  readonly unhealthySinceMs: number | undefined;
 }
 
-export class TakesCalls {
-  /** By the connection that the questions come over. */
-  readonly #askers = new Map<string, Asker>();
-  #isLeaving = false;
+export class Readiness {
+  /** By the peer address of the connection that the health checks come over. */
+  readonly #edges = new Map<string, Edge>();
+  #isDraining = false;
 
-  /** Notes who asks, before what else stands before the calls of the health service. */
-  noteAskers(others: ServerInterceptor): ServerInterceptor {
-    return (method, call) => {
-      const taken = others(method, call);
-      return method.path === HEALTH_CHECK ? this.#noted(taken) : taken;
+  /** Wraps the interceptor of the health service, and records which edges check this server. */
+  trackHealthChecks(interceptor: ServerInterceptor): ServerInterceptor {
+    return (method, base) => {
+      const call = interceptor(method, base);
+      return method.path === HEALTH_CHECK ? this.#tracked(call) : call;
     };
   }
 
-  /** To be called when the answer has become no. Resolves when every edge knows; where none asks, at once. */
-  async leave(): Promise<void> {
-    this.#isLeaving = true;
-    const giveUpAtMs = performance.now() + GIVE_UP_MS;
-    while (performance.now() < giveUpAtMs && !this.#allKnow()) await delay(POLL_MS);
+  /**
+   * Call it once the health of `READINESS_SERVICE` is NOT_SERVING. Resolves when every edge has seen that, or after 5 s;
+   * at once when no edge checks this server.
+   */
+  async startDraining(): Promise<void> {
+    this.#isDraining = true;
+    const giveUpAtMs = performance.now() + MAX_WAIT_MS;
+    while (performance.now() < giveUpAtMs && !this.#isUnhealthyEverywhere()) await delay(POLL_MS);
   }
 
-  #noted(call: ServerInterceptingCallInterface): ServerInterceptingCall {
+  #tracked(call: ServerInterceptingCallInterface): ServerInterceptingCall {
     let isEdge = false;
     return new ServerInterceptingCall(call, {
       start: (next) =>
@@ -61,34 +65,35 @@ export class TakesCalls {
             proceed(metadata);
           },
           onReceiveMessage: (message, proceed) => {
-            if (isEdge && (message as { service?: string }).service === TAKES_CALLS) this.#note(call.getPeer());
+            const { service } = message as { readonly service?: string };
+            if (isEdge && service === READINESS_SERVICE) this.#recordCheck(call.getPeer());
             proceed(message);
           },
         }),
     });
   }
 
-  #note(peer: string): void {
-    const askedAtMs = performance.now();
-    const before = this.#askers.get(peer);
-    const refusals = this.#isLeaving ? (before?.refusals ?? 0) + 1 : 0;
-    const knowsSinceMs = before?.knowsSinceMs ?? (refusals === ANSWERS ? askedAtMs : undefined);
-    this.#askers.set(peer, { askedAtMs, refusals, knowsSinceMs });
-    for (const [other, asker] of this.#askers) if (isGone(asker)) this.#askers.delete(other);
+  #recordCheck(peer: string): void {
+    const checkedAtMs = performance.now();
+    const edge = this.#edges.get(peer);
+    const failedChecks = this.#isDraining ? (edge?.failedChecks ?? 0) + 1 : 0;
+    const unhealthySinceMs = edge?.unhealthySinceMs ?? (failedChecks === UNHEALTHY_THRESHOLD ? checkedAtMs : undefined);
+    this.#edges.set(peer, { checkedAtMs, failedChecks, unhealthySinceMs });
+    for (const [otherPeer, other] of this.#edges) if (isGone(other)) this.#edges.delete(otherPeer);
   }
 
-  #allKnow(): boolean {
-    return [...this.#askers.values()].every(
-      (asker) => isGone(asker) || performance.now() - (asker.knowsSinceMs ?? Infinity) > SETTLE_MS,
+  #isUnhealthyEverywhere(): boolean {
+    return [...this.#edges.values()].every(
+      (edge) => isGone(edge) || performance.now() - (edge.unhealthySinceMs ?? Infinity) > SETTLE_MS,
     );
   }
 }
 
-function isGone({ askedAtMs }: Asker): boolean {
-  return performance.now() - askedAtMs > ASKS_MS;
+function isGone({ checkedAtMs }: Edge): boolean {
+  return performance.now() - checkedAtMs > EDGE_TIMEOUT_MS;
 }
 
-/** Whether Envoy passes it on for a caller. */
+/** True for a health check that Envoy forwards for a caller, instead of making it itself. */
 function isForwarded(metadata: Metadata): boolean {
   return metadata.get('x-forwarded-for').length > 0;
 }

@@ -21,13 +21,13 @@ export function checkQuery(path: string, operation: Operation): void {
   const counts = new Map<string, number>();
   for (const name of new URLSearchParams(path.slice(start + 1)).keys()) counts.set(name, (counts.get(name) ?? 0) + 1);
   const violations = [...counts].flatMap(([name, count]) => {
-    const description = complaint(operation, name, count);
+    const description = describeViolation(operation, name, count);
     return description === undefined ? [] : [{ path: name, name, description }];
   });
   if (violations.length > 0) throw invalidArgument(violations.slice(0, MAX_NAMED));
 }
 
-function complaint({ queryParameters, input }: Operation, name: string, count: number): string | undefined {
+function describeViolation({ queryParameters, input }: Operation, name: string, count: number): string | undefined {
   if (!queryParameters.has(name)) return 'is not a query parameter here';
   const isList = input.fields.some((field) => field.jsonName === name && field.fieldKind === 'list');
   return count > 1 && !isList ? 'is given more than once' : undefined;

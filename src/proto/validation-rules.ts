@@ -5,17 +5,17 @@ import { createValidator, type Violation as RuleViolation } from '@bufbuild/prot
 import type { Violation } from '../errors.ts';
 import type { Operation } from './operations.ts';
 
-export interface Rules {
+export interface ValidationRules {
   /** Whether the operation's request has any rule: without one there is nothing to look at. */
   has(operation: Operation): boolean;
   /**
    * Every rule that the request message breaks. The REST body's field counts as an empty message when it is absent,
    * so that an empty body is told which fields it lacks.
    */
-  broken(operation: Operation, message: Message): readonly Violation[];
+  violations(operation: Operation, message: Message): readonly Violation[];
 }
 
-export function createRules(registry: FileRegistry): Rules {
+export function createValidationRules(registry: FileRegistry): ValidationRules {
   const validator = createValidator({ registry });
   const ruled = new Map<DescMessage, boolean>();
   return {
@@ -27,7 +27,7 @@ export function createRules(registry: FileRegistry): Rules {
       }
       return answer;
     },
-    broken(operation, message) {
+    violations(operation, message) {
       const result = validator.validate(operation.input, withBody(operation, message));
       if (result.kind === 'error') throw result.error;
       return result.kind === 'invalid' ? result.violations.map(toViolation) : [];

@@ -4,10 +4,10 @@ import type { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { edgeService } from '../../src/edge/edge-service.ts';
 import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
-import { createRules } from '../../src/proto/validation-rules.ts';
+import { createValidationRules } from '../../src/proto/validation-rules.ts';
 
 const { byPath, registry } = loadOperations();
-const edge = edgeService(byPath.values(), createRules(registry));
+const edge = edgeService(byPath.values(), createValidationRules(registry));
 const CONTEXT = { isCancelled: () => false };
 const JSON_TYPE = 'application/json';
 

@@ -9,10 +9,10 @@ import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
 import { validation } from '../../src/interceptors/validation.ts';
-import { createRules } from '../../src/proto/validation-rules.ts';
+import { createValidationRules } from '../../src/proto/validation-rules.ts';
 import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
 
-const interceptor = validation(createRules(protoRegistry));
+const interceptor = validation(createValidationRules(protoRegistry));
 
 interface Encoder<T> {
   fromPartial(message: object): T;
@@ -20,7 +20,7 @@ interface Encoder<T> {
 }
 
 /** What validation says of a message: the names of the fields that broke a rule; none when it passes. */
-async function broken<T>(path: string, { fromPartial, encode }: Encoder<T>, message: object): Promise<string[]> {
+async function violations<T>(path: string, { fromPartial, encode }: Encoder<T>, message: object): Promise<string[]> {
   const error = await refusal(path, encode(fromPartial(message)).finish());
   return error === undefined ? [] : error.violations.map(({ name }) => name);
 }
@@ -36,14 +36,14 @@ async function refusal(path: string, bytes: Uint8Array): Promise<ApiError | unde
   return undefined;
 }
 
-const createPet = (pet: object) => broken('PetService/CreatePet', CreatePetRequest, { pet });
-const updatePet = (pet: object) => broken('PetService/UpdatePet', UpdatePetRequest, { petId: 1n, pet });
+const createPet = (pet: object) => violations('PetService/CreatePet', CreatePetRequest, { pet });
+const updatePet = (pet: object) => violations('PetService/UpdatePet', UpdatePetRequest, { petId: 1n, pet });
 const createCategory = (category: object) =>
-  broken('CategoryService/CreateCategory', CreateCategoryRequest, { category });
-const placeOrder = (order: object) => broken('OrderService/PlaceOrder', PlaceOrderRequest, { order });
+  violations('CategoryService/CreateCategory', CreateCategoryRequest, { category });
+const placeOrder = (order: object) => violations('OrderService/PlaceOrder', PlaceOrderRequest, { order });
 
 test('Validation - a message without rules passes as bytes, readable or not', async (t) => {
-  t.deepEqual(await broken('PetService/GetPet', GetPetRequest, { petId: 7n }), []);
+  t.deepEqual(await violations('PetService/GetPet', GetPetRequest, { petId: 7n }), []);
   t.is(await refusal('PetService/GetPet', Buffer.from([0xff])), undefined);
 });
 
@@ -62,14 +62,16 @@ test('Validation - bytes that are no message are MALFORMED_BODY', async (t) => {
 });
 
 test('Validation - an absent body is told which fields it lacks', async (t) => {
-  t.deepEqual(await broken('PetService/CreatePet', CreatePetRequest, {}), ['name', 'categoryId']);
-  t.deepEqual(await broken('CategoryService/ReplaceCategory', ReplaceCategoryRequest, { categoryId: 1n }), ['name']);
-  t.deepEqual(await broken('InventoryService/SetInventory', SetInventoryRequest, { petId: 1n }), ['quantity']);
+  t.deepEqual(await violations('PetService/CreatePet', CreatePetRequest, {}), ['name', 'categoryId']);
+  t.deepEqual(await violations('CategoryService/ReplaceCategory', ReplaceCategoryRequest, { categoryId: 1n }), [
+    'name',
+  ]);
+  t.deepEqual(await violations('InventoryService/SetInventory', SetInventoryRequest, { petId: 1n }), ['quantity']);
 });
 
 test('Validation - an absent body whose fields are all optional passes', async (t) => {
-  t.deepEqual(await broken('OrderService/PlaceOrder', PlaceOrderRequest, {}), []);
-  t.deepEqual(await broken('PetService/UpdatePet', UpdatePetRequest, { petId: 1n }), []);
+  t.deepEqual(await violations('OrderService/PlaceOrder', PlaceOrderRequest, {}), []);
+  t.deepEqual(await violations('PetService/UpdatePet', UpdatePetRequest, { petId: 1n }), []);
 });
 
 test('Validation - every field that broke a rule is named, with its path in the message, spelt as in the text', async (t) => {
@@ -118,7 +120,7 @@ test('Validation - a description has 0 to 2,000 characters', async (t) => {
   const description = 'x'.repeat(2_001);
   t.deepEqual(await createCategory({ name: 'Cats', description }), ['description']);
   const patch = { categoryId: 1n, category: { description } };
-  t.deepEqual(await broken('CategoryService/UpdateCategory', UpdateCategoryRequest, patch), ['description']);
+  t.deepEqual(await violations('CategoryService/UpdateCategory', UpdateCategoryRequest, patch), ['description']);
 });
 
 test('Validation - a status is one of the three: neither zero nor a number beyond', async (t) => {
@@ -126,8 +128,8 @@ test('Validation - a status is one of the three: neither zero nor a number beyon
   for (const status of [0, 4, -1]) {
     t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n, status }), ['status']);
     t.deepEqual(await updatePet({ status }), ['status']);
-    t.deepEqual(await broken('PetService/ListPets', ListPetsRequest, { status }), ['status']);
-    t.deepEqual(await broken('InventoryService/ListInventory', ListInventoryRequest, { status }), ['status']);
+    t.deepEqual(await violations('PetService/ListPets', ListPetsRequest, { status }), ['status']);
+    t.deepEqual(await violations('InventoryService/ListInventory', ListInventoryRequest, { status }), ['status']);
   }
 });
 
@@ -143,7 +145,7 @@ test('Validation - an order has 1 to 1,000,000 units', async (t) => {
   for (const quantity of [0, -1, 1_000_001, 2 ** 31 - 1, -(2 ** 31)]) {
     t.deepEqual(await placeOrder({ quantity }), ['quantity']);
     const patch = { orderId: 1n, order: { quantity } };
-    t.deepEqual(await broken('OrderService/UpdateOrder', UpdateOrderRequest, patch), ['quantity']);
+    t.deepEqual(await violations('OrderService/UpdateOrder', UpdateOrderRequest, patch), ['quantity']);
   }
 });
 
@@ -158,21 +160,21 @@ test('Validation - a ship date is any instant that RFC 3339 can write', async (t
 
 test('Validation - a stock count is required, 0 to 1,000,000,000', async (t) => {
   const set = (inventory: object) =>
-    broken('InventoryService/SetInventory', SetInventoryRequest, { petId: 1n, inventory });
+    violations('InventoryService/SetInventory', SetInventoryRequest, { petId: 1n, inventory });
   for (const quantity of [0, 1, 1_000_000_000]) t.deepEqual(await set({ quantity }), []);
   for (const quantity of [-1, 1_000_000_001]) t.deepEqual(await set({ quantity }), ['quantity']);
   t.deepEqual(await set({}), ['quantity']);
 });
 
 test('Validation - a page has 1 to 100 rows', async (t) => {
-  const list = (limit: number) => broken('OrderService/ListOrders', ListOrdersRequest, { limit });
+  const list = (limit: number) => violations('OrderService/ListOrders', ListOrdersRequest, { limit });
   for (const limit of [1, 100]) t.deepEqual(await list(limit), []);
   for (const limit of [0, -1, 101, 2 ** 31 - 1]) t.deepEqual(await list(limit), ['limit']);
 });
 
 test('Validation - at most 100 ids are asked for at a time', async (t) => {
   const list = (count: number) =>
-    broken('PetService/ListPets', ListPetsRequest, { ids: Array.from({ length: count }, (_, id) => BigInt(id)) });
+    violations('PetService/ListPets', ListPetsRequest, { ids: Array.from({ length: count }, (_, id) => BigInt(id)) });
   t.deepEqual(await list(100), []);
   t.deepEqual(await list(101), ['ids']);
 });
