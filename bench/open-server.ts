@@ -13,9 +13,9 @@ import { rest } from '../src/edge/rest.ts';
 import { createGrpcServer } from '../src/grpc/adapter.ts';
 import type { Interceptor } from '../src/interceptors/chain.ts';
 import { deprecation } from '../src/interceptors/deprecation.ts';
-import { errors } from '../src/interceptors/error-mapping.ts';
+import { errorMapping } from '../src/interceptors/error-mapping.ts';
 import { logging } from '../src/interceptors/logging.ts';
-import { message } from '../src/interceptors/message.ts';
+import { readMessage } from '../src/interceptors/read-message.ts';
 import { validation } from '../src/interceptors/validation.ts';
 import { ensureDemoKey } from '../src/keys/key-files.ts';
 import { loadOperations } from '../src/proto/operations.ts';
@@ -39,9 +39,9 @@ const open = ['authentication', 'limits'].map(
 );
 const interceptors = [
   logging(logger),
-  errors,
+  errorMapping,
   ...open,
-  message,
+  readMessage,
   rest,
   validation(createValidationRules(registry)),
   deprecation,

@@ -38,7 +38,7 @@ end
 function M.on_request(handle, headers)
   local authorization = headers:get("authorization")
   if authorization and known[authorization] then return end
-  headers:replace(tables.headers.stranger, "1")
+  headers:replace(tables.headers.anonymous, "1")
   handle:clearRouteCache()
   if authorization then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", authorization) end
 end

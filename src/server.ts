@@ -18,21 +18,21 @@ import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
 import { httpResponse, rest } from './edge/rest.ts';
 import { checkHealth, fileSender } from './edge/web-service.ts';
 import { createGrpcServer } from './grpc/adapter.ts';
-import { countCalls } from './grpc/count-calls.ts';
-import { boundOpenCalls } from './grpc/open-calls.ts';
+import { countCalls } from './grpc/call-counter.ts';
 import { addReflection } from './grpc/reflection.ts';
+import { limitStreams } from './grpc/stream-limits.ts';
 import { audit } from './interceptors/audit.ts';
 import { authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
-import { errors } from './interceptors/error-mapping.ts';
+import { errorMapping } from './interceptors/error-mapping.ts';
 import { etags } from './interceptors/etags.ts';
 import { idempotency } from './interceptors/idempotency.ts';
 import { limits } from './interceptors/limits.ts';
 import { logging } from './interceptors/logging.ts';
-import { message } from './interceptors/message.ts';
-import { metrics as counting } from './interceptors/metrics.ts';
+import { recordMetrics } from './interceptors/metrics.ts';
 import { operatorOnly } from './interceptors/operator.ts';
-import { tracing as inTrace } from './interceptors/tracing.ts';
+import { readMessage } from './interceptors/read-message.ts';
+import { traceCalls } from './interceptors/tracing.ts';
 import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { ApiKeys } from './keys/caller.ts';
@@ -110,17 +110,17 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
   // interceptor says itself what it must come after; a wrong order, or a gap, fails here, at start.
   const seen = [
-    ...(tracing === undefined ? [] : [inTrace(tracing)]),
-    ...(metrics === undefined ? [] : [counting(metrics)]),
+    ...(tracing === undefined ? [] : [traceCalls(tracing)]),
+    ...(metrics === undefined ? [] : [recordMetrics(metrics)]),
     logging(logger),
   ];
-  const forAnybody = [...seen, errors, message, httpResponse];
+  const forAnybody = [...seen, errorMapping, readMessage, httpResponse];
   const forCallers = [
     ...seen,
-    errors,
+    errorMapping,
     authentication(keys, anonymous),
     countRequest,
-    message,
+    readMessage,
     rest,
     etags,
     validation(rules),
@@ -130,16 +130,16 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const forOperator = [
     ...seen,
     audit(auditLog),
-    errors,
+    errorMapping,
     operatorOnly(operatorKey, anonymous),
-    message,
+    readMessage,
     validation(rules),
   ];
 
   const readiness = new Readiness();
   const onChange = onKeysChanged;
   const admin = adminService({ store, plans, onChange, limits: limiter, banMs, onUnban, flushUsage });
-  const bounded = boundOpenCalls({
+  const limited = limitStreams({
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,
     toHttpError,
@@ -159,7 +159,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     operations: byPath,
     toHttpError,
     onEnd: noteForAccessLog,
-    others: readiness.trackHealthChecks(metrics === undefined ? bounded : countCalls(metrics.others, bounded)),
+    otherCalls: readiness.trackHealthChecks(metrics === undefined ? limited : countCalls(metrics.others, limited)),
   });
 
   // Without a key: files, health checks and reflection.

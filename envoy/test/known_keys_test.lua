@@ -30,8 +30,8 @@ end
 
 local function is_stranger(rest, authorization)
   local pass = send(rest, authorization)
-  equal(pass.is_route_cleared, pass:header(HEADERS.stranger) and true or nil)
-  return pass:header(HEADERS.stranger) == "1"
+  equal(pass.is_route_cleared, pass:header(HEADERS.anonymous) and true or nil)
+  return pass:header(HEADERS.anonymous) == "1"
 end
 
 test("strangers - are all whose key the server has not accepted yet", function()

@@ -4,7 +4,7 @@ return {
     body_type = 'x-petstore-body-type',
     accept_encoding = 'x-petstore-accept-encoding',
     connect = 'x-petstore-connect',
-    stranger = 'x-petstore-stranger',
+    anonymous = 'x-petstore-stranger',
     accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
     account = 'x-petstore-account',

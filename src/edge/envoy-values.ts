@@ -18,7 +18,7 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_KEY: EDGE_HEADERS.key,
   HEADER_LENGTH: EDGE_HEADERS.length,
   HEADER_REFUSED: EDGE_HEADERS.refused,
-  HEADER_STRANGER: EDGE_HEADERS.stranger,
+  HEADER_ANONYMOUS: EDGE_HEADERS.anonymous,
   MAX_BODY_BYTES,
   /** The transcoder's bound is one that a body must stay below. */
   TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,

@@ -11,9 +11,9 @@ export const EDGE_HEADERS = {
   acceptEncoding: 'x-petstore-accept-encoding',
   /** To the routes and the server: the caller speaks the Connect protocol. */
   connect: 'x-petstore-connect',
-  /** To the routes and the server: the caller has shown no key of which Envoy knows that it is valid. */
-  stranger: 'x-petstore-stranger',
-  /** From the server, to a stranger: the key is valid, and within its limits. */
+  /** To the routes and the server: Envoy does not know the caller's key to be valid. */
+  anonymous: 'x-petstore-stranger',
+  /** From the server, to an anonymous caller: the key is valid, and within its limits. */
   accepted: 'x-petstore-accepted',
   /** From the server, on a file and on a response to HEAD: how many bytes the body has, or would have. */
   length: 'x-petstore-length',

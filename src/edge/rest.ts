@@ -18,10 +18,10 @@ export const rest: Interceptor = {
   after: {
     authentication: 'a caller without a valid key learns nothing else',
     limits: 'what is past the limit is refused whatever it says',
-    message: 'how long and how slow a body is comes before what it says',
+    readMessage: 'how long and how slow a body is comes before what it says',
   },
   async intercept(call, next) {
-    if (headerOf(call, EDGE_HEADERS.stranger) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
+    if (headerOf(call, EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
     if (path === undefined) return httpResponse.intercept(call, next);
     checkContentType(headerOf(call, EDGE_HEADERS.bodyType));

@@ -36,19 +36,19 @@ export interface GrpcServerOptions {
   readonly toHttpError?: ToHttpError;
   /** Told of each call just before it is answered: it may add headers to the response. */
   readonly onEnd?: (call: Call, error?: ApiError) => void;
-  /** Stands before the calls of all other services. */
-  readonly others?: ServerInterceptor;
+  /** Intercepts the calls of all services that are added to the server later: health checks, reflection, files. */
+  readonly otherCalls?: ServerInterceptor;
 }
 
 /** A grpc-js server with these services. Others can be added to it. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
-  const { services, operations, toHttpError = () => undefined, onEnd = () => undefined, others } = options;
+  const { services, operations, toHttpError = () => undefined, onEnd = () => undefined, otherCalls } = options;
   const taken = new Map<string, Method>();
   const interceptor: ServerInterceptor = (method, base) => {
     const entry = taken.get(method.path);
     if (entry !== undefined) return new InterceptedUnaryCall(base, entry);
     interceptHttpStatus(base);
-    return others?.(method, base) ?? new ServerInterceptingCall(base);
+    return otherCalls?.(method, base) ?? new ServerInterceptingCall(base);
   };
   const server = new Server({
     'grpc.max_receive_message_length': MAX_BODY_BYTES,

@@ -46,7 +46,7 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
   return {
     name: 'audit',
     after: {},
-    before: { errors: 'so that how a call ended is noted by its code' },
+    before: { errorMapping: 'so that how a call ended is noted by its code' },
     async intercept(call, next) {
       try {
         const response = await next(call);

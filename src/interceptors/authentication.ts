@@ -19,7 +19,7 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
   };
   return {
     name: 'authentication',
-    after: { errors: 'so that a failing key look-up is answered as an error' },
+    after: { errorMapping: 'so that a failing key look-up is answered as an error' },
     async intercept(call, next) {
       const key = bearerToken(call);
       const found = key === undefined ? undefined : keys.identify(key, () => anonymous.reserve(call));

@@ -3,8 +3,8 @@ import { ApiError, apiError } from '../errors.ts';
 import { Cancelled, StoreClosed, StoreUnavailable } from '../storage/store-errors.ts';
 import type { Interceptor } from './chain.ts';
 
-export const errors: Interceptor = {
-  name: 'errors',
+export const errorMapping: Interceptor = {
+  name: 'errorMapping',
   after: { logging: 'so that the cause of an unexpected failure is logged' },
   async intercept(call, next) {
     try {

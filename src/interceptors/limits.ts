@@ -11,7 +11,7 @@ import type { Attempt, Decision, Limiter } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
 import type { Call, Interceptor } from './chain.ts';
-import { OpenCounts } from './open-counts.ts';
+import { InFlightCounter } from './in-flight-counter.ts';
 
 /** The limits of requests without a valid key, by IP address. */
 export interface AnonymousLimits {
@@ -81,7 +81,7 @@ function anonymousLimits(
   const toAddressAttempt = (call: Call) => ({ kind: 'address', subject: addressOf(call), nowMs: nowMs() }) as const;
   /** The address of each request whose key is being looked up, and how many such requests an address has. */
   const reserved = new Map<Call, string>();
-  const underWay = new OpenCounts();
+  const inFlight = new InFlightCounter();
 
   return {
     async count(call) {
@@ -93,7 +93,7 @@ function anonymousLimits(
     async reserve(call) {
       const attempt = toAddressAttempt(call);
       const { subject } = attempt;
-      const place = underWay.open(subject);
+      const place = inFlight.increment(subject);
       reserved.set(call, subject);
       const verdict = await look(call, attempt);
       if (verdict.remaining >= place) return;
@@ -109,7 +109,7 @@ function anonymousLimits(
       const subject = reserved.get(call);
       if (subject === undefined) return;
       reserved.delete(call);
-      underWay.close(subject);
+      inFlight.decrement(subject);
     },
   };
 }

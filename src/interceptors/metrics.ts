@@ -27,11 +27,11 @@ export interface CallRecorder {
   replay(): void;
 }
 
-export function metrics(recorder: CallRecorder): Interceptor {
+export function recordMetrics(recorder: CallRecorder): Interceptor {
   return {
     name: 'metrics',
     after: {},
-    before: { errors: 'so that a call is counted with the error that its caller sees' },
+    before: { errorMapping: 'so that a call is counted with the error that its caller sees' },
     async intercept(call, next) {
       const startMs = performance.now();
       recorder.begin();

@@ -11,7 +11,7 @@ export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimit
   const expected = hashKey(operatorKey);
   return {
     name: 'operator',
-    after: { errors: 'so that whatever goes wrong here is answered as an error' },
+    after: { errorMapping: 'so that whatever goes wrong here is answered as an error' },
     async intercept(call, next) {
       const key = bearerToken(call);
       // Hashes have one length, and comparing them takes one time.

@@ -4,7 +4,7 @@ import { ApiError } from '../errors.ts';
 import type { Tracing } from '../tracing/tracing.ts';
 import type { Interceptor } from './chain.ts';
 
-export function tracing({ inCall }: Pick<Tracing, 'inCall'>): Interceptor {
+export function traceCalls({ inCall }: Pick<Tracing, 'inCall'>): Interceptor {
   return {
     name: 'tracing',
     after: {},

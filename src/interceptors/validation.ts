@@ -7,7 +7,7 @@ import type { Interceptor } from './chain.ts';
 export function validation(rules: ValidationRules): Interceptor {
   return {
     name: 'validation',
-    after: { errors: 'so that a rule that can not be evaluated is answered as an error' },
+    after: { errorMapping: 'so that a rule that can not be evaluated is answered as an error' },
     async intercept(call, next) {
       const { operation } = call;
       if (rules.has(operation)) {

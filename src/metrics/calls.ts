@@ -2,7 +2,7 @@
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
-import type { OpenCallRecorder } from '../grpc/count-calls.ts';
+import type { CallCounter } from '../grpc/call-counter.ts';
 import type { CallRecorder } from '../interceptors/metrics.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Plan } from '../model.ts';
@@ -17,7 +17,7 @@ const OUR_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_E
 
 export interface CallMetrics extends CallRecorder {
   /** For the calls that need no key and do not pass the interceptors. */
-  readonly others: OpenCallRecorder;
+  readonly others: CallCounter;
   /** A caller's key is banned from now on. */
   ban(caller: Caller): void;
 }

@@ -7,14 +7,14 @@ import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../../src/errors.ts';
 import { createGrpcServer } from '../../src/grpc/adapter.ts';
 import type { HttpResponse, Interceptor } from '../../src/interceptors/chain.ts';
-import { message } from '../../src/interceptors/message.ts';
+import { readMessage } from '../../src/interceptors/read-message.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
 
 const PET = { id: 7n, name: 'Tom', categoryId: 1n, status: 1 };
 
 /** A server whose answers over HTTP are `answer`, and `error` when the pet asked for is not 7. */
 async function start(t: ExecutionContext, response: HttpResponse, error: HttpResponse): Promise<string> {
-  const errors: Interceptor = { name: 'errors', after: {}, intercept: (call, next) => next(call) };
+  const errorMapping: Interceptor = { name: 'errorMapping', after: {}, intercept: (call, next) => next(call) };
   const httpResponse: Interceptor = {
     name: 'http',
     after: {},
@@ -35,7 +35,7 @@ async function start(t: ExecutionContext, response: HttpResponse, error: HttpRes
       {
         definition: PetServiceService,
         methods: { ...methods, getPet } as never,
-        interceptors: [errors, message, httpResponse],
+        interceptors: [errorMapping, readMessage, httpResponse],
       },
     ],
     operations: loadOperations().byPath,

@@ -2,15 +2,15 @@ import test from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
 import { audit } from '../../src/interceptors/audit.ts';
 import { chain, type Interceptor } from '../../src/interceptors/chain.ts';
-import { errors } from '../../src/interceptors/error-mapping.ts';
-import { metrics } from '../../src/interceptors/metrics.ts';
+import { errorMapping } from '../../src/interceptors/error-mapping.ts';
+import { recordMetrics } from '../../src/interceptors/metrics.ts';
 import { Cancelled, StoreClosed, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 async function caught(thrown: unknown): Promise<unknown> {
   const call = newCall('PetService/GetPet', { requestId: 'request-7' });
   try {
-    return await errors.intercept(call, () => Promise.reject(thrown));
+    return await errorMapping.intercept(call, () => Promise.reject(thrown));
   } catch (error) {
     return error;
   }
@@ -18,7 +18,7 @@ async function caught(thrown: unknown): Promise<unknown> {
 
 test('Errors - a response passes as it is', async (t) => {
   const { next } = handler();
-  t.is(await errors.intercept(newCall('PetService/GetPet'), next), RESPONSE);
+  t.is(await errorMapping.intercept(newCall('PetService/GetPet'), next), RESPONSE);
 });
 
 test('Errors - an error that the caller is to see passes as it is', async (t) => {
@@ -56,9 +56,9 @@ test('Errors - stands behind logging, and behind audit and metrics where they ar
   const log = { info: () => undefined, warn: () => undefined };
   const logged: Interceptor = { name: 'logging', after: {}, intercept: (call, next) => next(call) };
   const response = async () => RESPONSE;
-  t.throws(() => chain([errors], response), { message: /"errors" must come after "logging"/ });
-  for (const first of [audit(log), metrics(nothing)]) {
-    t.notThrows(() => chain([logged, first, errors], response));
-    t.throws(() => chain([logged, errors, first], response), { message: /must come before "errors"/ });
+  t.throws(() => chain([errorMapping], response), { message: /"errorMapping" must come after "logging"/ });
+  for (const first of [audit(log), recordMetrics(nothing)]) {
+    t.notThrows(() => chain([logged, first, errorMapping], response));
+    t.throws(() => chain([logged, errorMapping, first], response), { message: /must come before "errorMapping"/ });
   }
 });

@@ -2,7 +2,7 @@ import test from 'ava';
 import pino from 'pino';
 import { apiError, invalidArgument } from '../../src/errors.ts';
 import { chain, type Next } from '../../src/interceptors/chain.ts';
-import { errors } from '../../src/interceptors/error-mapping.ts';
+import { errorMapping } from '../../src/interceptors/error-mapping.ts';
 import { logging } from '../../src/interceptors/logging.ts';
 import { newCall, RESPONSE } from '../support/call.ts';
 
@@ -15,7 +15,7 @@ const { debug: DEBUG, error: ERROR } = pino.levels.values;
 async function logged(next: Next, level = 'debug', call = newCall('PetService/GetPet')): Promise<Line[]> {
   const lines: Line[] = [];
   const logger = pino({ level, base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  await chain([logging(logger), errors], next)(call).catch(() => undefined);
+  await chain([logging(logger), errorMapping], next)(call).catch(() => undefined);
   return lines;
 }
 

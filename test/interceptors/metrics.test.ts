@@ -2,8 +2,8 @@ import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
 import { apiError } from '../../src/errors.ts';
 import { type Call, chain, type Interceptor, type Next } from '../../src/interceptors/chain.ts';
-import { errors } from '../../src/interceptors/error-mapping.ts';
-import { type CallRecorder, metrics, type Outcome } from '../../src/interceptors/metrics.ts';
+import { errorMapping } from '../../src/interceptors/error-mapping.ts';
+import { type CallRecorder, type Outcome, recordMetrics } from '../../src/interceptors/metrics.ts';
 import { newCall, RESPONSE } from '../support/call.ts';
 
 const PATH = '/petstore.v1.PetService/GetPet';
@@ -18,7 +18,7 @@ async function told(next: Next, parts: Partial<Call> = {}) {
     fail: (reason, caller) => events.push([reason, caller?.plan]),
     replay: () => events.push('replay'),
   };
-  await metrics(recorder)
+  await recordMetrics(recorder)
     .intercept({ ...newCall('PetService/GetPet'), ...parts }, next)
     .catch(() => undefined);
   return events;
@@ -73,9 +73,9 @@ test('Metrics - a response from the record of an earlier call is a replay', asyn
 test('Metrics - what makes errors of causes must stand behind', (t) => {
   const nothing = { begin: () => undefined, end: () => undefined, fail: () => undefined, replay: () => undefined };
   const logged: Interceptor = { name: 'logging', after: {}, intercept: (call, next) => next(call) };
-  const error = t.throws(() => chain([logged, errors, metrics(nothing)], async () => RESPONSE));
+  const error = t.throws(() => chain([logged, errorMapping, recordMetrics(nothing)], async () => RESPONSE));
   t.is(
     error?.message,
-    'interceptor "metrics" must come before "errors": so that a call is counted with the error that its caller sees',
+    'interceptor "metrics" must come before "errorMapping": so that a call is counted with the error that its caller sees',
   );
 });

@@ -10,7 +10,7 @@ import {
 import anyTest, { type TestFn } from 'ava';
 import { HealthImplementation } from 'grpc-health-check';
 import { createGrpcServer } from '../../src/grpc/adapter.ts';
-import { boundOpenCalls } from '../../src/grpc/open-calls.ts';
+import { limitStreams } from '../../src/grpc/stream-limits.ts';
 import { insecure } from '../support/grpc.ts';
 
 const MAX_PER_ADDRESS = 3;
@@ -23,8 +23,8 @@ const test = anyTest as TestFn<Context>;
 
 /** A server whose streams last for `maxMs`. */
 async function start(maxMs: number): Promise<Context> {
-  const others = boundOpenCalls({ maxPerAddress: MAX_PER_ADDRESS, maxMs, toHttpError: () => undefined });
-  const server = createGrpcServer({ services: [], operations: new Map(), others });
+  const otherCalls = limitStreams({ maxPerAddress: MAX_PER_ADDRESS, maxMs, toHttpError: () => undefined });
+  const server = createGrpcServer({ services: [], operations: new Map(), otherCalls });
   new HealthImplementation({ '': 'SERVING' }).addToServer(server);
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>

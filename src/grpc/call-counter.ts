@@ -2,13 +2,13 @@
 import { ServerInterceptingCall, type ServerInterceptor, status as Status } from '@grpc/grpc-js';
 
 /** Is told of calls by their paths, which are those of methods that the server has. It never waits or throws. */
-export interface OpenCallRecorder {
+export interface CallCounter {
   begin(): void;
   end(path: string, code: Status): void;
 }
 
 /** Tells of the calls that `interceptor` stands before. */
-export function countCalls(recorder: OpenCallRecorder, interceptor: ServerInterceptor): ServerInterceptor {
+export function countCalls(recorder: CallCounter, interceptor: ServerInterceptor): ServerInterceptor {
   return (method, call) => {
     let hasEnded = false;
     const end = (code: Status) => {

@@ -16,7 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
 import { addressOf } from '../interceptors/address.ts';
-import { OpenCounts } from '../interceptors/open-counts.ts';
+import { InFlightCounter } from '../interceptors/in-flight-counter.ts';
 import { errorStatus, type ToHttpError } from './http-response.ts';
 
 interface Refused {
@@ -24,7 +24,7 @@ interface Refused {
   readonly responseHeaders: Map<string, string>;
 }
 
-export interface OpenCallsOptions {
+export interface StreamLimits {
   /** How many streams one address may have open. */
   readonly maxPerAddress: number;
   /** How long a stream may last. */
@@ -35,13 +35,13 @@ export interface OpenCallsOptions {
   readonly onEnd?: (call: Refused, error: ApiError) => void;
 }
 
-export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
+export function limitStreams(options: StreamLimits): ServerInterceptor {
   const { maxPerAddress, maxMs, toHttpError, onEnd = () => undefined } = options;
-  const streams = new OpenCounts();
+  const streams = new InFlightCounter();
 
   const enter = (address: string): boolean => {
-    if (streams.open(address) <= maxPerAddress) return true;
-    streams.close(address);
+    if (streams.increment(address) <= maxPerAddress) return true;
+    streams.decrement(address);
     return false;
   };
 
@@ -69,7 +69,7 @@ export function boundOpenCalls(options: OpenCallsOptions): ServerInterceptor {
           // However the call ends, with a response too.
           onCancel() {
             clearTimeout(timer);
-            if (entered !== undefined) streams.close(entered);
+            if (entered !== undefined) streams.decrement(entered);
             entered = undefined;
           },
         });
