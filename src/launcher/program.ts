@@ -15,7 +15,10 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** The first signal stops cleanly, amid the start too; a second one does not wait. */
+/**
+ * Stops the program on SIGINT, SIGTERM and SIGHUP (the terminal has closed). The first signal stops it cleanly, during
+ * the start too. A second SIGINT or SIGTERM kills it. A second SIGHUP changes nothing: a terminal may send several.
+ */
 export class StopSignals {
   readonly #interrupt = new AbortController();
   readonly #report: (line: string) => void;
@@ -25,7 +28,10 @@ export class StopSignals {
 
   constructor(report: (line: string) => void) {
     this.#report = report;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => this.stop());
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => this.#stop());
+    process.on('SIGHUP', () => {
+      if (!this.isStopping) this.#stop();
+    });
   }
 
   /** Aborted by one that comes amid the start. */
@@ -42,7 +48,7 @@ export class StopSignals {
     this.#running = running;
   }
 
-  stop(): void {
+  #stop(): void {
     if (this.#sinceMs !== undefined) {
       if (performance.now() - this.#sinceMs < ONE_PRESS_MS) return;
       for (const { process: child } of this.#running?.children ?? []) child.kill('SIGKILL');

@@ -23,7 +23,7 @@ export function startMessage(config: Config): string {
     lines.push('Limits are counted per instance, in this server alone. If others share its database, set REDIS_URL.');
   }
   if (config.instances > 1) {
-    lines.push(`${config.instances} servers run. To restart one after the other: kill -HUP ${process.pid}`);
+    lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);
   }
   return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
 }

@@ -87,7 +87,7 @@ test.serial('Instances - run on consecutive ports, and all of them get requests'
   const launcher = await launchInstances(t);
   const { url, key } = await launcher.opened();
   t.true(
-    launcher.output.includes(`${INSTANCES} servers run. To restart one after the other: kill -HUP ${launcher.pid}\n`),
+    launcher.output.includes(`${INSTANCES} servers run. To restart one after the other: kill -USR2 ${launcher.pid}\n`),
   );
   t.is((await launcher.servers()).length, INSTANCES);
   for (const port of grpcPorts(launcher)) {
@@ -140,10 +140,10 @@ test.serial('Rolling restart - under load, twice, loses not one REST request', a
   const before = await launcher.servers();
   const load = await startRestLoad(url, key);
   await untilMore(load, 200);
-  launcher.process.kill('SIGHUP');
+  launcher.process.kill('SIGUSR2');
   await launcher.says(/Restarting server 1 of 3/);
-  launcher.process.kill('SIGHUP');
-  await launcher.says(/A rolling restart is under way: another one follows it\.\n/);
+  launcher.process.kill('SIGUSR2');
+  await launcher.says(/A rolling restart is running: another one follows it\.\n/);
   await launcher.says(/Restarted all 3 servers\.\n[\s\S]*Restarted all 3 servers\.\n/, RESTART_MS);
   await untilMore(load, 200);
   await load.stop();
@@ -165,7 +165,7 @@ test.serial('Rolling restart - under load loses not one native gRPC call', async
     else await grpc?.call(Categories.getCategory, { categoryId });
     return 'OK';
   });
-  launcher.process.kill('SIGHUP');
+  launcher.process.kill('SIGUSR2');
   await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
   await untilMore(load, 200);
   await load.stop();
@@ -176,7 +176,7 @@ test.serial('Rolling restart - under load loses not one native gRPC call', async
 test.serial('Rolling restart - one server is away at a time', async (t) => {
   const launcher = await launchInstances(t);
   await launcher.opened();
-  launcher.process.kill('SIGHUP');
+  launcher.process.kill('SIGUSR2');
   await until(
     async () => {
       const away = (await hosts(launcher)).filter(({ isHealthy }) => !isHealthy);
@@ -208,7 +208,7 @@ test.serial('Rolling restart - a call without an end holds it up, but not for go
   const ended = new Promise((resolve) => stream.once('error', resolve));
   await new Promise((resolve) => stream.once('data', resolve));
   stream.resume();
-  launcher.process.kill('SIGHUP');
+  launcher.process.kill('SIGUSR2');
   await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/);
   await ended;
   await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
@@ -224,7 +224,7 @@ test.serial('Rolling restart - ends at a server that does not come up, and the o
   await mkdir(operatorKey); // what can't be read
   const [, ...others] = await launcher.servers();
   const load = await startRestLoad(url, key);
-  launcher.process.kill('SIGHUP');
+  launcher.process.kill('SIGUSR2');
   const log = join(launcher.settings.DATA_DIR ?? '', 'logs/server-1.log');
   const [line] = await launcher.says(/.*The rolling restart ends here; the other servers go on\.\n/);
   t.true(line.startsWith('Server 1 ') && line.includes(log), line);
@@ -281,7 +281,7 @@ test.serial('Death of Envoy - amid a rolling restart holds it up, and no more', 
   const launcher = await launchInstances(t);
   const { url } = await launcher.opened();
   const { envoy } = await launcher.pair();
-  launcher.process.kill('SIGHUP');
+  launcher.process.kill('SIGUSR2');
   await launcher.says(/Restarting server 1 of 3/);
   process.kill(envoy.pid, 'SIGKILL');
   await launcher.says(/\nEnvoy serves again\.\n/);
@@ -295,7 +295,7 @@ for (const step of [/Restarting server 1 of 3/, /Restarting server 2 of 3/]) {
   test.serial(`SIGTERM - amid a rolling restart, at "${step.source}", stops everything, exits with 0`, async (t) => {
     const launcher = await launchInstances(t);
     await launcher.opened();
-    launcher.process.kill('SIGHUP');
+    launcher.process.kill('SIGUSR2');
     await launcher.says(step);
     const children = await launcher.children();
     t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });

@@ -75,12 +75,12 @@ for (const [victim, survivor, name, log] of PARTS) {
     t.false(isRunning(before[survivor]));
   });
 
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+  for (const signal of ['SIGTERM', 'SIGUSR2'] as const) {
     test.serial(`${signal} - while ${name} is being started again is obeyed`, async (t) => {
       const { launcher } = await opened(t);
       process.kill((await launcher.pair())[victim].pid, 'SIGKILL');
       await launcher.says(/Starting it again/);
-      if (signal === 'SIGHUP') {
+      if (signal === 'SIGUSR2') {
         launcher.process.kill(signal);
         await launcher.says(/A rolling restart needs INSTANCES of 2 or more/);
         await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
@@ -118,7 +118,7 @@ test.serial('A frozen launcher - finds all well when it goes on', async (t) => {
   const frozenAtMs = performance.now();
   await until(() => performance.now() - frozenAtMs > 8_000, 'so much time that questions would be missed');
   launcher.process.kill('SIGCONT');
-  launcher.process.kill('SIGHUP'); // it says something when it is awake
+  launcher.process.kill('SIGUSR2'); // it prints a line when it is awake
   await launcher.says(/A rolling restart needs/);
   await untilAnswered(rest);
   t.deepEqual(await launcher.pair(), before);

@@ -1,7 +1,10 @@
-/** How the service ends: asked to, or with its launcher. */
+/** How the service ends: by a signal, with its terminal, or with its launcher. */
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isRunning } from '../support/launcher.ts';
+import { childrenOf, isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
@@ -50,7 +53,7 @@ test('Ctrl-C - that comes twice at once, from the terminal and from npm, is one:
   t.deepEqual(await launcher.ended, CLEAN);
 });
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} - stops server and Envoy, says so, exits with 0`, async (t) => {
     const launcher = launch(t);
     await launcher.opened();
@@ -115,6 +118,44 @@ test('Ctrl-C twice - does not wait for an open request, and leaves nothing runni
   t.deepEqual(await launcher.end('SIGINT'), { code: 1, signal: null });
   await until(() => !children.some(isRunning), 'the end of server and Envoy');
   t.pass();
+});
+
+test('SIGHUP twice - still waits for an open request', async (t) => {
+  const launcher = launch(t);
+  const { url, key } = await launcher.opened();
+  const finish = await openRequest(t, url, key);
+  launcher.process.kill('SIGHUP');
+  await launcher.says(/Stopping/);
+  await delay(1_000); // sooner a second SIGINT would be ignored too
+  launcher.process.kill('SIGHUP');
+  t.is((await finish()).status, 201);
+  t.deepEqual(await launcher.ended, CLEAN);
+});
+
+/** Runs a command in a terminal of its own. The terminal closes when this process ends. */
+const TERMINAL = 'import pty, sys; pty.spawn(sys.argv[1:])';
+
+test('Closed terminal - stops server and Envoy cleanly', async (t) => {
+  const env = { ...process.env, ...t.context.settings };
+  const command = ['-c', TERMINAL, process.execPath, 'src/launcher/main.ts'];
+  const terminal = spawn('python3', command, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  t.teardown(() => terminal.kill('SIGKILL'));
+  let output = '';
+  terminal.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  await until(() => output.includes('Ctrl-C stops it'), 'the start message');
+  const [launcher] = await childrenOf(terminal.pid ?? -1);
+  if (launcher === undefined) throw new Error('there is no launcher');
+  const all = [launcher, ...(await childrenOf(launcher.pid))];
+  t.teardown(() => {
+    for (const one of all) if (isRunning(one)) process.kill(one.pid, 'SIGKILL');
+  });
+  t.is(all.length, 3);
+  terminal.kill('SIGKILL');
+  await until(() => !all.some(isRunning), 'the end of the launcher, its server and Envoy');
+  const log = await readFile(join(t.context.settings.DATA_DIR ?? '', 'logs', 'server.log'), 'utf8');
+  t.true(log.includes('"stopped"'), 'the server was not cut off');
 });
 
 test('Death of the launcher - ends server and Envoy too', async (t) => {

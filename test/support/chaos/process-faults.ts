@@ -48,9 +48,9 @@ export const PROCESS_FAULTS: readonly Fault[] = [
     name: 'rolling-restart',
     missing: ({ servers }) => (servers < 2 ? '' : undefined),
     async happen({ deployment, holdMs, wait }) {
-      deployment.launcher.process.kill('SIGHUP');
+      deployment.launcher.process.kill('SIGUSR2');
       await wait(holdMs);
-      return { what: 'SIGHUP of the launcher', touches: ['server'] };
+      return { what: 'SIGUSR2 of the launcher', touches: ['server'] };
     },
   },
 ];
