@@ -2,12 +2,14 @@
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { loadOperations } from '../proto/operations.ts';
+import { LOGGED_METHOD } from './envoy-access-log.ts';
+import { FILTER_SKIPS } from './envoy-matchers.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
 import { RETRIES } from './retries.ts';
 
 /** By the name of their place in envoy.yaml. */
-export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
+export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly unknown[]>> = {
   HEADER_ACCEPTED: EDGE_HEADERS.accepted,
   HEADER_ACCOUNT: EDGE_HEADERS.account,
   HEADER_ACCEPT_ENCODING: EDGE_HEADERS.acceptEncoding,
@@ -19,6 +21,7 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   HEADER_LENGTH: EDGE_HEADERS.length,
   HEADER_REFUSED: EDGE_HEADERS.refused,
   HEADER_ANONYMOUS: EDGE_HEADERS.anonymous,
+  LOGGED_METHOD,
   MAX_BODY_BYTES,
   /** The transcoder's bound is one that a body must stay below. */
   TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,
@@ -30,18 +33,18 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number>> = {
   REQUEST_TIMEOUT_GRPC: grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS),
   RETRY_ON: RETRIES.on,
   RETRIES: RETRIES.times,
-  READS: pathsOfReads(),
+  REST_SERVICES: restServices(),
+  ...FILTER_SKIPS,
   UNAVAILABLE: restBody(apiError('UNAVAILABLE')),
   CONNECT_UNAVAILABLE: connectBody(apiError('UNAVAILABLE')),
   UNAVAILABLE_MESSAGE: apiError('UNAVAILABLE').message,
   BROKEN_HTTP: restBody(brokenHttp()),
 };
 
-/** The gRPC paths of the calls that change nothing, as a regular expression. */
-function pathsOfReads(): string {
-  const operations = [...loadOperations().byPath.values()];
-  const reads = operations.filter(({ isRead, routes, isRaw }) => isRead && routes.length > 0 && !isRaw);
-  return reads.map(({ path }) => path.replaceAll('.', '\\.')).join('|');
+/** The services that have REST routes. */
+function restServices(): string[] {
+  const operations = [...loadOperations().byPath.values()].filter(({ routes }) => routes.length > 0);
+  return [...new Set(operations.map(({ path }) => path.slice(1, path.lastIndexOf('/'))))];
 }
 
 function seconds(ms: number): string {

@@ -4,9 +4,10 @@ import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
 import type { Config, Network, TracesConfig } from '../config.ts';
 import { corsValues } from '../edge/cors.ts';
+import { accessLogs } from '../edge/envoy-access-log.ts';
 import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
-import { logDir, ROOT } from './paths.ts';
+import { accessLog, ROOT } from './paths.ts';
 import { listSecrets, secretFile } from './secrets.ts';
 import { endpoints, listServers, secondReadMs, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
@@ -48,19 +49,24 @@ function templateValues(config: Config): Readonly<Record<string, Value>> {
     IDLE_TIMEOUT: config.trustedProxies.length > 0 && !config.proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
     TRUSTED_PROXIES: config.trustedProxies.flatMap(toRanges),
     ENDPOINTS: endpoints(config),
-    SERVER_TLS: serverTls(config, {
-      own: secretFile(config, 'internal'),
-      authority: secretFile(config, 'internal_ca'),
-    }),
+    SERVER_TLS: config.internalTls === undefined ? [] : serverTls(config, internalSecrets(config)),
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
     ADMIN_SOCKET: adminSocket(config),
     ROOT,
-    LOG_DIR: logDir(config),
+    LUA_PATH: `${ROOT}/envoy/?.lua;${ROOT}/gen/edge/?.lua`,
+    ACCESS_LOG: accessLogs({
+      file: config.logs === 'stdout' ? undefined : accessLog(config),
+      isTraced: config.traces !== undefined,
+    }),
     ...corsValues(config.corsOrigins),
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,
     ...tracesValues(config.traces),
   };
+}
+
+function internalSecrets(config: Config) {
+  return { own: secretFile(config, 'internal'), authority: secretFile(config, 'internal_ca') };
 }
 
 /** An IPv4 network is one of IPv6 too: a proxy that listens for both may write ::ffff:192.0.2.1. */
@@ -93,8 +99,6 @@ function templateSections(config: Config): Readonly<Record<string, boolean>> {
     TLS: config.tls !== undefined,
     CORS: config.corsOrigins.length > 0,
     SERVERS: config.servers !== undefined,
-    INTERNAL_TLS: config.internalTls !== undefined,
-    LOGS_STDOUT: config.logs === 'stdout',
     HTTP_PORT: config.httpPort !== undefined,
     TRACES: config.traces !== undefined,
     TRACES_BELIEVE_CALLERS: config.traces?.believesCallers ?? false,

@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import test from 'ava';
+import { parseDocument } from 'yaml';
+import { readConfig } from '../../src/config.ts';
+import { writeEnvoyConfig } from '../../src/launcher/envoy-config.ts';
+
+const TLS = { TLS_CERT: '/tls.pem', TLS_KEY: '/tls-key.pem', HTTP_PORT: '8081' };
+const INTERNAL_TLS = { INTERNAL_TLS_CA: '/ca.pem', INTERNAL_TLS_CERT: '/own.pem', INTERNAL_TLS_KEY: '/own-key.pem' };
+const SERVERS = { SERVERS: 'a.example:50051,b.example:50051', ...INTERNAL_TLS };
+const TRACES = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+const SHARE = { OTEL_TRACES_SAMPLER_ARG: '0.5' };
+const PROXIES = { TRUSTED_PROXIES: '10.0.0.0/8', CORS_ORIGINS: 'https://shop.example' };
+
+const SETTINGS: Readonly<Record<string, Record<string, string>>> = {
+  'the defaults': {},
+  TLS,
+  'trusted proxies and CORS': PROXIES,
+  'the PROXY protocol and TLS': { ...TLS, ...PROXIES, PROXY_PROTOCOL: 'yes' },
+  'all traces': TRACES,
+  'some traces': { ...TRACES, ...SHARE, OTEL_TRACES_SAMPLER: 'traceidratio' },
+  'traces that callers choose': { ...TRACES, ...SHARE, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' },
+  'an edge alone': { ...SERVERS, LOGS: 'stdout' },
+  'an edge alone with traces': { ...SERVERS, ...TRACES },
+};
+
+async function configuration(settings: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-envoy-config-'));
+  try {
+    const file = await writeEnvoyConfig(readConfig({ ...settings, DATA_DIR: folder }));
+    return parseDocument(readFileSync(file, 'utf8'), { logLevel: 'error' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+for (const [name, settings] of Object.entries(SETTINGS)) {
+  test(`Envoy's configuration - with ${name} is YAML with unique keys, and no place is left empty`, async (t) => {
+    const document = await configuration(settings);
+    t.deepEqual(document.errors, []);
+    t.notRegex(JSON.stringify(document.toJS({ maxAliasCount: -1 })), /\$\{/);
+  });
+}
+
+test("Envoy's configuration - lets an edge alone adjust the limit of calls, with traces too", async (t) => {
+  for (const settings of [SERVERS, { ...SERVERS, ...TRACES }]) {
+    const { layered_runtime: runtime } = (await configuration(settings)).toJS({ maxAliasCount: -1 });
+    t.deepEqual(runtime.layers.at(-1), { name: 'edge', admin_layer: {} });
+  }
+});
