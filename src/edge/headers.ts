@@ -3,6 +3,7 @@
  * Lua filter have them from here. Envoy takes them from callers on the way in, and from responses on the way out.
  */
 import type { Metadata } from '@grpc/grpc-js';
+import { headerOf } from '../interceptors/metadata.ts';
 
 export const EDGE_HEADERS = {
   /** To the server, set when a request has a body: its content type, empty when none was given. */
@@ -27,12 +28,6 @@ export const EDGE_HEADERS = {
   refused: 'x-petstore-refused',
   worded: 'x-petstore-worded',
 } as const;
-
-/** A header of a request, which has one value; undefined when it is not there. */
-export function headerOf({ metadata }: { readonly metadata: Metadata }, name: string): string | undefined {
-  const [value] = metadata.get(name);
-  return typeof value === 'string' ? value : undefined;
-}
 
 /** Whether a REST request is HEAD: its response has no body. */
 export function isHead(call: { readonly metadata: Metadata }): boolean {

@@ -3,8 +3,9 @@
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import type { HttpResponse } from '../interceptors/chain.ts';
+import { headerOf } from '../interceptors/metadata.ts';
 import { connectError, connectHttpStatus } from './connect-error.ts';
-import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpResponse } from './http-responses.ts';
 
 /** Envoy's own questions: their answers are for REST callers too. */

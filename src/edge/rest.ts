@@ -7,9 +7,10 @@
 
 import type { Call, Interceptor } from '../interceptors/chain.ts';
 import { ETAG, readCondition } from '../interceptors/etags.ts';
+import { headerOf } from '../interceptors/metadata.ts';
 import { fillPath } from '../proto/operations.ts';
 import { matchesWeakly } from '../services/entity-tags.ts';
-import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { connectResponse, NOT_MODIFIED, restResponse } from './http-responses.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
 

@@ -7,8 +7,9 @@ import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { GetFileRequest } from '../../gen/petstore/web/v1/web.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import { errorStatus } from '../grpc/http-response.ts';
+import { headerOf } from '../interceptors/metadata.ts';
 import { FILES, type ServedFile } from './files.ts';
-import { EDGE_HEADERS, headerOf, isHead, ORIGINAL_PATH } from './headers.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpError } from './http-errors.ts';
 
 const PIECE_BYTES = 16_384;

@@ -1,25 +1,28 @@
-/** The address that a call comes from, as limits count it. */
+/** The address that a call comes from, as the limits count it. */
 import { isIPv6 } from 'node:net';
 import type { Metadata } from '@grpc/grpc-js';
 import ipaddr from 'ipaddr.js';
 
-interface Addressed {
+interface AddressedCall {
   readonly metadata: Metadata;
+  /** The address at the other end of the connection, `host:port`. */
   readonly peer: () => string;
 }
 
 /**
- * The caller's address. The private port is reached by loopback or mutual TLS, by Envoy and nobody who is not trusted, so
- * the last entry of X-Forwarded-For can be believed: Envoy puts there the one address that it believes itself.
+ * The caller's address: an IPv4 address, or the /64 prefix of an IPv6 address.
+ *
+ * Only Envoy and trusted hosts reach the private port (by loopback or mutual TLS), so the last entry of X-Forwarded-For
+ * is true: Envoy sets it to the one address that it has verified.
  */
-export function addressOf({ metadata, peer }: Addressed): string {
+export function addressOf({ metadata, peer }: AddressedCall): string {
   const forwarded = metadata.get('x-forwarded-for').at(-1);
   const last = typeof forwarded === 'string' ? forwarded.slice(forwarded.lastIndexOf(',') + 1).trim() : '';
-  return subjectOf(last || peer().replace(/:\d+$/, ''));
+  return normalize(last || peer().replace(/:\d+$/, ''));
 }
 
-/** One caller has a whole /64 of IPv6 addresses: it counts as one. An IPv4-mapped address is the IPv4 address. */
-function subjectOf(address: string): string {
+/** A caller controls a whole /64 of IPv6 addresses, so a /64 counts as one. An IPv4-mapped address is IPv4. */
+function normalize(address: string): string {
   if (!isIPv6(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();

@@ -1,8 +1,8 @@
 /**
- * Notes in the audit log what the operator does: when, what, from where, and how it ended. Attempts with a wrong key are
- * noted too, so many a minute: whoever makes them must be able neither to fill the disk nor to have the log rotated away.
+ * Writes each call of the operator to the audit log: time, method, address and outcome. Attempts with a wrong key are
+ * logged too, but only a limited number per minute: an attacker must not be able to fill the disk or force a rotation.
  *
- * Of a request only ids, plans, numbers and times are noted; of a response only the ids of what was made.
+ * Of a request only ids, plans, numbers and times are logged; of a response only the ids of what was created.
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
@@ -10,31 +10,32 @@ import { ApiError } from '../errors.ts';
 import { decodeRequest } from '../proto/operations.ts';
 import { addressOf } from './address.ts';
 import type { Call, Interceptor, Response } from './chain.ts';
+import { headerOf } from './metadata.ts';
 
-/** Refused attempts that are noted in a minute. */
+/** How many refused attempts are logged per minute. */
 const MAX_REFUSED = 60;
 const MINUTE_MS = 60_000;
 const MAX_USER_AGENT = 128;
 
-const ARGUMENTS = ['accountId', 'keyId', 'plan', 'perMinute', 'perDay', 'expireTime', 'days'];
+const LOGGED_FIELDS = ['accountId', 'keyId', 'plan', 'perMinute', 'perDay', 'expireTime', 'days'];
 
 export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = () => performance.now()): Interceptor {
   let [minuteEndsMs, refused, omitted] = [0, 0, 0];
-  const mayNote = (): boolean => {
+  const mayLogRefusal = (): boolean => {
     if (nowMs() >= minuteEndsMs) [minuteEndsMs, refused] = [nowMs() + MINUTE_MS, 0];
     refused += 1;
     if (refused > MAX_REFUSED) omitted += 1;
     return refused <= MAX_REFUSED;
   };
-  const note = (call: Call, outcome: string, made: object) => {
+  const write = (call: Call, outcome: string, created: object) => {
     const { isOperator = false } = call;
-    if (!isOperator && !mayNote()) return;
+    if (!isOperator && !mayLogRefusal()) return;
     const fields = {
       method: call.operation.path.split('/').at(-1),
-      ...(isOperator ? { arguments: argumentsOf(call), ...made } : {}),
+      ...(isOperator ? { arguments: argumentsOf(call), ...created } : {}),
       outcome,
       address: addressOf(call),
-      userAgent: userAgentOf(call),
+      userAgent: headerOf(call, 'user-agent')?.slice(0, MAX_USER_AGENT),
       requestId: call.requestId,
       ...(omitted === 0 ? {} : { omitted }),
     };
@@ -46,38 +47,33 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
   return {
     name: 'audit',
     after: {},
-    before: { errorMapping: 'so that how a call ended is noted by its code' },
+    before: { errorMapping: 'so that the outcome of a call is logged with its error code' },
     async intercept(call, next) {
       try {
         const response = await next(call);
-        note(call, 'OK', { made: madeBy(call, response) });
+        write(call, 'OK', { made: createdIds(call, response) });
         return response;
       } catch (error) {
-        note(call, error instanceof ApiError ? error.code : 'UNCAUGHT', {});
+        write(call, error instanceof ApiError ? error.code : 'UNCAUGHT', {});
         throw error;
       }
     },
   };
 }
 
-/** Undefined when the message was not read, or can't be. */
+/** Undefined when the message was not read, or can't be decoded. */
 function argumentsOf(call: Call): object | undefined {
   try {
     const all = toJson(call.operation.input, decodeRequest(call.operation, call.requestBytes)) as object;
-    return Object.fromEntries(Object.entries(all).filter(([name]) => ARGUMENTS.includes(name)));
+    return Object.fromEntries(Object.entries(all).filter(([name]) => LOGGED_FIELDS.includes(name)));
   } catch {
     return undefined;
   }
 }
 
-/** The ids of a new account or key. */
-function madeBy({ operation }: Call, { message }: Response): object | undefined {
+/** The id of a new account or key. */
+function createdIds({ operation }: Call, { message }: Response): object | undefined {
   const { id, apiKey } = message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
   if (operation.path.endsWith('/CreateAccount')) return { accountId: String(id) };
   return operation.path.endsWith('/CreateKey') ? { keyId: String(apiKey?.id) } : undefined;
-}
-
-function userAgentOf({ metadata }: Call): string | undefined {
-  const [userAgent] = metadata.get('user-agent');
-  return typeof userAgent === 'string' ? userAgent.slice(0, MAX_USER_AGENT) : undefined;
 }

@@ -1,10 +1,11 @@
 /**
- * The chain that every call passes: a list of interceptors, each `(call, next) => response`, around one handler.
+ * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler.
  *
- * They are functions over a call of our own, not grpc-js's ServerInterceptor: every method of ours is unary, so an
- * interceptor is a plain async function that is tested without a server. The chain begins when the headers of a call
- * have arrived. Its message is read by one of the interceptors, `message`, for callers whom those in front have
- * let through. Each interceptor says after which others it must come; a wrong order, or one that is missing, fails at start.
+ * They work on a call of our own, not on grpc-js's ServerInterceptor: every method here is unary, so an interceptor is a
+ * plain async function that can be tested without a server. The chain starts as soon as the headers of a call have
+ * arrived. The interceptor `readMessage` reads the message, for calls that the interceptors before it have admitted.
+ *
+ * Each interceptor names those that it must come after. A wrong order, or a missing interceptor, fails at start.
  */
 
 import type { Metadata } from '@grpc/grpc-js';
@@ -13,45 +14,45 @@ import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
 
-/** How the responses of an operation are written to bytes and read back. */
+/** Encodes and decodes the response messages of an operation. */
 export interface ResponseCodec {
-  serialize(response: unknown): Buffer;
+  serialize(message: unknown): Buffer;
   deserialize(bytes: Buffer): unknown;
 }
 
-/** One call on its way in. Interceptors read it; `responseHeaders` is where they leave what the response must carry. */
+/** A call, as interceptors see it. */
 export interface Call {
   readonly operation: Operation;
   readonly responseCodec: ResponseCodec;
-  /** The request's metadata: on REST the HTTP headers, as Envoy passes them on. */
+  /** The request's metadata: for REST the HTTP headers, as Envoy passes them on. */
   readonly metadata: Metadata;
-  /** Reads the request message. Rejects with ApiError when it is too large, too slow or not readable. */
+  /** Reads the request message. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(): Promise<void>;
-  /** The request message as it came off the wire, once it has been received. */
+  /** The request message as it came off the wire. Available after `receive`. */
   readonly requestBytes: Buffer;
-  /** The same, decoded for the method. Throws MALFORMED_BODY. */
+  /** The decoded request message. Throws MALFORMED_BODY. */
   readonly request: unknown;
   /** The address at the other end of the connection, `host:port`. */
   readonly peer: () => string;
-  /** Names the request in logs: the caller's or Envoy's x-request-id. */
+  /** Identifies the request in logs: the x-request-id of the caller or of Envoy. */
   readonly requestId: string;
   /** True once the deadline has passed or the caller has left. */
   readonly isCancelled: () => boolean;
   /** True once the deadline has passed. */
   readonly isLate: () => boolean;
-  /** Headers of the response, of a refusal too. */
+  /** Headers of the response; an error response has them too. */
   readonly responseHeaders: Map<string, string>;
-  /** Set by authentication. */
+  /** Set by `authentication`. */
   caller?: Caller;
-  /** Set by operator: the operator's key came with the call. */
+  /** Set by `operatorOnly`: the call came with the operator's key. */
   isOperator?: true;
-  /** What the caller wants to change has one of these tags, or is to stay as it is. Set by etags. */
+  /** Set by `etags`: a write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
-  /** Set by idempotency: whoever does the work has the response remembered with it. */
+  /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
   remember?: Remember;
 }
 
-/** A response over plain HTTP, of REST and of the Connect protocol. */
+/** A response over plain HTTP, for REST and for the Connect protocol. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -59,29 +60,27 @@ export interface HttpResponse {
   readonly body: string | Buffer;
 }
 
-/** What a call is answered with. */
 export interface Response {
-  /** The response message. */
   readonly message: unknown;
-  /** Its bytes as they go onto the wire. */
+  /** The encoded message. */
   readonly bytes: Buffer;
-  /** What a caller over HTTP gets instead. Set by the edge. */
+  /** Sent instead to a caller over HTTP. Set by the interceptors of src/edge. */
   readonly http?: HttpResponse;
 }
 
-/** What comes after an interceptor. It resolves with the response, or rejects with what went wrong. */
+/** The rest of the chain: the interceptors behind this one, and the handler. */
 export type Next = (call: Call) => Promise<Response>;
 
 export interface Interceptor {
   readonly name: string;
-  /** Interceptors that must stand before this one, each with the reason. Without one of them the chain is refused. */
+  /** The interceptors that must come before this one, each with the reason. All of them must be in the chain. */
   readonly after: Readonly<Record<string, string>>;
-  /** Interceptors that must stand behind this one, likewise: for what is not always in the chain itself. */
+  /** The interceptors that must come after this one. Used by interceptors that are not part of every chain. */
   readonly before?: Readonly<Record<string, string>>;
   intercept(call: Call, next: Next): Promise<Response>;
 }
 
-/** Checks the order and makes one function of the interceptors and the handler behind them. */
+/** Composes the interceptors and the handler into one function. Throws when their order is wrong. */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
   checkOrder(interceptors);
   return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
@@ -90,13 +89,13 @@ export function chain(interceptors: readonly Interceptor[], handler: Next): Next
 function checkOrder(interceptors: readonly Interceptor[]): void {
   const names = interceptors.map(({ name }) => name);
   for (const [position, { name, after, before = {} }] of interceptors.entries()) {
-    checkThere(`interceptor "${name}" must come after`, after, names.slice(0, position));
-    checkThere(`interceptor "${name}" must come before`, before, names.slice(position + 1));
+    checkContains(names.slice(0, position), after, `interceptor "${name}" must come after`);
+    checkContains(names.slice(position + 1), before, `interceptor "${name}" must come before`);
   }
 }
 
-function checkThere(rule: string, others: Readonly<Record<string, string>>, names: readonly string[]): void {
-  for (const [other, reason] of Object.entries(others)) {
+function checkContains(names: readonly string[], required: Readonly<Record<string, string>>, rule: string): void {
+  for (const [other, reason] of Object.entries(required)) {
     if (!names.includes(other)) throw new Error(`${rule} "${other}": ${reason}`);
   }
 }

@@ -4,11 +4,11 @@ import type { Call, Interceptor } from './chain.ts';
 
 export const deprecation: Interceptor = {
   name: 'deprecation',
-  after: { rest: 'a request that is refused for its form was no use of the operation' },
+  after: { rest: 'a request that is malformed was no use of the operation' },
   intercept(call, next) {
-    const announced = announcementOf(call.operation);
-    if (announced !== undefined) {
-      const { since, sunset, successor } = announced;
+    const headers = deprecationHeadersOf(call.operation);
+    if (headers !== undefined) {
+      const { since, sunset, successor } = headers;
       call.responseHeaders.set('deprecation', since);
       call.responseHeaders.set('sunset', sunset);
       call.responseHeaders.set('link', `<${successor(call)}>; rel="successor-version"`);
@@ -17,33 +17,33 @@ export const deprecation: Interceptor = {
   },
 };
 
-/** What the headers of an operation say. All but the successor's fields is written once, not for every call. */
-interface Announcement {
+interface DeprecationHeaders {
   readonly since: string;
   readonly sunset: string;
+  /** The path of the successor, for the request of this call. */
   readonly successor: (call: Call) => string;
 }
 
-const announcements = new WeakMap<Operation, Announcement>();
+/** Made once per operation: only the successor differs between calls. */
+const cache = new WeakMap<Operation, DeprecationHeaders>();
 
-function announcementOf(operation: Operation): Announcement | undefined {
-  const { deprecation: announced } = operation;
-  if (announced === undefined) return undefined;
-  let announcement = announcements.get(operation);
-  if (announcement === undefined) {
-    const { since, sunset } = announced;
-    announcement = {
+function deprecationHeadersOf(operation: Operation): DeprecationHeaders | undefined {
+  if (operation.deprecation === undefined) return undefined;
+  let headers = cache.get(operation);
+  if (headers === undefined) {
+    const { since, sunset, successor } = operation.deprecation;
+    headers = {
       since: `@${Math.floor(since.getTime() / 1_000)}`,
       sunset: sunset.toUTCString(),
-      successor: filler(announced.successor, operation),
+      successor: pathTemplate(successor, operation),
     };
-    announcements.set(operation, announcement);
+    cache.set(operation, headers);
   }
-  return announcement;
+  return headers;
 }
 
-/** Fills fields of the request message into the successor's path: `/pets?ids={pet_id}`. */
-function filler(template: string, { path, input }: Operation): (call: Call) => string {
+/** Fills fields of the request message into a path: `/pets?ids={pet_id}`. */
+function pathTemplate(template: string, { path, input }: Operation): (call: Call) => string {
   const properties = new Map(input.fields.map(({ name, localName }) => [name, localName]));
   return ({ request }) => {
     const values = request as Readonly<Record<string, unknown>>;

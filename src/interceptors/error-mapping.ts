@@ -1,4 +1,4 @@
-/** Makes an ApiError of whatever is thrown behind it, so that no cause ever reaches a caller. */
+/** Turns every error into an ApiError, so that no internal cause reaches a caller. */
 import { ApiError, apiError } from '../errors.ts';
 import { Cancelled, StoreClosed, StoreUnavailable } from '../storage/store-errors.ts';
 import type { Interceptor } from './chain.ts';

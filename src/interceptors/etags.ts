@@ -1,21 +1,21 @@
 /**
- * Entity tags of what is answered, and the condition If-Match of what is to be changed (RFC 9110, sections 8.8.3 and
- * 13.1.1). The condition is only read here: what it asks for is compared by the write, in its transaction.
+ * Adds entity tags to responses, and reads the condition If-Match (RFC 9110, sections 8.8.3 and 13.1.1). The condition is
+ * only parsed here: the write evaluates it, in its transaction.
  */
 
 import { invalidArgument } from '../errors.ts';
 import { type EntityTags, entityTag, parseEntityTags } from '../services/entity-tags.ts';
 import type { Call, Interceptor } from './chain.ts';
 
-/** The metadata that names the representation in a response. */
+/** The response header with the entity tag. */
 export const ETAG = 'etag';
 
 export const etags: Interceptor = {
   name: 'etags',
   after: {
-    authentication: 'a caller without a valid key learns nothing else',
-    limits: 'what is past the limit is refused whatever it says',
-    rest: 'it tells by the tag whether the caller has the response already',
+    authentication: 'a caller without a valid key gets a 401 and nothing else',
+    limits: 'a request beyond the limit gets a 429, whatever its headers are',
+    rest: 'it compares If-None-Match with the tag of the response',
   },
   async intercept(call, next) {
     const { operation, responseHeaders } = call;
@@ -27,7 +27,7 @@ export const etags: Interceptor = {
   },
 };
 
-/** The tags that a call names in `header`; undefined when it names none, or that means nothing to its operation. */
+/** The tags in a conditional header; undefined when the header is absent, or the operation does not support it. */
 export function readCondition(
   { operation, metadata }: Call,
   header: 'if-match' | 'if-none-match',
@@ -35,9 +35,9 @@ export function readCondition(
   if (operation.condition !== header) return undefined;
   const values = metadata.get(header);
   if (values.length === 0) return undefined;
-  const tags = parseEntityTags(values.join()); // several are one list
-  if (tags === undefined) throw invalidArgument([{ path: header, name: header, description: WHAT_IT_MUST_BE }]);
+  const tags = parseEntityTags(values.join()); // several headers are one list
+  if (tags === undefined) throw invalidArgument([{ path: header, name: header, description: TAGS_DESCRIPTION }]);
   return tags;
 }
 
-const WHAT_IT_MUST_BE = 'must be * or a list of entity tags in double quotes, as ETag gives them';
+const TAGS_DESCRIPTION = 'must be * or a list of entity tags in double quotes, as ETag gives them';

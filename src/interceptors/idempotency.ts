@@ -1,14 +1,14 @@
 /**
- * Idempotency keys: a caller who got no response sends the same request again, under the same `Idempotency-Key`, and what it
- * asks for is done once. The contract's section 9 says what the header must be and what is the same request.
+ * Idempotency keys: a caller who got no response sends the same request again, with the same `Idempotency-Key`, and the
+ * request is carried out once.
  *
- * The record of a success is stored by the very transaction that it is the success of, so that there is never one
- * without the other. Of requests with one key that meet in this server, one does the work and the others wait, in
- * memory: they hold no connection to the database. Of requests that meet in different servers each may do the work, but
- * the database keeps one record, and whoever comes too late is undone and finds it.
+ * The record of a successful request is stored in the same transaction as its effect, so neither exists without the
+ * other. Concurrent requests with one key on this server: the first runs, the others wait for it in memory, without a
+ * database connection. On different servers each may run, but the database accepts one record: the other transactions
+ * are rolled back, and their requests are answered from that record.
  *
- * Failure: a request that fails leaves no record, and the next of those that wait does the work itself. One whose response
- * was lost, even in a crash, has its record and is answered by it when it is sent again.
+ * Failure: a failed request leaves no record, and the next one that waits runs instead. When a response is lost, even in
+ * a crash, its record remains, and the repeated request is answered from it.
  */
 import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
@@ -19,30 +19,30 @@ import { decodeRequest } from '../proto/operations.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
 import type { Call, Interceptor, Next, Response } from './chain.ts';
 
-/** Finds what is remembered of a request. */
 export interface IdempotencyRecords {
   find(id: string): Promise<IdempotencyRecord | undefined>;
 }
 
 const HEADER = 'idempotency-key';
-/** The metadata that marks a response from the record of an earlier call. */
+/** The header of a response that comes from the record of an earlier request. */
 export const REPLAYED = 'idempotency-replayed';
 
 type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 
-/** A record, and the response when this very call has made both. */
-interface Done {
+interface Outcome {
   readonly record: IdempotencyRecord;
+  /** Undefined when another request made the record. */
   readonly response?: Response;
 }
 
 export function idempotency(records: IdempotencyRecords, nowMs: () => number = Date.now): Interceptor {
-  /** By id, the requests that this server is busy with: their records, or nothing of those that fail. */
-  const underWay = new Map<string, Promise<IdempotencyRecord | undefined>>();
+  /** The requests in flight on this server, by id. Each resolves with its record; with undefined when it fails. */
+  const inFlight = new Map<string, Promise<IdempotencyRecord | undefined>>();
 
-  const doOnce = async (call: Call, next: Next, request: Request): Promise<Done> => {
-    const earlier = await records.find(request.id);
-    if (earlier !== undefined) return { record: earlier };
+  /** Carries out a request that has no record yet. */
+  const execute = async (call: Call, next: Next, request: Request): Promise<Outcome> => {
+    const existing = await records.find(request.id);
+    if (existing !== undefined) return { record: existing };
     let record: IdempotencyRecord | undefined;
     call.remember = (message) => {
       record = { ...request, answer: call.responseCodec.serialize(message), createdAtMs: nowMs() };
@@ -50,12 +50,12 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     };
     try {
       const response = await next(call);
-      if (record === undefined) throw new Error(`${call.operation.path} does not remember what it answers`);
+      if (record === undefined) throw new Error(`${call.operation.path} does not remember its response`);
       return { record, response };
     } catch (error) {
-      // What another server has done meanwhile is in the way: there is a record already, or the last unit is gone.
-      const isInTheWay = error instanceof AlreadyDone || error instanceof ApiError;
-      const other = isInTheWay ? await records.find(request.id) : undefined;
+      // The same request on another server may be why: it stored its record first, or took the last unit.
+      const mayBeDoneElsewhere = error instanceof AlreadyDone || error instanceof ApiError;
+      const other = mayBeDoneElsewhere ? await records.find(request.id) : undefined;
       if (other === undefined) throw error;
       return { record: other };
     }
@@ -65,36 +65,34 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     name: 'idempotency',
     after: {
       limits: 'a replay counts like any request',
-      validation: 'a request that is not valid is a 400, whatever was done under its key',
+      validation: 'an invalid request gets a 400, whatever was done with its key',
     },
     async intercept(call, next) {
-      const key = call.operation.takesIdempotencyKey ? keyOf(call) : undefined;
+      const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
       if (key === undefined) return next(call);
       const request = { id: recordId(call, key), requestDigest: digestOf(call) };
-      for (let other = underWay.get(request.id); other !== undefined; other = underWay.get(request.id)) {
+      for (let other = inFlight.get(request.id); other !== undefined; other = inFlight.get(request.id)) {
         const record = await other;
         if (record !== undefined) return replay(call, request, record);
       }
-      const doing = doOnce(call, next, request);
-      underWay.set(
-        request.id,
-        doing.then(
-          ({ record }) => record,
-          () => undefined,
-        ),
+      const outcome = execute(call, next, request);
+      const pendingRecord = outcome.then(
+        ({ record }) => record,
+        () => undefined,
       );
+      inFlight.set(request.id, pendingRecord);
       try {
-        const { record, response } = await doing;
+        const { record, response } = await outcome;
         return response ?? replay(call, request, record);
       } finally {
-        underWay.delete(request.id);
+        inFlight.delete(request.id);
       }
     },
   };
 }
 
-/** The caller's key; undefined when there is none. */
-function keyOf({ metadata }: Call): string | undefined {
+/** Undefined when the request has no key. Throws INVALID_ARGUMENT for a malformed one. */
+function idempotencyKeyOf({ metadata }: Call): string | undefined {
   const values = metadata.get(HEADER);
   if (values.length === 0) return undefined;
   const key = values.join();
@@ -103,21 +101,22 @@ function keyOf({ metadata }: Call): string | undefined {
   throw invalidArgument([{ path: HEADER, name: HEADER, description }]);
 }
 
-/** Keys are per account and operation. The parts can't run into each other: neither of the first two has a space. */
+/** Keys are scoped to an account and an operation. Neither of these contains a space, so the parts can't overlap. */
 function recordId({ caller, operation }: Call, key: string): string {
   if (caller === undefined) throw new Error('an idempotency key came without a caller');
   return hash('sha256', `${caller.accountId} ${operation.path} ${key}`, 'base64url');
 }
 
 /**
- * A digest of the message, not of its bytes: fields in the order of their numbers, those that are absent left out, and
- * unknown ones dropped. So the transcoder and a gRPC client that send the same get the same.
+ * A digest of the message in a canonical encoding: fields in the order of their numbers, without absent and unknown ones.
+ * So the same request has the same digest from the transcoder and from any gRPC client.
  */
 function digestOf({ operation, requestBytes }: Call): Buffer {
   const message = decodeRequest(operation, requestBytes);
   return hash('sha256', toBinary(operation.input, message, { writeUnknownFields: false }), 'buffer');
 }
 
+/** Throws IDEMPOTENCY_KEY_REUSED when the record is that of a different request. */
 function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Response {
   if (!record.requestDigest.equals(requestDigest)) throw apiError('IDEMPOTENCY_KEY_REUSED');
   call.responseHeaders.set(REPLAYED, 'true');

@@ -1,6 +1,6 @@
 /**
- * Logs how each call ended: at `debug`, and at `error` with its cause when the fault is ours. Nothing of a
- * request's headers or body is ever logged.
+ * Logs the outcome of each call: at `debug`, or at `error` with the cause when the server is at fault. Request headers
+ * and bodies are never logged.
  */
 import type { Logger } from 'pino';
 import { ApiError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Counts calls: how each ended, how long it took, how many are under way. A call whose caller has left is CANCELLED,
- * whatever became of it: of a read that Envoy sent to two servers, the slower one's is no failure.
+ * Records the metrics of calls: how each ended, how long it took, how many are in flight. A call whose caller has left
+ * counts as CANCELLED, whatever its outcome: when Envoy hedges a read, the slower of the two calls is no failure.
  */
 
 import { status as Status } from '@grpc/grpc-js';
@@ -11,19 +11,19 @@ import { REPLAYED } from './idempotency.ts';
 
 /** How a call ended. */
 export interface Outcome {
-  /** The gRPC path, of a method that the server has. */
+  /** The gRPC path of a method of this server. */
   readonly path: string;
   readonly code: Status;
   readonly seconds: number;
 }
 
-/** Is told of calls. It never waits or throws. */
+/** Receives the events of calls. Its methods must neither block nor throw. */
 export interface CallRecorder {
   begin(): void;
   end(outcome: Outcome): void;
-  /** A call got an error of the table. It has no caller when its key is not valid, or when there is none. */
+  /** A call failed with this error. The caller is undefined without a valid key. */
   fail(reason: ErrorCode, caller: Caller | undefined): void;
-  /** A call was answered from the record of an earlier one. */
+  /** A call was answered from an idempotency record. */
   replay(): void;
 }
 
@@ -45,7 +45,7 @@ export function recordMetrics(recorder: CallRecorder): Interceptor {
         throw thrown;
       } finally {
         const seconds = (performance.now() - startMs) / 1_000;
-        const { code, reason } = judge(call, error);
+        const { code, reason } = statusOf(call, error);
         recorder.end({ path: call.operation.path, code, seconds });
         if (reason !== undefined) recorder.fail(reason, call.caller);
       }
@@ -53,18 +53,18 @@ export function recordMetrics(recorder: CallRecorder): Interceptor {
   };
 }
 
-interface Judged {
+interface CallStatus {
   readonly code: Status;
   readonly reason?: ErrorCode;
 }
 
-function judge(call: Call, error: unknown): Judged {
-  if (call.isCancelled()) return call.isLate() ? LATE : LEFT;
-  if (error === undefined) return WELL;
-  return error instanceof ApiError ? { code: error.grpcStatus, reason: error.code } : UNFORESEEN;
+function statusOf(call: Call, error: unknown): CallStatus {
+  if (call.isCancelled()) return call.isLate() ? LATE : CANCELLED;
+  if (error === undefined) return OK;
+  return error instanceof ApiError ? { code: error.grpcStatus, reason: error.code } : UNEXPECTED;
 }
 
-const WELL: Judged = { code: Status.OK };
-const LEFT: Judged = { code: Status.CANCELLED };
-const LATE: Judged = { code: Status.DEADLINE_EXCEEDED, reason: 'DEADLINE_EXCEEDED' };
-const UNFORESEEN: Judged = { code: Status.INTERNAL, reason: 'INTERNAL' };
+const OK: CallStatus = { code: Status.OK };
+const CANCELLED: CallStatus = { code: Status.CANCELLED };
+const LATE: CallStatus = { code: Status.DEADLINE_EXCEEDED, reason: 'DEADLINE_EXCEEDED' };
+const UNEXPECTED: CallStatus = { code: Status.INTERNAL, reason: 'INTERNAL' };

@@ -1,4 +1,4 @@
-/** Lets the operator through, and nobody else: the admin service's own kind of authentication. */
+/** Admits only the operator: the authentication of the admin service. */
 import { timingSafeEqual } from 'node:crypto';
 import { apiError } from '../errors.ts';
 import { hashKey } from '../keys/format.ts';
@@ -6,15 +6,15 @@ import { bearerToken } from './authentication.ts';
 import type { Interceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
 
-/** A request without the operator's key counts against its address, and is refused with 429 past the limit. */
+/** A request without the operator's key counts against its address: beyond the limit it gets a 429, before that a 401. */
 export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimits, 'count'>): Interceptor {
   const expected = hashKey(operatorKey);
   return {
     name: 'operator',
-    after: { errorMapping: 'so that whatever goes wrong here is answered as an error' },
+    after: { errorMapping: 'so that a failure here becomes an error of the table' },
     async intercept(call, next) {
       const key = bearerToken(call);
-      // Hashes have one length, and comparing them takes one time.
+      // Hashes have the same length, so the comparison takes the same time for every key.
       if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
         await anonymous.count(call);
         throw apiError('OPERATOR_KEY_INVALID');

@@ -1,9 +1,9 @@
-/** Reads the request message, for whoever may have it read: the interceptors in front judge a call by its headers. */
+/** Reads the request message. The interceptors before this one decide by the headers alone. */
 import type { Interceptor } from './chain.ts';
 
 export const readMessage: Interceptor = {
   name: 'readMessage',
-  after: { errorMapping: 'so that a message that can not be read is answered as an error' },
+  after: { errorMapping: 'so that a message that can not be read becomes an error of the table' },
   async intercept(call, next) {
     await call.receive();
     return next(call);

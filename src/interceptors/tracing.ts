@@ -1,14 +1,25 @@
 /** Runs each call in a span of a trace. */
-import { status as Status } from '@grpc/grpc-js';
+import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { ApiError } from '../errors.ts';
-import type { Tracing } from '../tracing/tracing.ts';
 import type { Interceptor } from './chain.ts';
 
-export function traceCalls({ inCall }: Pick<Tracing, 'inCall'>): Interceptor {
+export interface CallTracer {
+  /**
+   * Runs a call in a span. Its parent is the span in the metadata (`traceparent`, W3C Trace Context). `work` calls `end`
+   * with the gRPC status of the call and, for an error, its code.
+   */
+  inCall<T>(
+    metadata: Metadata,
+    path: string,
+    work: (end: (status: Status, errorCode?: string) => void) => Promise<T>,
+  ): Promise<T>;
+}
+
+export function traceCalls({ inCall }: CallTracer): Interceptor {
   return {
     name: 'tracing',
     after: {},
-    before: { logging: 'so that each line of a call has the id of its trace' },
+    before: { logging: 'so that each log line of a call has its trace id' },
     intercept: (call, next) =>
       inCall(call.metadata, call.operation.path, async (end) => {
         try {

@@ -26,6 +26,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracesConfig } from '../config.ts';
 import { ApiError } from '../errors.ts';
+import { headerOf } from '../interceptors/metadata.ts';
 import type { Tracing } from './tracing.ts';
 
 /** Spans that wait for the collector at the most: some MB. */
@@ -46,10 +47,7 @@ interface Listener {
 /** Without `tracestate`: it would be in each span as the caller wrote it. */
 const METADATA: TextMapGetter<Metadata> = {
   keys: () => [],
-  get: (metadata, name) => {
-    const [value] = name === 'traceparent' ? metadata.get(name) : [];
-    return typeof value === 'string' ? value : undefined;
-  },
+  get: (metadata, name) => (name === 'traceparent' ? headerOf({ metadata }, name) : undefined),
 };
 
 export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener): Tracing {

@@ -2,20 +2,15 @@
  * What the rest of the server knows of tracing: an interface, which costs nothing when nobody traces. Only otel.ts knows
  * OpenTelemetry; it is loaded when there is a collector to send to, and not otherwise.
  */
-import type { Metadata } from '@grpc/grpc-js';
+import type { CallTracer } from '../interceptors/tracing.ts';
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
-/** Says how a call ended: its gRPC status and, if that is an error, the code of it. */
-export type EndOfCall = (grpcStatus: number, errorCode?: string) => void;
-
-export interface Tracing {
+export interface Tracing extends CallTracer {
   /** The trace that the code which asks runs in, whether it is recorded or not. */
   traceId(): string | undefined;
   /** Whether a span that begins now is recorded. */
   isRecording(): boolean;
-  /** Runs a call in a span below the one that its metadata name (`traceparent`, W3C Trace Context). */
-  inCall<T>(metadata: Metadata, path: string, work: (end: EndOfCall) => Promise<T>): Promise<T>;
   /** Runs `work` in a span below the current one; just runs it where none is recorded. */
   inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
   /** The function as it would run here, wherever it is called. */
