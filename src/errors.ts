@@ -20,7 +20,9 @@ interface Row {
 /** RFC 6750, section 3. */
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
-/** Of a caller's own words, of a field's name, and of a whole message: so much that an error always fits into headers. */
+/**
+ * Of a caller's own words, of a field's name, and of a whole message: so much that an error always fits into headers.
+ */
 const MAX_QUOTED = 200;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 1_500;

@@ -1,4 +1,6 @@
-/** What envoy.yaml has from the server: header names, bounds, and the wording of errors that nobody can be asked for. */
+/**
+ * What envoy.yaml has from the server: header names, bounds, and the wording of errors that nobody can be asked for.
+ */
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { loadOperations } from '../proto/operations.ts';

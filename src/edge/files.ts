@@ -22,7 +22,9 @@ const ONE_DAY = { 'cache-control': 'public, max-age=86400' };
 /** Editors and generators in the browser may read it from anywhere. */
 const DESCRIPTION = { ...FIVE_MINUTES, 'access-control-allow-origin': '*' };
 
-/** The page loads nothing but what is served here, and nothing embeds it. swagger-ui has its icons in data: addresses. */
+/**
+ * The page loads nothing but what is served here, and nothing embeds it. swagger-ui has its icons in data: addresses.
+ */
 const PAGE = {
   'content-security-policy': [
     "default-src 'none'",

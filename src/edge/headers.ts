@@ -1,6 +1,7 @@
 /**
- * The headers by which Envoy and the server speak of a REST or Connect request. Each name stands here alone: envoy.yaml and the
- * Lua filter have them from here. Envoy takes them from callers on the way in, and from responses on the way out.
+ * The headers by which Envoy and the server speak of a REST or Connect request. Each name stands here alone: envoy.yaml
+ * and the Lua filter have them from here. Envoy takes them from callers on the way in, and from responses on the way
+ * out.
  */
 import type { Metadata } from '@grpc/grpc-js';
 import { headerOf } from '../interceptors/metadata.ts';

@@ -1,4 +1,7 @@
-/** Errors as they leave the server over HTTP: to REST callers in the shape of the contract, to Connect callers in theirs. */
+/**
+ * Errors as they leave the server over HTTP: to REST callers in the shape of the contract, to Connect callers in
+ * theirs.
+ */
 
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * Readiness: whether this server takes new calls. Every edge reads it with its health checks. While the server drains it
- * reports NOT_SERVING and still serves, until every edge has seen that: from then on no edge sends it a call.
+ * Readiness: whether this server takes new calls. Every edge reads it with its health checks. While the server drains
+ * it reports NOT_SERVING and still serves, until every edge has seen that: from then on no edge sends it a call.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -46,8 +46,8 @@ export class Readiness {
   }
 
   /**
-   * Call it once the health of `READINESS_SERVICE` is NOT_SERVING. Resolves when every edge has seen that, or after 5 s;
-   * at once when no edge checks this server.
+   * Call it once the health of `READINESS_SERVICE` is NOT_SERVING. Resolves when every edge has seen that, or after
+   * 5 s; at once when no edge checks this server.
    */
   async startDraining(): Promise<void> {
     this.#isDraining = true;

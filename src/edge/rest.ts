@@ -1,8 +1,8 @@
 /**
  * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
- * body. And the response as a caller over HTTP gets it: the JSON of REST with Location, Link to the next page (RFC 8288), or
- * that the caller has it already (RFC 9110, section 13.1.2); the message alone for Connect.
- * Envoy's filter learns by a header that a key which it doesn't know is accepted.
+ * body. And the response as a caller over HTTP gets it: the JSON of REST with Location, Link to the next page (RFC
+ * 8288), or that the caller has it already (RFC 9110, section 13.1.2); the message alone for Connect. Envoy's filter
+ * learns by a header that a key which it doesn't know is accepted.
  */
 
 import type { Call, Interceptor } from '../interceptors/chain.ts';

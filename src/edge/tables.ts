@@ -1,6 +1,6 @@
 /**
- * What Envoy's Lua filter must know of the proto files and of the server, as a Lua module: `npm run generate` writes it to
- * gen/edge/tables.lua. So the filter reads a table, and nothing stands there a second time.
+ * What Envoy's Lua filter must know of the proto files and of the server, as a Lua module: `npm run generate` writes it
+ * to gen/edge/tables.lua. So the filter reads a table, and nothing stands there a second time.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';

@@ -1,8 +1,8 @@
 /**
- * Between grpc-js and the chain: hands each call to the chain when its headers have arrived, and sends what the chain
- * resolves or rejects with. The request stays bytes until the chain has let it through.
+ * The adapter between grpc-js and the interceptor chain. It passes each call to the chain as soon as its headers have
+ * arrived, and sends the result. The request message stays encoded until the chain needs it.
  *
- * A caller over HTTP gets its response in HTTP (http-response.ts). An error to a gRPC caller goes out as "trailers only".
+ * A caller over HTTP gets an HTTP response (http-response.ts). A gRPC caller gets an error as "trailers only".
  */
 import {
   type MethodDefinition,
@@ -13,16 +13,16 @@ import {
 } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
-import { type Call, chain, type Interceptor, type Response } from '../interceptors/chain.ts';
+import { type Call, chain, type Interceptor, type Next } from '../interceptors/chain.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Context } from '../services/service.ts';
-import { InterceptedUnaryCall, type Method, type UnaryCall } from './call.ts';
+import { type InterceptedMethod, InterceptedUnaryCall, type UnaryCall } from './call.ts';
 import { interceptHttpStatus, type ToHttpError } from './http-response.ts';
 import { toStatus } from './status.ts';
 
 type Handler = (request: never, context: Context) => Promise<unknown>;
 
-/** A service whose every method passes the interceptors. */
+/** A service whose methods all pass the interceptors. */
 export interface InterceptedService {
   readonly definition: ServiceDefinition;
   readonly methods: Readonly<Record<string, Handler>>;
@@ -32,23 +32,23 @@ export interface InterceptedService {
 export interface GrpcServerOptions {
   readonly services: readonly InterceptedService[];
   readonly operations: ReadonlyMap<string, Operation>;
-  /** What a caller over HTTP gets when a call ends with an error. */
+  /** Makes the response to a caller over HTTP from the error that ended a call. */
   readonly toHttpError?: ToHttpError;
-  /** Told of each call just before it is answered: it may add headers to the response. */
+  /** Called just before each call is answered. It may add response headers. */
   readonly onEnd?: (call: Call, error?: ApiError) => void;
-  /** Intercepts the calls of all services that are added to the server later: health checks, reflection, files. */
+  /** Intercepts the calls of the services that are added to the server later: health checks, reflection, files. */
   readonly otherCalls?: ServerInterceptor;
 }
 
-/** A grpc-js server with these services. Others can be added to it. */
+/** Creates a grpc-js server with these services. Others can be added to it. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
   const { services, operations, toHttpError = () => undefined, onEnd = () => undefined, otherCalls } = options;
-  const taken = new Map<string, Method>();
-  const interceptor: ServerInterceptor = (method, base) => {
-    const entry = taken.get(method.path);
-    if (entry !== undefined) return new InterceptedUnaryCall(base, entry);
+  const interceptedMethods = new Map<string, InterceptedMethod>();
+  const interceptor: ServerInterceptor = (definition, base) => {
+    const method = interceptedMethods.get(definition.path);
+    if (method !== undefined) return new InterceptedUnaryCall(base, method);
     interceptHttpStatus(base);
-    return otherCalls?.(method, base) ?? new ServerInterceptingCall(base);
+    return otherCalls?.(definition, base) ?? new ServerInterceptingCall(base);
   };
   const server = new Server({
     'grpc.max_receive_message_length': MAX_BODY_BYTES,
@@ -64,46 +64,45 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
         const message = await handler(call.request as never, call);
         return { message, bytes: method.responseSerialize(message) };
       });
-      const responseCodec = { serialize: method.responseSerialize, deserialize: method.responseDeserialize };
-      taken.set(method.path, {
+      interceptedMethods.set(method.path, {
         operation,
-        responseCodec,
+        responseCodec: { serialize: method.responseSerialize, deserialize: method.responseDeserialize },
         decodeRequest: method.requestDeserialize,
-        run: (call) => run(call, enter, toHttpError, onEnd),
+        handle: (call) => handle(call, enter, toHttpError, onEnd),
       });
-      rawDefinition[name] = { ...method, ...RAW };
+      rawDefinition[name] = { ...method, ...RAW_CODEC };
     }
-    const untouched = Object.fromEntries(Object.keys(definition).map((name) => [name, neverCalled]));
-    server.addService(rawDefinition, untouched);
+    const handlers = Object.fromEntries(Object.keys(definition).map((name) => [name, unreachable]));
+    server.addService(rawDefinition, handlers);
   }
   return server;
 }
 
-/** Of a method whose messages are bytes to grpc-js. */
 const asIs = (bytes: Buffer) => bytes;
-export const RAW = {
+/** Makes grpc-js pass the messages of a method as bytes. */
+export const RAW_CODEC = {
   requestSerialize: asIs,
   requestDeserialize: asIs,
   responseSerialize: asIs,
   responseDeserialize: asIs,
 };
 
-/** grpc-js wants a handler for each method; `InterceptedUnaryCall` comes before it. */
-function neverCalled(): void {
-  throw new Error('a call came past the chain');
+/** grpc-js needs a handler for each method, but `InterceptedUnaryCall` never calls it. */
+function unreachable(): void {
+  throw new Error('a call bypassed the interceptor chain');
 }
 
-function run(
+function handle(
   call: UnaryCall,
-  enter: (call: Call) => Promise<Response>,
+  enter: Next,
   toHttpError: ToHttpError,
   onEnd: (call: Call, error?: ApiError) => void,
 ): void {
-  const fail = (error: unknown) => {
-    const known = error instanceof ApiError ? error : apiError('INTERNAL', call, { cause: error });
-    onEnd(call, known);
-    const http = toHttpError({ metadata: call.metadata, path: call.operation.path }, known);
-    if (http === undefined) call.end(toStatus(known, call.responseHeaders));
+  const fail = (thrown: unknown) => {
+    const error = thrown instanceof ApiError ? thrown : apiError('INTERNAL', call, { cause: thrown });
+    onEnd(call, error);
+    const http = toHttpError({ metadata: call.metadata, path: call.operation.path }, error);
+    if (http === undefined) call.end(toStatus(error, call.responseHeaders));
     else call.respondHttp(http);
   };
   call.onExpired = () => fail(apiError('DEADLINE_EXCEEDED'));

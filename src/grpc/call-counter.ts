@@ -1,26 +1,27 @@
-/** Counts the calls that grpc-js handles by itself: health checks, reflection, files. */
+/** Counts the calls that do not pass the interceptor chain: health checks, reflection, files. */
 import { ServerInterceptingCall, type ServerInterceptor, status as Status } from '@grpc/grpc-js';
 
-/** Is told of calls by their paths, which are those of methods that the server has. It never waits or throws. */
+/** Its methods must neither block nor throw. */
 export interface CallCounter {
   begin(): void;
+  /** `path` is the gRPC path of a method of this server. */
   end(path: string, code: Status): void;
 }
 
-/** Tells of the calls that `interceptor` stands before. */
-export function countCalls(recorder: CallCounter, interceptor: ServerInterceptor): ServerInterceptor {
+/** Counts the calls of `interceptor`. */
+export function countCalls(counter: CallCounter, interceptor: ServerInterceptor): ServerInterceptor {
   return (method, call) => {
     let hasEnded = false;
     const end = (code: Status) => {
-      if (!hasEnded) recorder.end(method.path, code);
+      if (!hasEnded) counter.end(method.path, code);
       hasEnded = true;
     };
-    const send = call.sendStatus.bind(call);
+    const sendStatus = call.sendStatus.bind(call);
     call.sendStatus = (status) => {
       end(status.code ?? Status.UNKNOWN);
-      send(status);
+      sendStatus(status);
     };
-    recorder.begin();
+    counter.begin();
     return interceptor(
       method,
       new ServerInterceptingCall(call, { start: (next) => next({ onCancel: () => end(Status.CANCELLED) }) }),

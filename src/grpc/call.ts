@@ -1,12 +1,12 @@
 /**
- * A unary call as it comes off the wire. It begins with its headers: nothing of the message is read before `receive`,
- * so that a caller who is refused is answered whether or not the message ever comes.
+ * A unary call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the
+ * error at once, even when the message never arrives.
  *
- * grpc-js reads the message of a unary call before it asks anybody. So its own machinery for such calls is left out:
- * `InterceptedUnaryCall` starts the call by itself and speaks to grpc-js's call below (`ServerInterceptingCallInterface`).
+ * grpc-js reads the message of a unary call before anything else. Therefore `InterceptedUnaryCall` replaces its
+ * handling of such calls and works on the layer below, `ServerInterceptingCallInterface`.
  *
- * Failure: what grpc-js finds wrong with a message (too large, not decompressible, a timeout that is none) it
- * would answer at once, without details, and as INTERNAL. Here that is what `receive` rejects with.
+ * Failure: for a bad message (too large, not decompressible, with a malformed timeout) grpc-js ends the call itself, as
+ * INTERNAL and without details. Here `receive` rejects with an ApiError instead.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -20,6 +20,7 @@ import {
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { Call, HttpResponse, ResponseCodec } from '../interceptors/chain.ts';
+import { headerOf } from '../interceptors/metadata.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
@@ -29,26 +30,24 @@ import { removeListeners, sendHttpResponse } from './http-response.ts';
 type BaseCall = ServerInterceptingCallInterface;
 type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
 
-/** A longer one is not what anybody would look for in a log. */
+/** Longer request ids are replaced: they would only fill the logs. */
 const MAX_REQUEST_ID = 128;
 
-/** What becomes of a call. Called once, when its headers are there. */
-export type Run = (call: UnaryCall) => void;
-
-/** A method whose calls are taken over. */
-export interface Method {
+/** A method whose calls pass the interceptor chain. */
+export interface InterceptedMethod {
   readonly operation: Operation;
   readonly responseCodec: ResponseCodec;
   readonly decodeRequest: (bytes: Buffer) => unknown;
-  readonly run: Run;
+  /** Called once per call, when its headers have arrived. */
+  readonly handle: (call: UnaryCall) => void;
 }
 
-/** In the place of grpc-js's own handling of a unary call. */
+/** Replaces grpc-js's own handling of a unary call. */
 export class InterceptedUnaryCall extends ServerInterceptingCall {
   readonly #base: BaseCall;
-  readonly #method: Method;
+  readonly #method: InterceptedMethod;
 
-  constructor(base: BaseCall, method: Method) {
+  constructor(base: BaseCall, method: InterceptedMethod) {
     super(base);
     this.#base = base;
     this.#method = method;
@@ -61,13 +60,13 @@ export class InterceptedUnaryCall extends ServerInterceptingCall {
     base.start({
       onReceiveMetadata: (metadata) => {
         call = new UnaryCall(base, sendStatus, this.#method, metadata);
-        base.sendStatus = (status) => call?.takeStatus(status); // from here on: what grpc-js itself finds wrong
-        this.#method.run(call);
+        base.sendStatus = (status) => call?.onStatus(status); // from here on only grpc-js itself calls it
+        this.#method.handle(call);
       },
-      onReceiveMessage: (bytes: Buffer) => call?.takeMessage(bytes),
-      onReceiveHalfClose: () => call?.takeEnd(),
+      onReceiveMessage: (bytes: Buffer) => call?.onMessage(bytes),
+      onReceiveHalfClose: () => call?.onHalfClose(),
       onCancel: () => {
-        call?.cancel();
+        call?.onEnd();
         call = undefined;
         removeListeners(base);
       },
@@ -85,34 +84,33 @@ export class UnaryCall implements Call {
   isOperator?: true;
   ifMatch?: EntityTags;
   remember?: Remember;
-  /** Called when the deadline has passed: whoever runs the call answers it. */
+  /** Called when the deadline has passed. It has to end the call. */
   onExpired: () => void = () => undefined;
   readonly #base: BaseCall;
-  /** grpc-js's own, before it was replaced. */
+  /** The original method of `#base`, which `InterceptedUnaryCall` replaces. */
   readonly #sendStatus: BaseCall['sendStatus'];
-  readonly #decodeRequest: Method['decodeRequest'];
+  readonly #decodeRequest: InterceptedMethod['decodeRequest'];
   #message: Buffer | undefined;
   #request: unknown;
-  #received: PromiseWithResolvers<void> | undefined;
+  #receiving: PromiseWithResolvers<void> | undefined;
   #bodyTimer: NodeJS.Timeout | undefined;
-  /** What was wrong with the message before anybody asked for it. */
-  #fault: ApiError | undefined;
-  #isComplete = false;
-  #isOver = false;
+  /** An error in the message, found before `receive` was called. */
+  #earlyError: ApiError | undefined;
+  #isReceived = false;
+  #hasEnded = false;
 
   constructor(
     base: BaseCall,
     sendStatus: BaseCall['sendStatus'],
-    { operation, responseCodec, decodeRequest }: Method,
+    { operation, responseCodec, decodeRequest }: InterceptedMethod,
     metadata: Metadata,
   ) {
     this.operation = operation;
     this.responseCodec = responseCodec;
     this.#decodeRequest = decodeRequest;
     this.metadata = metadata;
-    const [requestId] = metadata.get('x-request-id');
-    const isUsable = typeof requestId === 'string' && requestId.length <= MAX_REQUEST_ID;
-    this.requestId = isUsable ? requestId : randomUUID();
+    const requestId = headerOf(this, 'x-request-id');
+    this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
     this.#base = base;
     this.#sendStatus = sendStatus;
   }
@@ -134,96 +132,98 @@ export class UnaryCall implements Call {
 
   peer = (): string => this.#base.getPeer();
 
-  isCancelled = (): boolean => this.#isOver || this.isLate();
+  isCancelled = (): boolean => this.#hasEnded || this.isLate();
 
   isLate = (): boolean => Date.now() >= Number(this.#base.getDeadline());
 
   receive(): Promise<void> {
-    this.#received = Promise.withResolvers();
-    if (this.#fault !== undefined) {
-      this.#received.reject(this.#fault);
-    } else if (this.#isOver) {
-      this.#received.reject(apiError('DEADLINE_EXCEEDED'));
+    this.#receiving = Promise.withResolvers();
+    if (this.#earlyError !== undefined) {
+      this.#receiving.reject(this.#earlyError);
+    } else if (this.#hasEnded) {
+      this.#receiving.reject(apiError('DEADLINE_EXCEEDED'));
     } else {
       this.#startBodyTimer();
       this.#base.startRead();
     }
-    return this.#received.promise;
+    return this.#receiving.promise;
   }
 
-  /** A call with an earlier deadline needs none: every call from the REST side has one. */
+  /** A call whose deadline is earlier needs no timer; calls from REST always have such a deadline. */
   #startBodyTimer(): void {
     if (Number(this.#base.getDeadline()) - Date.now() < BODY_TIMEOUT_MS) return;
-    this.#bodyTimer = setTimeout(() => this.#refuse(apiError('REQUEST_TIMEOUT')), BODY_TIMEOUT_MS);
+    this.#bodyTimer = setTimeout(() => this.#failReceive(apiError('REQUEST_TIMEOUT')), BODY_TIMEOUT_MS);
   }
 
-  takeMessage(bytes: Buffer): void {
+  onMessage(bytes: Buffer): void {
     if (this.#message === undefined) {
       this.#message = bytes;
       this.#base.startRead();
     } else {
-      this.#refuse(malformed('there is more than one message'));
+      this.#failReceive(malformed('there is more than one message'));
     }
   }
 
-  takeEnd(): void {
+  /** The caller has sent everything. */
+  onHalfClose(): void {
     clearTimeout(this.#bodyTimer);
     if (this.#message === undefined) {
-      this.#refuse(malformed('there is no message'));
+      this.#failReceive(malformed('there is no message'));
     } else {
-      this.#isComplete = true;
-      this.#received?.resolve();
+      this.#isReceived = true;
+      this.#receiving?.resolve();
     }
   }
 
-  /** The caller has left, or has been answered. Every call ends here, so it makes an error only for one who waits. */
-  cancel(): void {
-    this.#isOver = true;
-    if (!this.#isComplete) this.#refuse(apiError('DEADLINE_EXCEEDED'));
+  /** The caller has left, or the response has been sent. */
+  onEnd(): void {
+    this.#hasEnded = true;
+    // Every call ends here, and an error costs a stack trace: none for a call that has its message.
+    if (!this.#isReceived) this.#failReceive(apiError('DEADLINE_EXCEEDED'));
   }
 
-  /** Ends the call with a response. All of it goes out in one write: nobody waits between its parts, or sees half of it. */
-  respond(response: Buffer): void {
-    if (this.responseHeaders.size > 0) this.#base.sendMetadata(new HeadersToSend(this.responseHeaders));
-    this.#base.sendMessage(response, () => undefined);
+  /** grpc-js would end the call with this status: because of a bad message, or because the deadline has passed. */
+  onStatus(status: PartialStatus): void {
+    switch (status.code) {
+      case Status.DEADLINE_EXCEEDED:
+        this.onExpired();
+        this.onEnd();
+        break;
+      case Status.RESOURCE_EXHAUSTED:
+        this.#failReceive(apiError('BODY_TOO_LARGE'));
+        break;
+      default:
+        this.#failReceive(malformed(status.details ?? 'it is no gRPC message', status.code));
+    }
+  }
+
+  /** Ends the call with a response message. Headers, message and status leave in one write. */
+  respond(bytes: Buffer): void {
+    if (this.responseHeaders.size > 0) this.#base.sendMetadata(new ResponseMetadata(this.responseHeaders));
+    this.#base.sendMessage(bytes, () => undefined);
     this.end({ code: Status.OK, details: 'OK', metadata: null });
   }
 
-  /** Ends the call with a response over HTTP, which has the headers of the response too. */
+  /** Ends the call with a response over HTTP. `responseHeaders` are added to it. */
   respondHttp(response: HttpResponse): void {
-    this.#isOver = true;
+    this.#hasEnded = true;
     sendHttpResponse(this.#base, response, this.responseHeaders);
   }
 
-  /** Ends the call with a status. */
+  /** Ends the call with a status alone. */
   end(status: PartialStatus | StatusObject): void {
     this.#sendStatus(status);
   }
 
-  #refuse(fault: ApiError): void {
+  #failReceive(error: ApiError): void {
     clearTimeout(this.#bodyTimer);
-    if (this.#received === undefined) this.#fault ??= fault;
-    else this.#received.reject(fault);
-  }
-
-  /** What grpc-js would answer by itself, about the message or because the deadline has passed. */
-  takeStatus(status: PartialStatus): void {
-    switch (status.code) {
-      case Status.DEADLINE_EXCEEDED:
-        this.onExpired();
-        this.cancel();
-        break;
-      case Status.RESOURCE_EXHAUSTED:
-        this.#refuse(apiError('BODY_TOO_LARGE'));
-        break;
-      default:
-        this.#refuse(malformed(status.details ?? 'it is no gRPC message', status.code));
-    }
+    if (this.#receiving === undefined) this.#earlyError ??= error;
+    else this.#receiving.reject(error);
   }
 }
 
-/** Headers that are valid as they are: they go out unchanged, without the copies and checks of `Metadata.set`. */
-class HeadersToSend extends Metadata {
+/** Valid headers, sent as they are: without the copies and checks of `Metadata.set`. */
+class ResponseMetadata extends Metadata {
   readonly #headers: ReadonlyMap<string, string>;
 
   constructor(headers: ReadonlyMap<string, string>) {
@@ -236,7 +236,7 @@ class HeadersToSend extends Metadata {
   }
 }
 
-/** An encoding that the server does not know is UNIMPLEMENTED (gRPC's compression.md); all else is the caller's fault. */
+/** An unknown compression is UNIMPLEMENTED (gRPC's compression.md); every other error is the caller's fault. */
 function malformed(detail: string, code?: Status): ApiError {
   const isUnknownEncoding = code === Status.UNIMPLEMENTED;
   return apiError('MALFORMED_BODY', { detail }, isUnknownEncoding ? { grpcStatus: code } : {});

@@ -1,9 +1,9 @@
 /**
- * TLS on which a client has to show a certificate of our authority. Renewed files are taken up for new connections; those
- * that are open go on. Files that don't fit together (they may be about to be replaced) change nothing.
+ * Mutual TLS: a client must present a certificate of the configured authority. Renewed files apply to new connections;
+ * open connections continue. Files that do not match each other are ignored: they may be in the middle of a renewal.
  *
- * (grpc-js has `FileWatcherCertificateProvider`, which refuses all new connections while files don't fit together, and no
- * way to ask for TLS 1.3.)
+ * (grpc-js has `FileWatcherCertificateProvider`, but it refuses new connections while files do not match, and can't
+ * require TLS 1.3.)
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions } from 'node:tls';
@@ -12,20 +12,24 @@ import type { Logger } from 'pino';
 import { ConfigError, type InternalTls } from '../config.ts';
 import { type Identity, readAuthorities, readIdentity } from '../files/tls-files.ts';
 
-const LOOK_MS = 5_000;
+const POLL_MS = 5_000;
 
 interface Pem extends Identity {
   readonly ca: Buffer;
 }
 
-/** Throws ConfigError when a file is not what it should be. Looks at the files again until the process ends. */
+/**
+ * Watches the files until the process ends.
+ *
+ * @throws ConfigError when a file is missing or invalid.
+ */
 export async function mutualTls(files: InternalTls, logger: Logger): Promise<ServerCredentials> {
   const credentials = new MutualTls(await readInternalTls(files));
-  void credentials.followFiles(files, logger);
+  void credentials.watchFiles(files, logger);
   return credentials;
 }
 
-/** Throws ConfigError when one is not what it should be. */
+/** @throws ConfigError when a file is missing or invalid. */
 export async function readInternalTls(files: InternalTls): Promise<Pem> {
   const [ca, identity] = await Promise.all([
     readAuthorities({ setting: 'INTERNAL_TLS_CA', file: files.ca }),
@@ -45,20 +49,20 @@ class MutualTls extends ServerCredentials {
     this.#pem = pem;
   }
 
-  async followFiles(files: InternalTls, logger: Logger): Promise<void> {
-    for (let told = ''; ; ) {
-      await delay(LOOK_MS, undefined, { ref: false });
+  async watchFiles(files: InternalTls, logger: Logger): Promise<void> {
+    for (let lastWarning = ''; ; ) {
+      await delay(POLL_MS, undefined, { ref: false });
       try {
         const pem = await readInternalTls(files);
-        told = '';
+        lastWarning = '';
         if (isSame(pem, this.#pem)) continue;
         this.#pem = pem;
         this.updateSecureContextOptions(toContext(pem));
-        logger.info('took up the renewed files of INTERNAL_TLS');
+        logger.info('loaded the renewed files of INTERNAL_TLS');
       } catch (error) {
         const { message } = error as Error;
-        if (message !== told) logger.warn({ reason: message }, 'goes on with the certificate it has');
-        told = message;
+        if (message !== lastWarning) logger.warn({ reason: message }, 'keeps the certificate that it has');
+        lastWarning = message;
       }
     }
   }

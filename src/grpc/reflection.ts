@@ -1,7 +1,7 @@
 /**
- * gRPC reflection, which few servers are ever asked for. Its library, and what it makes of the proto files, are a fifth
- * of a server's start, so they are loaded with the first call. Until then the server knows the methods by their paths
- * alone, and their messages as bytes.
+ * gRPC reflection. Its library and its view of the proto files take a fifth of the server's start-up time, and few
+ * servers are ever asked. So they are loaded with the first call; until then the server only knows the paths of the
+ * methods, and passes their messages as bytes.
  */
 import {
   type MethodDefinition,
@@ -12,20 +12,20 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { fileDescriptors } from '../proto/operations.ts';
-import { RAW } from './adapter.ts';
+import { RAW_CODEC } from './adapter.ts';
 
 const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
-/** A method of the library's: it takes what its stream brings, and writes an answer to each. */
-type Answer = (stream: Pick<Call, 'on' | 'end'> & { write(answer: unknown): void }) => void;
+/** A handler of the library: it reads requests from a stream and writes a response to each. */
+type Handler = (stream: Pick<Call, 'on' | 'end'> & { write(response: unknown): void }) => void;
 
 interface Method {
   readonly definition: MethodDefinition<unknown, unknown>;
-  readonly answer: Answer;
+  readonly handler: Handler;
 }
 
-/** Adds reflection of both versions, which lists these services. `onFailure` is told when it can't be loaded. */
+/** Adds both versions of reflection, which list `services`. Calls `onFailure` when the library can't be loaded. */
 export function addReflection(
   server: Pick<Server, 'addService'>,
   services: readonly string[],
@@ -33,45 +33,47 @@ export function addReflection(
 ): void {
   let methods: Promise<ReadonlyMap<string, Method>> | undefined;
   for (const path of PATHS) {
-    const take = async (call: Call) => {
-      methods ??= load(services).catch((error: unknown) => {
-        methods = undefined; // the next call may have more luck
+    const handle = async (call: Call) => {
+      methods ??= loadMethods(services).catch((error: unknown) => {
+        methods = undefined; // the next call tries again
         throw error;
       });
       const method = (await methods).get(path);
-      if (method === undefined) throw new Error(`there is no ${path}`);
+      if (method === undefined) throw new Error(`the reflection library has no ${path}`);
       connect(call, method);
     };
-    const onCall = (call: Call) => {
-      take(call).catch((error: unknown) => {
+    const serverReflectionInfo = (call: Call) => {
+      handle(call).catch((error: unknown) => {
         onFailure(error);
         call.emit('error', { code: Status.INTERNAL, details: 'Reflection is not available' });
       });
     };
-    const inBytes = { path, requestStream: true, responseStream: true, ...RAW };
-    server.addService({ serverReflectionInfo: inBytes }, { serverReflectionInfo: onCall });
+    const definition = { path, requestStream: true, responseStream: true, ...RAW_CODEC };
+    server.addService({ serverReflectionInfo: definition }, { serverReflectionInfo });
   }
 }
 
-/** By path. */
-async function load(services: readonly string[]): Promise<ReadonlyMap<string, Method>> {
+/** Resolves with the methods by path. */
+async function loadMethods(services: readonly string[]): Promise<ReadonlyMap<string, Method>> {
   const { ReflectionService } = await import('@grpc/reflection');
   const methods = new Map<string, Method>();
   const addService = (definitions: ServiceDefinition, implementation: UntypedServiceImplementation) => {
     for (const [name, definition] of Object.entries(definitions)) {
-      methods.set(definition.path, { definition, answer: implementation[name] as unknown as Answer });
+      // grpc-js types a handler by its call, which only the library's own stream would satisfy.
+      methods.set(definition.path, { definition, handler: implementation[name] as unknown as Handler });
     }
   };
-  // Our proto files, unchanged. The library takes them as the files behind a message type.
+  // The library takes the files of a service from any message type, so one type brings all of our proto files.
   const fileDescriptorProtos = fileDescriptors().map((file) => Buffer.from(file));
   const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
   new ReflectionService({ petstore: type }, { services: [...services] }).addToServer({ addService });
   return methods;
 }
 
-function connect(call: Call, { definition, answer }: Method): void {
+/** Runs a handler of the library on a call whose messages are bytes. */
+function connect(call: Call, { definition, handler }: Method): void {
   let hasFailed = false;
-  const onData = (listener: (message: unknown) => void) => (bytes: Buffer) => {
+  const decoding = (listener: (message: unknown) => void) => (bytes: Buffer) => {
     if (hasFailed) return;
     let message: unknown;
     try {
@@ -85,9 +87,9 @@ function connect(call: Call, { definition, answer }: Method): void {
   };
   const stream = {
     on: (event: string, listener: (message: unknown) => void) =>
-      call.on(event, event === 'data' ? onData(listener) : listener),
+      call.on(event, event === 'data' ? decoding(listener) : listener),
     write: (message: unknown) => call.write(definition.responseSerialize(message)),
     end: () => (hasFailed ? call : call.end()),
   };
-  answer(stream as Parameters<Answer>[0]);
+  handler(stream as Parameters<Handler>[0]);
 }

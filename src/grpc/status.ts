@@ -1,5 +1,5 @@
 /**
- * An ApiError as it leaves the server: the canonical gRPC status, its message, and standard details
+ * Converts an ApiError into a gRPC status: the canonical code, the message, and standard details
  * (`google.rpc.ErrorInfo`, `BadRequest`, `RetryInfo`, `QuotaFailure`).
  */
 import { Metadata, type StatusObject } from '@grpc/grpc-js';
@@ -15,10 +15,10 @@ import { Status } from '../../gen/google/rpc/status.ts';
 import type { ApiError } from '../errors.ts';
 
 const DOMAIN = 'petstore';
-/** Tells a gRPC client's own retries when to come back, in milliseconds (gRFC A6). */
+/** When a gRPC client may retry by itself, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
-/** The status that ends a call with `error`, with all headers that its response must carry. */
+/** The status that ends a call with `error`. `headers` are added to those of the error. */
 export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]> = []): StatusObject {
   const metadata = new Metadata();
   for (const [name, value] of headers) metadata.set(name, value);
@@ -31,7 +31,7 @@ export function toStatus(error: ApiError, headers: Iterable<readonly [string, st
   return { code: error.grpcStatus, details: error.message, metadata };
 }
 
-/** `google.rpc.Status`, with the details in full. */
+/** The same as a `google.rpc.Status`. */
 export function toDetails(error: ApiError): Status {
   const details = [
     pack('google.rpc.ErrorInfo', ErrorInfo.encode({ reason: error.code, domain: DOMAIN, metadata: {} }).finish()),

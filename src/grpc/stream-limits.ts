@@ -1,11 +1,12 @@
 /**
- * Bounds what one address may hold open of the streams that need no key: health watches, reflection, files. What one
- * address has used up costs no other a response. A stream also has a longest life, so that it ends even when its caller
- * has forgotten it; a client that watches asks again.
+ * Limits the open streams per address for the services that need no key: health watches, reflection, files. An address
+ * that has used up its streams does not affect others. A stream also has a maximum age, so it ends even when its caller
+ * has forgotten it; a client that watches starts again.
  *
- * Unary calls without a key are answered at once and need no bound.
+ * Unary calls without a key end at once and need no limit.
  *
- * What grpc-js can't read of a message or a deadline it calls INTERNAL. It is the caller's fault, and so it is called here.
+ * grpc-js ends a call with a malformed message or deadline as INTERNAL. It is the caller's fault, so the status becomes
+ * INVALID_ARGUMENT here.
  */
 import {
   type Metadata,
@@ -19,27 +20,28 @@ import { addressOf } from '../interceptors/address.ts';
 import { InFlightCounter } from '../interceptors/in-flight-counter.ts';
 import { errorStatus, type ToHttpError } from './http-response.ts';
 
-interface Refused {
+interface RefusedCall {
   readonly metadata: Metadata;
   readonly responseHeaders: Map<string, string>;
 }
 
 export interface StreamLimits {
-  /** How many streams one address may have open. */
+  /** How many streams an address may have open. */
   readonly maxPerAddress: number;
-  /** How long a stream may last. */
+  /** The maximum age of a stream. */
   readonly maxMs: number;
-  /** What a caller over HTTP gets when a call is refused. */
+  /** Makes the response to a caller over HTTP when a call is refused. */
   readonly toHttpError: ToHttpError;
-  /** Told of each refusal: it may add headers to the response. */
-  readonly onEnd?: (call: Refused, error: ApiError) => void;
+  /** Called for each refused call, before its response is sent. It may add response headers. */
+  readonly onEnd?: (call: RefusedCall, error: ApiError) => void;
 }
 
-export function limitStreams(options: StreamLimits): ServerInterceptor {
-  const { maxPerAddress, maxMs, toHttpError, onEnd = () => undefined } = options;
+export function limitStreams(limits: StreamLimits): ServerInterceptor {
+  const { maxPerAddress, maxMs, toHttpError, onEnd = () => undefined } = limits;
   const streams = new InFlightCounter();
 
-  const enter = (address: string): boolean => {
+  /** Takes one of the address's streams, if it has any left. */
+  const acquire = (address: string): boolean => {
     if (streams.increment(address) <= maxPerAddress) return true;
     streams.decrement(address);
     return false;
@@ -48,9 +50,9 @@ export function limitStreams(options: StreamLimits): ServerInterceptor {
   return ({ path, responseStream }, call) => {
     blameCaller(call);
     if (!responseStream) return new ServerInterceptingCall(call);
-    let entered: string | undefined;
+    let acquiredBy: string | undefined;
     let timer: NodeJS.Timeout | undefined;
-    const refuse = (error: ApiError, metadata: Metadata) => {
+    const end = (error: ApiError, metadata: Metadata) => {
       const responseHeaders = new Map<string, string>();
       onEnd({ metadata, responseHeaders }, error);
       const http = toHttpError({ metadata, path }, error);
@@ -61,16 +63,16 @@ export function limitStreams(options: StreamLimits): ServerInterceptor {
         next({
           onReceiveMetadata(metadata, proceed) {
             const address = addressOf({ metadata, peer: () => call.getPeer() });
-            if (!enter(address)) return refuse(tooMany(maxPerAddress), metadata);
-            entered = address;
-            timer = setTimeout(() => refuse(apiError('DEADLINE_EXCEEDED'), metadata), maxMs).unref();
+            if (!acquire(address)) return end(tooMany(maxPerAddress), metadata);
+            acquiredBy = address;
+            timer = setTimeout(() => end(apiError('DEADLINE_EXCEEDED'), metadata), maxMs).unref();
             proceed(metadata);
           },
-          // However the call ends, with a response too.
+          // grpc-js calls this however the call ends, also when it succeeds.
           onCancel() {
             clearTimeout(timer);
-            if (entered !== undefined) streams.decrement(entered);
-            entered = undefined;
+            if (acquiredBy !== undefined) streams.decrement(acquiredBy);
+            acquiredBy = undefined;
           },
         });
       },
@@ -78,12 +80,12 @@ export function limitStreams(options: StreamLimits): ServerInterceptor {
   };
 }
 
-/** The services that this stands before never fail by themselves: what is INTERNAL comes from grpc-js. */
+/** The services behind this interceptor never fail with INTERNAL themselves, so that status is grpc-js's. */
 function blameCaller(call: ServerInterceptingCallInterface): void {
-  const send = call.sendStatus.bind(call);
+  const sendStatus = call.sendStatus.bind(call);
   call.sendStatus = (status) => {
     const isInternal = status.code === Status.INTERNAL && !status.metadata;
-    send(isInternal ? { ...status, code: Status.INVALID_ARGUMENT } : status);
+    sendStatus(isInternal ? { ...status, code: Status.INVALID_ARGUMENT } : status);
   };
 }
 

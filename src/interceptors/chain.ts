@@ -1,8 +1,8 @@
 /**
  * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler.
  *
- * They work on a call of our own, not on grpc-js's ServerInterceptor: every method here is unary, so an interceptor is a
- * plain async function that can be tested without a server. The chain starts as soon as the headers of a call have
+ * They work on a call of our own, not on grpc-js's ServerInterceptor: every method here is unary, so an interceptor is
+ * a plain async function that can be tested without a server. The chain starts as soon as the headers of a call have
  * arrived. The interceptor `readMessage` reads the message, for calls that the interceptors before it have admitted.
  *
  * Each interceptor names those that it must come after. A wrong order, or a missing interceptor, fails at start.

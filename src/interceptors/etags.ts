@@ -1,6 +1,6 @@
 /**
- * Adds entity tags to responses, and reads the condition If-Match (RFC 9110, sections 8.8.3 and 13.1.1). The condition is
- * only parsed here: the write evaluates it, in its transaction.
+ * Adds entity tags to responses, and reads the condition If-Match (RFC 9110, sections 8.8.3 and 13.1.1). The condition
+ * is only parsed here: the write evaluates it, in its transaction.
  */
 
 import { invalidArgument } from '../errors.ts';

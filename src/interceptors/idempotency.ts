@@ -7,8 +7,8 @@
  * database connection. On different servers each may run, but the database accepts one record: the other transactions
  * are rolled back, and their requests are answered from that record.
  *
- * Failure: a failed request leaves no record, and the next one that waits runs instead. When a response is lost, even in
- * a crash, its record remains, and the repeated request is answered from it.
+ * Failure: a failed request leaves no record, and the next one that waits runs instead. When a response is lost, even
+ * in a crash, its record remains, and the repeated request is answered from it.
  */
 import { hash } from 'node:crypto';
 import { toBinary } from '@bufbuild/protobuf';
@@ -108,8 +108,8 @@ function recordId({ caller, operation }: Call, key: string): string {
 }
 
 /**
- * A digest of the message in a canonical encoding: fields in the order of their numbers, without absent and unknown ones.
- * So the same request has the same digest from the transcoder and from any gRPC client.
+ * A digest of the message in a canonical encoding: fields in the order of their numbers, without absent and unknown
+ * ones. So the same request has the same digest from the transcoder and from any gRPC client.
  */
 function digestOf({ operation, requestBytes }: Call): Buffer {
   const message = decodeRequest(operation, requestBytes);

@@ -6,7 +6,9 @@ import { bearerToken } from './authentication.ts';
 import type { Interceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
 
-/** A request without the operator's key counts against its address: beyond the limit it gets a 429, before that a 401. */
+/**
+ * A request without the operator's key counts against its address: beyond the limit it gets a 429, before that a 401.
+ */
 export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimits, 'count'>): Interceptor {
   const expected = hashKey(operatorKey);
   return {

@@ -5,8 +5,8 @@ import type { Interceptor } from './chain.ts';
 
 export interface CallTracer {
   /**
-   * Runs a call in a span. Its parent is the span in the metadata (`traceparent`, W3C Trace Context). `work` calls `end`
-   * with the gRPC status of the call and, for an error, its code.
+   * Runs a call in a span. Its parent is the span in the metadata (`traceparent`, W3C Trace Context). `work` calls
+   * `end` with the gRPC status of the call and, for an error, its code.
    */
   inCall<T>(
     metadata: Metadata,

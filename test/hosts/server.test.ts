@@ -153,10 +153,10 @@ test('Mutual TLS - renewed files are taken up, while open connections and a half
   const renewed = new X509Certificate(await certificates.read('petstore-0.pem')).serialNumber;
   t.not(renewed, before);
   await until(async () => (await serial()) === renewed, 'the renewed certificate');
-  t.regex(server.output, /took up the renewed files/);
+  t.regex(server.output, /loaded the renewed files/);
 
   await certificates.spoil('petstore-0-key.pem');
-  await server.says(/goes on with the certificate it has/);
+  await server.says(/keeps the certificate that it has/);
   t.is(await serial(), renewed);
   t.is(await check(open), 'SERVING');
   open.close();
