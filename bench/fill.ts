@@ -1,30 +1,21 @@
-/** Makes a database of a given size, through the storage layer and before a server opens it: seconds for a million. */
+/** Fills a database through the storage layer, before a server opens it. A million pets take some seconds. */
 import { type Engine, onlyRow } from '../src/storage/engine.ts';
 import { compile, param } from '../src/storage/statement.ts';
 
 export const CATEGORIES = 10;
-/** Pets of each state among four, so that each filter matches a full page at 1,000 pets already. */
-const STATES = ['available', 'available', 'pending', 'sold'] as const;
-/** Pets in one statement: far fewer than PostgreSQL inserts in the 4.5 s that the engine gives it. */
+/** The statuses of pets in turn: with 1,000 pets each filter already matches a full page. */
+const STATUSES = ['available', 'available', 'pending', 'sold'] as const;
+/** Pets in one statement: far fewer than PostgreSQL inserts in the engine's timeout of 4.5 s. */
 const BATCH = 20_000;
 
-/**
- * Puts the pets 1 to `pets` into an empty database, spread over categories and states. Calls `onProgress` with how many
- * there are.
- */
-export async function fillDatabase(
-  engine: Engine,
-  pets: number,
-  signal: AbortSignal,
-  onProgress: (done: number) => void,
-): Promise<void> {
+/** Inserts the pets 1 to `pets` into an empty database. */
+export async function fillDatabase(engine: Engine, pets: number, signal: AbortSignal): Promise<void> {
   await insertCategories(engine);
   const insert = insertPets(engine);
   for (let first = 1; first <= pets; first += BATCH) {
     signal.throwIfAborted();
     const last = Math.min(first + BATCH - 1, pets);
     await engine.write(insert, { first, last });
-    onProgress(last);
   }
   await checkIds(engine, pets);
 }
@@ -36,23 +27,23 @@ async function insertCategories({ knex, transaction }: Engine): Promise<void> {
   });
 }
 
-/** The pets of a range of ids, made inside the database: no value crosses over to it. */
+/** Inserts a range of ids, which the database makes itself. */
 function insertPets({ knex }: Engine) {
-  const states = STATES.map((state, rest) => `when ${rest} then '${state}'`).join(' ');
+  const statuses = STATUSES.map((status, rest) => `when ${rest} then '${status}'`).join(' ');
   const sql = `
     with recursive numbers(n) as (
       select cast(? as bigint) union all select n + 1 from numbers where n < cast(? as bigint)
     )
     insert into pets (name, category_id, status, quantity)
-    select 'Pet ' || n, 1 + n % ${CATEGORIES}, case (n / ${CATEGORIES}) % ${STATES.length} ${states} end, 1
+    select 'Pet ' || n, 1 + n % ${CATEGORIES}, case (n / ${CATEGORIES}) % ${STATUSES.length} ${statuses} end, 1
     from numbers`;
   return compile('bench.pets', knex.raw(sql, [param('first'), param('last')] as never));
 }
 
-/** The rows ask for ids from 1 to `pets`. */
+/** The scenarios request ids from 1 to `pets`. */
 async function checkIds({ knex, reader }: Engine, pets: number): Promise<void> {
   const count = compile('bench.count', knex('pets').count('id as count').max('id as last'));
   const row = onlyRow(await reader.all(count, {}));
-  const [found, last] = [row.count, row.last].map(Number); // PostgreSQL's are texts
+  const [found, last] = [row.count, row.last].map(Number); // strings on PostgreSQL
   if (found !== pets || last !== pets) throw new Error(`expected pets 1 to ${pets}, found ${found} up to ${last}`);
 }

@@ -1,77 +1,91 @@
-/** The load generator: a process of its own, so that what it costs is not counted. See load-worker.ts. */
+/** The load generator: a process of its own, so that its CPU time is not counted. See load-worker.ts. */
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
 import { LogFile } from '../src/logging/log-file.ts';
-import { withLogs } from './logs.ts';
-import type { Request } from './rows.ts';
-import type { Counted, Program } from './stacks.ts';
+import { CommandFailed } from '../test/support/command-line.ts';
+import type { Processes } from '../test/support/cpu-time.ts';
+import type { Target } from './http-client.ts';
 
 const WORKER = fileURLToPath(new URL('load-worker.ts', import.meta.url));
 
-/** autocannon's own mark. */
-export const UNIQUE = '[<id>]';
+/** Stands for a text that is different in each request. */
+export const UNIQUE = '[unique]';
 
-/** One round of load. */
+/** The programs whose CPU time is counted. */
+export type Counted = Readonly<Record<string, Processes>>;
+
 export interface Job {
-  readonly url: string;
-  /** Each `UNIQUE` in them becomes another text for each request. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly target: Target;
+  /** The bytes of requests, which are sent in turn. */
+  readonly requests: readonly string[];
+  /** The most requests that are open at a time. */
   readonly connections: number;
-  /** Divided among the connections, each of which goes round and round in its part. */
-  readonly requests: readonly Request[];
+  /**
+   * Open loop: so many requests are due per second, at fixed times, whatever the responses are. Without it, closed loop:
+   * each connection is a client that waits for the response, and after a 503 for as long as its Retry-After says.
+   */
+  readonly perSecond?: number;
   /** How long the load runs before it is measured. */
   readonly leadInMs: number;
   readonly measureMs: number;
   readonly counted: Counted;
 }
 
-export interface Round {
-  readonly requests: number;
-  readonly seconds: number;
+export interface Latencies {
+  readonly count: number;
+  readonly perSecond: number;
+  /** 0 when there were none. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** What each counted program used in all; nothing where the system doesn't say. */
-  readonly cpuUs: Readonly<Partial<Record<Program, number>>>;
-  /** What all programs but the service and the load generator used: it disturbs the figures. */
-  readonly othersUs: number | undefined;
+  readonly maxMs: number;
 }
 
-/** What comes back over the channel. */
-export type Outcome = Round | { readonly failure: string };
+export interface Outcome {
+  /**
+   * Responses with a 2xx status. Their latency counts from the time when the request was due, or when the client first
+   * wanted it: a late generator looks slow, never fast.
+   */
+  readonly ok: Latencies;
+  /** Responses with the status 503. */
+  readonly shed: Latencies;
+  /** Other results, and how often they came. */
+  readonly others: Readonly<Record<string, number>>;
+  readonly sentPerSecond: number;
+  /** Requests that were due while all connections were in use. */
+  readonly unsent: number;
+  /** How late the generator itself was. */
+  readonly lateP99Ms: number;
+  /** In the closed loop: the clients that had a 2xx response. */
+  readonly clientsServed: number;
+  /** CPU time per 2xx response, by program. */
+  readonly cpuUs: Readonly<Record<string, number>>;
+  /** The share of the machine that programs other than the service and the generator used, from 0 to 1. */
+  readonly othersShare: number;
+}
 
 export class LoadGenerator {
   readonly #child: Child;
 
-  constructor(logDir: string) {
-    this.#child = new Child('the load generator', process.execPath, [WORKER], {
-      ipc: true,
-      log: new LogFile(join(logDir, 'load.log')),
-    });
+  /** `prefix` is a command that runs the program that follows it. */
+  constructor(logDir: string, prefix: readonly string[] = []) {
+    const [command = '', ...args] = [...prefix, process.execPath, WORKER];
+    const log = new LogFile(join(logDir, 'load.log'));
+    this.#child = new Child('the load generator', command, args, { ipc: true, log });
   }
 
-  /** Throws when any answer is not 2xx. */
-  async run(job: Job): Promise<Round> {
+  /** @throws CommandFailed when the load could not be measured. */
+  async run(job: Job): Promise<Outcome> {
     this.#child.process.send(job);
-    const outcome = (await this.#answer()) as Outcome;
-    if ('failure' in outcome) throw new LoadFailed(outcome.failure);
+    const message = this.#child.message() as Promise<Outcome | { readonly failure: string }>;
+    const outcome = await message.catch(async (error: Error) => ({
+      failure: `${error.message}\n${await this.#child.finalOutput()}`,
+    }));
+    if ('failure' in outcome) throw new CommandFailed(outcome.failure);
     return outcome;
-  }
-
-  async #answer(): Promise<unknown> {
-    try {
-      return await this.#child.message();
-    } catch (error) {
-      throw await withLogs(error, [this.#child.log.path]);
-    }
   }
 
   async stop(): Promise<void> {
     await this.#child.stop(0);
   }
-}
-
-/** The service did not answer as it should. */
-export class LoadFailed extends Error {
-  override name = 'LoadFailed';
 }

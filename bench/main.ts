@@ -1,82 +1,108 @@
-/**
- * `npm run bench`: what a request costs, and that it costs no more on a million pets than on a thousand.
- *
- * A benchmark and not a test: a target that is missed is marked, and does not make it fail. An answer that is not 2xx
- * does, and so does anything else that would make the figures wrong.
- */
+/** `npm run bench`: what a request costs, and that it costs no more with a million pets than with a thousand. */
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { hasCpuTimes } from './cpu.ts';
+import { Option } from 'commander';
+import { toColumns } from '../test/support/columns.ts';
+import { CommandFailed, createCommand, integer, number, rejectOnAbort, run } from '../test/support/command-line.ts';
+import { createProgress, type Progress } from '../test/support/progress.ts';
+import { type Shared, sharedMissing, startShared } from '../test/support/shared.ts';
 import { startFloor } from './floor/stack.ts';
 import { LoadGenerator } from './load.ts';
-import { type Measured, measureRow } from './measure.ts';
-import { HELP, type Options, readOptions } from './options.ts';
-import { createProgress, type Progress } from './progress.ts';
-import { type Way, waysOf } from './rows.ts';
-import { interruption, rejection, runAsProgram } from './running.ts';
-import { checkPrograms, startShared } from './shared.ts';
+import { type Measurement, measureScenario } from './measure.ts';
+import { formatReport } from './report.ts';
+import { SCENARIOS, type Variant } from './scenarios.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
-import { formatJson, formatTable } from './table.ts';
 
-/** What statfs(2) calls a file system in memory. */
+/** The file system type of tmpfs, as statfs(2) has it. */
 const TMPFS = 0x01021994;
+/** Each server has a pool of connections, and each database some more while it is filled. */
+const CONNECTIONS_PER_SERVER = 16;
 
-async function main(): Promise<void> {
-  const options = readOptions(process.argv.slice(2));
-  if (options === undefined) {
-    process.stdout.write(HELP);
-    return;
-  }
-  checkPrograms(options);
-  const progress = createProgress();
-  if (!hasCpuTimes()) progress.note('This system has no /proc: CPU time and what is compared by it are not measured.');
-  const results = await bench(options, interruption(), progress);
-  process.stdout.write(options.json ? formatJson(results, options) : formatTable(results, options));
+export interface Options {
+  readonly seconds: number;
+  readonly connections: number;
+  readonly engine: 'sqlite' | 'postgres';
+  readonly instances: number;
+  readonly only: readonly string[];
 }
 
-/** Starts what the rows need, measures them, and leaves neither process nor folder behind, however it ends. */
-async function bench(options: Options, signal: AbortSignal, progress: Progress): Promise<Measured[]> {
+const names = SCENARIOS.map(({ name }) => name);
+
+const command = createCommand(
+  'bench',
+  `Starts the whole service (Envoy, server, a database in a temporary folder) and its floor (an Envoy that only transcodes,
+before a grpc-js server that only reads a map), loads them over HTTP in turn, and prints requests per second, latency, and
+CPU time per request of each program. It takes some three minutes. Ctrl-C stops it cleanly. It needs Linux.`,
+)
+  .option('--seconds <n>', 'how long each line of the table is measured', number(0.5, 600), 5)
+  .option('--connections <n>', 'connections, each with one open request', integer(1, 1_000), 64)
+  .addOption(new Option('--engine <name>', 'the database').choices(['sqlite', 'postgres']).default('sqlite'))
+  .option('--instances <n>', 'servers behind Envoy; more than 1 need --engine postgres', integer(1, 16), 1)
+  .addOption(new Option('--only <name...>', 'only these scenarios').choices(names).default(names, 'all'))
+  .addHelpText(
+    'after',
+    `
+Scenarios:
+${toColumns(SCENARIOS.map(({ name, title }) => [`  ${name}`, title])).join('\n')}
+
+With --engine postgres the service uses PostgreSQL, as durable as in production, and counts the limits in Redis. Both are
+started for the benchmark. TMPDIR is where databases are made: it should be on a real disk. ENVOY names another Envoy.`,
+  );
+
+async function main(options: Options, signal: AbortSignal): Promise<void> {
+  const { engine, instances } = options;
+  if (engine === 'sqlite' && instances > 1) throw new CommandFailed('--instances above 1 needs --engine postgres');
+  if (engine === 'postgres' && sharedMissing !== undefined) throw new CommandFailed(sharedMissing);
+  const results = await bench(options, signal, createProgress());
+  process.stdout.write(formatReport(results, options));
+}
+
+/** Starts what the scenarios need, measures them, and stops and removes everything. */
+async function bench(options: Options, signal: AbortSignal, progress: Progress): Promise<Measurement[]> {
   await using cleanUp = new AsyncDisposableStack();
   cleanUp.defer(() => progress.clear());
   const folder = await mkdtemp(join(tmpdir(), 'petstore-bench-'));
   cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
-
   if ((await statfs(folder)).type === TMPFS) {
     progress.note(
-      `${folder} is in memory, where nothing is durable: for the cost of a POST set TMPDIR to a real disk.`,
+      `${folder} is in memory, where nothing is durable. Set TMPDIR to a folder on a disk to measure POST.`,
     );
   }
 
-  const ways = new Map(options.rows.flatMap(waysOf).map((way) => [way.name, way]));
-  const services = [...ways.values()].filter(({ isFloor }) => !isFloor);
-  const shared = await startShared(options, services.length, folder, cleanUp, progress);
-  signal.throwIfAborted();
-  const stacks = new Map<string, BenchStack>();
-  for (const way of ways.values()) {
-    const { instances } = options;
-    const stack = way.isFloor
-      ? await startFloor(way.pets, await mkdtemp(join(folder, 'floor-')))
-      : await startBenchStack(way, { parent: folder, instances, shared, signal, progress });
-    cleanUp.defer(() => stack.stop());
-    stacks.set(way.name, stack);
+  const { engine, instances, only } = options;
+  const scenarios = SCENARIOS.filter(({ name }) => only.includes(name));
+  const variants = new Set(scenarios.flatMap((scenario) => scenario.variants));
+  let shared: Shared | undefined;
+  if (engine === 'postgres') {
+    progress.update('Starting PostgreSQL and Redis …');
+    shared = await startShared([`max_connections=${variants.size * (instances + 1) * CONNECTIONS_PER_SERVER}`]);
+    cleanUp.defer(shared.close);
+  }
+  const stacks = new Map<Variant, BenchStack>();
+  for (const variant of variants) {
     signal.throwIfAborted();
+    const stack = variant.isFloor
+      ? await startFloor(variant.pets, folder)
+      : await startBenchStack(variant, { instances, shared, signal, progress });
+    cleanUp.defer(() => stack.stop());
+    stacks.set(variant, stack);
   }
   const load = new LoadGenerator(folder);
-  cleanUp.defer(() => load.stop()); // first of all: then no request is open when the services stop
+  cleanUp.defer(() => load.stop());
 
-  const stackOf = (way: Way) => {
-    const stack = stacks.get(way.name);
-    if (stack === undefined) throw new Error(`${way.name} was not started`);
+  const stackOf = (variant: Variant) => {
+    const stack = stacks.get(variant);
+    if (stack === undefined) throw new Error(`${variant.name} was not started`);
     return stack;
   };
-  const broken = Promise.race([rejection(signal), ...[shared, ...stacks.values()].map(({ ended }) => ended)]);
-  const results: Measured[] = [];
-  for (const row of options.rows) {
-    const measured = await Promise.race([measureRow(row, { load, stackOf, progress, ...options }), broken]);
-    if (measured !== undefined) results.push(...measured);
+  const failure = Promise.race([rejectOnAbort(signal), ...[...stacks.values()].map((stack) => stack.failure)]);
+  const results: Measurement[] = [];
+  for (const scenario of scenarios) {
+    const measured = measureScenario(scenario, { load, stackOf, progress, ...options });
+    results.push(...(await Promise.race([measured, failure])));
   }
   return results;
 }
 
-await runAsProgram('bench', main);
+await run(command, main);

@@ -1,50 +1,54 @@
-/**
- * `npm run bench:overload`: what becomes of the service when it is asked for more than it can do. What it answers it
- * must answer soon, the rest it must refuse at once, and afterwards all must be as before.
- *
- * A benchmark and not a test: what does not hold is marked, and does not make it fail.
- */
+/** `npm run bench:overload`: how the service behaves when it is asked for more than it can do. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { OverloadGenerator } from './overload-load.ts';
-import { OVERLOAD_HELP, type OverloadOptions, readOverloadOptions } from './overload-options.ts';
-import { measureOverload, type OverloadResults, WAY } from './overload-rows.ts';
-import { formatOverloadJson, formatOverloadTable } from './overload-table.ts';
+import { createCommand, integer, number, rejectOnAbort, run } from '../test/support/command-line.ts';
+import { createProgress } from '../test/support/progress.ts';
+import { LoadGenerator } from './load.ts';
+import { measureOverload } from './overload-measure.ts';
+import { formatOverloadReport } from './overload-report.ts';
 import { moveTo, onCore, twoCores } from './pinning.ts';
-import { createProgress, type Progress } from './progress.ts';
-import { interruption, rejection, runAsProgram } from './running.ts';
-import { NO_DATABASES } from './shared.ts';
+import { HUNDRED_THOUSAND } from './scenarios.ts';
 import { startBenchStack } from './stacks.ts';
 
-async function main(): Promise<void> {
-  const options = readOverloadOptions(process.argv.slice(2));
-  if (options === undefined) {
-    process.stdout.write(OVERLOAD_HELP);
-    return;
-  }
-  const results = await bench(options, interruption(), createProgress());
-  process.stdout.write(options.json ? formatOverloadJson(results, options) : formatOverloadTable(results, options));
+export interface Options {
+  readonly seconds: number;
+  readonly connections: number;
 }
 
-/** Leaves neither process nor folder behind, however it ends. */
-async function bench(options: OverloadOptions, signal: AbortSignal, progress: Progress): Promise<OverloadResults> {
+const command = createCommand(
+  'bench:overload',
+  `Starts the whole service (Envoy, server, SQLite in a temporary folder), measures how much it can take, then offers a
+quarter, a half, three quarters, 1, 2, 5 and 10 times that: requests are due at fixed times, whatever the responses are.
+Prints how many were answered, how many were shed, and how fast. At last 2,000 clients come at once, each with one request
+at a time, and wait for as long as a 503 tells them. The service has one core and the load generator another, if taskset
+is installed. It takes some three minutes. Ctrl-C stops it cleanly. It needs Linux.`,
+)
+  .option('--seconds <n>', 'how long each load is offered', number(1, 600), 5)
+  .option('--connections <n>', 'open requests at a time; more are due, but not sent', integer(100, 4_000), 1_000)
+  .addHelpText(
+    'after',
+    '\nTMPDIR is where the database is made: it should be on a real disk. ENVOY names another Envoy.',
+  );
+
+async function main(options: Options, signal: AbortSignal): Promise<void> {
+  const progress = createProgress();
   await using cleanUp = new AsyncDisposableStack();
   cleanUp.defer(() => progress.clear());
   const folder = await mkdtemp(join(tmpdir(), 'petstore-bench-'));
   cleanUp.defer(() => rm(folder, { recursive: true, force: true }));
   const cores = twoCores();
-  if (cores !== undefined) moveTo(cores.service); // and so the processes that are started from here
-  const setup = { parent: folder, instances: 1, shared: NO_DATABASES, signal, progress };
-  const stack = await startBenchStack(WAY, setup);
+  if (cores !== undefined) moveTo(cores.service); // processes inherit the core
+  const stack = await startBenchStack(HUNDRED_THOUSAND, { instances: 1, shared: undefined, signal, progress });
   cleanUp.defer(() => stack.stop());
   signal.throwIfAborted();
   if (cores !== undefined) moveTo(cores.generator);
-  const load = new OverloadGenerator(folder, cores === undefined ? [] : onCore(cores.generator));
+  const load = new LoadGenerator(folder, cores === undefined ? [] : onCore(cores.generator));
   cleanUp.defer(() => load.stop());
-  const measured = measureOverload({ stack, load, cores, progress, ...options });
-  measured.catch(() => undefined); // it fails too when something else has ended all
-  return await Promise.race([measured, rejection(signal), stack.ended.then(() => measured)]);
+  const measured = measureOverload({ stack, load, progress, ...options });
+  const results = await Promise.race([measured, rejectOnAbort(signal), stack.failure]);
+  progress.clear();
+  process.stdout.write(formatOverloadReport(results, options, cores));
 }
 
-await runAsProgram('bench:overload', main);
+await run(command, main);

@@ -1,4 +1,4 @@
-/** A core for the service and another for the load generator, with taskset: neither starves the other. */
+/** Runs the service on one core and the load generator on another, with taskset, so that neither starves the other. */
 import { execFileSync } from 'node:child_process';
 import { findProgram } from '../test/support/find-program.ts';
 
@@ -21,12 +21,12 @@ export function twoCores(): Cores | undefined {
   return service === undefined || generator === undefined ? undefined : { service, generator };
 }
 
-/** Puts this process, and what it starts from now on, on a core. */
+/** Moves this process, and the processes that it starts from now on, to a core. */
 export function moveTo(core: string): void {
   if (TASKSET !== undefined) execFileSync(TASKSET, ['-a', '-c', '-p', core, String(process.pid)]);
 }
 
-/** A command before a program that puts the program on a core. */
+/** The command that runs the program after it on a core. */
 export function onCore(core: string): string[] {
   return TASKSET === undefined ? [] : [TASKSET, '-c', core];
 }

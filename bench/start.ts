@@ -1,79 +1,83 @@
-/**
- * `npm run bench:start`: how long a second `npm start` takes until the first 200 on /healthz, and the CPU time that it has
- * cost by then, of each program. The numbers are the medians of eleven starts, after one that leaves a compile cache.
- */
+/** `npm run bench:start`: how long a start of the service takes, and what it costs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { request } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { toColumns } from '../test/support/columns.ts';
+import { CommandFailed, createCommand, run } from '../test/support/command-line.ts';
+import { cpuTimesUs } from '../test/support/cpu-time.ts';
 import { childrenOf, launcherSettings } from '../test/support/launcher.ts';
+import { median } from '../test/support/numbers.ts';
+import { until } from '../test/support/until.ts';
 import { calibrate, slowestLoop } from './calibration.ts';
-import { cpuTimesUs } from './cpu.ts';
-import { median } from './numbers.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const STARTS = 11;
-const POLL_MS = 5;
-const GIVE_UP_MS = 60_000;
 
-/** In seconds. */
+/** Seconds, by what took them. */
 type Start = Readonly<Record<string, number>>;
 
-const { settings, remove } = await launcherSettings();
-try {
-  await startOnce();
-  const starts: Start[] = [];
-  for (let count = 0; count < STARTS; count += 1) {
-    calibrate();
-    starts.push(await startOnce());
+const command = createCommand(
+  'bench:start',
+  `Prints how long a second "npm start" takes until the first 200 on /healthz, and the CPU time of each program until then.
+The figures are the medians of ${STARTS} starts, after one that fills the compile cache. It needs Linux.`,
+);
+
+async function main(_options: unknown, signal: AbortSignal): Promise<void> {
+  const { settings, remove } = await launcherSettings();
+  try {
+    await startOnce(settings);
+    const starts: Start[] = [];
+    while (starts.length < STARTS) {
+      signal.throwIfAborted();
+      calibrate();
+      starts.push(await startOnce(settings));
+    }
+    const rows = Object.keys(starts[0] ?? {}).map((what) => {
+      return [what, `${median(starts.map((start) => start[what] ?? Number.NaN)).toFixed(2)} s`];
+    });
+    process.stdout.write(`${toColumns(rows).join('\n')}\n`);
+    process.stdout.write(
+      `The slowest calibrating loop took ${slowestLoop().toFixed(1)} times as long as the fastest.\n`,
+    );
+  } finally {
+    await remove();
   }
-  for (const what of Object.keys(starts[0] ?? {})) {
-    const seconds = median(starts.map((start) => start[what] ?? Number.NaN));
-    process.stdout.write(`${what.padEnd(24)} ${seconds.toFixed(2)} s\n`);
-  }
-  process.stdout.write(`The slowest calibrating loop took ${slowestLoop().toFixed(1)} times the fastest.\n`);
-} finally {
-  await remove();
 }
 
-async function startOnce(): Promise<Start> {
+async function startOnce(settings: Readonly<Record<string, string>>): Promise<Start> {
   const startMs = performance.now();
   const env = { ...process.env, ...settings };
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: 'ignore' });
   const ended = once(npm, 'exit');
+  const isHealthy = async () => {
+    if (npm.exitCode !== null) throw new CommandFailed(`npm start ended with exit code ${npm.exitCode}`);
+    return fetch(`http://127.0.0.1:${settings.PORT}/healthz`)
+      .then(({ ok }) => ok)
+      .catch(() => false);
+  };
   try {
-    while (!(await isHealthy(Number(settings.PORT)))) {
-      if (npm.exitCode !== null || performance.now() - startMs > GIVE_UP_MS) throw new Error('npm start failed');
-      await delay(POLL_MS);
-    }
-    const wall = (performance.now() - startMs) / 1_000;
-    return { 'first 200 on /healthz': wall, ...(await cpuTimes(Number(npm.pid))) };
+    await until(isHealthy, 'a healthy service', 60_000);
+    const seconds = (performance.now() - startMs) / 1_000;
+    return { 'first 200 on /healthz': seconds, ...(await cpuTimes(Number(npm.pid))) };
   } finally {
-    process.kill(-Number(npm.pid), 'SIGINT'); // as the terminal does
+    process.kill(-Number(npm.pid), 'SIGINT'); // as a terminal does
     await ended;
   }
 }
 
-async function isHealthy(port: number): Promise<boolean> {
-  try {
-    const [response] = await once(request({ port, path: '/healthz', agent: false }).end(), 'response');
-    response.resume();
-    return response.statusCode === 200;
-  } catch {
-    return false;
-  }
-}
-
-/** The launcher is the shell's process that has run the installation before, which is counted with it. */
+/** The launcher replaces npm's shell, which has run the installation check before: that is counted with it. */
 async function cpuTimes(npm: number): Promise<Start> {
   const [launcher] = await childrenOf(npm);
-  const children = await childrenOf(launcher?.pid ?? -1);
-  const seconds = (pids: readonly number[], withChildren?: true) =>
-    (cpuTimesUs({ pids, ...(withChildren && { withChildren }) }) ?? Number.NaN) / 1_000_000;
-  const those = (part: string) => children.filter(({ command }) => command.includes(part)).map(({ pid }) => pid);
-  const [server, envoy] = [seconds(those('src/main.ts')), seconds(those('--config-path'))];
-  const all = seconds(launcher === undefined ? [] : [launcher.pid], true);
-  const times = { 'CPU time: npm': seconds([npm]), launcher: all - server - envoy, server, Envoy: envoy };
-  return { ...times, together: Object.values(times).reduce((sum, time) => sum + time, 0) };
+  if (launcher === undefined) throw new CommandFailed('npm start has no launcher');
+  const children = await childrenOf(launcher.pid);
+  const pidsOf = (part: string) => children.filter(({ command: line }) => line.includes(part)).map(({ pid }) => pid);
+  const seconds = (...pids: number[]) => cpuTimesUs({ pids }) / 1_000_000;
+  const server = seconds(...pidsOf('src/main.ts'));
+  const envoy = seconds(...pidsOf('--config-path'));
+  const together = cpuTimesUs({ pids: [launcher.pid], withChildren: true }) / 1_000_000;
+  const npmS = seconds(npm);
+  const launcherS = together - server - envoy;
+  return { 'CPU time: npm': npmS, launcher: launcherS, server, Envoy: envoy, together: npmS + together };
 }
+
+await run(command, main);

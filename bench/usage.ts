@@ -1,23 +1,27 @@
-/**
- * `npm run bench:usage`: how long a write waits for the usage of 5,000 active accounts to be stored, on each engine.
- *
- * Writes are made one after the other, at first alone, then while the usage of all accounts is stored, 20 times. The wait
- * is what a write takes longer than the median of those alone.
- */
+/** `npm run bench:usage`: how long a write waits while the usage of many accounts is stored. */
 import pino from 'pino';
 import type { ManagedLimiter } from '../src/limits/limiter.ts';
 import { createUsageRecorder, type UsageRecorder } from '../src/limits/usage-recorder.ts';
 import { dayIndexAt } from '../src/limits/windows.ts';
 import { openPostgres } from '../src/storage/postgres.ts';
 import { createStore, type Store } from '../src/storage/store.ts';
+import { createCommand, run } from '../test/support/command-line.ts';
 import { createTestStore } from '../test/support/database.ts';
+import { median } from '../test/support/numbers.ts';
 import { startPostgres } from '../test/support/postgres.ts';
 
 const ACCOUNTS = 5_000;
 const ALONE_MS = 2_000;
 const FLUSHES = 20;
 
-/** A limiter in which every account has been active since the last time it was asked. */
+const command = createCommand(
+  'bench:usage',
+  `Prints how long a write waits while the usage of ${ACCOUNTS} active accounts is stored, on SQLite and on PostgreSQL. Writes
+are made one after the other, first alone, then while all usage is stored, ${FLUSHES} times. The wait is how much longer a write
+takes than the median of the first ones.`,
+);
+
+/** A limiter in which every account has been active since the last drain. */
 function busyLimiter(accountIds: readonly bigint[]): ManagedLimiter {
   let requests = 0;
   const dayIndex = dayIndexAt(Date.now());
@@ -25,10 +29,10 @@ function busyLimiter(accountIds: readonly bigint[]): ManagedLimiter {
     requests += 1;
     return accountIds.map((id) => ({ subject: String(id), dayIndex, requests, refused: 0 }));
   };
-  return { drainUsage, drainKeyUses: () => [] } as unknown as ManagedLimiter; // of which the recorder uses no more
+  return { drainUsage, drainKeyUses: () => [] } as unknown as ManagedLimiter; // the recorder uses nothing else of it
 }
 
-/** Makes writes, one after the other, until `isDone`, and resolves with how long each took. */
+/** Writes, one row after the other, until `isDone`. Resolves with the duration of each write. */
 async function write(store: Store, isDone: () => boolean): Promise<number[]> {
   const times: number[] = [];
   do {
@@ -39,7 +43,7 @@ async function write(store: Store, isDone: () => boolean): Promise<number[]> {
   return times;
 }
 
-/** How long storing the usage once takes, and the longest write meanwhile. */
+/** Stores the usage once. Resolves with how long that took, and the longest write meanwhile. */
 async function flushOnce(store: Store, recorder: UsageRecorder): Promise<{ storedMs: number; longestMs: number }> {
   const startMs = performance.now();
   let storedMs: number | undefined;
@@ -60,7 +64,7 @@ async function measure(name: string, store: Store): Promise<void> {
   });
   const recorder = createUsageRecorder(store, pino({ level: 'silent' }));
   recorder.start(busyLimiter(ids));
-  await recorder.close(); // it stores no more by itself, and the rows are there
+  await recorder.close(); // stops its timer; the first flush inserts the rows
   const untilMs = performance.now() + ALONE_MS;
   const aloneMs = median(await write(store, () => performance.now() > untilMs));
   const flushes: Awaited<ReturnType<typeof flushOnce>>[] = [];
@@ -68,24 +72,24 @@ async function measure(name: string, store: Store): Promise<void> {
   const waits = flushes.map(({ longestMs }) => longestMs - aloneMs);
   const figures = {
     'a write alone': aloneMs,
-    'the usage is stored in': median(flushes.map(({ storedMs }) => storedMs)),
-    'the write that waits longest waits': median(waits),
-    'at the very most': Math.max(...waits),
+    'storing the usage': median(flushes.map(({ storedMs }) => storedMs)),
+    'longest wait of a write, median': median(waits),
+    'longest wait of a write, maximum': Math.max(...waits),
   };
   const text = Object.entries(figures).map(([what, ms]) => `${what} ${ms.toFixed(1)} ms`);
   process.stdout.write(`${name}: ${text.join(', ')}\n`);
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
+async function main(): Promise<void> {
+  await using cleanUp = new AsyncDisposableStack();
+  const sqlite = await createTestStore();
+  cleanUp.defer(() => sqlite.close());
+  await measure('SQLite', sqlite);
+  const server = await startPostgres();
+  cleanUp.defer(() => server.stop());
+  const postgres = createStore(await openPostgres(await server.createDatabase()));
+  cleanUp.defer(() => postgres.close());
+  await measure('PostgreSQL', postgres);
 }
 
-const sqlite = await createTestStore();
-await measure('SQLite', sqlite);
-await sqlite.close();
-
-const server = await startPostgres();
-const postgres = createStore(await openPostgres(await server.createDatabase()));
-await measure('PostgreSQL', postgres);
-await postgres.close();
-await server.stop();
+await run(command, main);

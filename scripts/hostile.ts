@@ -1,65 +1,48 @@
 /**
- * `npm run test:hostile`: every attack that test/hostile holds the service to, at full size, and a long fuzz.
- *
- * Each starts a service of its own, with the defaults for strangers, and everything goes to loopback addresses.
+ * `npm run test:hostile`: every attack of test/hostile at full size, and a long fuzz. Each attack has a service of its own,
+ * with the default limits for callers without a key, and everything goes to loopback addresses.
  */
-import { parseArgs } from 'node:util';
-import { createProgress } from '../bench/progress.ts';
-import { interruption, runCampaign, toCount, UsageError } from '../test/support/campaign-program.ts';
-import { CAMPAIGN, campaignNamed, type Row } from '../test/support/hostile/campaign.ts';
+import { Option } from 'commander';
+import { toColumns } from '../test/support/columns.ts';
+import { createCommand, integer, run } from '../test/support/command-line.ts';
+import { CAMPAIGN, type Row } from '../test/support/hostile/campaign.ts';
 import { formatTable } from '../test/support/hostile/table.ts';
+import { createProgress } from '../test/support/progress.ts';
 
-const HELP = `Usage: npm run test:hostile -- [options]
-
-Attacks the whole service (Envoy, server, a database in a temporary folder) as one host without a key would, at full
-size, and says what that did to it and to others. Progress goes to stderr, the table to stdout. All of it takes about
-fifteen minutes, two cores and up to 4 GB of memory. The exit code is 1 when a bound was broken. Ctrl-C stops it cleanly.
-
-Options:
-  --only NAME   this attack; can be given more than once
-  --seed N      what the fuzz begins with (default: the time)
-  --count N     how many inputs the fuzz sends (default 100000)
-  --help        this text
-
-Attacks:
-${CAMPAIGN.map(({ name, title }) => `  ${name.padEnd(26)} ${title}`).join('\n')}
-`;
-
-function readOptions() {
-  const { values } = parseArgs({
-    options: {
-      help: { type: 'boolean', default: false },
-      only: { type: 'string', multiple: true },
-      seed: { type: 'string', default: String(Math.floor(Date.now() / 1_000)) },
-      count: { type: 'string', default: '100000' },
-    },
-  });
-  return {
-    help: values.help,
-    attacks: values.only === undefined ? CAMPAIGN : values.only.map(toAttack),
-    seed: toCount('seed', values.seed),
-    count: toCount('count', values.count),
-  };
+interface Options {
+  readonly only: readonly string[];
+  readonly seed: number;
+  readonly count: number;
 }
 
-function toAttack(name: string) {
-  const found = campaignNamed(name);
-  if (found === undefined) throw new UsageError(`there is no attack "${name}" (see --help)`);
-  return found;
-}
+const MAX_SEED = 9_999_999_999;
+const names = CAMPAIGN.map(({ name }) => name);
 
-async function main(): Promise<void> {
-  const { help, attacks, seed, count } = readOptions();
-  if (help) return void process.stdout.write(HELP);
-  const signal = interruption();
+const command = createCommand(
+  'test:hostile',
+  `Attacks the whole service (Envoy, server, a database in a temporary folder) at full size, as one host without a key would,
+and prints what that did to it and to other callers. Progress goes to stderr, the table to stdout. All of it takes about
+fifteen minutes, two cores and up to 4 GB of memory. The exit code is 1 when a bound was exceeded. Ctrl-C stops it cleanly.`,
+)
+  .addOption(new Option('--only <name...>', 'only these attacks').choices(names).default(names, 'all'))
+  .addOption(
+    new Option('--seed <n>', 'the seed of the fuzz')
+      .argParser(integer(0, MAX_SEED))
+      .default(Math.floor(Date.now() / 1_000), 'the time'),
+  )
+  .option('--count <n>', 'how many inputs the fuzz sends', integer(0, MAX_SEED), 100_000)
+  .addHelpText('after', `\nAttacks:\n${toColumns(CAMPAIGN.map(({ name, title }) => [`  ${name}`, title])).join('\n')}`);
+
+async function main({ only, seed, count }: Options, signal: AbortSignal): Promise<void> {
+  const attacks = CAMPAIGN.filter(({ name }) => only.includes(name));
   const progress = createProgress();
   const rows: Row[] = [];
   try {
-    for (const [index, { name, run }] of attacks.entries()) {
-      const say = (text: string) => progress.update(`${index + 1}/${attacks.length} ${name}: ${text}`);
-      const row = await run({ seed, count, signal, say });
+    for (const [index, attack] of attacks.entries()) {
+      const say = (text: string) => progress.update(`${index + 1}/${attacks.length} ${attack.name}: ${text}`);
+      const row = await attack.run({ seed, count, signal, say });
       rows.push(row);
-      progress.note(`${name}: ${row.breaches.length === 0 ? 'holds' : `broken: ${row.breaches.join('; ')}`}`);
+      progress.note(`${attack.name}: ${row.breaches.length === 0 ? 'holds' : `broken: ${row.breaches.join('; ')}`}`);
     }
   } finally {
     progress.clear();
@@ -68,4 +51,4 @@ async function main(): Promise<void> {
   if (rows.some(({ breaches }) => breaches.length > 0)) process.exitCode = 1;
 }
 
-await runCampaign('hostile', main);
+await run(command, main);

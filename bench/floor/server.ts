@@ -1,4 +1,4 @@
-/** The least that a server in grpc-js can be: no key, no limits, no rules, and a map in the place of a database. */
+/** The least that a grpc-js server can do: no keys, limits or validation, and a map instead of a database. */
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import {
   type CreatePetRequest,
@@ -21,7 +21,7 @@ function insert(name: string, categoryId: bigint): Pet {
   return pet;
 }
 
-for (let count = Number(process.argv[2]); count > 0; count -= 1) insert('Pet of the floor', 1n);
+for (let count = Number(process.argv[2]); count > 0; count -= 1) insert('Pet', 1n);
 const firstPage = { pets: [...pets.values()].slice(0, PAGE), nextPageToken: 'more' };
 
 const server = new Server();
@@ -32,12 +32,12 @@ server.addService(
     createPet: PetServiceService.createPet,
   },
   {
-    getPet: ({ request }: ServerUnaryCall<GetPetRequest, Pet>, answer: sendUnaryData<Pet>) =>
-      answer(null, pets.get(request.petId)),
-    listPets: (_call: ServerUnaryCall<ListPetsRequest, ListPetsResponse>, answer: sendUnaryData<ListPetsResponse>) =>
-      answer(null, firstPage),
-    createPet: ({ request: { pet } }: ServerUnaryCall<CreatePetRequest, Pet>, answer: sendUnaryData<Pet>) =>
-      answer(null, insert(pet?.name ?? '', pet?.categoryId ?? 0n)),
+    getPet: ({ request }: ServerUnaryCall<GetPetRequest, Pet>, respond: sendUnaryData<Pet>) =>
+      respond(null, pets.get(request.petId)),
+    listPets: (_call: ServerUnaryCall<ListPetsRequest, ListPetsResponse>, respond: sendUnaryData<ListPetsResponse>) =>
+      respond(null, firstPage),
+    createPet: ({ request: { pet } }: ServerUnaryCall<CreatePetRequest, Pet>, respond: sendUnaryData<Pet>) =>
+      respond(null, insert(pet?.name ?? '', pet?.categoryId ?? 0n)),
   },
 );
 server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) => {

@@ -14,7 +14,7 @@ const CALLERS = [
 ] as const;
 
 test.before(async (t) => {
-  t.context = await startTestStack({ CORS_ORIGINS: `http://localhost:3000,${OURS}` }, MUTE_SERVER);
+  t.context = await startTestStack({ CORS_ORIGINS: `http://localhost:3000,${OURS}` }, { program: MUTE_SERVER });
 });
 test.after.always((t) => t.context.close());
 

@@ -33,12 +33,12 @@ export interface TestPostgres {
   /** Makes an empty database, and resolves with its URL. */
   createDatabase(): Promise<string>;
   dropDatabase(url: string): Promise<void>;
-  /** The process whose children are all its others; undefined for a server that was given. */
-  pid(): Promise<number | undefined>;
   stop(): Promise<void>;
 }
 
 export interface OwnPostgres extends TestPostgres {
+  /** The process whose children are all its others. */
+  pid(): Promise<number>;
   /** Ends it and all its connections at once, as a crash of the machine would; what was committed stays. */
   kill(): Promise<void>;
   /** Starts it again where it was. */
@@ -48,12 +48,13 @@ export interface OwnPostgres extends TestPostgres {
   resume(): Promise<void>;
 }
 
-/** The server that was given, or one with these settings (`name=value`). */
-export async function connectPostgres(settings?: readonly string[]): Promise<TestPostgres> {
-  if (GIVEN === undefined) return startPostgres(settings);
-  return { ...databases(GIVEN), pid: async () => undefined, stop: async () => undefined };
+/** The server that was given, or one of the test's own. */
+export async function connectPostgres(): Promise<TestPostgres> {
+  if (GIVEN === undefined) return startPostgres();
+  return { ...databases(GIVEN), stop: async () => undefined };
 }
 
+/** Starts a server with these settings (`name=value`) beside the usual ones. */
 export async function startPostgres(extraSettings: readonly string[] = []): Promise<OwnPostgres> {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();

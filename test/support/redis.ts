@@ -26,8 +26,6 @@ const SLOTS_END = 16_383;
 
 export interface TestRedis {
   readonly config: RedisConfig;
-  /** Its process, if that is a single one of ours. */
-  readonly pid?: number | undefined;
   stop(): Promise<void>;
 }
 

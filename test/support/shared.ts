@@ -1,21 +1,22 @@
-/** What the instances of a service share, beside a data folder: a PostgreSQL and a Redis of the test's own. */
+/** A PostgreSQL and a Redis of the test's own, which the instances of a service share. */
 import { type OwnPostgres, ownPostgresMissing, startPostgres } from './postgres.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from './redis.ts';
 
-/** Why there can be no instances, if there can't. */
+/** Why they can't be started; undefined when they can. */
 export const sharedMissing = ownPostgresMissing ?? MISSING_REDIS_SERVER;
 
 export interface Shared {
   readonly postgres: OwnPostgres;
   readonly redis: RedisProcess;
-  /** Settings of servers, with an empty database, no counts, and a key to call them with. */
+  /** Returns settings of servers: an empty database, empty limits, and a demo key. */
   settings(): Promise<Readonly<Record<string, string>>>;
   close(): Promise<void>;
 }
 
-export async function startShared(): Promise<Shared> {
-  const [postgres, redis] = await Promise.all([startPostgres(), RedisProcess.start()]);
-  let database = 0; // of Redis, which has 16
+/** Starts both. `postgresSettings` are `name=value`. */
+export async function startShared(postgresSettings?: readonly string[]): Promise<Shared> {
+  const [postgres, redis] = await Promise.all([startPostgres(postgresSettings), RedisProcess.start()]);
+  let database = 0; // Redis has 16 of them
   return {
     postgres,
     redis,

@@ -1,4 +1,4 @@
-/** The real service for a test file: a server, an Envoy and a database of its own, on free ports, in a temporary folder. */
+/** The whole service for a test or a benchmark: server, Envoy and database, on free ports, in a temporary folder. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { UNLIMITED } from './unlimited.ts';
 export interface TestStack {
   readonly config: Config;
   readonly stack: Stack;
-  /** A valid key, of the demo account. */
+  /** The demo account's key. */
   readonly key: string;
   /** Calls the REST side through Envoy with the key. */
   readonly rest: RestClient;
-  /** `host:port` of the gRPC server itself. */
+  /** `host:port` of the gRPC server. */
   readonly grpcAddress: string;
   /** `host:port` of Envoy's public port. */
   readonly publicAddress: string;
@@ -24,13 +24,20 @@ export interface TestStack {
   close(): Promise<void>;
 }
 
-/** `program` is another server than ours. */
+interface StackOptions {
+  /** A program that replaces the server. It has no key. */
+  readonly program?: string;
+  /** Runs before the start, for instance to fill the database. */
+  readonly prepare?: (config: Config) => Promise<void>;
+}
+
 export async function startTestStack(
   settings: Readonly<Record<string, string>> = {},
-  program?: string,
+  { program, prepare }: StackOptions = {},
 ): Promise<TestStack> {
   const env = { ...UNLIMITED, ...settings };
   const dataDir = await mkdtemp(join(tmpdir(), 'petstore-test-'));
+  await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
   const key = program === undefined ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : 'none';
   return {
@@ -48,7 +55,7 @@ export async function startTestStack(
   };
 }
 
-/** What is no test of ours may take a port between the look and the use: then others are taken. */
+/** Tries again when another program has taken a port since it was found free. */
 async function startOnFreePorts(
   dataDir: string,
   env: Readonly<Record<string, string>>,

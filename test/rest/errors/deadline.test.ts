@@ -8,7 +8,7 @@ const test = anyTest as TestFn<TestStack>;
 const MUTE_SERVER = fileURLToPath(new URL('../../support/mute-server.ts', import.meta.url));
 
 test.before(async (t) => {
-  t.context = await startTestStack({}, MUTE_SERVER);
+  t.context = await startTestStack({}, { program: MUTE_SERVER });
 });
 test.after.always((t) => t.context.close());
 

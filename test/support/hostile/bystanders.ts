@@ -5,9 +5,9 @@
 import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@grpc/grpc-js';
-import { quantile } from '../../../bench/numbers.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { bearer, insecure, unary } from '../grpc.ts';
+import { quantile } from '../numbers.ts';
 import type { TestStack } from '../stack.ts';
 import { grpcFrame, grpcHeaders, openSession, type Target, targetOf } from './sockets.ts';
 

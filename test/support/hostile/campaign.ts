@@ -57,10 +57,6 @@ export const CAMPAIGN: readonly Campaign[] = [
   { name: 'fuzz', title: 'REST and gRPC inputs of every kind, from a seed', run: runFuzz },
 ];
 
-export function campaignNamed(name: string): Campaign | undefined {
-  return CAMPAIGN.find((candidate) => candidate.name === name);
-}
-
 function count({ connections, perConnection }: Attack['full']): string {
   return perConnection > 1 ? `${connections} × ${perConnection}` : `${connections}`;
 }

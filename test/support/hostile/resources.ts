@@ -1,6 +1,6 @@
 /** What the service's processes take while something goes on: memory and CPU time, from Linux's /proc. */
 import { readFileSync } from 'node:fs';
-import { cpuTimeUs } from '../../../bench/cpu.ts';
+import { cpuTimeUs } from '../cpu-time.ts';
 import type { TestStack } from '../stack.ts';
 
 /** Why nothing can be measured here, if it can't. */

@@ -1,5 +1,5 @@
 /** What has become of the requests of an attack so far. */
-import { quantile } from '../../../bench/numbers.ts';
+import { quantile } from '../numbers.ts';
 
 /** A tally that can be sent from one process to another. */
 export interface Outcomes {

@@ -1,20 +1,20 @@
-/** Numbers: their middle, and how they are shown. */
+/** Statistics and number formats. */
 
 export function median(values: readonly number[]): number {
   return quantile(
-    [...values].sort((a, b) => a - b),
+    values.toSorted((a, b) => a - b),
     0.5,
   );
 }
 
-/** The value that this share of the values, in ascending order, does not exceed. */
+/** The smallest value that is not exceeded by this share of the values, which are in ascending order. */
 export function quantile(ascending: ArrayLike<number>, share: number): number {
   const value = ascending[Math.max(0, Math.ceil(ascending.length * share) - 1)];
   if (value === undefined) throw new RangeError('there are no values');
   return value;
 }
 
-/** 1234567 as "1,234,567". */
+/** Formats 1234567 as "1,234,567". */
 export function formatCount(value: number): string {
   return Math.round(value).toLocaleString('en-US');
 }

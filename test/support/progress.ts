@@ -1,8 +1,8 @@
-/** What is going on, for people, on stderr: one line that is written over on a terminal, plain lines elsewhere. */
+/** Progress on stderr: a single line that is overwritten on a terminal, plain lines elsewhere. */
 
 export interface Progress {
   update(text: string): void;
-  /** Ends with a line that stays. */
+  /** Writes a line that stays. */
   note(text: string): void;
   clear(): void;
 }
