@@ -8,13 +8,13 @@ export interface paths {
         };
         /**
          * List pets
-         * @description Lists pets in ascending order of id, page by page; with `ids`, exactly those that exist, without pages.
+         * @description Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages.
          */
         get: operations["listPets"];
         put?: never;
         /**
          * Create pet
-         * @description Creates a pet. Its inventory entry appears with it, with quantity 0.
+         * @description Creates a pet and its inventory entry, with quantity 0.
          */
         post: operations["createPet"];
         delete?: never;
@@ -46,16 +46,16 @@ export interface paths {
         post?: never;
         /**
          * Delete pet
-         * @description Deletes a pet and its inventory entry. Refused while an order that is not complete names the pet; complete orders stay.
+         * @description Deletes a pet and its inventory entry. Refused while an open order is for the pet; complete orders stay.
          */
         delete: operations["deletePet"];
         options?: never;
         head?: never;
         /**
          * Update pet
-         * @description Changes the fields of a pet that the patch names, and no other.
+         * @description Changes only those fields of a pet that the patch contains.
          *
-         *     **Experimental**: it may change or go away at any time.
+         *     **Experimental**: it may change or be removed at any time.
          */
         patch: operations["updatePet"];
         trace?: never;
@@ -104,16 +104,16 @@ export interface paths {
         post?: never;
         /**
          * Delete category
-         * @description Deletes a category. Refused while a pet is in it.
+         * @description Deletes a category. Refused while it contains a pet.
          */
         delete: operations["deleteCategory"];
         options?: never;
         head?: never;
         /**
          * Update category
-         * @description Changes the fields of a category that the patch names, and no other.
+         * @description Changes only those fields of a category that the patch contains.
          *
-         *     **Experimental**: it may change or go away at any time.
+         *     **Experimental**: it may change or be removed at any time.
          */
         patch: operations["updateCategory"];
         trace?: never;
@@ -133,7 +133,7 @@ export interface paths {
         put?: never;
         /**
          * Place order
-         * @description Places an order. One that names a pet takes its units from the pet's inventory; it may be placed complete.
+         * @description Places an order. An order for a pet takes its units from the pet's inventory. It may be complete from the start.
          */
         post: operations["placeOrder"];
         delete?: never;
@@ -158,16 +158,16 @@ export interface paths {
         post?: never;
         /**
          * Cancel order
-         * @description Cancels an open order: it is removed, and its units go back into stock. Refused once it is complete.
+         * @description Cancels an open order: it is deleted, and its units return to stock. Refused for a complete order.
          */
         delete: operations["cancelOrder"];
         options?: never;
         head?: never;
         /**
          * Update order
-         * @description Changes the fields of an open order that the patch names: a new quantity moves the difference in stock, and `complete` closes the order for good.
+         * @description Changes only those fields of an open order that the patch contains. A new quantity takes or returns the difference in stock. `complete` closes the order permanently.
          *
-         *     **Experimental**: it may change or go away at any time.
+         *     **Experimental**: it may change or be removed at any time.
          */
         patch: operations["updateOrder"];
         trace?: never;
@@ -210,7 +210,7 @@ export interface paths {
         get: operations["getInventoryItem"];
         /**
          * Set inventory
-         * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+         * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count plus the units in open orders, which return to stock if the orders are cancelled, must not exceed 1,000,000,000.
          *
          *     **Beta**: it may still change, with notice.
          */
@@ -247,7 +247,7 @@ export interface components {
              */
             description?: string;
         };
-        /** @description Any of the fields of NewCategory: what is absent stays as it is. */
+        /** @description Any fields of NewCategory. Absent fields stay unchanged. */
         CategoryPatch: {
             /**
              * @description The category's name: 1 to 200 characters after trimming, no control characters.
@@ -284,7 +284,7 @@ export interface components {
         InventoryItem: {
             /**
              * Format: int64
-             * @description The animal that the entry tracks.
+             * @description The id of the pet.
              * @example 1
              */
             petId: number;
@@ -295,7 +295,7 @@ export interface components {
              */
             quantity: number;
             /**
-             * @description The state of the tracked animal: it is the pet's own.
+             * @description The status of the pet.
              * @example available
              */
             status: components["schemas"]["PetStatus"];
@@ -351,7 +351,7 @@ export interface components {
             readonly id?: number;
             /**
              * Format: int64
-             * @description The animal in the order. If given, it must exist. Without it the order touches no stock.
+             * @description The id of the pet. If given, the pet must exist. Without it the order takes no stock.
              * @example 1
              */
             petId?: number;
@@ -373,7 +373,7 @@ export interface components {
              */
             complete?: boolean;
         };
-        /** @description What may change in an open order: what is absent stays as it is. */
+        /** @description The changes to an open order. Absent fields stay unchanged. */
         OrderPatch: {
             /**
              * Format: int32
@@ -388,7 +388,7 @@ export interface components {
              */
             shipDate?: string;
             /**
-             * @description True closes the order for good.
+             * @description True closes the order permanently.
              * @example true
              */
             complete?: boolean;
@@ -415,12 +415,12 @@ export interface components {
              */
             categoryId: number;
             /**
-             * @description The state of the pet.
+             * @description The status of the pet.
              * @example available
              */
             status: components["schemas"]["PetStatus"];
         };
-        /** @description Any of the fields of NewPet: what is absent stays as it is. */
+        /** @description Any fields of NewPet. Absent fields stay unchanged. */
         PetPatch: {
             /**
              * @description The animal's name: 1 to 200 characters after trimming, no control characters.
@@ -434,13 +434,13 @@ export interface components {
              */
             categoryId?: number;
             /**
-             * @description The state of the pet.
+             * @description The status of the pet.
              * @example pending
              */
             status?: components["schemas"]["PetStatus"];
         };
         /**
-         * @description The state of a pet, and of its inventory entry.
+         * @description The status of a pet and its inventory entry.
          *     - `available`: It can be ordered.
          *     - `pending`: Its last unit is in an order that is not complete.
          *     - `sold`: Its last unit is gone.
@@ -640,15 +640,15 @@ export interface operations {
     listPets: {
         parameters: {
             query?: {
-                /** @description Only pets in this state. */
+                /** @description Only pets with this status. */
                 status?: components["schemas"]["PetStatus"];
-                /** @description Only pets of this category. */
+                /** @description Only pets in this category. */
                 categoryId?: number;
-                /** @description Only these pets. There are no pages then: every one that exists is in the answer. */
+                /** @description Only these pets. The response then has no pages, and contains all that exist. */
                 ids?: number[];
-                /** @description How many at the most, 1 to 100. Absent means 20. */
+                /** @description The maximum number of items, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+                /** @description The page token from the previous page. Absent or empty: the first page. */
                 pageToken?: string;
             };
             header?: never;
@@ -1141,7 +1141,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Any of the fields of NewPet: what is absent stays as it is. */
+        /** @description Any fields of NewPet. Absent fields stay unchanged. */
         requestBody?: {
             content: {
                 /**
@@ -1241,9 +1241,9 @@ export interface operations {
     listCategories: {
         parameters: {
             query?: {
-                /** @description How many at the most, 1 to 100. Absent means 20. */
+                /** @description The maximum number of items, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+                /** @description The page token from the previous page. Absent or empty: the first page. */
                 pageToken?: string;
             };
             header?: never;
@@ -1719,7 +1719,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Any of the fields of NewCategory: what is absent stays as it is. */
+        /** @description Any fields of NewCategory. Absent fields stay unchanged. */
         requestBody?: {
             content: {
                 /**
@@ -1820,9 +1820,9 @@ export interface operations {
                 petId?: number;
                 /** @description Only complete orders, or only open ones. */
                 complete?: boolean;
-                /** @description How many at the most, 1 to 100. Absent means 20. */
+                /** @description The maximum number of items, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+                /** @description The page token from the previous page. Absent or empty: the first page. */
                 pageToken?: string;
             };
             header?: never;
@@ -2198,7 +2198,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description What may change in an open order: what is absent stays as it is. */
+        /** @description The changes to an open order. Absent fields stay unchanged. */
         requestBody?: {
             content: {
                 /**
@@ -2315,11 +2315,11 @@ export interface operations {
     listInventory: {
         parameters: {
             query?: {
-                /** @description Only entries in this state. */
+                /** @description Only entries with this status. */
                 status?: components["schemas"]["PetStatus"];
-                /** @description How many at the most, 1 to 100. Absent means 20. */
+                /** @description The maximum number of items, 1 to 100. Absent means 20. */
                 limit?: number;
-                /** @description Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+                /** @description The page token from the previous page. Absent or empty: the first page. */
                 pageToken?: string;
             };
             header?: never;

@@ -32,7 +32,7 @@ export interface NewCategory {
   description?: string | undefined;
 }
 
-/** Any of the fields of NewCategory: what is absent stays as it is. */
+/** Any fields of NewCategory. Absent fields stay unchanged. */
 export interface CategoryPatch {
   /** The category's name: 1 to 200 characters after trimming, no control characters. */
   name?:
@@ -52,13 +52,13 @@ export interface Category {
   description?: string | undefined;
 }
 
-/** Which categories to list. */
+/** Selects categories. */
 export interface ListCategoriesRequest {
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+  /** The page token from the previous page. Absent or empty: the first page. */
   pageToken: string;
 }
 
@@ -66,7 +66,7 @@ export interface ListCategoriesRequest {
 export interface ListCategoriesResponse {
   /** The categories, in ascending order of id. */
   categories: Category[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
@@ -76,7 +76,7 @@ export interface CreateCategoryRequest {
   category: NewCategory | undefined;
 }
 
-/** Which category to find. */
+/** Selects a category by its id. */
 export interface GetCategoryRequest {
   /** The id of the category. */
   categoryId: bigint;
@@ -86,7 +86,7 @@ export interface GetCategoryRequest {
 export interface ReplaceCategoryRequest {
   /** The id of the category. */
   categoryId: bigint;
-  /** What it becomes. */
+  /** The new content of the category. */
   category: NewCategory | undefined;
 }
 
@@ -94,7 +94,7 @@ export interface ReplaceCategoryRequest {
 export interface UpdateCategoryRequest {
   /** The id of the category. */
   categoryId: bigint;
-  /** What changes. */
+  /** The changes. */
   category: CategoryPatch | undefined;
 }
 
@@ -779,7 +779,7 @@ export const DeleteCategoryRequest: MessageFns<DeleteCategoryRequest> = {
   },
 };
 
-/** The kinds of animals that group the pets. */
+/** Categories: the kinds of animals that group pets. */
 export type CategoryServiceService = typeof CategoryServiceService;
 export const CategoryServiceService = {
   /** Lists categories in ascending order of id, page by page. */
@@ -826,7 +826,7 @@ export const CategoryServiceService = {
     responseSerialize: (value: Category): Buffer => Buffer.from(Category.encode(value).finish()),
     responseDeserialize: (value: Buffer): Category => Category.decode(value),
   },
-  /** Changes the fields of a category that the patch names, and no other. */
+  /** Changes only those fields of a category that the patch contains. */
   updateCategory: {
     path: "/petstore.v1.CategoryService/UpdateCategory" as const,
     requestStream: false as const,
@@ -837,7 +837,7 @@ export const CategoryServiceService = {
     responseSerialize: (value: Category): Buffer => Buffer.from(Category.encode(value).finish()),
     responseDeserialize: (value: Buffer): Category => Category.decode(value),
   },
-  /** Deletes a category. Refused while a pet is in it. */
+  /** Deletes a category. Refused while it contains a pet. */
   deleteCategory: {
     path: "/petstore.v1.CategoryService/DeleteCategory" as const,
     requestStream: false as const,
@@ -859,9 +859,9 @@ export interface CategoryServiceServer extends UntypedServiceImplementation {
   getCategory: handleUnaryCall<GetCategoryRequest, Category>;
   /** Replaces every field of a category; an absent description is removed. */
   replaceCategory: handleUnaryCall<ReplaceCategoryRequest, Category>;
-  /** Changes the fields of a category that the patch names, and no other. */
+  /** Changes only those fields of a category that the patch contains. */
   updateCategory: handleUnaryCall<UpdateCategoryRequest, Category>;
-  /** Deletes a category. Refused while a pet is in it. */
+  /** Deletes a category. Refused while it contains a pet. */
   deleteCategory: handleUnaryCall<DeleteCategoryRequest, Empty>;
 }
 
@@ -930,7 +930,7 @@ export interface CategoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Category) => void,
   ): ClientUnaryCall;
-  /** Changes the fields of a category that the patch names, and no other. */
+  /** Changes only those fields of a category that the patch contains. */
   updateCategory(
     request: UpdateCategoryRequest,
     callback: (error: ServiceError | null, response: Category) => void,
@@ -946,7 +946,7 @@ export interface CategoryServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Category) => void,
   ): ClientUnaryCall;
-  /** Deletes a category. Refused while a pet is in it. */
+  /** Deletes a category. Refused while it contains a pet. */
   deleteCategory(
     request: DeleteCategoryRequest,
     callback: (error: ServiceError | null, response: Empty) => void,

@@ -26,11 +26,11 @@ export const protobufFileName = "petstore/v1/inventory.proto";
 
 /** The stock of one pet. */
 export interface InventoryItem {
-  /** The animal that the entry tracks. */
+  /** The id of the pet. */
   petId: bigint;
   /** Current stock count. */
   quantity: number;
-  /** The state of the tracked animal: it is the pet's own. */
+  /** The status of the pet. */
   status: PetStatus;
 }
 
@@ -40,17 +40,17 @@ export interface InventoryUpdate {
   quantity?: number | undefined;
 }
 
-/** Which inventory entries to list. */
+/** Selects inventory entries. */
 export interface ListInventoryRequest {
-  /** Only entries in this state. */
+  /** Only entries with this status. */
   status?:
     | PetStatus
     | undefined;
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+  /** The page token from the previous page. Absent or empty: the first page. */
   pageToken: string;
 }
 
@@ -58,17 +58,17 @@ export interface ListInventoryRequest {
 export interface ListInventoryResponse {
   /** The entries, in ascending order of pet id. */
   items: InventoryItem[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
-/** Whose inventory entry to find. */
+/** Selects the inventory entry of a pet. */
 export interface GetInventoryItemRequest {
   /** The id of the pet. */
   petId: bigint;
 }
 
-/** Whose stock count to set. */
+/** A stock count to set. */
 export interface SetInventoryRequest {
   /** The id of the pet. */
   petId: bigint;
@@ -489,7 +489,7 @@ export const SetInventoryRequest: MessageFns<SetInventoryRequest> = {
   },
 };
 
-/** The stock of each pet. An entry appears and goes with its pet. */
+/** The stock of each pet. An entry is created and deleted with its pet. */
 export type InventoryServiceService = typeof InventoryServiceService;
 export const InventoryServiceService = {
   /** Lists inventory entries in ascending order of pet id, page by page. */
@@ -515,8 +515,8 @@ export const InventoryServiceService = {
     responseDeserialize: (value: Buffer): InventoryItem => InventoryItem.decode(value),
   },
   /**
-   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units
-   * in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count plus the
+   * units in open orders, which return to stock if the orders are cancelled, must not exceed 1,000,000,000.
    */
   setInventory: {
     path: "/petstore.v1.InventoryService/SetInventory" as const,
@@ -535,8 +535,8 @@ export interface InventoryServiceServer extends UntypedServiceImplementation {
   /** Finds the inventory entry of one pet. */
   getInventoryItem: handleUnaryCall<GetInventoryItemRequest, InventoryItem>;
   /**
-   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units
-   * in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count plus the
+   * units in open orders, which return to stock if the orders are cancelled, must not exceed 1,000,000,000.
    */
   setInventory: handleUnaryCall<SetInventoryRequest, InventoryItem>;
 }
@@ -575,8 +575,8 @@ export interface InventoryServiceClient extends Client {
     callback: (error: ServiceError | null, response: InventoryItem) => void,
   ): ClientUnaryCall;
   /**
-   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count and the units
-   * in open orders, which come back when those are cancelled, are 1,000,000,000 together at the most.
+   * Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count plus the
+   * units in open orders, which return to stock if the orders are cancelled, must not exceed 1,000,000,000.
    */
   setInventory(
     request: SetInventoryRequest,

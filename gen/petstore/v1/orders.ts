@@ -31,7 +31,7 @@ export interface Order {
   id?:
     | bigint
     | undefined;
-  /** The animal in the order. If given, it must exist. Without it the order touches no stock. */
+  /** The id of the pet. If given, the pet must exist. Without it the order takes no stock. */
   petId?:
     | bigint
     | undefined;
@@ -47,7 +47,7 @@ export interface Order {
   complete?: boolean | undefined;
 }
 
-/** What may change in an open order: what is absent stays as it is. */
+/** The changes to an open order. Absent fields stay unchanged. */
 export interface OrderPatch {
   /** Units ordered, 1 to 1,000,000. */
   quantity?:
@@ -57,11 +57,11 @@ export interface OrderPatch {
   shipDate?:
     | Timestamp
     | undefined;
-  /** True closes the order for good. */
+  /** True closes the order permanently. */
   complete?: boolean | undefined;
 }
 
-/** Which orders to list. */
+/** Selects orders. */
 export interface ListOrdersRequest {
   /** Only orders for this pet. */
   petId?:
@@ -71,11 +71,11 @@ export interface ListOrdersRequest {
   complete?:
     | boolean
     | undefined;
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+  /** The page token from the previous page. Absent or empty: the first page. */
   pageToken: string;
 }
 
@@ -83,17 +83,17 @@ export interface ListOrdersRequest {
 export interface ListOrdersResponse {
   /** The orders, in ascending order of id. */
   orders: Order[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
 /** An order to place. */
 export interface PlaceOrderRequest {
-  /** The order. Absent is an order of no fields. */
+  /** The order. Absent means an order without fields. */
   order: Order | undefined;
 }
 
-/** Which order to find. */
+/** Selects an order by its id. */
 export interface GetOrderRequest {
   /** The id of the order. */
   orderId: bigint;
@@ -103,7 +103,7 @@ export interface GetOrderRequest {
 export interface UpdateOrderRequest {
   /** The id of the order. */
   orderId: bigint;
-  /** What changes. */
+  /** The changes. */
   order: OrderPatch | undefined;
 }
 
@@ -709,7 +709,7 @@ export const CancelOrderRequest: MessageFns<CancelOrderRequest> = {
   },
 };
 
-/** Orders for pets. An open order that names a pet holds its units; stock is never oversold and never lost. */
+/** Orders for pets. An open order for a pet reserves its units. Stock is never oversold and never lost. */
 export type OrderServiceService = typeof OrderServiceService;
 export const OrderServiceService = {
   /** Lists orders in ascending order of id, page by page. */
@@ -722,7 +722,7 @@ export const OrderServiceService = {
     responseSerialize: (value: ListOrdersResponse): Buffer => Buffer.from(ListOrdersResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListOrdersResponse => ListOrdersResponse.decode(value),
   },
-  /** Places an order. One that names a pet takes its units from the pet's inventory; it may be placed complete. */
+  /** Places an order. An order for a pet takes its units from the pet's inventory. It may be complete from the start. */
   placeOrder: {
     path: "/petstore.v1.OrderService/PlaceOrder" as const,
     requestStream: false as const,
@@ -743,8 +743,8 @@ export const OrderServiceService = {
     responseDeserialize: (value: Buffer): Order => Order.decode(value),
   },
   /**
-   * Changes the fields of an open order that the patch names: a new quantity moves the difference in stock,
-   * and `complete` closes the order for good.
+   * Changes only those fields of an open order that the patch contains. A new quantity takes or returns the difference
+   * in stock. `complete` closes the order permanently.
    */
   updateOrder: {
     path: "/petstore.v1.OrderService/UpdateOrder" as const,
@@ -755,7 +755,7 @@ export const OrderServiceService = {
     responseSerialize: (value: Order): Buffer => Buffer.from(Order.encode(value).finish()),
     responseDeserialize: (value: Buffer): Order => Order.decode(value),
   },
-  /** Cancels an open order: it is removed, and its units go back into stock. Refused once it is complete. */
+  /** Cancels an open order: it is deleted, and its units return to stock. Refused for a complete order. */
   cancelOrder: {
     path: "/petstore.v1.OrderService/CancelOrder" as const,
     requestStream: false as const,
@@ -770,16 +770,16 @@ export const OrderServiceService = {
 export interface OrderServiceServer extends UntypedServiceImplementation {
   /** Lists orders in ascending order of id, page by page. */
   listOrders: handleUnaryCall<ListOrdersRequest, ListOrdersResponse>;
-  /** Places an order. One that names a pet takes its units from the pet's inventory; it may be placed complete. */
+  /** Places an order. An order for a pet takes its units from the pet's inventory. It may be complete from the start. */
   placeOrder: handleUnaryCall<PlaceOrderRequest, Order>;
   /** Finds one order by its id. */
   getOrder: handleUnaryCall<GetOrderRequest, Order>;
   /**
-   * Changes the fields of an open order that the patch names: a new quantity moves the difference in stock,
-   * and `complete` closes the order for good.
+   * Changes only those fields of an open order that the patch contains. A new quantity takes or returns the difference
+   * in stock. `complete` closes the order permanently.
    */
   updateOrder: handleUnaryCall<UpdateOrderRequest, Order>;
-  /** Cancels an open order: it is removed, and its units go back into stock. Refused once it is complete. */
+  /** Cancels an open order: it is deleted, and its units return to stock. Refused for a complete order. */
   cancelOrder: handleUnaryCall<CancelOrderRequest, Empty>;
 }
 
@@ -800,7 +800,7 @@ export interface OrderServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListOrdersResponse) => void,
   ): ClientUnaryCall;
-  /** Places an order. One that names a pet takes its units from the pet's inventory; it may be placed complete. */
+  /** Places an order. An order for a pet takes its units from the pet's inventory. It may be complete from the start. */
   placeOrder(
     request: PlaceOrderRequest,
     callback: (error: ServiceError | null, response: Order) => void,
@@ -830,8 +830,8 @@ export interface OrderServiceClient extends Client {
     callback: (error: ServiceError | null, response: Order) => void,
   ): ClientUnaryCall;
   /**
-   * Changes the fields of an open order that the patch names: a new quantity moves the difference in stock,
-   * and `complete` closes the order for good.
+   * Changes only those fields of an open order that the patch contains. A new quantity takes or returns the difference
+   * in stock. `complete` closes the order permanently.
    */
   updateOrder(
     request: UpdateOrderRequest,
@@ -848,7 +848,7 @@ export interface OrderServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Order) => void,
   ): ClientUnaryCall;
-  /** Cancels an open order: it is removed, and its units go back into stock. Refused once it is complete. */
+  /** Cancels an open order: it is deleted, and its units return to stock. Refused for a complete order. */
   cancelOrder(
     request: CancelOrderRequest,
     callback: (error: ServiceError | null, response: Empty) => void,

@@ -24,7 +24,7 @@ export const protobufPackage = "petstore.v1";
 
 export const protobufFileName = "petstore/v1/pets.proto";
 
-/** The state of a pet, and of its inventory entry. */
+/** The status of a pet and its inventory entry. */
 export const PetStatus = {
   /** PET_STATUS_UNSPECIFIED - Never accepted and never sent. */
   PET_STATUS_UNSPECIFIED: 0,
@@ -57,7 +57,7 @@ export interface NewPet {
   status?: PetStatus | undefined;
 }
 
-/** Any of the fields of NewPet: what is absent stays as it is. */
+/** Any fields of NewPet. Absent fields stay unchanged. */
 export interface PetPatch {
   /** The animal's name: 1 to 200 characters after trimming, no control characters. */
   name?:
@@ -67,7 +67,7 @@ export interface PetPatch {
   categoryId?:
     | bigint
     | undefined;
-  /** The state of the pet. */
+  /** The status of the pet. */
   status?: PetStatus | undefined;
 }
 
@@ -79,27 +79,27 @@ export interface Pet {
   name: string;
   /** The category that the animal belongs to. */
   categoryId: bigint;
-  /** The state of the pet. */
+  /** The status of the pet. */
   status: PetStatus;
 }
 
-/** Which pets to list. */
+/** Selects pets. */
 export interface ListPetsRequest {
-  /** Only pets in this state. */
+  /** Only pets with this status. */
   status?:
     | PetStatus
     | undefined;
-  /** Only pets of this category. */
+  /** Only pets in this category. */
   categoryId?:
     | bigint
     | undefined;
-  /** Only these pets. There are no pages then: every one that exists is in the answer. */
+  /** Only these pets. The response then has no pages, and contains all that exist. */
   ids: bigint[];
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the page token that came with the page before. Absent or empty: at the beginning. */
+  /** The page token from the previous page. Absent or empty: the first page. */
   pageToken: string;
 }
 
@@ -107,7 +107,7 @@ export interface ListPetsRequest {
 export interface ListPetsResponse {
   /** The pets, in ascending order of id. */
   pets: Pet[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
@@ -117,7 +117,7 @@ export interface CreatePetRequest {
   pet: NewPet | undefined;
 }
 
-/** Which pet to find. */
+/** Selects a pet by its id. */
 export interface GetPetRequest {
   /** The id of the pet. */
   petId: bigint;
@@ -127,7 +127,7 @@ export interface GetPetRequest {
 export interface ReplacePetRequest {
   /** The id of the pet. */
   petId: bigint;
-  /** What it becomes. */
+  /** The new content of the pet. */
   pet: NewPet | undefined;
 }
 
@@ -135,7 +135,7 @@ export interface ReplacePetRequest {
 export interface UpdatePetRequest {
   /** The id of the pet. */
   petId: bigint;
-  /** What changes. */
+  /** The changes. */
   pet: PetPatch | undefined;
 }
 
@@ -918,7 +918,7 @@ export const DeletePetRequest: MessageFns<DeletePetRequest> = {
 /** The animals that the store keeps. */
 export type PetServiceService = typeof PetServiceService;
 export const PetServiceService = {
-  /** Lists pets in ascending order of id, page by page; with `ids`, exactly those that exist, without pages. */
+  /** Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. */
   listPets: {
     path: "/petstore.v1.PetService/ListPets" as const,
     requestStream: false as const,
@@ -928,7 +928,7 @@ export const PetServiceService = {
     responseSerialize: (value: ListPetsResponse): Buffer => Buffer.from(ListPetsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListPetsResponse => ListPetsResponse.decode(value),
   },
-  /** Creates a pet. Its inventory entry appears with it, with quantity 0. */
+  /** Creates a pet and its inventory entry, with quantity 0. */
   createPet: {
     path: "/petstore.v1.PetService/CreatePet" as const,
     requestStream: false as const,
@@ -962,7 +962,7 @@ export const PetServiceService = {
     responseSerialize: (value: Pet): Buffer => Buffer.from(Pet.encode(value).finish()),
     responseDeserialize: (value: Buffer): Pet => Pet.decode(value),
   },
-  /** Changes the fields of a pet that the patch names, and no other. */
+  /** Changes only those fields of a pet that the patch contains. */
   updatePet: {
     path: "/petstore.v1.PetService/UpdatePet" as const,
     requestStream: false as const,
@@ -972,10 +972,7 @@ export const PetServiceService = {
     responseSerialize: (value: Pet): Buffer => Buffer.from(Pet.encode(value).finish()),
     responseDeserialize: (value: Buffer): Pet => Pet.decode(value),
   },
-  /**
-   * Deletes a pet and its inventory entry. Refused while an order that is not complete names the pet;
-   * complete orders stay.
-   */
+  /** Deletes a pet and its inventory entry. Refused while an open order is for the pet; complete orders stay. */
   deletePet: {
     path: "/petstore.v1.PetService/DeletePet" as const,
     requestStream: false as const,
@@ -988,9 +985,9 @@ export const PetServiceService = {
 } as const;
 
 export interface PetServiceServer extends UntypedServiceImplementation {
-  /** Lists pets in ascending order of id, page by page; with `ids`, exactly those that exist, without pages. */
+  /** Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. */
   listPets: handleUnaryCall<ListPetsRequest, ListPetsResponse>;
-  /** Creates a pet. Its inventory entry appears with it, with quantity 0. */
+  /** Creates a pet and its inventory entry, with quantity 0. */
   createPet: handleUnaryCall<CreatePetRequest, Pet>;
   /**
    * Finds one pet by its id. Deprecated: list with `ids` instead.
@@ -1000,17 +997,14 @@ export interface PetServiceServer extends UntypedServiceImplementation {
   getPet: handleUnaryCall<GetPetRequest, Pet>;
   /** Replaces every field of a pet; an absent status becomes `available`. */
   replacePet: handleUnaryCall<ReplacePetRequest, Pet>;
-  /** Changes the fields of a pet that the patch names, and no other. */
+  /** Changes only those fields of a pet that the patch contains. */
   updatePet: handleUnaryCall<UpdatePetRequest, Pet>;
-  /**
-   * Deletes a pet and its inventory entry. Refused while an order that is not complete names the pet;
-   * complete orders stay.
-   */
+  /** Deletes a pet and its inventory entry. Refused while an open order is for the pet; complete orders stay. */
   deletePet: handleUnaryCall<DeletePetRequest, Empty>;
 }
 
 export interface PetServiceClient extends Client {
-  /** Lists pets in ascending order of id, page by page; with `ids`, exactly those that exist, without pages. */
+  /** Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages. */
   listPets(
     request: ListPetsRequest,
     callback: (error: ServiceError | null, response: ListPetsResponse) => void,
@@ -1026,7 +1020,7 @@ export interface PetServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListPetsResponse) => void,
   ): ClientUnaryCall;
-  /** Creates a pet. Its inventory entry appears with it, with quantity 0. */
+  /** Creates a pet and its inventory entry, with quantity 0. */
   createPet(request: CreatePetRequest, callback: (error: ServiceError | null, response: Pet) => void): ClientUnaryCall;
   createPet(
     request: CreatePetRequest,
@@ -1072,7 +1066,7 @@ export interface PetServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Pet) => void,
   ): ClientUnaryCall;
-  /** Changes the fields of a pet that the patch names, and no other. */
+  /** Changes only those fields of a pet that the patch contains. */
   updatePet(request: UpdatePetRequest, callback: (error: ServiceError | null, response: Pet) => void): ClientUnaryCall;
   updatePet(
     request: UpdatePetRequest,
@@ -1085,10 +1079,7 @@ export interface PetServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Pet) => void,
   ): ClientUnaryCall;
-  /**
-   * Deletes a pet and its inventory entry. Refused while an order that is not complete names the pet;
-   * complete orders stay.
-   */
+  /** Deletes a pet and its inventory entry. Refused while an open order is for the pet; complete orders stay. */
   deletePet(
     request: DeletePetRequest,
     callback: (error: ServiceError | null, response: Empty) => void,

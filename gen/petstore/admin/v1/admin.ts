@@ -24,15 +24,15 @@ export const protobufPackage = "petstore.admin.v1";
 
 export const protobufFileName = "petstore/admin/v1/admin.proto";
 
-/** A plan, with the limits of the contract's section 8. */
+/** A plan with its limits. */
 export const Plan = {
   /** PLAN_UNSPECIFIED - Never accepted and never sent. */
   PLAN_UNSPECIFIED: 0,
-  /** PLAN_FREE - 60 a minute, 1,000 a day, unless configured otherwise. */
+  /** PLAN_FREE - 60 per minute, 1,000 per day, unless configured otherwise. */
   PLAN_FREE: 1,
-  /** PLAN_PRO - 300 a minute, 10,000 a day, unless configured otherwise. */
+  /** PLAN_PRO - 300 per minute, 10,000 per day, unless configured otherwise. */
   PLAN_PRO: 2,
-  /** PLAN_BUSINESS - 1,000 a minute, 100,000 a day, unless configured otherwise. */
+  /** PLAN_BUSINESS - 1,000 per minute, 100,000 per day, unless configured otherwise. */
   PLAN_BUSINESS: 3,
   /** PLAN_ENTERPRISE - As agreed with the account. */
   PLAN_ENTERPRISE: 4,
@@ -48,9 +48,9 @@ export namespace Plan {
   export type PLAN_ENTERPRISE = typeof Plan.PLAN_ENTERPRISE;
 }
 
-/** The windows that requests are counted in. */
+/** The windows in which requests are counted. */
 export const Window = {
-  /** WINDOW_UNSPECIFIED - Not known: an earlier release has stored the ban. */
+  /** WINDOW_UNSPECIFIED - Unknown: an earlier release stored the ban. */
   WINDOW_UNSPECIFIED: 0,
   /** WINDOW_MINUTE - A minute. */
   WINDOW_MINUTE: 1,
@@ -70,13 +70,13 @@ export namespace Window {
 export interface Account {
   /** Unique identifier, assigned on creation. */
   id: bigint;
-  /** What people call it. */
+  /** A name for people. */
   name: string;
   /** Its plan. */
   plan: Plan;
-  /** Requests a minute that are in force for it. */
+  /** The current limit per minute. */
   perMinute: number;
-  /** Requests a day that are in force for it. */
+  /** The current limit per day. */
   perDay: number;
   /** Whether it is suspended. */
   suspended: boolean;
@@ -84,15 +84,15 @@ export interface Account {
   createTime: Timestamp | undefined;
 }
 
-/** An API key, without the key itself: that is stored nowhere. */
+/** An API key without the key itself, which is not stored. */
 export interface ApiKey {
   /** Unique identifier, assigned on creation. */
   id: bigint;
-  /** The account that it was generated from. */
+  /** The account of the key. */
   accountId: bigint;
-  /** Its first 12 characters, to tell keys apart. */
+  /** Its first 12 characters, to distinguish keys. */
   prefix: string;
-  /** What people call it. */
+  /** A name for people. */
   label?:
     | string
     | undefined;
@@ -100,27 +100,27 @@ export interface ApiKey {
   createTime:
     | Timestamp
     | undefined;
-  /** From when on it is refused. Absent: it does not expire. */
+  /** The time of its expiry. Absent: never. */
   expireTime:
     | Timestamp
     | undefined;
-  /** When it was revoked. Absent: it was not. */
+  /** When it was revoked. Absent: it is not revoked. */
   revokeTime:
     | Timestamp
     | undefined;
-  /** When it was last used, whatever became of the request; up to a minute late. Absent: it never was. In a list alone. */
+  /** When it was last used, even if refused; up to a minute late. Absent: never. Only in lists. */
   lastUseTime:
     | Timestamp
     | undefined;
-  /** The ban that it is under. Absent: none. In a list alone. */
+  /** Its current ban. Absent: none. Only in lists. */
   ban: Ban | undefined;
 }
 
-/** A ban of a key: it was used for more requests after too many had been refused. */
+/** The ban of a key that kept sending after refusals. */
 export interface Ban {
   /** The id of the key. */
   keyId: bigint;
-  /** The end of it. */
+  /** When it ends. */
   endTime:
     | Timestamp
     | undefined;
@@ -128,39 +128,39 @@ export interface Ban {
   startTime:
     | Timestamp
     | undefined;
-  /** How many refused requests led to it. */
+  /** The number of refused requests that caused it. */
   refusals: number;
-  /** Whose limit the last of them was beyond. */
+  /** The window that refused the last of them. */
   window: Window;
 }
 
 /** An account to create. */
 export interface CreateAccountRequest {
-  /** What people call it: 1 to 200 characters after trimming, no control characters. */
+  /** A name for people: 1 to 200 characters after trimming, no control characters. */
   name: string;
   /** Its plan. */
   plan: Plan;
-  /** Agreed requests a minute. Needed for an enterprise account, refused for others. */
+  /** The agreed limit per minute. Required for an enterprise account, refused for others. */
   perMinute?:
     | number
     | undefined;
-  /** Agreed requests a day. Needed for an enterprise account, refused for others. */
+  /** The agreed limit per day. Required for an enterprise account, refused for others. */
   perDay?: number | undefined;
 }
 
-/** Which account to find. */
+/** Selects an account by its id. */
 export interface GetAccountRequest {
   /** The id of the account. */
   accountId: bigint;
 }
 
-/** Which accounts to list. */
+/** Selects accounts. */
 export interface ListAccountsRequest {
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the next_page_token of the page before. */
+  /** The next_page_token of the previous page. */
   pageToken: string;
 }
 
@@ -168,33 +168,33 @@ export interface ListAccountsRequest {
 export interface ListAccountsResponse {
   /** The accounts, in ascending order of id. */
   accounts: Account[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
-/** What to change in an account: what is absent stays as it is. */
+/** The changes to an account. Absent fields stay unchanged. */
 export interface UpdateAccountRequest {
   /** The id of the account. */
   accountId: bigint;
-  /** The new plan. Away from enterprise, the agreed limits go. */
+  /** The new plan. A plan other than enterprise removes the agreed limits. */
   plan?:
     | Plan
     | undefined;
-  /** Newly agreed requests a minute, of an enterprise account. */
+  /** The new agreed limit per minute of an enterprise account. */
   perMinute?:
     | number
     | undefined;
-  /** Newly agreed requests a day, of an enterprise account. */
+  /** The new agreed limit per day of an enterprise account. */
   perDay?: number | undefined;
 }
 
-/** Which account to suspend. */
+/** Selects the account to suspend. */
 export interface SuspendAccountRequest {
   /** The id of the account. */
   accountId: bigint;
 }
 
-/** Which account to resume. */
+/** Selects the account to resume. */
 export interface ResumeAccountRequest {
   /** The id of the account. */
   accountId: bigint;
@@ -202,35 +202,35 @@ export interface ResumeAccountRequest {
 
 /** A key to generate. */
 export interface CreateKeyRequest {
-  /** The account to generate it from. */
+  /** The account of the new key. */
   accountId: bigint;
-  /** What people call it, at most 200 characters. */
+  /** A label for people, at most 200 characters. */
   label?:
     | string
     | undefined;
-  /** From when on it is refused; in the future. */
+  /** The time of its expiry, in the future. */
   expireTime: Timestamp | undefined;
 }
 
 /** A generated key. */
 export interface CreateKeyResponse {
-  /** What is stored of it. */
+  /** The stored key. */
   apiKey:
     | ApiKey
     | undefined;
-  /** The key itself, shown this once. */
+  /** The key itself, shown only once. */
   key: string;
 }
 
-/** Whose keys to list. */
+/** Selects the keys of an account. */
 export interface ListKeysRequest {
   /** The id of the account. */
   accountId: bigint;
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the next_page_token of the page before. */
+  /** The next_page_token of the previous page. */
   pageToken: string;
 }
 
@@ -238,23 +238,23 @@ export interface ListKeysRequest {
 export interface ListKeysResponse {
   /** The keys, in ascending order of id. */
   keys: ApiKey[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
-/** Which key to revoke. */
+/** Selects the key to revoke. */
 export interface RevokeKeyRequest {
   /** The id of the key. */
   keyId: bigint;
 }
 
-/** Which key to unban. */
+/** Selects the key to unban. */
 export interface UnbanKeyRequest {
   /** The id of the key. */
   keyId: bigint;
 }
 
-/** A key that is not banned. */
+/** A key after the end of its ban. */
 export interface UnbanKeyResponse {
   /** The key. */
   apiKey:
@@ -264,17 +264,17 @@ export interface UnbanKeyResponse {
   ended: Ban | undefined;
 }
 
-/** Which bans to list. */
+/** Selects bans. */
 export interface ListBansRequest {
-  /** The account whose keys' bans to list. Absent: all accounts. */
+  /** Only bans of keys of this account. Absent: all accounts. */
   accountId?:
     | bigint
     | undefined;
-  /** How many at the most, 1 to 100. Absent means 20. */
+  /** The maximum number of items, 1 to 100. Absent means 20. */
   limit?:
     | number
     | undefined;
-  /** Where to go on: the next_page_token of the page before. */
+  /** The next_page_token of the previous page. */
   pageToken: string;
 }
 
@@ -282,11 +282,11 @@ export interface ListBansRequest {
 export interface ListBansResponse {
   /** The banned keys, in ascending order of id. */
   bans: BannedKey[];
-  /** Where the next page begins; empty on the last one. */
+  /** The page token of the next page; empty on the last one. */
   nextPageToken: string;
 }
 
-/** A ban, and whom it concerns. */
+/** A ban with its key and account. */
 export interface BannedKey {
   /** The ban. */
   ban:
@@ -294,23 +294,23 @@ export interface BannedKey {
     | undefined;
   /** The key's first 12 characters. */
   prefix: string;
-  /** What people call the key. */
+  /** The key's label. */
   label?:
     | string
     | undefined;
-  /** The account that the key was generated from. */
+  /** The account of the key. */
   accountId: bigint;
-  /** What people call the account. */
+  /** The account's name. */
   accountName: string;
 }
 
-/** Whose standing to read. */
+/** Selects an account. */
 export interface GetStandingRequest {
   /** The id of the account. */
   accountId: bigint;
 }
 
-/** How an account stands with its limits. */
+/** The current use of an account's limits. */
 export interface Standing {
   /** This minute. */
   minute:
@@ -320,25 +320,25 @@ export interface Standing {
   day:
     | WindowStanding
     | undefined;
-  /** Requests of this day that were refused, for a limit or a ban. */
+  /** Requests of this day that were refused because of a limit or a ban. */
   refusedToday: bigint;
-  /** Only this server's own view: Redis, which counts for all servers, can't be asked just now. */
+  /** True while Redis is unavailable: the numbers are then those of this server only. */
   local: boolean;
-  /** When any key of the account was last used; up to a minute late. Absent: none ever was. */
+  /** The last use of any key of the account; up to a minute late. Absent: never. */
   lastUseTime: Timestamp | undefined;
 }
 
-/** How much of a window is used. */
+/** The use of a window. */
 export interface WindowStanding {
-  /** Requests that the window has room for. */
+  /** The limit of the window. */
   limit: number;
-  /** Requests that were let through. */
+  /** Accepted requests. */
   used: bigint;
   /** When the next window begins. */
   resetTime: Timestamp | undefined;
 }
 
-/** Whose usage to read. */
+/** Selects an account and a number of days. */
 export interface GetUsageRequest {
   /** The id of the account. */
   accountId: bigint;
@@ -346,19 +346,19 @@ export interface GetUsageRequest {
   days?: number | undefined;
 }
 
-/** What an account used. */
+/** The usage of an account. */
 export interface GetUsageResponse {
   /** One entry for each day (UTC) with any request, in ascending order. */
   days: DayUsage[];
 }
 
-/** What an account used on one day. */
+/** The usage of an account on one day. */
 export interface DayUsage {
   /** The day in UTC, as 2026-07-01. */
   day: string;
-  /** Requests that were let through. */
+  /** Accepted requests. */
   requests: bigint;
-  /** Requests that were refused, for a limit or a ban. */
+  /** Requests that were refused because of a limit or a ban. */
   refused: bigint;
 }
 
@@ -2485,7 +2485,7 @@ export const DayUsage: MessageFns<DayUsage> = {
 /** Accounts, their API keys and their usage. */
 export type AdminServiceService = typeof AdminServiceService;
 export const AdminServiceService = {
-  /** Creates an account. An enterprise account needs its agreed limits; others have those of their plan. */
+  /** Creates an account. An enterprise account needs agreed limits; other accounts have those of their plan. */
   createAccount: {
     path: "/petstore.admin.v1.AdminService/CreateAccount" as const,
     requestStream: false as const,
@@ -2516,7 +2516,7 @@ export const AdminServiceService = {
       Buffer.from(ListAccountsResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListAccountsResponse => ListAccountsResponse.decode(value),
   },
-  /** Changes the plan of an account, or the limits agreed with an enterprise account. In force within 5 seconds. */
+  /** Changes the plan of an account, or the agreed limits of an enterprise account. Takes effect within 5 seconds. */
   updateAccount: {
     path: "/petstore.admin.v1.AdminService/UpdateAccount" as const,
     requestStream: false as const,
@@ -2547,7 +2547,7 @@ export const AdminServiceService = {
     responseSerialize: (value: Account): Buffer => Buffer.from(Account.encode(value).finish()),
     responseDeserialize: (value: Buffer): Account => Account.decode(value),
   },
-  /** Generates an API key from an account. The key itself is in this answer and nowhere else. */
+  /** Generates an API key for an account. Only this response contains the key itself. */
   createKey: {
     path: "/petstore.admin.v1.AdminService/CreateKey" as const,
     requestStream: false as const,
@@ -2567,7 +2567,7 @@ export const AdminServiceService = {
     responseSerialize: (value: ListKeysResponse): Buffer => Buffer.from(ListKeysResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListKeysResponse => ListKeysResponse.decode(value),
   },
-  /** Revokes a key for good: at once in this process, within 5 seconds everywhere. */
+  /** Revokes a key permanently: at once in this process, within 5 seconds everywhere. */
   revokeKey: {
     path: "/petstore.admin.v1.AdminService/RevokeKey" as const,
     requestStream: false as const,
@@ -2577,7 +2577,7 @@ export const AdminServiceService = {
     responseSerialize: (value: ApiKey): Buffer => Buffer.from(ApiKey.encode(value).finish()),
     responseDeserialize: (value: Buffer): ApiKey => ApiKey.decode(value),
   },
-  /** Ends the ban of a key at once, on all servers, and forgets the refusals that led to it. */
+  /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
   unbanKey: {
     path: "/petstore.admin.v1.AdminService/UnbanKey" as const,
     requestStream: false as const,
@@ -2587,7 +2587,7 @@ export const AdminServiceService = {
     responseSerialize: (value: UnbanKeyResponse): Buffer => Buffer.from(UnbanKeyResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): UnbanKeyResponse => UnbanKeyResponse.decode(value),
   },
-  /** Lists the bans in force in ascending order of the key's id, page by page. */
+  /** Lists the current bans in ascending order of key id, page by page. */
   listBans: {
     path: "/petstore.admin.v1.AdminService/ListBans" as const,
     requestStream: false as const,
@@ -2597,7 +2597,7 @@ export const AdminServiceService = {
     responseSerialize: (value: ListBansResponse): Buffer => Buffer.from(ListBansResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ListBansResponse => ListBansResponse.decode(value),
   },
-  /** Reads what is left of an account's limits at this moment, and when it was last used. Counts nothing. */
+  /** Returns an account's current use of its limits, and its last use. Does not count as a request. */
   getStanding: {
     path: "/petstore.admin.v1.AdminService/GetStanding" as const,
     requestStream: false as const,
@@ -2607,7 +2607,7 @@ export const AdminServiceService = {
     responseSerialize: (value: Standing): Buffer => Buffer.from(Standing.encode(value).finish()),
     responseDeserialize: (value: Buffer): Standing => Standing.decode(value),
   },
-  /** Reads what an account used, day by day. */
+  /** Returns the usage of an account, day by day. */
   getUsage: {
     path: "/petstore.admin.v1.AdminService/GetUsage" as const,
     requestStream: false as const,
@@ -2620,36 +2620,36 @@ export const AdminServiceService = {
 } as const;
 
 export interface AdminServiceServer extends UntypedServiceImplementation {
-  /** Creates an account. An enterprise account needs its agreed limits; others have those of their plan. */
+  /** Creates an account. An enterprise account needs agreed limits; other accounts have those of their plan. */
   createAccount: handleUnaryCall<CreateAccountRequest, Account>;
   /** Finds one account by its id. */
   getAccount: handleUnaryCall<GetAccountRequest, Account>;
   /** Lists accounts in ascending order of id, page by page. */
   listAccounts: handleUnaryCall<ListAccountsRequest, ListAccountsResponse>;
-  /** Changes the plan of an account, or the limits agreed with an enterprise account. In force within 5 seconds. */
+  /** Changes the plan of an account, or the agreed limits of an enterprise account. Takes effect within 5 seconds. */
   updateAccount: handleUnaryCall<UpdateAccountRequest, Account>;
   /** Suspends an account: its keys are refused until it is resumed. */
   suspendAccount: handleUnaryCall<SuspendAccountRequest, Account>;
   /** Resumes a suspended account. */
   resumeAccount: handleUnaryCall<ResumeAccountRequest, Account>;
-  /** Generates an API key from an account. The key itself is in this answer and nowhere else. */
+  /** Generates an API key for an account. Only this response contains the key itself. */
   createKey: handleUnaryCall<CreateKeyRequest, CreateKeyResponse>;
   /** Lists the keys of an account in ascending order of id, page by page. */
   listKeys: handleUnaryCall<ListKeysRequest, ListKeysResponse>;
-  /** Revokes a key for good: at once in this process, within 5 seconds everywhere. */
+  /** Revokes a key permanently: at once in this process, within 5 seconds everywhere. */
   revokeKey: handleUnaryCall<RevokeKeyRequest, ApiKey>;
-  /** Ends the ban of a key at once, on all servers, and forgets the refusals that led to it. */
+  /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
   unbanKey: handleUnaryCall<UnbanKeyRequest, UnbanKeyResponse>;
-  /** Lists the bans in force in ascending order of the key's id, page by page. */
+  /** Lists the current bans in ascending order of key id, page by page. */
   listBans: handleUnaryCall<ListBansRequest, ListBansResponse>;
-  /** Reads what is left of an account's limits at this moment, and when it was last used. Counts nothing. */
+  /** Returns an account's current use of its limits, and its last use. Does not count as a request. */
   getStanding: handleUnaryCall<GetStandingRequest, Standing>;
-  /** Reads what an account used, day by day. */
+  /** Returns the usage of an account, day by day. */
   getUsage: handleUnaryCall<GetUsageRequest, GetUsageResponse>;
 }
 
 export interface AdminServiceClient extends Client {
-  /** Creates an account. An enterprise account needs its agreed limits; others have those of their plan. */
+  /** Creates an account. An enterprise account needs agreed limits; other accounts have those of their plan. */
   createAccount(
     request: CreateAccountRequest,
     callback: (error: ServiceError | null, response: Account) => void,
@@ -2697,7 +2697,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListAccountsResponse) => void,
   ): ClientUnaryCall;
-  /** Changes the plan of an account, or the limits agreed with an enterprise account. In force within 5 seconds. */
+  /** Changes the plan of an account, or the agreed limits of an enterprise account. Takes effect within 5 seconds. */
   updateAccount(
     request: UpdateAccountRequest,
     callback: (error: ServiceError | null, response: Account) => void,
@@ -2745,7 +2745,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Account) => void,
   ): ClientUnaryCall;
-  /** Generates an API key from an account. The key itself is in this answer and nowhere else. */
+  /** Generates an API key for an account. Only this response contains the key itself. */
   createKey(
     request: CreateKeyRequest,
     callback: (error: ServiceError | null, response: CreateKeyResponse) => void,
@@ -2777,7 +2777,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListKeysResponse) => void,
   ): ClientUnaryCall;
-  /** Revokes a key for good: at once in this process, within 5 seconds everywhere. */
+  /** Revokes a key permanently: at once in this process, within 5 seconds everywhere. */
   revokeKey(
     request: RevokeKeyRequest,
     callback: (error: ServiceError | null, response: ApiKey) => void,
@@ -2793,7 +2793,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ApiKey) => void,
   ): ClientUnaryCall;
-  /** Ends the ban of a key at once, on all servers, and forgets the refusals that led to it. */
+  /** Ends the ban of a key at once on all servers, and resets its count of refusals. */
   unbanKey(
     request: UnbanKeyRequest,
     callback: (error: ServiceError | null, response: UnbanKeyResponse) => void,
@@ -2809,7 +2809,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: UnbanKeyResponse) => void,
   ): ClientUnaryCall;
-  /** Lists the bans in force in ascending order of the key's id, page by page. */
+  /** Lists the current bans in ascending order of key id, page by page. */
   listBans(
     request: ListBansRequest,
     callback: (error: ServiceError | null, response: ListBansResponse) => void,
@@ -2825,7 +2825,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ListBansResponse) => void,
   ): ClientUnaryCall;
-  /** Reads what is left of an account's limits at this moment, and when it was last used. Counts nothing. */
+  /** Returns an account's current use of its limits, and its last use. Does not count as a request. */
   getStanding(
     request: GetStandingRequest,
     callback: (error: ServiceError | null, response: Standing) => void,
@@ -2841,7 +2841,7 @@ export interface AdminServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: Standing) => void,
   ): ClientUnaryCall;
-  /** Reads what an account used, day by day. */
+  /** Returns the usage of an account, day by day. */
   getUsage(
     request: GetUsageRequest,
     callback: (error: ServiceError | null, response: GetUsageResponse) => void,

@@ -23,7 +23,7 @@ export const protobufPackage = "petstore.edge.v1";
 
 export const protobufFileName = "petstore/edge/v1/edge.proto";
 
-/** Empty: the caller's credentials travel as metadata, as on any call. */
+/** Empty: the caller's credentials are metadata, as on any call. */
 export interface JudgeRequest {
 }
 
@@ -31,7 +31,7 @@ export interface JudgeRequest {
 export interface JudgeResponse {
 }
 
-/** A refused request, as Envoy saw it. The caller's credentials travel as metadata, as on any call. */
+/** A refused request. The caller's credentials are metadata, as on any call. */
 export interface RefuseRequest {
   /** The HTTP method, in upper case. */
   method: string;
@@ -39,27 +39,27 @@ export interface RefuseRequest {
   path: string;
   /** The HTTP status that Envoy chose. */
   status: number;
-  /** What Envoy says of the request in its own reply. */
+  /** The text of Envoy's own reply. */
   reply: string;
-  /** The content type of the request's body: empty when none was given, absent when there is no body. */
+  /** The content type of the body: empty if none was given, absent without a body. */
   contentType?:
     | string
     | undefined;
-  /** The request's body, when it is JSON and not too long to repeat. */
+  /** The body, if it is JSON and not too long to repeat. */
   body?: Uint8Array | undefined;
 }
 
-/** A request that failed behind Envoy: the server did not answer, or not in time. */
+/** A request that failed behind Envoy: the server did not respond, or too late. */
 export interface FailRequest {
   /** The HTTP status that Envoy chose. */
   status: number;
 }
 
-/** Never sent: the answer to Fail is always an error. */
+/** Never sent: Fail always fails. */
 export interface FailResponse {
 }
 
-/** Never sent: the answer to Refuse is always an error. */
+/** Never sent: Refuse always fails. */
 export interface RefuseResponse {
 }
 
@@ -405,12 +405,12 @@ export const RefuseResponse: MessageFns<RefuseResponse> = {
   },
 };
 
-/** The server's voice in what Envoy decides by itself. */
+/** Decides for Envoy who may send a body, and what a refusal says. */
 export type EdgeServiceService = typeof EdgeServiceService;
 export const EdgeServiceService = {
   /**
-   * Judges the caller of a request by its headers, before Envoy reads the body: who is calling, how much is left of
-   * the quota. The request itself comes later and is counted then; only one that is refused here is counted here.
+   * Checks the API key and the quota by a request's headers, before Envoy reads the body. The request itself follows
+   * and is counted then. Only a request that is refused here is counted here.
    */
   judge: {
     path: "/petstore.edge.v1.EdgeService/Judge" as const,
@@ -422,8 +422,8 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): JudgeResponse => JudgeResponse.decode(value),
   },
   /**
-   * Judges a request that Envoy refused: who is calling, how much is left of the quota, then what was wrong
-   * with the request. Always answers with an error, the one that the caller is to see.
+   * Checks a request that Envoy refused: API key, quota, then the request. Always fails, with the error that the caller
+   * gets.
    */
   refuse: {
     path: "/petstore.edge.v1.EdgeService/Refuse" as const,
@@ -435,8 +435,8 @@ export const EdgeServiceService = {
     responseDeserialize: (value: Buffer): RefuseResponse => RefuseResponse.decode(value),
   },
   /**
-   * Words a failure of a request that may have reached a service, so that it is counted already: the same as
-   * Refuse, but it counts nothing. Always answers with an error.
+   * The same as Refuse for a request that may have reached a service and been counted: it counts nothing. Always fails,
+   * with the error that the caller gets.
    */
   fail: {
     path: "/petstore.edge.v1.EdgeService/Fail" as const,
@@ -451,26 +451,26 @@ export const EdgeServiceService = {
 
 export interface EdgeServiceServer extends UntypedServiceImplementation {
   /**
-   * Judges the caller of a request by its headers, before Envoy reads the body: who is calling, how much is left of
-   * the quota. The request itself comes later and is counted then; only one that is refused here is counted here.
+   * Checks the API key and the quota by a request's headers, before Envoy reads the body. The request itself follows
+   * and is counted then. Only a request that is refused here is counted here.
    */
   judge: handleUnaryCall<JudgeRequest, JudgeResponse>;
   /**
-   * Judges a request that Envoy refused: who is calling, how much is left of the quota, then what was wrong
-   * with the request. Always answers with an error, the one that the caller is to see.
+   * Checks a request that Envoy refused: API key, quota, then the request. Always fails, with the error that the caller
+   * gets.
    */
   refuse: handleUnaryCall<RefuseRequest, RefuseResponse>;
   /**
-   * Words a failure of a request that may have reached a service, so that it is counted already: the same as
-   * Refuse, but it counts nothing. Always answers with an error.
+   * The same as Refuse for a request that may have reached a service and been counted: it counts nothing. Always fails,
+   * with the error that the caller gets.
    */
   fail: handleUnaryCall<FailRequest, FailResponse>;
 }
 
 export interface EdgeServiceClient extends Client {
   /**
-   * Judges the caller of a request by its headers, before Envoy reads the body: who is calling, how much is left of
-   * the quota. The request itself comes later and is counted then; only one that is refused here is counted here.
+   * Checks the API key and the quota by a request's headers, before Envoy reads the body. The request itself follows
+   * and is counted then. Only a request that is refused here is counted here.
    */
   judge(
     request: JudgeRequest,
@@ -488,8 +488,8 @@ export interface EdgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: JudgeResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Judges a request that Envoy refused: who is calling, how much is left of the quota, then what was wrong
-   * with the request. Always answers with an error, the one that the caller is to see.
+   * Checks a request that Envoy refused: API key, quota, then the request. Always fails, with the error that the caller
+   * gets.
    */
   refuse(
     request: RefuseRequest,
@@ -507,8 +507,8 @@ export interface EdgeServiceClient extends Client {
     callback: (error: ServiceError | null, response: RefuseResponse) => void,
   ): ClientUnaryCall;
   /**
-   * Words a failure of a request that may have reached a service, so that it is counted already: the same as
-   * Refuse, but it counts nothing. Always answers with an error.
+   * The same as Refuse for a request that may have reached a service and been counted: it counts nothing. Always fails,
+   * with the error that the caller gets.
    */
   fail(request: FailRequest, callback: (error: ServiceError | null, response: FailResponse) => void): ClientUnaryCall;
   fail(

@@ -137,7 +137,7 @@ export const GetFileRequest: MessageFns<GetFileRequest> = {
 /** The health of the service, its interface description, and the docs page. */
 export type WebServiceService = typeof WebServiceService;
 export const WebServiceService = {
-  /** Answers with nothing, as long as calls are answered. */
+  /** Returns an empty response while the server works. */
   checkHealth: {
     path: "/petstore.web.v1.WebService/CheckHealth" as const,
     requestStream: false as const,
@@ -147,7 +147,7 @@ export const WebServiceService = {
     responseSerialize: (value: HttpBody): Buffer => Buffer.from(HttpBody.encode(value).finish()),
     responseDeserialize: (value: Buffer): HttpBody => HttpBody.decode(value),
   },
-  /** Sends a file in pieces, as fast as the caller takes them. */
+  /** Sends a file in pieces, as fast as the caller reads them. */
   getFile: {
     path: "/petstore.web.v1.WebService/GetFile" as const,
     requestStream: false as const,
@@ -160,14 +160,14 @@ export const WebServiceService = {
 } as const;
 
 export interface WebServiceServer extends UntypedServiceImplementation {
-  /** Answers with nothing, as long as calls are answered. */
+  /** Returns an empty response while the server works. */
   checkHealth: handleUnaryCall<CheckHealthRequest, HttpBody>;
-  /** Sends a file in pieces, as fast as the caller takes them. */
+  /** Sends a file in pieces, as fast as the caller reads them. */
   getFile: handleServerStreamingCall<GetFileRequest, HttpBody>;
 }
 
 export interface WebServiceClient extends Client {
-  /** Answers with nothing, as long as calls are answered. */
+  /** Returns an empty response while the server works. */
   checkHealth(
     request: CheckHealthRequest,
     callback: (error: ServiceError | null, response: HttpBody) => void,
@@ -183,7 +183,7 @@ export interface WebServiceClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: HttpBody) => void,
   ): ClientUnaryCall;
-  /** Sends a file in pieces, as fast as the caller takes them. */
+  /** Sends a file in pieces, as fast as the caller reads them. */
   getFile(request: GetFileRequest, options?: Partial<CallOptions>): ClientReadableStream<HttpBody>;
   getFile(request: GetFileRequest, metadata?: Metadata, options?: Partial<CallOptions>): ClientReadableStream<HttpBody>;
 }
