@@ -1,7 +1,7 @@
 /** `npm run bench:usage`: how long a write waits while the usage of many accounts is stored. */
 import pino from 'pino';
-import type { ManagedLimiter } from '../src/limits/limiter.ts';
-import { createUsageRecorder, type UsageRecorder } from '../src/limits/usage-recorder.ts';
+import { toAccountId } from '../src/limits/subjects.ts';
+import { createUsageRecorder, type UsageRecorder, type UsageSource } from '../src/limits/usage-recorder.ts';
 import { dayIndexAt } from '../src/limits/windows.ts';
 import { openPostgres } from '../src/storage/postgres.ts';
 import { createStore, type Store } from '../src/storage/store.ts';
@@ -22,14 +22,14 @@ takes than the median of the first ones.`,
 );
 
 /** A limiter in which every account has been active since the last drain. */
-function busyLimiter(accountIds: readonly bigint[]): ManagedLimiter {
+function busyLimiter(accountIds: readonly bigint[]): UsageSource {
   let requests = 0;
   const dayIndex = dayIndexAt(Date.now());
   const drainUsage = () => {
     requests += 1;
-    return accountIds.map((id) => ({ subject: String(id), dayIndex, requests, refused: 0 }));
+    return accountIds.map((id) => ({ accountId: toAccountId(id), dayIndex, requests, refused: 0 }));
   };
-  return { drainUsage, drainKeyUses: () => [] } as unknown as ManagedLimiter; // the recorder uses nothing else of it
+  return { drainUsage, drainKeyUses: () => [] };
 }
 
 /** Writes, one row after the other, until `isDone`. Resolves with the duration of each write. */

@@ -7,7 +7,8 @@
 import { type ApiError, apiError } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
 import { steadyClock } from '../limits/clock.ts';
-import type { Attempt, Decision, Limiter } from '../limits/limiter.ts';
+import type { AddressAttempt, Attempt, Decision, Limiter } from '../limits/limiter.ts';
+import { type Address, subjectName, toAccountId, toAddress, toKeyId } from '../limits/subjects.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
 import type { Call, Interceptor } from './chain.ts';
@@ -80,9 +81,13 @@ function anonymousLimits(
   peek: (call: Call, attempt: Attempt) => Promise<Verdict>,
   nowMs: () => number,
 ): AnonymousLimits {
-  const addressAttempt = (call: Call) => ({ kind: 'address', subject: addressOf(call), nowMs: nowMs() }) as const;
+  const addressAttempt = (call: Call): AddressAttempt => ({
+    kind: 'address',
+    address: toAddress(addressOf(call)),
+    nowMs: nowMs(),
+  });
   /** The calls with a reservation, each with its address. */
-  const reserved = new Map<Call, string>();
+  const reserved = new Map<Call, Address>();
   const lookUps = new InFlightCounter();
 
   return {
@@ -94,9 +99,9 @@ function anonymousLimits(
 
     async reserve(call) {
       const attempt = addressAttempt(call);
-      const { subject } = attempt;
-      const inFlight = lookUps.increment(subject);
-      reserved.set(call, subject);
+      const { address } = attempt;
+      const inFlight = lookUps.increment(address);
+      reserved.set(call, address);
       const verdict = await peek(call, attempt);
       if (verdict.remaining >= inFlight) return;
       const retryAfterSeconds = verdict.allowed ? 1 : verdict.retryAfterSeconds;
@@ -108,16 +113,16 @@ function anonymousLimits(
     },
 
     release(call) {
-      const subject = reserved.get(call);
-      if (subject === undefined) return;
+      const address = reserved.get(call);
+      if (address === undefined) return;
       reserved.delete(call);
-      lookUps.decrement(subject);
+      lookUps.decrement(address);
     },
   };
 }
 
 function accountAttempt({ accountId, keyId, quota }: Caller, nowMs: number): Attempt {
-  return { kind: 'account', subject: String(accountId), key: String(keyId), quota, nowMs };
+  return { kind: 'account', accountId: toAccountId(accountId), keyId: toKeyId(keyId), quota, nowMs };
 }
 
 function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {
@@ -126,9 +131,9 @@ function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSecond
   responseHeaders.set('x-ratelimit-reset', String(resetAtSeconds));
 }
 
-function limitError({ kind, subject }: Attempt, decision: Extract<Decision, { allowed: false }>): ApiError {
+function limitError(attempt: Attempt, decision: Extract<Decision, { allowed: false }>): ApiError {
   const { retryAfterSeconds } = decision;
-  const options = { retryAfterSeconds, quotaSubject: `${kind}:${subject}` };
+  const options = { retryAfterSeconds, quotaSubject: subjectName(attempt) };
   if ('bannedUntilMs' in decision) return apiError('API_KEY_BANNED', { retryAfterSeconds }, options);
   return apiError('RATE_LIMITED', decision, options);
 }

@@ -1,28 +1,29 @@
 /**
- * Tells every server which key or account has changed, over a Redis channel, so that none believes its cache for longer
- * than the message takes. A message names what has changed and says nothing else of it: `key:3`, `account:7`. Any other
- * message, such as another release sends, means that anything may have. `unban:3:1795249320000` says that the operator
- * has ended those bans of a key that would end by then.
+ * Tells all servers which key or account has changed, over a Redis channel, so that their caches are outdated for no
+ * longer than the message takes. A message has only the id of what has changed: `key:3`, `account:7`. Any other message,
+ * such as one of another release, means that anything may have changed. `unban:3:1795249320000` says that the operator
+ * has ended those bans of a key that would have ended by then.
  *
- * Failure: without Redis a change is noticed when the cache's entries are due (`api-key-cache.ts`). Nothing here fails
- * for its caller or waits. What may have been missed is made up for: a connection that is new invalidates everything.
+ * Failure: without Redis a server notices a change when the entry in its cache expires (`api-key-cache.ts`). Publishing
+ * neither fails nor waits. Messages may be missed without a connection, so a new connection invalidates everything.
  */
 import type { RedisConfig } from '../config.ts';
 import type { Ban } from '../limits/limiter.ts';
+import { toKeyId } from '../limits/subjects.ts';
 import { RedisClient } from '../redis/client.ts';
 import type { KeyChange } from './api-key-cache.ts';
 
 const CHANNEL = 'petstore:keys';
 
 export interface KeyInvalidation {
-  /** Tells all servers, this one among them. */
+  /** Tells all servers of a change, this one included. */
   publish(change: KeyChange): void;
-  /** Tells all servers of the end of a ban. */
+  /** Tells all servers that a ban was ended, this one included. */
   publishUnban(ended: Ban): void;
   close(): void;
 }
 
-/** `onChange` and `onUnban` are called for this server's own messages too. */
+/** `onChange` and `onUnban` are called for this server's own messages, too. */
 export function createKeyInvalidation(
   redis: RedisConfig,
   onChange: (change: KeyChange) => void,
@@ -34,28 +35,28 @@ export function createKeyInvalidation(
     CHANNEL,
     (message) => {
       const ended = decodeUnban(message);
-      if (ended === undefined) onChange(decode(message));
+      if (ended === undefined) onChange(decodeChange(message));
       else onUnban(ended);
     },
     () => onChange({ kind: 'any' }),
   );
   return {
-    publish: (change) => publish(encode(change)),
-    publishUnban: ({ key, untilMs }) => publish(`unban:${key}:${untilMs}`),
+    publish: (change) => publish(encodeChange(change)),
+    publishUnban: ({ keyId, untilMs }) => publish(`unban:${keyId}:${untilMs}`),
     close: () => client.close(),
   };
 }
 
-function encode(change: KeyChange): string {
+function encodeChange(change: KeyChange): string {
   return change.kind === 'any' ? change.kind : `${change.kind}:${change.id}`;
 }
 
-function decode(message: string): KeyChange {
+function decodeChange(message: string): KeyChange {
   const [, kind, id = ''] = /^(key|account):(\d{1,19})$/.exec(message) ?? [];
   return kind === 'key' || kind === 'account' ? { kind, id: BigInt(id) } : { kind: 'any' };
 }
 
 function decodeUnban(message: string): Ban | undefined {
-  const [, key, untilMs] = /^unban:(\d{1,19}):(\d{1,15})$/.exec(message) ?? [];
-  return key === undefined ? undefined : { key, untilMs: Number(untilMs) };
+  const [, keyId, untilMs] = /^unban:(\d{1,19}):(\d{1,15})$/.exec(message) ?? [];
+  return keyId === undefined ? undefined : { keyId: toKeyId(BigInt(keyId)), untilMs: Number(untilMs) };
 }

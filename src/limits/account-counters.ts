@@ -1,62 +1,57 @@
-/** The accounts of the current day in memory, with the totals that wait to be stored. */
+/** The counts of all accounts that were active today, in memory, and the totals that are not stored yet. */
 import type { KeyUse, UsageRow } from './limiter.ts';
+import type { AccountId, KeyId } from './subjects.ts';
 import { type Counter, dayIndexAt, newCounter } from './windows.ts';
 
-/** An account in one day. */
+/** One account on one day. */
 export interface AccountDay {
-  readonly subject: string;
+  readonly accountId: AccountId;
   counter: Counter;
   refused: number;
-  /** Changed since the last drain. */
+  /** Whether it has changed since the last drain. */
   isChanged: boolean;
-  /** What a shared engine last said of it, or the database; nothing, if neither did. */
   lastSeen: LastSeen;
-  /** The absence of that engine after which it was told of this account. */
-  mergedAfter?: number;
+  /** The last merge round in which it was sent to Redis; undefined if it never was. */
+  mergeRound?: number;
 }
 
-/** An account's counts in a shared engine. */
+/** The counts that were last read from Redis or from the database; all zero if none were. */
 export interface LastSeen {
   readonly counter: Readonly<Counter>;
   readonly refused: number;
-  /** Another one says that the engine has lost its data; '' is none. */
+  /** The epoch of the account's data in Redis; '' if it was not read from there. Another epoch: Redis has lost its data. */
   readonly epoch: string;
-  /** How much of the minute and of the day this server has counted itself. */
+  /** How much of the minute and of the day this server itself has counted in Redis. */
   readonly ownMinute: number;
   readonly ownDay: number;
 }
 
-type Day = ReadonlyMap<string, AccountDay>;
-
-/**
- * The accounts seen today, and those whose totals wait to be drained. The day that was left last is kept as well: a
- * clock that was wrong about the day comes back to it.
- */
+/** The previous day is kept as well: a clock that was wrong about the day returns to it. */
 export class AccountCounters {
   #dayIndex = Number.NEGATIVE_INFINITY;
-  #today = new Map<string, AccountDay>();
-  #left = { dayIndex: Number.NEGATIVE_INFINITY, accounts: new Map<string, AccountDay>() };
+  #current = new Map<AccountId, AccountDay>();
+  #previous = { dayIndex: Number.NEGATIVE_INFINITY, accounts: new Map<AccountId, AccountDay>() };
   #changed: AccountDay[] = [];
   /** When keys were last used, since the last drain. */
-  #keyUses = new Map<string, number>();
+  #keyUses = new Map<KeyId, number>();
 
   get size(): number {
-    return this.#today.size;
+    return this.#current.size;
   }
 
-  /** All accounts seen on the day of this moment. */
-  today(nowMs: number): Day {
+  /** Returns all accounts that were active on the day of `nowMs`. */
+  ofDay(nowMs: number): ReadonlyMap<AccountId, AccountDay> {
     this.#enterDay(dayIndexAt(nowMs));
-    return this.#today;
+    return this.#current;
   }
 
-  open(subject: string, nowMs: number): AccountDay {
-    return this.today(nowMs).get(subject) ?? this.#add(subject, nowMs);
+  getOrAdd(accountId: AccountId, nowMs: number): AccountDay {
+    return this.ofDay(nowMs).get(accountId) ?? this.#add(accountId, nowMs);
   }
 
-  /** The account's counter, or a passing one that is not kept: reading leaves no trace. */
-  read(subject: string, nowMs: number): Counter {
-    return this.today(nowMs).get(subject)?.counter ?? newCounter(nowMs);
+  /** Returns the account's counter; if it has none, a new one that is not kept. */
+  counterOf(accountId: AccountId, nowMs: number): Counter {
+    return this.ofDay(nowMs).get(accountId)?.counter ?? newCounter(nowMs);
   }
 
   markChanged(account: AccountDay): void {
@@ -65,14 +60,14 @@ export class AccountCounters {
     this.#changed.push(account);
   }
 
-  noteUse(key: string, nowMs: number): void {
-    this.#keyUses.set(key, nowMs);
+  recordKeyUse(keyId: KeyId, nowMs: number): void {
+    this.#keyUses.set(keyId, nowMs);
   }
 
   drainKeyUses(): KeyUse[] {
     const uses = this.#keyUses;
     this.#keyUses = new Map();
-    return [...uses].map(([key, atMs]) => ({ key, atMs }));
+    return [...uses].map(([keyId, atMs]) => ({ keyId, atMs }));
   }
 
   drain(): UsageRow[] {
@@ -80,33 +75,32 @@ export class AccountCounters {
     this.#changed = [];
     return changed.map((account) => {
       account.isChanged = false;
-      const { subject, counter, refused } = account;
-      return { subject, dayIndex: counter.dayIndex, requests: counter.dayCount, refused };
+      const { accountId, counter, refused } = account;
+      return { accountId, dayIndex: counter.dayIndex, requests: counter.dayCount, refused };
     });
   }
 
-  /** Takes up a day's totals, unless that day is over. */
-  restore({ subject, dayIndex, requests, refused }: UsageRow, nowMs: number): AccountDay | undefined {
-    if (dayIndex !== dayIndexAt(nowMs)) return undefined;
-    const account = this.open(subject, nowMs);
+  /** Restores a day's totals, unless that day has ended. */
+  restore({ accountId, dayIndex, requests, refused }: UsageRow, nowMs: number): void {
+    if (dayIndex !== dayIndexAt(nowMs)) return;
+    const account = this.getOrAdd(accountId, nowMs);
     account.counter.dayCount = requests;
     account.refused = refused;
     account.lastSeen = { ...account.lastSeen, counter: { ...account.counter }, refused };
-    return account;
   }
 
-  #add(subject: string, nowMs: number): AccountDay {
+  #add(accountId: AccountId, nowMs: number): AccountDay {
     const counter = newCounter(nowMs);
     const lastSeen = { counter: { ...counter }, refused: 0, epoch: '', ownMinute: 0, ownDay: 0 };
-    const account: AccountDay = { subject, counter, refused: 0, isChanged: false, lastSeen };
-    this.#today.set(subject, account);
+    const account: AccountDay = { accountId, counter, refused: 0, isChanged: false, lastSeen };
+    this.#current.set(accountId, account);
     return account;
   }
 
   #enterDay(dayIndex: number): void {
     if (dayIndex === this.#dayIndex) return;
-    const left = { dayIndex: this.#dayIndex, accounts: this.#today };
-    this.#today = dayIndex === this.#left.dayIndex ? this.#left.accounts : new Map();
-    [this.#left, this.#dayIndex] = [left, dayIndex];
+    const left = { dayIndex: this.#dayIndex, accounts: this.#current };
+    this.#current = dayIndex === this.#previous.dayIndex ? this.#previous.accounts : new Map();
+    [this.#previous, this.#dayIndex] = [left, dayIndex];
   }
 }

@@ -1,52 +1,52 @@
 /**
- * Bans: a key that keeps sending after refusals is shut out for a while.
+ * Bans: a key that keeps sending after refusals is banned for a while.
  *
- * The minute slides and is exact: a key's last N refusal times stand in a ring, and the Nth refusal bans when the
- * oldest of them is no more than a minute old. A refusal during the ban is not recorded, so it neither prolongs the
- * ban nor counts after it.
+ * The minute slides and is exact: a ring buffer holds the times of a key's last N refusals, and the Nth refusal bans the
+ * key when the oldest of them is no more than a minute old. A refusal during the ban is not recorded: it neither
+ * prolongs the ban nor counts after it.
  *
- * A ban is in force for its duration before its end, and no longer: one that ends later is of a clock that was ahead.
- * So are refusals of a time that is yet to come.
+ * A ban that ends later than a ban which begins now was set by a clock that was ahead: it is ignored. So are refusals
+ * with a time in the future.
  *
- * Nothing here waits, throws or asks for the time. Bans live in memory: whoever wants one to survive a restart
- * stores what `refused` returns and gives it back with `restore`. Keys that have nothing to remember are dropped
- * without a timer: each newly tracked key pays for a look at two others, so at most about twice the keys that
- * matter are held.
+ * All methods are synchronous and take the time as an argument. Bans live in memory: to keep them over a restart, store
+ * what `recordRefusal` returns and pass it to `restore`. Idle keys are dropped without a timer: each newly tracked key
+ * checks two others, so at most about twice the active keys are held.
  */
 import type { BanPolicy } from '../model.ts';
 import type { Banned } from './limiter.ts';
+import type { KeyId } from './subjects.ts';
 import { MINUTE_MS, type Reading, secondsUntil } from './windows.ts';
 
 interface Offender {
-  /** A ring of the last refusals' times, not longer than `BanPolicy.refusals`. */
+  /** A ring buffer of the last refusals' times, of `BanPolicy.refusals` entries at most. */
   readonly timesMs: number[];
-  /** Where in the ring the next refusal goes: once the ring is full, the place of the oldest. */
+  /** The index of the next refusal; once the ring is full, this is the oldest entry. */
   next: number;
   lastRefusalMs: number;
   bannedUntilMs: number;
 }
 
-/** How many tracked keys a newly tracked one looks at: with two, the sweep is faster than the growth. */
+/** How many tracked keys a newly tracked one checks: with two, the sweep is faster than the growth. */
 const SWEEP_STEPS = 2;
 
 export class BanTracker {
   readonly #policy: BanPolicy;
-  readonly #offenders = new Map<string, Offender>();
+  readonly #offenders = new Map<KeyId, Offender>();
   #sweep = this.#offenders.entries();
 
   constructor(policy: BanPolicy) {
     this.#policy = policy;
   }
 
-  /** How many keys are remembered, for a ban or for refusals. */
+  /** How many keys are tracked, banned or not. */
   get size(): number {
     return this.#offenders.size;
   }
 
   /** Records a refusal. Returns the end of the ban when the key is banned, by this refusal or already. */
-  refused(keyId: string, nowMs: number): number | undefined {
+  recordRefusal(keyId: KeyId, nowMs: number): number | undefined {
     const offender = this.#offenders.get(keyId) ?? this.#track(keyId, nowMs);
-    if (this.#isInForce(offender, nowMs)) return offender.bannedUntilMs;
+    if (this.#isBanned(offender, nowMs)) return offender.bannedUntilMs;
     const { refusals, windowMs, durationMs } = this.#policy;
     offender.timesMs[offender.next] = nowMs;
     offender.next = (offender.next + 1) % refusals;
@@ -59,30 +59,30 @@ export class BanTracker {
     return offender.bannedUntilMs;
   }
 
-  /** The end of the ban, if the key is banned at this moment. A ban is over at its very end. */
-  bannedUntil(keyId: string, nowMs: number): number | undefined {
+  /** Returns the end of the ban if the key is banned now. The end itself is not part of the ban. */
+  bannedUntil(keyId: KeyId, nowMs: number): number | undefined {
     const offender = this.#offenders.get(keyId);
-    return offender !== undefined && this.#isInForce(offender, nowMs) ? offender.bannedUntilMs : undefined;
+    return offender !== undefined && this.#isBanned(offender, nowMs) ? offender.bannedUntilMs : undefined;
   }
 
-  /** Takes up a ban from elsewhere. One that is over by now does no harm, and of two the later end holds. */
-  restore(keyId: string, untilMs: number): void {
+  /** Restores a ban that was stored. Of two bans of a key the later end holds. */
+  restore(keyId: KeyId, untilMs: number): void {
     const offender = this.#offenders.get(keyId) ?? this.#track(keyId, Number.NEGATIVE_INFINITY);
     offender.bannedUntilMs = Math.max(offender.bannedUntilMs, untilMs);
   }
 
-  /** Forgets all of a key, unless its ban ends after `untilMs`. */
-  forget(keyId: string, untilMs: number): void {
+  /** Deletes a key's refusals and its ban, unless the ban ends after `untilMs`. */
+  forget(keyId: KeyId, untilMs: number): void {
     const offender = this.#offenders.get(keyId);
     if (offender !== undefined && offender.bannedUntilMs <= untilMs) this.#offenders.delete(keyId);
   }
 
-  /** A clock may be a little behind the one that the ban is from. */
-  #isInForce({ bannedUntilMs }: Offender, nowMs: number): boolean {
+  /** The clock that set the ban may have been up to a minute ahead of this one. */
+  #isBanned({ bannedUntilMs }: Offender, nowMs: number): boolean {
     return nowMs < bannedUntilMs && bannedUntilMs - nowMs <= this.#policy.durationMs + MINUTE_MS;
   }
 
-  #track(keyId: string, nowMs: number): Offender {
+  #track(keyId: KeyId, nowMs: number): Offender {
     for (let step = 0; step < SWEEP_STEPS; step += 1) this.#dropNextIfIdle(nowMs);
     const offender = {
       timesMs: [],
@@ -106,8 +106,8 @@ export class BanTracker {
   }
 }
 
-/** What a banned key's request is told, with the numbers of its account. */
-export function banned(reading: Reading, bannedUntilMs: number, nowMs: number): Banned {
+/** Makes the decision on a banned key's request; `reading` has the numbers of its account. */
+export function toBanned(reading: Reading, bannedUntilMs: number, nowMs: number): Banned {
   const { window, limit, remaining, resetAtSeconds } = reading;
   const retryAfterSeconds = secondsUntil(bannedUntilMs, nowMs);
   return { allowed: false, bannedUntilMs, window, limit, remaining, resetAtSeconds, retryAfterSeconds };

@@ -1,34 +1,32 @@
 /**
- * What every limits engine does: says of each request, in one call, whether it may pass.
+ * The interface of a limiter: it decides on each request, in one call, whether the request is admitted.
  *
- * The engine keeps the counts and the bans; the caller brings the time and the quota, which it knows from the plan.
- * An engine is exact: however many requests come at once, never one more than the quota passes.
+ * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
+ * is exact: concurrent requests never exceed the quota, not even by one.
  */
 import type { Quota } from '../model.ts';
+import type { AccountId, Address, KeyId } from './subjects.ts';
 import type { Counter, Reading, Verdict } from './windows.ts';
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */
 export interface AccountAttempt {
   readonly kind: 'account';
-  /** The account's id. */
-  readonly subject: string;
-  /** The id of the key (not the key itself). */
-  readonly key: string;
+  readonly accountId: AccountId;
+  readonly keyId: KeyId;
   readonly quota: Quota;
   readonly nowMs: number;
 }
 
-/** A request without a valid key. It counts against its IP address, by the minute alone. */
-interface AddressAttempt {
+/** A request without a valid key. It counts against its address, by the minute alone. */
+export interface AddressAttempt {
   readonly kind: 'address';
-  /** The address, or the prefix of it that stands for one caller. */
-  readonly subject: string;
+  readonly address: Address;
   readonly nowMs: number;
 }
 
 export type Attempt = AccountAttempt | AddressAttempt;
 
-/** The key is banned. The numbers are the account's, in which this request does not count. */
+/** The key is banned. The numbers are the account's; this request does not count in them. */
 export interface Banned extends Reading {
   readonly allowed: false;
   readonly bannedUntilMs: number;
@@ -36,21 +34,21 @@ export interface Banned extends Reading {
   readonly retryAfterSeconds: number;
 }
 
-/** The windows' verdict on a request that was judged: a refusal may be the one that bans the key. */
-export type Judged = Verdict & { readonly beginsBan?: true };
-
-export type Decision = Judged | Banned;
+/** What the limiter decides: that the key is banned, or the verdict of the windows. A refusal may begin a ban. */
+export type Decision = (Verdict & { readonly beginsBan?: true }) | Banned;
 
 export interface Limiter {
-  /** Judges a request and, if it may pass, counts it. A ban comes before the windows: `'bannedUntilMs' in decision`. */
+  /**
+   * Decides on a request and counts it if it is admitted. Checks for a ban before the windows: a decision on a banned
+   * key has `bannedUntilMs`.
+   */
   admit(attempt: Attempt): Decision | Promise<Decision>;
-  /** The windows' verdict as it stands, for an answer that shows the numbers and counts nothing. Ignores bans. */
+  /** Returns the current verdict of the windows, for a response that shows the numbers. Counts nothing; ignores bans. */
   peek(attempt: Attempt): Verdict | Promise<Verdict>;
 }
 
 export interface Ban {
-  /** The id of the key. */
-  readonly key: string;
+  readonly keyId: KeyId;
   readonly untilMs: number;
 }
 
@@ -59,7 +57,7 @@ export interface NewBan extends Ban {
   readonly sinceMs: number;
   /** How many refusals led to it. */
   readonly refusals: number;
-  /** Whose limit the last of them was beyond. */
+  /** The window whose limit the last refused request exceeded. */
   readonly window: Reading['window'];
 }
 
@@ -68,37 +66,37 @@ export interface Counts {
   readonly counter: Readonly<Counter>;
   /** Requests of the day that were refused. */
   readonly refused: number;
-  /** Only this server's own view: the servers' common counts can't be had just now. */
+  /** The counts are this server's own: the shared counts are unavailable. */
   readonly isLocal: boolean;
 }
 
-/** When a key was last used, whatever became of the request. */
+/** When a key was last used, by an admitted or a refused request. */
 export interface KeyUse {
-  readonly key: string;
+  readonly keyId: KeyId;
   readonly atMs: number;
 }
 
-/** The servers' common counts and bans can't be had, or changed, just now. */
+/** The counts and bans that the servers share are unavailable. */
 export class LimitsUnavailable extends Error {
   override name = 'LimitsUnavailable';
 }
 
-/** What the operator may ask of the limits. */
+/** What an operator may read and change. */
 export interface LimitsAdmin {
-  /** An account's counts as they stand. Counts nothing. */
-  counts(subject: string, nowMs: number): Counts | Promise<Counts>;
+  /** Returns an account's current counts. Counts nothing. */
+  counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**
-   * Ends a key's ban at once, for all servers that share the counts, and forgets its refusals. Resolves with a moment:
-   * what has ended are the bans that would have ended by then.
+   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns a moment: the
+   * bans that would have ended by then are the ones that were ended.
    *
    * @throws LimitsUnavailable when other servers might not learn of it.
    */
-  unban(subject: string, key: string, nowMs: number): number | Promise<number>;
+  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number>;
 }
 
-/** What an account has used of a day, in totals: writing a row twice is the same as once, and the greater totals win. */
+/** The totals of an account's day. Writing a row twice is the same as once; of two rows the greater totals win. */
 export interface UsageRow {
-  readonly subject: string;
+  readonly accountId: AccountId;
   /** Days since 1970-01-01, UTC. */
   readonly dayIndex: number;
   /** Requests that were admitted, and so counted. */
@@ -107,24 +105,21 @@ export interface UsageRow {
   readonly refused: number;
 }
 
-/** A limiter with what its owner needs to make its counts outlive it. */
+/** A limiter whose counts and bans can be stored and restored. */
 export interface ManagedLimiter extends Limiter, LimitsAdmin {
   /**
-   * The accounts' days that changed since the last call. They are held until they are drained, so somebody has to.
-   * Rows whose writing fails are the caller's to write again.
+   * Returns the account days that changed since the last call. The limiter holds them until they are drained. A caller
+   * that fails to write a row has to write it again.
    */
   drainUsage(): UsageRow[];
-  /** The keys that were used since the last call. They are held until they are drained, too. */
+  /** Returns the keys that were used since the last call. The limiter holds them until they are drained. */
   drainKeyUses(): KeyUse[];
-  /**
-   * Takes up the day's counts: to be called before the first request, with the rows of the current day. Those of
-   * earlier days are ignored.
-   */
+  /** Restores the counts of the current day, before the first request. Ignores rows of earlier days. */
   restoreUsage(rows: Iterable<UsageRow>): void;
-  /** Takes up bans; those already over do no harm. */
+  /** Restores bans. Ignores those that have ended. */
   restoreBans(bans: Iterable<Ban>): void;
-  /** Forgets a ban that another server has ended, unless it ends later than that one, and the key's refusals. */
+  /** Deletes the key's refusals, and its ban unless it ends later than `ended`, which another server has ended. */
   forgetBan(ended: Ban): void;
-  /** Lets go of what it holds outside of this process. */
+  /** Closes connections. */
   close(): Promise<void>;
 }

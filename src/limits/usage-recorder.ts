@@ -1,111 +1,115 @@
 /**
- * Keeps what the limits must not forget: the day's counts and the bans. It takes them from the limiter every half
- * second and stores them, so that no request pays for a write, a crash loses the last second at the most, and a
- * clean stop loses nothing; and gives them back to the limiter at the next start. When keys were last used is for the
- * operator alone, and is stored every half minute.
+ * Stores the day's counts and the bans, and restores them when the server starts. It takes them from the limiter every
+ * half second, so that no request pays for a write: a crash loses the last half second at most, a clean stop loses
+ * nothing. When keys were last used is stored every half minute, for the operator.
  *
- * Rows are stored many at a time, in one statement that is a transaction by itself. Where there is one writer, as on
- * SQLite, other writes take turns with these statements, so they wait for a portion and not for all accounts.
+ * One statement, which is a transaction by itself, stores many rows but not all. Where there is one writer, as on SQLite,
+ * other writes take turns with these statements, so they wait for one statement and not for all accounts.
  *
- * Failure: rows that could not be stored are stored the next time, with whatever came since; the limits go on.
+ * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  */
 import type { Logger } from 'pino';
 import { type Retention, startRetention } from '../storage/retention.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import type { ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
+import { type KeyId, toAccountId, toKeyId } from './subjects.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
 const KEY_USES_INTERVAL_MS = 30_000;
-/** Rows in one statement at the most: a few milliseconds. */
+/** The maximum of rows in one statement, which then takes a few milliseconds. */
 const MAX_ROWS = 250;
 
+/** What the recorder reads of a limiter. */
+export type UsageSource = Pick<ManagedLimiter, 'drainUsage' | 'drainKeyUses'>;
+
 export interface UsageRecorder {
-  /** Stores what this limiter counts, from now on. */
-  start(limiter: ManagedLimiter): void;
-  /** Stores at once what has not been stored yet. */
+  /** Begins to store what this limiter counts. */
+  start(source: UsageSource): void;
+  /** Stores everything that is not stored yet. */
   flush(): Promise<void>;
-  /** Stores a ban; the limiter knows it already. */
+  /** Stores a ban that the limiter has begun. Never waits or throws. */
   recordBan(ban: NewBan): void;
-  /** Counts and bans that are not stored yet. */
+  /** How many counts and bans are not stored yet. */
   readonly backlog: number;
-  /** Stops storing by itself, and stores the rest. */
+  /** Stops the timers and stores the rest. Never rejects. */
   close(): Promise<void>;
 }
 
-/** Gives the limiter today's counts and the bans in force, as they were stored. */
+/** Restores today's counts and the bans in force from the store. */
 export async function restoreLimits(store: Store, limiter: ManagedLimiter, nowMs: number): Promise<void> {
   const usage = await store.usage.ofDay(dayIndexAt(nowMs));
-  limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ subject: String(accountId), ...day })));
+  limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ ...day, accountId: toAccountId(accountId) })));
   const bans = await store.bans.inForce(nowMs);
-  limiter.restoreBans(bans.map(({ keyId, untilMs }) => ({ key: String(keyId), untilMs })));
+  limiter.restoreBans(bans.map(({ keyId, untilMs }) => ({ keyId: toKeyId(keyId), untilMs })));
 }
 
-/** Takes bans at once, so a limiter can be given `recordBan` when it is made; all else once it has started. */
+/** `recordBan` works before `start`, so that a limiter can be created with it. */
 export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder {
-  let source: Pick<ManagedLimiter, 'drainUsage' | 'drainKeyUses'> | undefined;
+  let source: UsageSource | undefined;
+  /** By account and day. */
   const unsavedUsage = new Map<string, UsageRow>();
-  const unsavedBans = new Map<string, NewBan>();
-  const unsavedKeyUses = new Map<string, number>();
+  const unsavedBans = new Map<KeyId, NewBan>();
+  const unsavedKeyUses = new Map<KeyId, number>();
   let flushing: Promise<void> = Promise.resolve();
 
-  /** Stores portion by portion. What is stored is forgotten, unless it has changed meanwhile. */
-  const saveAll = async <T>(
-    unsaved: Map<string, T>,
-    put: (tx: Transaction, rows: readonly (readonly [string, T])[]) => Promise<void>,
+  /** Stores rows in portions, and removes each from `unsaved` unless it has changed meanwhile. */
+  const saveAll = async <Key, Row>(
+    unsaved: Map<Key, Row>,
+    put: (tx: Transaction, rows: readonly (readonly [Key, Row])[]) => Promise<void>,
   ): Promise<void> => {
     const all = [...unsaved];
     for (let start = 0; start < all.length; start += MAX_ROWS) {
       const portion = all.slice(start, start + MAX_ROWS);
       await store.write((tx) => put(tx, portion));
-      for (const [name, row] of portion) if (unsaved.get(name) === row) unsaved.delete(name);
+      for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
     }
   };
 
   const saveCounts = async (): Promise<void> => {
-    for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.subject} ${row.dayIndex}`, row);
+    for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
     await saveAll(unsavedBans, ({ bans }, rows) =>
-      bans.put(rows.map(([, { key, untilMs, ...cause }]) => ({ keyId: BigInt(key), untilMs, cause }))),
+      bans.put(rows.map(([, { keyId, untilMs, ...cause }]) => ({ keyId: BigInt(keyId), untilMs, cause }))),
     );
     await saveAll(unsavedUsage, ({ usage }, rows) =>
-      usage.put(rows.map(([, { subject, ...day }]) => ({ accountId: BigInt(subject), ...day }))),
+      usage.put(rows.map(([, { accountId, ...day }]) => ({ ...day, accountId: BigInt(accountId) }))),
     );
   };
 
   const saveEverything = async (): Promise<void> => {
     await saveCounts();
-    for (const { key, atMs } of source?.drainKeyUses() ?? []) unsavedKeyUses.set(key, atMs);
+    for (const { keyId, atMs } of source?.drainKeyUses() ?? []) unsavedKeyUses.set(keyId, atMs);
     await saveAll(unsavedKeyUses, ({ usage }, rows) =>
-      usage.putKeyUses(rows.map(([key, lastUsedAtMs]) => ({ keyId: BigInt(key), lastUsedAtMs }))),
+      usage.putKeyUses(rows.map(([keyId, lastUsedAtMs]) => ({ keyId: BigInt(keyId), lastUsedAtMs }))),
     );
   };
 
-  /** One after the other: whoever flushes has all that was counted before stored when it resolves. */
+  /** Flushes run one after the other. When one resolves, all that was counted before its call is stored. */
   const flush = (save = saveEverything): Promise<void> => {
     flushing = flushing.catch(() => undefined).then(save);
     return flushing;
   };
 
   let isFailing = false;
-  const noteStored = () => {
+  const onStored = () => {
     isFailing = false;
   };
-  const noteFailure = (error: unknown) => {
+  const onFailure = (error: unknown) => {
     if (!isFailing) logger.error({ err: error }, 'usage is not stored yet: trying again');
     isFailing = true;
   };
-  const flushAndLog = (save = saveEverything) => void flush(save).then(noteStored, noteFailure);
+  const flushAndLog = (save = saveEverything) => void flush(save).then(onStored, onFailure);
 
   const timers: NodeJS.Timeout[] = [];
   return {
-    start(limiter) {
-      source = limiter;
+    start(started) {
+      source = started;
       timers.push(setInterval(() => flushAndLog(saveCounts), FLUSH_INTERVAL_MS));
       timers.push(setInterval(() => flushAndLog(), KEY_USES_INTERVAL_MS));
     },
     flush: () => flush(),
     recordBan(ban) {
-      unsavedBans.set(ban.key, ban);
+      unsavedBans.set(ban.keyId, ban);
       flushAndLog(saveCounts);
     },
     get backlog() {

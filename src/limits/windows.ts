@@ -2,12 +2,12 @@
  * Fixed windows, aligned to UTC: how many requests a subject has made in this minute and in this day.
  *
  * A window's index is the time divided by its length, so a subject's whole state is two indices and two counts. A
- * request counts in both windows or, when either is full, in neither. Quotas are not kept here: each take states
- * its own, so a change of quota holds from the next request on.
+ * request counts in both windows or, when either is full, in neither. Each call states the quota, so a change of quota
+ * takes effect with the next request.
  *
- * Nothing here waits, throws or asks for the time. A clock that goes back by up to a minute grants nothing: the minute
- * before the one a counter is in is taken for that one. A clock that goes back by more was wrong before, and is followed:
- * that costs one window, and not a standstill for as long as it was ahead.
+ * All functions are pure but for the counter, and take the time as an argument. A clock that steps back by up to a minute
+ * grants no extra requests: the counter stays in its minute. A larger step back means that the clock was wrong before:
+ * the counter follows it, which costs one window.
  */
 import type { Quota } from '../model.ts';
 
@@ -16,7 +16,7 @@ const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
 
-/** The state of one subject. `take` changes it in place, so that the hot path allocates nothing but its verdict. */
+/** The state of one subject. It is changed in place, so that a request allocates nothing but its verdict. */
 export interface Counter {
   minuteIndex: number;
   minuteCount: number;
@@ -24,7 +24,7 @@ export interface Counter {
   dayCount: number;
 }
 
-/** One window's numbers: the ones to show to the caller. */
+/** One window's numbers, as the caller sees them. */
 export interface Reading {
   readonly window: 'minute' | 'day';
   readonly limit: number;
@@ -45,9 +45,9 @@ interface Refused extends Reading {
 }
 
 /**
- * What became of a request, with the numbers of the most binding window: the one with the fewest requests left and,
- * on a tie, the one that resets later, which is the day. A full window has none left, so for a refusal that is the
- * window that refused and, when both did, the day.
+ * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
+ * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
+ * day.
  */
 export type Verdict = Admitted | Refused;
 
@@ -59,7 +59,7 @@ export function dayIndexAt(nowMs: number): number {
   return Math.floor(minuteIndexAt(nowMs) / MINUTES_PER_DAY);
 }
 
-/** The time to go on with after `latestMs`: it stands still when a clock goes back by up to a minute. */
+/** Returns `latestMs` if the clock has stepped back from it by up to a minute, else `nowMs`. */
 export function ignoreBackwardStep(latestMs: number, nowMs: number): number {
   return nowMs < latestMs && latestMs - nowMs <= MINUTE_MS ? latestMs : nowMs;
 }
@@ -68,51 +68,52 @@ export function dayStartMs(dayIndex: number): number {
   return dayIndex * DAY_SECONDS * 1_000;
 }
 
-/** A counter for a subject not seen before. */
+/** Returns a counter at zero. */
 export function newCounter(nowMs: number): Counter {
   return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0 };
 }
 
 /** Counts a request if both windows have room for it. `remaining` is what is left after it. */
 export function countRequest(counter: Counter, quota: Quota, nowMs: number): Verdict {
-  roll(counter, nowMs);
+  enterWindows(counter, nowMs);
   const allowed = hasRoom(counter, quota);
   if (allowed) {
     counter.minuteCount += 1;
     counter.dayCount += 1;
   }
-  return verdict(allowed, counter, quota, nowMs);
+  return toVerdict(allowed, counter, quota, nowMs);
 }
 
-/** The verdict that a request would meet now, with the numbers as they stand. Counts nothing. */
+/** Returns the verdict that a request would get now. Counts nothing. */
 export function peek(counter: Counter, quota: Quota, nowMs: number): Verdict {
-  roll(counter, nowMs);
-  return verdict(hasRoom(counter, quota), counter, quota, nowMs);
+  enterWindows(counter, nowMs);
+  return toVerdict(hasRoom(counter, quota), counter, quota, nowMs);
 }
 
-/** Whole seconds to wait, rounded up: at least 1, for a moment that is yet to come. */
+/** Whole seconds until a moment in the future, rounded up: at least 1. */
 export function secondsUntil(momentMs: number, nowMs: number): number {
   return Math.ceil((momentMs - nowMs) / 1_000);
 }
 
-/** The counts as they are in the windows of this moment. The counter itself stays as it is. */
+/** Returns a copy of the counter in the windows of this moment. */
 export function counterAt(counter: Readonly<Counter>, nowMs: number): Counter {
-  const moved = { ...counter };
-  roll(moved, nowMs);
-  return moved;
+  const copy = { ...counter };
+  enterWindows(copy, nowMs);
+  return copy;
 }
 
-/** When the counter's minute ends, and its day, in Unix time. */
+/** The end of the counter's minute, in Unix time. */
 export function minuteEndSeconds({ minuteIndex }: Readonly<Counter>): number {
   return (minuteIndex + 1) * MINUTE_SECONDS;
 }
 
+/** The end of the counter's day, in Unix time. */
 export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
   return (dayIndex + 1) * DAY_SECONDS;
 }
 
-/** Moves the counter to the windows of this moment. */
-function roll(counter: Counter, nowMs: number): void {
+/** Resets the counts of windows that have ended. */
+function enterWindows(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
   if (minuteIndex === counter.minuteIndex || minuteIndex === counter.minuteIndex - 1) return;
   counter.minuteIndex = minuteIndex;
@@ -127,8 +128,8 @@ function hasRoom(counter: Counter, quota: Quota): boolean {
   return counter.minuteCount < quota.perMinute && counter.dayCount < quota.perDay;
 }
 
-/** The verdict on a request, given the counts as they stand after it. */
-export function verdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
+/** Makes the verdict on a request from the counts after it. */
+export function toVerdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
   const minuteRemaining = Math.max(0, quota.perMinute - counter.minuteCount);
   const dayRemaining = Math.max(0, quota.perDay - counter.dayCount);
   const isDay = dayRemaining <= minuteRemaining;

@@ -10,6 +10,7 @@ import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import { type Ban, type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
+import { toAccountId, toKeyId } from '../limits/subjects.ts';
 import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
 import type { Account, ApiKey, Plan, Quota } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
@@ -88,12 +89,12 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
   /** Ends a ban in the limits first: what they know as begun until then is what is removed. */
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
-    const untilMs = await Promise.resolve(limits.unban(String(accountId), String(id), nowMs())).catch(
+    const untilMs = await Promise.resolve(limits.unban(toAccountId(accountId), toKeyId(id), nowMs())).catch(
       (error: unknown) => {
         throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
       },
     );
-    onUnban({ key: String(id), untilMs });
+    onUnban({ keyId: toKeyId(id), untilMs });
     await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 
@@ -172,7 +173,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const { plan, agreed } = await find(accountId);
       await flushUsage();
       const [counts, lastUsedAtMs] = await Promise.all([
-        limits.counts(String(accountId), nowMs()),
+        limits.counts(toAccountId(accountId), nowMs()),
         store.usage.lastUseOf(accountId),
       ]);
       return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);

@@ -1,9 +1,11 @@
 /** A change of a key reaches every server at once, over Redis; without Redis nobody fails or waits for it. */
+
 import type { TestFn } from 'ava';
 import { type ApiKeyCache, createApiKeyCache, type KeyChange } from '../../src/keys/api-key-cache.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { createKeyInvalidation, type KeyInvalidation } from '../../src/keys/key-invalidation.ts';
 import type { Ban } from '../../src/limits/limiter.ts';
+import { toKeyId } from '../../src/limits/subjects.ts';
 import type { Account, ApiKey } from '../../src/model.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess, startRedisCluster, type TestRedis } from '../support/redis.ts';
@@ -106,7 +108,7 @@ test('Redis - the end of a ban reaches every server, and concerns no cache', asy
   const { accounts } = oneKey();
   const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
   await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
-  const ended = { key: '3', untilMs: Date.UTC(2026, 6, 1) };
+  const ended = { keyId: toKeyId(3n), untilMs: Date.UTC(2026, 6, 1) };
   one.invalidation.publishUnban(ended);
   await until(() => one.unbanned.length > 0 && other.unbanned.length > 0, 'the end of the ban');
   t.deepEqual([one.unbanned, other.unbanned], [[ended], [ended]]);

@@ -2,120 +2,123 @@ import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
 import { BanTracker } from '../../src/limits/ban-tracker.ts';
+import { type KeyId, toKeyId } from '../../src/limits/subjects.ts';
 import type { BanPolicy } from '../../src/model.ts';
 
 const POLICY: BanPolicy = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 const START_MS = Date.UTC(2026, 6, 1, 12);
+const [KEY, OTHER_KEY] = [toKeyId(1n), toKeyId(2n)];
 
 /** Refuses a key a number of times at one moment and gives the last answer. */
-function refuse(bans: BanTracker, key: string, times: number, nowMs: number): number | undefined {
+function refuse(bans: BanTracker, key: KeyId, times: number, nowMs: number): number | undefined {
   let answer: number | undefined;
-  for (let i = 0; i < times; i += 1) answer = bans.refused(key, nowMs);
+  for (let i = 0; i < times; i += 1) answer = bans.recordRefusal(key, nowMs);
   return answer;
 }
 
 test('Ban - the 20th refusal within a minute bans for 5 minutes, the 19th does not', (t) => {
   const bans = new BanTracker(POLICY);
-  t.is(refuse(bans, 'k', 19, START_MS), undefined);
-  t.is(bans.bannedUntil('k', START_MS), undefined);
-  t.is(bans.refused('k', START_MS + 10), START_MS + 10 + 300_000);
-  t.is(bans.bannedUntil('k', START_MS + 10), START_MS + 10 + 300_000);
+  t.is(refuse(bans, KEY, 19, START_MS), undefined);
+  t.is(bans.bannedUntil(KEY, START_MS), undefined);
+  t.is(bans.recordRefusal(KEY, START_MS + 10), START_MS + 10 + 300_000);
+  t.is(bans.bannedUntil(KEY, START_MS + 10), START_MS + 10 + 300_000);
 });
 
 test('Ban - 20 refusals exactly a minute apart, first to last, ban', (t) => {
   const bans = new BanTracker(POLICY);
-  refuse(bans, 'k', 19, START_MS);
-  t.is(bans.refused('k', START_MS + 60_000), START_MS + 360_000);
+  refuse(bans, KEY, 19, START_MS);
+  t.is(bans.recordRefusal(KEY, START_MS + 60_000), START_MS + 360_000);
 });
 
 test('Ban - 20 refusals over more than a minute do not ban', (t) => {
   const bans = new BanTracker(POLICY);
-  bans.refused('k', START_MS);
-  t.is(refuse(bans, 'k', 19, START_MS + 60_001), undefined);
+  bans.recordRefusal(KEY, START_MS);
+  t.is(refuse(bans, KEY, 19, START_MS + 60_001), undefined);
 });
 
 test('Ban - the minute slides: it need not begin with a window', (t) => {
   const bans = new BanTracker(POLICY);
-  refuse(bans, 'k', 10, START_MS + 59_000);
-  t.is(refuse(bans, 'k', 10, START_MS + 61_000), START_MS + 361_000);
+  refuse(bans, KEY, 10, START_MS + 59_000);
+  t.is(refuse(bans, KEY, 10, START_MS + 61_000), START_MS + 361_000);
 });
 
 test('Ban - a steady trickle of refusals below the rate never bans', (t) => {
   const bans = new BanTracker(POLICY);
-  for (let i = 0; i < 1_000; i += 1) t.is(bans.refused('k', START_MS + i * 3_200), undefined);
+  for (let i = 0; i < 1_000; i += 1) t.is(bans.recordRefusal(KEY, START_MS + i * 3_200), undefined);
 });
 
 test('Ban - ends to the millisecond', (t) => {
   const bans = new BanTracker(POLICY);
-  refuse(bans, 'k', 20, START_MS);
-  t.is(bans.bannedUntil('k', START_MS + 299_999), START_MS + 300_000);
-  t.is(bans.bannedUntil('k', START_MS + 300_000), undefined);
+  refuse(bans, KEY, 20, START_MS);
+  t.is(bans.bannedUntil(KEY, START_MS + 299_999), START_MS + 300_000);
+  t.is(bans.bannedUntil(KEY, START_MS + 300_000), undefined);
 });
 
 test('Ban - refusals during it do not prolong it', (t) => {
   const bans = new BanTracker(POLICY);
-  refuse(bans, 'k', 20, START_MS);
-  t.is(refuse(bans, 'k', 100, START_MS + 299_999), START_MS + 300_000);
-  t.is(bans.bannedUntil('k', START_MS + 300_000), undefined);
+  refuse(bans, KEY, 20, START_MS);
+  t.is(refuse(bans, KEY, 100, START_MS + 299_999), START_MS + 300_000);
+  t.is(bans.bannedUntil(KEY, START_MS + 300_000), undefined);
 });
 
 test('Ban - after it the refusals start from zero', (t) => {
   const bans = new BanTracker({ ...POLICY, durationMs: 1_000 });
-  refuse(bans, 'k', 20, START_MS);
-  refuse(bans, 'k', 100, START_MS + 999);
-  t.is(refuse(bans, 'k', 19, START_MS + 1_000), undefined);
-  t.is(bans.refused('k', START_MS + 1_000), START_MS + 2_000);
+  refuse(bans, KEY, 20, START_MS);
+  refuse(bans, KEY, 100, START_MS + 999);
+  t.is(refuse(bans, KEY, 19, START_MS + 1_000), undefined);
+  t.is(bans.recordRefusal(KEY, START_MS + 1_000), START_MS + 2_000);
 });
 
 test('Ban - is for one key alone', (t) => {
   const bans = new BanTracker(POLICY);
-  refuse(bans, 'k', 19, START_MS);
-  t.is(refuse(bans, 'other', 19, START_MS), undefined);
-  bans.refused('k', START_MS);
-  t.is(bans.bannedUntil('other', START_MS), undefined);
+  refuse(bans, KEY, 19, START_MS);
+  t.is(refuse(bans, OTHER_KEY, 19, START_MS), undefined);
+  bans.recordRefusal(KEY, START_MS);
+  t.is(bans.bannedUntil(OTHER_KEY, START_MS), undefined);
 });
 
 test('Ban - a policy of one refusal bans at the first', (t) => {
   const bans = new BanTracker({ ...POLICY, refusals: 1 });
-  t.is(bans.refused('k', START_MS), START_MS + 300_000);
+  t.is(bans.recordRefusal(KEY, START_MS), START_MS + 300_000);
 });
 
 test('Restored ban - holds until its end, and the refusals start from zero after it', (t) => {
   const bans = new BanTracker(POLICY);
-  bans.restore('k', START_MS + 1_000);
-  t.is(bans.bannedUntil('k', START_MS + 999), START_MS + 1_000);
-  t.is(bans.refused('k', START_MS + 999), START_MS + 1_000);
-  t.is(bans.bannedUntil('k', START_MS + 1_000), undefined);
-  t.is(refuse(bans, 'k', 19, START_MS + 1_000), undefined);
+  bans.restore(KEY, START_MS + 1_000);
+  t.is(bans.bannedUntil(KEY, START_MS + 999), START_MS + 1_000);
+  t.is(bans.recordRefusal(KEY, START_MS + 999), START_MS + 1_000);
+  t.is(bans.bannedUntil(KEY, START_MS + 1_000), undefined);
+  t.is(refuse(bans, KEY, 19, START_MS + 1_000), undefined);
 });
 
 test('Restored ban - one that is over does no harm', (t) => {
   const bans = new BanTracker(POLICY);
-  bans.restore('k', START_MS - 1);
-  t.is(bans.bannedUntil('k', START_MS), undefined);
+  bans.restore(KEY, START_MS - 1);
+  t.is(bans.bannedUntil(KEY, START_MS), undefined);
 });
 
 test('Memory - keys with nothing to remember are dropped', (t) => {
   const bans = new BanTracker(POLICY);
   const refusalsPerMinute = 100;
-  for (let i = 0; i < 100_000; i += 1) bans.refused(`k${i}`, START_MS + i * (60_000 / refusalsPerMinute));
+  for (let i = 0; i < 100_000; i += 1)
+    bans.recordRefusal(toKeyId(BigInt(i)), START_MS + i * (60_000 / refusalsPerMinute));
   t.true(bans.size <= 3 * refusalsPerMinute, `${bans.size} keys are held`);
 });
 
 test('Memory - a banned key is never dropped before its ban ends', (t) => {
   const bans = new BanTracker(POLICY);
-  refuse(bans, 'banned', 20, START_MS);
-  bans.restore('restored', START_MS + 3_600_000);
-  for (let i = 0; i < 1_000; i += 1) bans.refused(`k${i}`, START_MS + 299_999);
-  t.is(bans.bannedUntil('banned', START_MS + 299_999), START_MS + 300_000);
-  for (let i = 0; i < 1_000; i += 1) bans.refused(`l${i}`, START_MS + 3_599_999);
-  t.is(bans.bannedUntil('restored', START_MS + 3_599_999), START_MS + 3_600_000);
+  refuse(bans, KEY, 20, START_MS);
+  bans.restore(OTHER_KEY, START_MS + 3_600_000);
+  for (let i = 0; i < 1_000; i += 1) bans.recordRefusal(toKeyId(BigInt(1_000 + i)), START_MS + 299_999);
+  t.is(bans.bannedUntil(KEY, START_MS + 299_999), START_MS + 300_000);
+  for (let i = 0; i < 1_000; i += 1) bans.recordRefusal(toKeyId(BigInt(10_000 + i)), START_MS + 3_599_999);
+  t.is(bans.bannedUntil(OTHER_KEY, START_MS + 3_599_999), START_MS + 3_600_000);
 });
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
 test('Model - any sequence of refusals agrees with a list of their times', (t) => {
   const policy = { refusals: 4, windowMs: 100, durationMs: 250 };
-  const step = fc.record({ advanceMs: fc.integer({ min: 0, max: 60 }), key: fc.constantFrom('a', 'b') });
+  const step = fc.record({ advanceMs: fc.integer({ min: 0, max: 60 }), key: fc.constantFrom(KEY, OTHER_KEY) });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       const bans = new BanTracker(policy);
@@ -133,7 +136,7 @@ test('Model - any sequence of refusals agrees with a list of their times', (t) =
           timesMs[key] = isBanned ? [] : times;
           if (isBanned) expected = untilMs[key] = nowMs + policy.durationMs;
         }
-        assert.equal(bans.refused(key, nowMs), expected);
+        assert.equal(bans.recordRefusal(key, nowMs), expected);
       }
     }),
     { numRuns: 300, includeErrorInReport: true },

@@ -1,14 +1,25 @@
 /** The memory engine: what every engine guarantees, and that its memory is bounded. */
+
 import anyTest from 'ava';
 import { createMemoryLimiter, type MemoryLimiter } from '../../src/limits/memory.ts';
-import { ACCOUNT, DAY_INDEX, type LimitsTest, MIDNIGHT_MS, NOON_MS, OPTIONS } from './suite/setup.ts';
+import { toAccountId, toAddress } from '../../src/limits/subjects.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  DAY_INDEX,
+  type LimitsTest,
+  MIDNIGHT_MS,
+  NOON_MS,
+  OPTIONS,
+  OTHER_ACCOUNT,
+} from './suite/setup.ts';
 import { runLimitsSuite } from './suite/suite.ts';
 
 const test = anyTest as LimitsTest;
 runLimitsSuite(async (options) => createMemoryLimiter(options), test);
 
-function fromAddress(limiter: MemoryLimiter, subject: string, nowMs = NOON_MS) {
-  return limiter.admit({ kind: 'address', subject, nowMs });
+function fromAddress(limiter: MemoryLimiter, address: string, nowMs = NOON_MS) {
+  return limiter.admit({ kind: 'address', address: toAddress(address), nowMs });
 }
 
 test('Memory - a flood of addresses is bounded, and those past the bound share one quota', (t) => {
@@ -37,7 +48,7 @@ test('Memory - a flood of addresses takes nothing from an account', (t) => {
 
 test('Memory - the accounts of a day are dropped when the next begins', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
-  for (let i = 0; i < 1_000; i += 1) limiter.admit({ ...ACCOUNT, subject: `acc ${i}` });
+  for (let i = 0; i < 1_000; i += 1) limiter.admit({ ...ACCOUNT, accountId: toAccountId(BigInt(i)) });
   t.is(limiter.tracked.accounts, 1_000);
   limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS });
   t.is(limiter.tracked.accounts, 1);
@@ -46,18 +57,21 @@ test('Memory - the accounts of a day are dropped when the next begins', (t) => {
 test('Memory - nothing is held of an account whose stored day is over', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   limiter.restoreUsage([
-    { subject: 'acc', dayIndex: DAY_INDEX, requests: 5, refused: 5 },
-    { subject: 'idle', dayIndex: DAY_INDEX - 1, requests: 9, refused: 9 },
+    { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 5, refused: 5 },
+    { accountId: OTHER_ACCOUNT, dayIndex: DAY_INDEX - 1, requests: 9, refused: 9 },
   ]);
   t.is(limiter.tracked.accounts, 1);
   limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS });
-  t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 }]);
+  t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 }]);
 });
 
 test('Memory - reading leaves no trace', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   t.like(limiter.peek(ACCOUNT), { allowed: true, limit: 60, remaining: 60 });
-  t.like(limiter.peek({ kind: 'address', subject: '192.0.2.1', nowMs: NOON_MS }), { allowed: true, remaining: 60 });
+  t.like(limiter.peek({ kind: 'address', address: toAddress('192.0.2.1'), nowMs: NOON_MS }), {
+    allowed: true,
+    remaining: 60,
+  });
   t.deepEqual(limiter.tracked, { accounts: 0, addresses: 0, keys: 0 });
   t.deepEqual(limiter.drainUsage(), []);
 

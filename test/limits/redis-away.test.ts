@@ -3,7 +3,7 @@ import type { Decision } from '../../src/limits/limiter.ts';
 import { RedisProcess } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
-import { ACCOUNT, fromAddress, NOON_MS, repeat } from './suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, fromAddress, NOON_MS, repeat } from './suite/setup.ts';
 
 test('Killed - requests go on from the counts at hand, and the log says it once', async (t) => {
   const limiter = await t.context.open();
@@ -71,7 +71,7 @@ test('Start without Redis - requests are served, and Redis is taken up when it i
   await t.context.redis.kill();
   const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   t.deepEqual(levels(t), ['warn', 'warn']);
-  const stored = [{ subject: 'acc', dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 100, refused: 0 }];
+  const stored = [{ accountId: ACCOUNT_ID, dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 100, refused: 0 }];
   const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 200 } };
   for (const limiter of [one, other]) await limiter.restoreUsage(stored);
   await repeat(one, 10, attempt);

@@ -1,7 +1,9 @@
 /** Redis comes back, with all, some or none of its data: nothing that was counted meanwhile or before is lost. */
+
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
+import { toAccountId } from '../../src/limits/subjects.ts';
 import { until } from '../support/until.ts';
 import { fill, LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';
@@ -79,7 +81,7 @@ test('Back with its data - under load exactly as many requests have passed as th
 
 test('Back - many accounts are brought in, and each is right', async (t) => {
   const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
-  const accounts = Array.from({ length: 3_000 }, (_, index) => ({ ...ACCOUNT, subject: `${index}` }));
+  const accounts = Array.from({ length: 3_000 }, (_, index) => ({ ...ACCOUNT, accountId: toAccountId(BigInt(index)) }));
   await Promise.all(accounts.map((account) => one.admit(account)));
   await t.context.redis.kill();
   await Promise.all(accounts.map((account) => one.admit(account)));
@@ -116,7 +118,7 @@ test('Model - any sequence of requests and absences, with one loss of data, ends
   let runs = 0;
   const property = fc.asyncProperty(steps, async (sequence) => {
     runs += 1;
-    const attempt = { ...LARGE, subject: `run ${runs}` };
+    const attempt = { ...LARGE, accountId: toAccountId(BigInt(runs)) };
     let [counted, hasLost]: [number, boolean] = [0, false];
     let full: Awaited<ReturnType<typeof fill>> | undefined;
     for (const step of sequence) {

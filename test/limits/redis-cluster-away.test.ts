@@ -1,6 +1,8 @@
 /** A cluster of which a node goes away and comes back: limits hold, and nothing that was counted is lost. */
+
 import type { TestFn } from 'ava';
 import { openRedisLimiter } from '../../src/limits/redis.ts';
+import { toAccountId } from '../../src/limits/subjects.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -18,7 +20,7 @@ test('Cluster without one of its nodes - requests are served, and merged when th
   const [one, other] = [await open(), await open()];
   t.teardown(() => Promise.all([one.close(), other.close()]));
 
-  const accounts = Array.from({ length: 30 }, (_, index) => ({ ...ACCOUNT, subject: `${index}` }));
+  const accounts = Array.from({ length: 30 }, (_, index) => ({ ...ACCOUNT, accountId: toAccountId(BigInt(index)) }));
   const each = async (limiter: typeof one) => Promise.all(accounts.map(async (account) => limiter.admit(account)));
   await each(one);
   await each(other);

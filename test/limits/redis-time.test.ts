@@ -1,8 +1,9 @@
 /** Where Redis counts, its own time counts: no server's clock can freeze a limit, or book usage on another day. */
+import { toKeyId } from '../../src/limits/subjects.ts';
 import { restoreLimits } from '../../src/limits/usage-recorder.ts';
 import { createTestStore } from '../support/database.ts';
 import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';
-import { ACCOUNT, repeat } from './suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, repeat } from './suite/setup.ts';
 
 const HOUR_MS = 3_600_000;
 const OWN_TIME = { ...LONG_TIMEOUT, time: 'redis' } as const;
@@ -36,7 +37,7 @@ test('Redis’s time - it counts while Redis is away, too', async (t) => {
   const [{ dayIndex } = { dayIndex: 0 }] = limiter.drainUsage();
   await t.context.redis.kill();
   await repeat(limiter, 20, ahead);
-  t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex, requests: 40, refused: 0 }]);
+  t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex, requests: 40, refused: 0 }]);
   await t.context.redis.startAgain();
   await waitForRecovery(limiter);
   t.is((await limiter.peek(ahead)).remaining, 10);
@@ -54,5 +55,5 @@ test('Redis’s time - a ban that was stored by a clock that was a day ahead is 
   await store.write(({ bans }) => bans.put([ban]));
   const limiter = await t.context.open(OWN_TIME);
   await restoreLimits(store, limiter, nowMs);
-  t.true((await limiter.admit({ ...BY_DAY, key: String(key.id), nowMs })).allowed);
+  t.true((await limiter.admit({ ...BY_DAY, keyId: toKeyId(key.id), nowMs })).allowed);
 });

@@ -3,7 +3,7 @@ import { LimitsUnavailable } from '../../src/limits/limiter.ts';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
 import { ban } from './suite/bans.ts';
 import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';
-import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';
+import { ACCOUNT, ACCOUNT_ID, KEY_ID, NOON_MS, repeat } from './suite/setup.ts';
 
 const LATER = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
 
@@ -20,38 +20,40 @@ test('Counts - while Redis is away are this server’s own, and say so', async (
   await repeat(one, 10, ACCOUNT);
   await repeat(other, 20, ACCOUNT);
   await t.context.redis.kill();
-  t.like(await one.counts('acc', NOON_MS), { counter: { minuteCount: 10, dayCount: 10 }, isLocal: true });
+  t.like(await one.counts(ACCOUNT_ID, NOON_MS), { counter: { minuteCount: 10, dayCount: 10 }, isLocal: true });
   await repeat(one, 1, ACCOUNT);
-  t.like(await one.counts('acc', NOON_MS), { counter: { minuteCount: 11, dayCount: 11 }, isLocal: true });
+  t.like(await one.counts(ACCOUNT_ID, NOON_MS), { counter: { minuteCount: 11, dayCount: 11 }, isLocal: true });
   await t.context.redis.startAgain();
   await waitForRecovery(one, other);
-  t.like(await one.counts('acc', NOON_MS), { counter: { minuteCount: 31, dayCount: 31 }, isLocal: false });
+  t.like(await one.counts(ACCOUNT_ID, NOON_MS), { counter: { minuteCount: 31, dayCount: 31 }, isLocal: false });
 });
 
 test('Counts - of an account that Redis was not told of yet are told first', async (t) => {
   const limiter = await t.context.open(LONG_TIMEOUT);
-  limiter.restoreUsage([{ subject: 'acc', dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 30, refused: 3 }]);
-  t.like(await limiter.counts('acc', NOON_MS), { counter: { dayCount: 30 }, refused: 3, isLocal: false });
+  limiter.restoreUsage([
+    { accountId: ACCOUNT_ID, dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 30, refused: 3 },
+  ]);
+  t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter: { dayCount: 30 }, refused: 3, isLocal: false });
 });
 
 test('Unban - while Redis is away is refused, and the ban holds', async (t) => {
   const [one] = await withBan(t.context.open);
   await t.context.redis.kill();
-  await t.throwsAsync(async () => one.unban('acc', 'key', NOON_MS), { instanceOf: LimitsUnavailable });
+  await t.throwsAsync(async () => one.unban(ACCOUNT_ID, KEY_ID, NOON_MS), { instanceOf: LimitsUnavailable });
   t.true('bannedUntilMs' in (await one.admit(LATER)));
 });
 
 test('Unban - at one server and heard of by the other, the ban is over there too when Redis goes away', async (t) => {
   const [one, other] = await withBan(t.context.open);
-  const untilMs = await one.unban('acc', 'key', NOON_MS);
-  other.forgetBan({ key: 'key', untilMs });
+  const untilMs = await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
+  other.forgetBan({ keyId: KEY_ID, untilMs });
   await t.context.redis.kill();
   for (const server of [one, other]) t.true((await server.admit(LATER)).allowed);
 });
 
 test('Unban - a server that has not heard of it does not bring the ban back after an absence of Redis', async (t) => {
   const [one, other] = await withBan(t.context.open);
-  await one.unban('acc', 'key', NOON_MS);
+  await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
   await t.context.redis.command('SAVE');
   await t.context.redis.kill();
   t.true('bannedUntilMs' in (await other.admit(LATER)), 'it has not heard of it');
@@ -62,7 +64,7 @@ test('Unban - a server that has not heard of it does not bring the ban back afte
 
 test('Unban - a ban that begins later is told to a Redis that comes back without its data', async (t) => {
   const [one, other] = await withBan(t.context.open);
-  await one.unban('acc', 'key', NOON_MS);
+  await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
   t.true('bannedUntilMs' in (await repeat(one, 81, LATER)));
   await t.context.redis.kill();
   await one.admit(LATER);

@@ -1,7 +1,9 @@
 /** How counts are stored: all accounts' together, and again when they could not be stored at once. */
+
 import test from 'ava';
 import pino from 'pino';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
+import { toAccountId, toKeyId } from '../../src/limits/subjects.ts';
 import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
@@ -14,7 +16,7 @@ function recorderOn(store: Store) {
   const ban = { refusals: 20, windowMs: 60_000, durationMs: 60_000 };
   const limiter = createMemoryLimiter({ ban, addresses: { perMinute: 1, maxTracked: 1 } });
   const use = (accountId: bigint) =>
-    limiter.admit({ kind: 'account', subject: String(accountId), key: '1', quota: QUOTA, nowMs: 0 });
+    limiter.admit({ kind: 'account', accountId: toAccountId(accountId), keyId: toKeyId(1n), quota: QUOTA, nowMs: 0 });
   const recorder = createUsageRecorder(store, logger);
   recorder.start(limiter);
   return { recorder, use, lines };
@@ -97,7 +99,7 @@ test('Usage - of a key that is banned twice while nothing can be stored is the l
   };
   const { recorder } = recorderOn(flaky);
   const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
-  for (const untilMs of [10, 20]) recorder.recordBan({ key: String(keyId), untilMs, ...cause });
+  for (const untilMs of [10, 20]) recorder.recordBan({ keyId: toKeyId(keyId), untilMs, ...cause });
   await t.throwsAsync(recorder.flush());
   isAway = false;
   await recorder.flush();

@@ -1,10 +1,10 @@
 /** A key that keeps sending is shut out, to the request and to the millisecond. */
 import type { ManagedLimiter, NewBan } from '../../../src/limits/limiter.ts';
-import { ACCOUNT, type LimitsTest, NOON_MS, repeat } from './setup.ts';
+import { ACCOUNT, KEY_ID, type LimitsTest, NOON_MS, OTHER_KEY, repeat } from './setup.ts';
 
 /** What is told of that. */
 export const BEGUN: NewBan = {
-  key: 'key',
+  keyId: KEY_ID,
   untilMs: NOON_MS + 300_000,
   sinceMs: NOON_MS,
   refusals: 20,
@@ -56,7 +56,7 @@ export function banTests(test: LimitsTest): void {
   test('Ban - another key of the account still works', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
-    t.like(await limiter.admit({ ...ACCOUNT, key: 'second', nowMs: NOON_MS + 60_000 }), {
+    t.like(await limiter.admit({ ...ACCOUNT, keyId: OTHER_KEY, nowMs: NOON_MS + 60_000 }), {
       allowed: true,
       remaining: 59,
     });

@@ -1,7 +1,7 @@
 /** A clock that jumps, as the limiter is told of it: it costs one window at the most. */
 import type { ManagedLimiter } from '../../../src/limits/limiter.ts';
 import { until } from '../../support/until.ts';
-import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './setup.ts';
+import { ACCOUNT, ACCOUNT_ID, DAY_INDEX, fromAddress, KEY_ID, type LimitsTest, NOON_MS, repeat } from './setup.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -47,7 +47,7 @@ export function jumpTests(test: LimitsTest): void {
       t.true('bannedUntilMs' in (await repeat(limiter, 81, { ...LARGE, nowMs: NOON_MS + aheadMs })));
       t.true((await limiter.admit({ ...LARGE, nowMs: NOON_MS + 1_000 })).allowed);
       const restarted = await t.context.open();
-      restarted.restoreBans([{ key: 'key', untilMs: NOON_MS + aheadMs + 300_000 }]);
+      restarted.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + aheadMs + 300_000 }]);
       t.true((await restarted.admit(LARGE)).allowed);
     });
 
@@ -76,8 +76,8 @@ export function jumpTests(test: LimitsTest): void {
     const left = async () => (await limiter.peek({ ...attempt, nowMs: NOON_MS + 60_000 })).remaining;
     await until(async () => (await left()) === 9, 'what was counted before');
     const usage = [
-      { subject: 'acc', dayIndex: DAY_INDEX, requests: 31, refused: 0 },
-      { subject: 'acc', dayIndex: DAY_INDEX + 1, requests: 2, refused: 0 },
+      { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 31, refused: 0 },
+      { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX + 1, requests: 2, refused: 0 },
     ];
     t.deepEqual(
       limiter.drainUsage().sort((one, other) => one.dayIndex - other.dayIndex),

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { UsageRow } from '../../../src/limits/limiter.ts';
+import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/limits/subjects.ts';
 import type { Quota } from '../../../src/model.ts';
 import type { LimitsTest } from './setup.ts';
 
@@ -10,12 +11,12 @@ const START_MS = Date.UTC(2026, 6, 1, 23, 50);
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const POLICY = { refusals: 3, windowMs: MINUTE_MS, durationMs: 150_000 };
-const SUBJECTS = ['a', 'b'];
+const ACCOUNTS = [1n, 2n].map(toAccountId);
 
 type Step =
   | { readonly do: 'advance'; readonly byMs: number }
-  | { readonly do: 'request'; readonly subject: string; readonly key: string }
-  | { readonly do: 'change'; readonly subject: string; readonly quota: Quota };
+  | { readonly do: 'request'; readonly accountId: AccountId; readonly key: bigint }
+  | { readonly do: 'change'; readonly accountId: AccountId; readonly quota: Quota };
 
 /** Time moves a little, by the minute, by the hour, and now and then backwards: then it stands still. */
 const byMs = fc.oneof(
@@ -28,35 +29,35 @@ const quota = fc.record({
   perMinute: fc.integer({ min: 0, max: 5 }),
   perDay: fc.oneof(fc.integer({ min: 0, max: 12 }), fc.constant(Number.POSITIVE_INFINITY)),
 });
-const subject = fc.constantFrom(...SUBJECTS);
+const accountId = fc.constantFrom(...ACCOUNTS);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 12, arbitrary: fc.record({ do: fc.constant('request'), subject, key: fc.constantFrom('1', '2') }) },
+  { weight: 12, arbitrary: fc.record({ do: fc.constant('request'), accountId, key: fc.constantFrom(0n, 1n) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('advance'), byMs }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('change'), subject, quota }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('change'), accountId, quota }) },
 );
 
 /** The contract's section 8 at its plainest: lists of what happened, counted anew for each request. */
 class Reference {
-  readonly #accepted: { readonly subject: string; readonly atMs: number }[] = [];
-  readonly #refused: { readonly subject: string; readonly atMs: number }[] = [];
-  readonly #strikes: { readonly key: string; readonly atMs: number }[] = [];
-  readonly #bans: { readonly key: string; readonly untilMs: number }[] = [];
+  readonly #accepted: { readonly accountId: AccountId; readonly atMs: number }[] = [];
+  readonly #refused: { readonly accountId: AccountId; readonly atMs: number }[] = [];
+  readonly #strikes: { readonly keyId: KeyId; readonly atMs: number }[] = [];
+  readonly #bans: { readonly keyId: KeyId; readonly untilMs: number }[] = [];
 
-  admit(subject: string, key: string, quota: Quota, nowMs: number) {
-    const ban = this.#bans.find((one) => one.key === key && nowMs < one.untilMs);
+  admit(accountId: AccountId, keyId: KeyId, quota: Quota, nowMs: number) {
+    const ban = this.#bans.find((one) => one.keyId === keyId && nowMs < one.untilMs);
     if (ban !== undefined) {
-      this.#refused.push({ subject, atMs: nowMs });
+      this.#refused.push({ accountId, atMs: nowMs });
       const wait = Math.ceil((ban.untilMs - nowMs) / 1_000);
-      const reading = this.#mostBinding(subject, quota, nowMs);
+      const reading = this.#mostBinding(accountId, quota, nowMs);
       return { allowed: false, bannedUntilMs: ban.untilMs, ...reading, retryAfterSeconds: wait };
     }
-    const before = this.#mostBinding(subject, quota, nowMs);
+    const before = this.#mostBinding(accountId, quota, nowMs);
     if (before.remaining > 0) {
-      this.#accepted.push({ subject, atMs: nowMs });
-      return { allowed: true, ...this.#mostBinding(subject, quota, nowMs) };
+      this.#accepted.push({ accountId, atMs: nowMs });
+      return { allowed: true, ...this.#mostBinding(accountId, quota, nowMs) };
     }
-    this.#refused.push({ subject, atMs: nowMs });
-    const beginsBan = this.#strike(key, nowMs);
+    this.#refused.push({ accountId, atMs: nowMs });
+    const beginsBan = this.#strike(keyId, nowMs);
     const wait = Math.ceil((before.resetAtSeconds * 1_000 - nowMs) / 1_000);
     return { allowed: false, ...before, retryAfterSeconds: wait, ...(beginsBan ? { beginsBan } : {}) };
   }
@@ -65,24 +66,24 @@ class Reference {
   usage(): UsageRow[] {
     const days = new Set([...this.#accepted, ...this.#refused].map(({ atMs }) => Math.floor(atMs / DAY_MS)));
     const rows = [...days].flatMap((dayIndex) =>
-      SUBJECTS.map((subject) => {
-        const isOfRow = (one: { subject: string; atMs: number }) =>
-          one.subject === subject && Math.floor(one.atMs / DAY_MS) === dayIndex;
+      ACCOUNTS.map((accountId) => {
+        const isOfRow = (one: { accountId: AccountId; atMs: number }) =>
+          one.accountId === accountId && Math.floor(one.atMs / DAY_MS) === dayIndex;
         const requests = this.#accepted.filter(isOfRow).length;
-        return { subject, dayIndex, requests, refused: this.#refused.filter(isOfRow).length };
+        return { accountId, dayIndex, requests, refused: this.#refused.filter(isOfRow).length };
       }),
     );
     return rows.filter(({ requests, refused }) => requests + refused > 0);
   }
 
-  #mostBinding(subject: string, quota: Quota, nowMs: number) {
+  #mostBinding(accountId: AccountId, quota: Quota, nowMs: number) {
     const readings = [
       { window: 'day', limit: quota.perDay, lengthMs: DAY_MS },
       { window: 'minute', limit: quota.perMinute, lengthMs: MINUTE_MS },
     ].map(({ window, limit, lengthMs }) => {
       const index = Math.floor(nowMs / lengthMs);
       const count = this.#accepted.filter(
-        (one) => one.subject === subject && Math.floor(one.atMs / lengthMs) === index,
+        (one) => one.accountId === accountId && Math.floor(one.atMs / lengthMs) === index,
       );
       const remaining = Math.max(0, limit - count.length);
       return { window, limit, remaining, resetAtSeconds: ((index + 1) * lengthMs) / 1_000 };
@@ -90,14 +91,14 @@ class Reference {
     return readings.reduce((day, minute) => (minute.remaining < day.remaining ? minute : day));
   }
 
-  #strike(key: string, nowMs: number): boolean {
-    this.#strikes.push({ key, atMs: nowMs });
-    const clearedMs = Math.max(...this.#bans.filter((one) => one.key === key).map((one) => one.untilMs), 0);
+  #strike(keyId: KeyId, nowMs: number): boolean {
+    this.#strikes.push({ keyId, atMs: nowMs });
+    const clearedMs = Math.max(...this.#bans.filter((one) => one.keyId === keyId).map((one) => one.untilMs), 0);
     const recent = this.#strikes.filter(
-      ({ key: struck, atMs }) => struck === key && atMs >= clearedMs && atMs >= nowMs - POLICY.windowMs,
+      ({ keyId: struck, atMs }) => struck === keyId && atMs >= clearedMs && atMs >= nowMs - POLICY.windowMs,
     );
     if (recent.length < POLICY.refusals) return false;
-    this.#bans.push({ key, untilMs: nowMs + POLICY.durationMs });
+    this.#bans.push({ keyId, untilMs: nowMs + POLICY.durationMs });
     return true;
   }
 }
@@ -110,30 +111,31 @@ export function modelTests(test: LimitsTest): void {
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 150 }), async (steps) => {
         const limiter = await t.context.open({ ban: POLICY, addresses: { perMinute: 60, maxTracked: 10 } });
         const reference = new Reference();
-        const quotas = new Map<string, Quota>();
+        const quotas = new Map<AccountId, Quota>();
         const saved = new Map<string, UsageRow>();
         const save = () => {
-          for (const row of limiter.drainUsage()) saved.set(`${row.subject} ${row.dayIndex}`, row);
+          for (const row of limiter.drainUsage()) saved.set(`${row.accountId} ${row.dayIndex}`, row);
         };
         let clockMs = START_MS;
         let latestMs = Number.NEGATIVE_INFINITY;
         for (const one of steps) {
-          if (one.do === 'change') quotas.set(one.subject, one.quota);
+          if (one.do === 'change') quotas.set(one.accountId, one.quota);
           if (one.do === 'advance') {
             clockMs = Math.max(clockMs + one.byMs, latestMs - MINUTE_MS);
             save();
           }
           if (one.do !== 'request') continue;
           latestMs = Math.max(latestMs, clockMs);
-          const key = `${one.subject}${one.key}`;
-          const agreed = quotas.get(one.subject) ?? { perMinute: 3, perDay: 10 };
-          const attempt = { kind: 'account', subject: one.subject, key, quota: agreed, nowMs: clockMs } as const;
+          const { accountId } = one;
+          const keyId = toKeyId(BigInt(accountId) * 2n + one.key);
+          const agreed = quotas.get(accountId) ?? { perMinute: 3, perDay: 10 };
+          const attempt = { kind: 'account', accountId, keyId, quota: agreed, nowMs: clockMs } as const;
           const decision = await limiter.admit(attempt);
-          assert.deepEqual(decision, reference.admit(one.subject, key, agreed, latestMs));
+          assert.deepEqual(decision, reference.admit(accountId, keyId, agreed, latestMs));
           seen[decision.allowed ? 'admitted' : 'bannedUntilMs' in decision ? 'banned' : 'refused'] += 1;
         }
         save();
-        const byName = (x: UsageRow, y: UsageRow) => x.dayIndex - y.dayIndex || x.subject.localeCompare(y.subject);
+        const byName = (x: UsageRow, y: UsageRow) => x.dayIndex - y.dayIndex || x.accountId.localeCompare(y.accountId);
         assert.deepEqual([...saved.values()].sort(byName), reference.usage().sort(byName));
       }),
       { numRuns: 500, includeErrorInReport: true },

@@ -1,8 +1,18 @@
 /** What the operator sees of the limits and may do: what is left, when keys were used, the end of a ban. */
-import type { NewBan } from '../../../src/limits/limiter.ts';
+import type { KeyUse, NewBan } from '../../../src/limits/limiter.ts';
 import { minuteIndexAt } from '../../../src/limits/windows.ts';
 import { ban } from './bans.ts';
-import { ACCOUNT, DAY_INDEX, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './setup.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  DAY_INDEX,
+  KEY_ID,
+  type LimitsTest,
+  MIDNIGHT_MS,
+  NOON_MS,
+  OTHER_KEY,
+  repeat,
+} from './setup.ts';
 
 const NEXT_MINUTE = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
 
@@ -16,7 +26,7 @@ export function overviewTests(test: LimitsTest): void {
     await repeat(limiter, 63, ACCOUNT);
     await repeat(limiter, 5, NEXT_MINUTE);
     const counter = countsOf(minuteIndexAt(NOON_MS) + 1, 5, DAY_INDEX, 65);
-    t.deepEqual(await limiter.counts('acc', NOON_MS + 60_000), { counter, refused: 3, isLocal: false });
+    t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS + 60_000), { counter, refused: 3, isLocal: false });
   });
 
   test('Counts - of a minute or a day that has begun meanwhile are zero', async (t) => {
@@ -24,14 +34,14 @@ export function overviewTests(test: LimitsTest): void {
     await repeat(limiter, 63, ACCOUNT);
     const later = NOON_MS + 120_000;
     const counter = countsOf(minuteIndexAt(later), 0, DAY_INDEX, 60);
-    t.deepEqual(await limiter.counts('acc', later), { counter, refused: 3, isLocal: false });
+    t.deepEqual(await limiter.counts(ACCOUNT_ID, later), { counter, refused: 3, isLocal: false });
     const tomorrow = countsOf(minuteIndexAt(MIDNIGHT_MS), 0, DAY_INDEX + 1, 0);
-    t.deepEqual(await limiter.counts('acc', MIDNIGHT_MS), { counter: tomorrow, refused: 0, isLocal: false });
+    t.deepEqual(await limiter.counts(ACCOUNT_ID, MIDNIGHT_MS), { counter: tomorrow, refused: 0, isLocal: false });
   });
 
   test('Counts - to read them counts nothing and leaves no trace', async (t) => {
     const limiter = await t.context.open();
-    for (let i = 0; i < 100; i += 1) await limiter.counts('acc', NOON_MS);
+    for (let i = 0; i < 100; i += 1) await limiter.counts(ACCOUNT_ID, NOON_MS);
     t.deepEqual(limiter.drainUsage(), []);
     t.deepEqual(limiter.drainKeyUses(), []);
     t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 59 });
@@ -39,19 +49,18 @@ export function overviewTests(test: LimitsTest): void {
 
   test('Counts - those that were stored are taken up', async (t) => {
     const limiter = await t.context.open();
-    limiter.restoreUsage([{ subject: 'acc', dayIndex: DAY_INDEX, requests: 7, refused: 2 }]);
+    limiter.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 7, refused: 2 }]);
     const counter = countsOf(minuteIndexAt(NOON_MS), 0, DAY_INDEX, 7);
-    t.deepEqual(await limiter.counts('acc', NOON_MS), { counter, refused: 2, isLocal: false });
+    t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter, refused: 2, isLocal: false });
   });
 
   test('Key uses - are the latest of each key, of refused requests and banned keys too, and drained once', async (t) => {
     const limiter = await t.context.open();
-    await limiter.admit({ ...ACCOUNT, key: 'other' });
+    await limiter.admit({ ...ACCOUNT, keyId: OTHER_KEY });
     await ban(limiter);
     await limiter.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 });
-    const byKey = (uses: readonly { key: string; atMs: number }[]) =>
-      Object.fromEntries(uses.map(({ key, atMs }) => [key, atMs]));
-    t.deepEqual(byKey(limiter.drainKeyUses()), { key: NOON_MS + 1_000, other: NOON_MS });
+    const byKey = (uses: readonly KeyUse[]) => Object.fromEntries(uses.map(({ keyId, atMs }) => [keyId, atMs]));
+    t.deepEqual(byKey(limiter.drainKeyUses()), { [KEY_ID]: NOON_MS + 1_000, [OTHER_KEY]: NOON_MS });
     t.deepEqual(limiter.drainKeyUses(), []);
     await limiter.peek(ACCOUNT);
     t.deepEqual(limiter.drainKeyUses(), []);
@@ -61,7 +70,7 @@ export function overviewTests(test: LimitsTest): void {
     const limiter = await t.context.open();
     await ban(limiter);
     t.true('bannedUntilMs' in (await limiter.admit(NEXT_MINUTE)));
-    t.is(await limiter.unban('acc', 'key', NEXT_MINUTE.nowMs), NEXT_MINUTE.nowMs + 300_000);
+    t.is(await limiter.unban(ACCOUNT_ID, KEY_ID, NEXT_MINUTE.nowMs), NEXT_MINUTE.nowMs + 300_000);
     t.like(await limiter.admit(NEXT_MINUTE), { allowed: true, remaining: 59 });
   });
 
@@ -69,7 +78,7 @@ export function overviewTests(test: LimitsTest): void {
     const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await ban(limiter);
-    await limiter.unban('acc', 'key', NOON_MS);
+    await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
     await repeat(limiter, 19, ACCOUNT);
     t.is(bans.length, 1);
     t.false('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
@@ -80,7 +89,7 @@ export function overviewTests(test: LimitsTest): void {
   test('Unban - forgets the refusals of a key that is not banned yet', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 79, ACCOUNT);
-    await limiter.unban('acc', 'key', NOON_MS);
+    await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
     await repeat(limiter, 20, ACCOUNT);
     t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
   });
@@ -88,26 +97,26 @@ export function overviewTests(test: LimitsTest): void {
   test('Unban - is for one key alone', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
-    await repeat(limiter, 20, { ...ACCOUNT, key: 'other' });
-    await limiter.unban('acc', 'key', NOON_MS);
-    t.true('bannedUntilMs' in (await limiter.admit({ ...NEXT_MINUTE, key: 'other' })));
+    await repeat(limiter, 20, { ...ACCOUNT, keyId: OTHER_KEY });
+    await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
+    t.true('bannedUntilMs' in (await limiter.admit({ ...NEXT_MINUTE, keyId: OTHER_KEY })));
     t.true((await limiter.admit(NEXT_MINUTE)).allowed);
   });
 
   test('Unban - of a stored ban ends it, too', async (t) => {
     const limiter = await t.context.open();
-    limiter.restoreBans([{ key: 'key', untilMs: NOON_MS + 300_000 }]);
-    await limiter.unban('acc', 'key', NOON_MS);
+    limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
+    await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
     t.true((await limiter.admit(ACCOUNT)).allowed);
   });
 
   test('Unban - a server that is told of it forgets the ban, but not one that began later', async (t) => {
     const limiter = await t.context.open();
-    limiter.restoreBans([{ key: 'key', untilMs: NOON_MS + 300_000 }]);
-    limiter.forgetBan({ key: 'key', untilMs: NOON_MS + 299_999 });
+    limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
+    limiter.forgetBan({ keyId: KEY_ID, untilMs: NOON_MS + 299_999 });
     t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
-    await limiter.unban('acc', 'key', NOON_MS);
-    limiter.forgetBan({ key: 'key', untilMs: NOON_MS + 300_000 });
+    await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
+    limiter.forgetBan({ keyId: KEY_ID, untilMs: NOON_MS + 300_000 });
     t.true((await limiter.admit(ACCOUNT)).allowed);
   });
 }

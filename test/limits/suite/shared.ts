@@ -1,6 +1,16 @@
 /** Servers that share one state: together they are as exact as one is alone. */
 import { BEGUN } from './bans.ts';
-import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, NOON_MS, repeat } from './setup.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  DAY_INDEX,
+  fromAddress,
+  KEY_ID,
+  type LimitsTest,
+  NOON_MS,
+  OTHER_KEY,
+  repeat,
+} from './setup.ts';
 
 const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
 
@@ -47,7 +57,7 @@ export function sharedTests(test: LimitsTest): void {
     t.deepEqual(bans, [BEGUN]);
     for (const server of servers) {
       t.like(await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 299_001 }), { allowed: false, retryAfterSeconds: 1 });
-      t.true((await server.admit({ ...ACCOUNT, key: 'other', nowMs: NOON_MS + 299_001 })).allowed);
+      t.true((await server.admit({ ...ACCOUNT, keyId: OTHER_KEY, nowMs: NOON_MS + 299_001 })).allowed);
     }
     for (const server of servers) t.true((await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 300_000 })).allowed);
   });
@@ -84,13 +94,13 @@ export function sharedTests(test: LimitsTest): void {
     const [one, other] = await t.context.openShared(2);
     if (one) await repeat(one, 40, ACCOUNT);
     if (other) await repeat(other, 25, ACCOUNT);
-    t.deepEqual(one?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 40, refused: 0 }]);
-    t.deepEqual(other?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 60, refused: 5 }]);
+    t.deepEqual(one?.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 40, refused: 0 }]);
+    t.deepEqual(other?.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 60, refused: 5 }]);
   });
 
   test('Servers - stored totals count once, however many servers take them up', async (t) => {
     const servers = await t.context.openShared(3, NO_BAN);
-    const rows = [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 50, refused: 4 }];
+    const rows = [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 50, refused: 4 }];
     const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 60 } };
     await servers[0]?.restoreUsage(rows);
     t.true((await servers[0]?.admit(attempt))?.allowed);
@@ -98,12 +108,12 @@ export function sharedTests(test: LimitsTest): void {
     const decisions = await Promise.all(distribute(servers, 30, (server) => server.admit(attempt)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 9);
     await servers[0]?.admit(attempt);
-    t.deepEqual(servers[0]?.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 60, refused: 26 }]);
+    t.deepEqual(servers[0]?.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 60, refused: 26 }]);
   });
 
   test('Servers - a stored ban that one of them takes up holds at all once its key has come', async (t) => {
     const [one, other] = await t.context.openShared(2);
-    one?.restoreBans([{ key: 'key', untilMs: NOON_MS + 1_000 }]);
+    one?.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 1_000 }]);
     t.like(await one?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
     t.like(await other?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
     t.true((await other?.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 }))?.allowed);
@@ -114,7 +124,7 @@ export function sharedTests(test: LimitsTest): void {
     const later = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
     await Promise.all(distribute(servers, 120, (server) => server.admit(ACCOUNT)));
     for (const server of servers) t.true('bannedUntilMs' in (await server.admit(later)));
-    await servers[0]?.unban('acc', 'key', later.nowMs);
+    await servers[0]?.unban(ACCOUNT_ID, KEY_ID, later.nowMs);
     for (const server of servers.toReversed()) t.true((await server.admit(later)).allowed);
     await Promise.all(distribute(servers, 57 + 18, (server) => server.admit(later)));
     for (const server of servers) t.true((await server.admit({ ...later, nowMs: NOON_MS + 120_000 })).allowed);
@@ -122,8 +132,8 @@ export function sharedTests(test: LimitsTest): void {
 
   test('Servers - one ends a ban that only another has taken up', async (t) => {
     const [one, other] = await t.context.openShared(2);
-    other?.restoreBans([{ key: 'key', untilMs: NOON_MS + 300_000 }]);
-    await one?.unban('acc', 'key', NOON_MS);
+    other?.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
+    await one?.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
     t.true((await other?.admit(ACCOUNT))?.allowed);
     t.true((await one?.admit(ACCOUNT))?.allowed);
   });
@@ -133,7 +143,7 @@ export function sharedTests(test: LimitsTest): void {
     if (one) await repeat(one, 40, ACCOUNT);
     if (other) await repeat(other, 25, ACCOUNT);
     for (const server of [one, other]) {
-      t.like(await server?.counts('acc', NOON_MS), {
+      t.like(await server?.counts(ACCOUNT_ID, NOON_MS), {
         counter: { minuteCount: 60, dayCount: 60 },
         refused: 5,
         isLocal: false,

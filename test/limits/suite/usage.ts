@@ -1,21 +1,30 @@
 /** The totals that outlive the engine. */
-import { ACCOUNT, DAY_INDEX, fromAddress, type LimitsTest, MIDNIGHT_MS, repeat } from './setup.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  DAY_INDEX,
+  fromAddress,
+  type LimitsTest,
+  MIDNIGHT_MS,
+  OTHER_ACCOUNT,
+  repeat,
+} from './setup.ts';
 
 export function usageTests(test: LimitsTest): void {
   test('Usage - a drain gives the totals of the day, refusals and bans among them', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 85, ACCOUNT);
-    t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 60, refused: 25 }]);
+    t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 60, refused: 25 }]);
   });
 
   test('Usage - a drain gives only what changed since the last, as totals', async (t) => {
     const limiter = await t.context.open();
     await limiter.admit(ACCOUNT);
-    await limiter.admit({ ...ACCOUNT, subject: 'other' });
+    await limiter.admit({ ...ACCOUNT, accountId: OTHER_ACCOUNT });
     limiter.drainUsage();
     t.deepEqual(limiter.drainUsage(), []);
     await limiter.admit(ACCOUNT);
-    t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 2, refused: 0 }]);
+    t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 2, refused: 0 }]);
   });
 
   test('Usage - what was counted just before midnight is drained after it, as the day it belongs to', async (t) => {
@@ -23,8 +32,8 @@ export function usageTests(test: LimitsTest): void {
     await limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS - 1 });
     await limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS });
     t.deepEqual(limiter.drainUsage(), [
-      { subject: 'acc', dayIndex: DAY_INDEX, requests: 1, refused: 0 },
-      { subject: 'acc', dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 },
+      { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 1, refused: 0 },
+      { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 },
     ]);
   });
 
@@ -42,16 +51,16 @@ export function usageTests(test: LimitsTest): void {
     await restarted.restoreUsage(limiter.drainUsage());
     t.like(await repeat(restarted, 10, attempt), { allowed: true, window: 'day', remaining: 0 });
     t.like(await restarted.admit(attempt), { allowed: false, window: 'day', limit: 70 });
-    t.deepEqual(restarted.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX, requests: 70, refused: 2 }]);
+    t.deepEqual(restarted.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 70, refused: 2 }]);
   });
 
   test('Usage - the count of a day that is over is not taken up', async (t) => {
     const limiter = await t.context.open();
     await limiter.restoreUsage([
-      { subject: 'acc', dayIndex: DAY_INDEX, requests: 5, refused: 5 },
-      { subject: 'idle', dayIndex: DAY_INDEX - 1, requests: 9, refused: 9 },
+      { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 5, refused: 5 },
+      { accountId: OTHER_ACCOUNT, dayIndex: DAY_INDEX - 1, requests: 9, refused: 9 },
     ]);
     await limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS });
-    t.deepEqual(limiter.drainUsage(), [{ subject: 'acc', dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 }]);
+    t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 }]);
   });
 }

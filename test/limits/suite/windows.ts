@@ -1,24 +1,34 @@
 /** Who counts with whom, in which windows. */
-import { ACCOUNT, fromAddress, type LimitsTest, MIDNIGHT_MS, NOON_MS, repeat } from './setup.ts';
+import { toAddress, toKeyId } from '../../../src/limits/subjects.ts';
+import {
+  ACCOUNT,
+  fromAddress,
+  type LimitsTest,
+  MIDNIGHT_MS,
+  NOON_MS,
+  OTHER_ACCOUNT,
+  OTHER_KEY,
+  repeat,
+} from './setup.ts';
 
 export function windowTests(test: LimitsTest): void {
   test('Account - all its keys share one quota', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 59, ACCOUNT);
-    t.like(await limiter.admit({ ...ACCOUNT, key: 'second' }), { allowed: true, remaining: 0 });
-    t.like(await limiter.admit({ ...ACCOUNT, key: 'third' }), { allowed: false, window: 'minute' });
+    t.like(await limiter.admit({ ...ACCOUNT, keyId: OTHER_KEY }), { allowed: true, remaining: 0 });
+    t.like(await limiter.admit({ ...ACCOUNT, keyId: toKeyId(3n) }), { allowed: false, window: 'minute' });
   });
 
   test('Account - one does not use what is another’s', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 60, ACCOUNT);
-    t.like(await limiter.admit({ ...ACCOUNT, subject: 'other' }), { allowed: true, remaining: 59 });
+    t.like(await limiter.admit({ ...ACCOUNT, accountId: OTHER_ACCOUNT }), { allowed: true, remaining: 59 });
   });
 
   test('Account - never shares a counter with an address of the same name', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 60, ACCOUNT);
-    t.like(await fromAddress(limiter, ACCOUNT.subject), { allowed: true, remaining: 59 });
+    t.like(await fromAddress(limiter, ACCOUNT.accountId), { allowed: true, remaining: 59 });
   });
 
   test('Account - a change of its quota holds from the next request on', async (t) => {
@@ -64,7 +74,7 @@ export function windowTests(test: LimitsTest): void {
     await limiter.admit(attempt);
     for (let i = 0; i < 60; i += 1) await fromAddress(limiter, '192.0.2.1', MIDNIGHT_MS - 1);
     await fromAddress(limiter, '192.0.2.2', MIDNIGHT_MS);
-    await limiter.admit({ ...attempt, subject: 'other', nowMs: MIDNIGHT_MS });
+    await limiter.admit({ ...attempt, accountId: OTHER_ACCOUNT, nowMs: MIDNIGHT_MS });
 
     t.like(await limiter.admit(attempt), { allowed: true, resetAtSeconds: MIDNIGHT_MS / 1_000 + 86_400 });
     t.like(await fromAddress(limiter, '192.0.2.1', MIDNIGHT_MS - 1), { resetAtSeconds: MIDNIGHT_MS / 1_000 + 60 });
@@ -74,7 +84,7 @@ export function windowTests(test: LimitsTest): void {
   test('Reading - shows the numbers, counts nothing and leaves no trace', async (t) => {
     const limiter = await t.context.open();
     t.like(await limiter.peek(ACCOUNT), { allowed: true, limit: 60, remaining: 60 });
-    t.like(await limiter.peek({ kind: 'address', subject: '192.0.2.1', nowMs: NOON_MS }), {
+    t.like(await limiter.peek({ kind: 'address', address: toAddress('192.0.2.1'), nowMs: NOON_MS }), {
       allowed: true,
       remaining: 60,
     });
