@@ -1,12 +1,12 @@
--- Makes gRPC of a unary call of the Connect protocol (https://connectrpc.com/docs/protocol) in Protobuf: both have the
--- same paths, headers and messages. gRPC has a frame around the message.
+-- Converts a unary call of the Connect protocol (https://connectrpc.com/docs/protocol) in Protobuf to gRPC. Paths,
+-- headers and messages are the same. gRPC adds a frame around the message.
 
-local questions = require("questions")
+local edge_service = require("edge_service")
 local tables = require("tables")
 
 local M = {}
 
--- What a gRPC call says of itself, and none of this is the caller's to say here.
+-- A Connect caller can't use these.
 local GRPC_HEADERS = { "grpc-timeout", "grpc-encoding", "grpc-accept-encoding" }
 
 local function is_supported(headers)
@@ -16,14 +16,14 @@ local function is_supported(headers)
     and (not version or version == "1")
 end
 
--- Milliseconds, as gRPC says it with eight digits at the most.
+-- The value of grpc-timeout, in milliseconds. gRPC allows eight digits.
 local function grpc_timeout(headers)
   local timeout_ms = (headers:get("connect-timeout-ms") or ""):match("^%d+$")
   if not timeout_ms then return nil end
   return (#timeout_ms > 8 and "99999999" or timeout_ms) .. "m"
 end
 
--- Makes gRPC of the request, whose body is `message`. What can't be such a call is answered.
+-- Converts the request with the body `message` to gRPC. Responds with an error to a call that is not supported.
 function M.to_grpc(handle, message)
   local headers = handle:headers()
   if not tables.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
@@ -37,8 +37,8 @@ function M.to_grpc(handle, message)
   headers:replace("te", "trailers")
   headers:replace(tables.headers.connect, "1")
   handle:clearRouteCache()
-  handle:metadata() -- has the new route found now: the old one has no room for the frame around 64 KiB
-  handle:body(true):setBytes(questions.frame(message))
+  handle:metadata() -- selects the new route now: the old route's buffer has no room for the frame around 64 KiB
+  handle:body(true):setBytes(edge_service.frame(message))
 end
 
 return M

@@ -1,18 +1,18 @@
--- The keys (Authorization headers) that the server has lately accepted, as this filter of this worker thread knows.
+-- The API keys (Authorization headers) that the server has recently accepted. Each worker thread has its own set.
 --
--- A caller whose key is not among them is a stranger: its calls have slots of their own, so that nobody without a valid
--- key takes a slot of a caller who has one. The first call with a valid key is a stranger's too; its answer makes the
--- key known. This only chooses slots and keeps bodies away from Envoy: the server judges every call itself.
+-- To Envoy a caller with any other key is anonymous. Anonymous calls have slots of their own, so that they can't take
+-- the slots of callers with a valid key. The first call with a valid key is anonymous too; its response makes the key
+-- known. This only selects slots and protects Envoy from request bodies: the server checks each call itself.
 
 local tables = require("tables")
 
 local M = {}
 
--- Only the server adds to them, so only valid keys do. When there are too many, all go.
+-- Only the server adds keys, so all of them are valid. At the limit the set is cleared.
 local MAX_KEYS = 10000
 local known, count = {}, 0
 
--- Where Envoy keeps a stranger's key until the answer comes, among the stream's dynamic metadata.
+-- The stream's dynamic metadata holds an anonymous caller's key until the response.
 local NAMESPACE = "petstore.key"
 
 function M.is_known(authorization)
@@ -34,7 +34,7 @@ function M.forget(authorization)
   count = count - 1
 end
 
--- Routes a stranger's call to the slots for strangers, and asks the server to say whether it accepts the key.
+-- Routes an anonymous call to the slots for such calls, and asks the server to say whether it accepts the key.
 function M.on_request(handle, headers)
   local authorization = headers:get("authorization")
   if authorization and known[authorization] then return end
@@ -43,10 +43,10 @@ function M.on_request(handle, headers)
   if authorization then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", authorization) end
 end
 
--- Learns a stranger's key when the server has accepted it.
+-- Learns the key of an anonymous call that the server has accepted.
 function M.on_accepted(handle)
-  local kept = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if kept then M.learn(kept.authorization) end
+  local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
+  if saved then M.learn(saved.authorization) end
 end
 
 return M

@@ -1,14 +1,14 @@
--- What HTTP has and gRPC can't have: bytes of a header that metadata has no room for, and a request without a path.
--- envoy.yaml has this filter run only where there is such a header, or the method is CONNECT.
+-- Handles requests that gRPC can't represent: header bytes that are not allowed in metadata, and a request without a
+-- path. envoy.yaml runs this filter only for requests with such a header, and for CONNECT.
 
 local M = {}
 
--- The value of a header so that it can be metadata: with any other byte the server would see none.
+-- Replaces the bytes that are not allowed in metadata. The server would not see a value with such a byte.
 function M.printable(value)
   return (value:gsub("\t", " "):gsub("[^ -~]", "?"))
 end
 
--- Headers that are lists, however many lines they have. The server would see the first line.
+-- Headers whose value is a list over several lines. The server would only see the first line.
 local LISTS = { "if-match", "if-none-match" }
 
 local function join_lists(headers)
@@ -20,7 +20,7 @@ end
 
 local IDEMPOTENCY_KEY = "idempotency-key"
 
--- The server would not see such a key, and would do again what is to be done once. It gets one that it refuses.
+-- The server would not see such a key, and would run a repeated request again. It rejects the replacement.
 local function check_idempotency_key(headers)
   local key = headers:get(IDEMPOTENCY_KEY)
   if not key or not key:find("[^ -~]") then return end

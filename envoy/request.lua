@@ -1,9 +1,8 @@
--- What the filters must agree on about a request: whether it is REST, gRPC or Connect, and what is kept of it for the
--- way back.
+-- The protocol of a request, and what the filters save of it for the response.
 
 local M = {}
 
--- The content types of gRPC-Web, as Envoy's filter knows them.
+-- The content types that Envoy's gRPC-Web filter accepts.
 local GRPC_WEB = {
   ["application/grpc-web"] = true,
   ["application/grpc-web+proto"] = true,
@@ -11,16 +10,16 @@ local GRPC_WEB = {
   ["application/grpc-web-text+proto"] = true,
 }
 
--- Whether a request is native gRPC or gRPC-Web. A type that only begins like theirs is REST.
+-- Whether a request is native gRPC or gRPC-Web. Any other type with one of these prefixes is REST.
 function M.is_grpc(content_type)
   return content_type == "application/grpc" or content_type:find("^application/grpc%+") or GRPC_WEB[content_type]
 end
 
--- Where the methods of gRPC and Connect are. No path of REST begins so.
+-- The prefix of gRPC and Connect methods. No REST path has it.
 local SERVICES = "/petstore.v1."
 
--- Whether a request is a call of the Connect protocol (https://connectrpc.com/docs/protocol), of a kind that is taken
--- here or not. What has JSON is one when it says the protocol's version.
+-- Whether a request is a Connect call (https://connectrpc.com/docs/protocol), supported or not. With JSON it is one if
+-- it has the header with the protocol's version.
 function M.is_connect(headers, content_type)
   if content_type == "" then return false end
   local path = headers:get(":path")
@@ -29,16 +28,16 @@ function M.is_connect(headers, content_type)
   return content_type:find("^application/json") and headers:get("connect-protocol-version") and true or false
 end
 
--- Where Envoy keeps it, among the stream's dynamic metadata.
+-- In the stream's dynamic metadata.
 local NAMESPACE = "petstore.rest"
 
--- Keeps what the way back needs of a request that has a body.
-function M.keep(handle, request)
+-- Saves what the response needs of a request with a body.
+function M.save(handle, request)
   handle:streamInfo():dynamicMetadata():set(NAMESPACE, "request", request)
 end
 
--- What was kept; nil when the request had no body.
-function M.kept(handle)
+-- Returns what was saved, or nil if the request had no body.
+function M.saved(handle)
   local metadata = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
   return metadata and metadata.request
 end

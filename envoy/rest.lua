@@ -1,15 +1,15 @@
--- What the gRPC-JSON transcoder leaves undone on the REST side. It never invents a message or a rule: what is an error,
--- and what it says, the gRPC server decides, for requests that Envoy refuses itself too. What it must know of the proto
--- files and of the server stands in gen/edge/tables.lua.
+-- What the gRPC-JSON transcoder leaves undone on the REST side. It contains no rule and no message of the API: the
+-- server decides on every error, also on those that Envoy detects. gen/edge/tables.lua has what the filters need to
+-- know of the proto files and of the server.
 --
--- The answer of the server to a REST request is not gRPC's, and passes as it is.
+-- The server's response to a REST request is plain HTTP, and passes unchanged.
 --
--- Native gRPC and gRPC-Web pass untouched. Of calls of the Connect protocol connect.lua makes gRPC.
+-- Native gRPC and gRPC-Web pass unchanged. connect.lua converts Connect calls to gRPC.
 
 local connect = require("connect")
+local edge_service = require("edge_service")
 local known_keys = require("known_keys")
 local metadata = require("metadata")
-local questions = require("questions")
 local request = require("request")
 local tables = require("tables")
 
@@ -19,17 +19,17 @@ local M = {}
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
--- What the transcoder forgives outside of strings, which are empty here.
-local FORGIVEN = {
+-- Invalid JSON that the transcoder accepts. The patterns apply to JSON with empty strings.
+local INVALID = {
   "'", -- single quotes
   '[^"%s]%s*:', -- a key without quotes
   ",%s*[%]}]", -- a comma before a closing bracket
   "%.%D", -- a point without a digit after it: 1.
   "%D%.", -- or before it: -.5
-  "%f[%d.eE+-]%-?0[%dx]", -- a number that begins with a further zero or is hexadecimal: 01.5 and 0x1e
+  "%f[%d.eE+-]%-?0[%dx]", -- a leading zero or a hexadecimal number: 01.5 and 0x1e
 }
 
--- Whether text that the transcoder takes for JSON is JSON (RFC 8259). What else is none the transcoder refuses itself.
+-- Whether text that the transcoder accepts is valid JSON (RFC 8259).
 function M.is_json(text)
   if text:find("[%z\1-\8\11\12\14-\31]") then return false end
   local plain = text -- without escapes
@@ -43,18 +43,18 @@ function M.is_json(text)
     end
   end
   local skeleton = plain:gsub('"[^"]*"', '""')
-  for _, pattern in ipairs(FORGIVEN) do
+  for _, pattern in ipairs(INVALID) do
     if skeleton:find(pattern) then return false end
   end
   return true
 end
 
--- The methods for which envoy.yaml leaves judge.lua out, so that a GET costs no more. One that has a body all the same
--- is judged here, after the body has been read (64 KiB at the most): after the judgement it couldn't be had.
+-- envoy.yaml skips judge.lua for these methods, so that a GET costs no more. If such a request has a body, its caller
+-- is authenticated here, after the body has been read (64 KiB at most): Envoy can't read the body after that call.
 local EXPECTS_NO_BODY = { GET = true, HEAD = true, DELETE = true }
 
--- The text of the body, or nil when there is none, which without a length only a look tells. Nil too when the request
--- has been answered: the body is too large, or the caller is refused.
+-- Returns the body's text, or nil if there is none. Without a length only reading tells. Also returns nil if it has
+-- responded to the request: the body is too large, or the caller is refused.
 local function read_body(handle)
   local length = handle:headers():get("content-length")
   if length == "0" then return nil end
@@ -64,8 +64,8 @@ local function read_body(handle)
   if bytes == 0 then return nil end
   if bytes > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local text = body:getBytes(0, bytes)
-  local is_judged = length or not EXPECTS_NO_BODY[handle:headers():get(":method")]
-  if not is_judged and not questions.judge(handle) then return nil end
+  local is_authenticated = length or not EXPECTS_NO_BODY[handle:headers():get(":method")]
+  if not is_authenticated and not edge_service.judge(handle) then return nil end
   return text
 end
 
@@ -75,34 +75,34 @@ function M.on_request(handle)
   local content_type = headers:get("content-type") or ""
   if request.is_grpc(content_type) then return end
   if request.is_connect(headers, content_type) then
-    request.keep(handle, { authorization = headers:get("authorization"), is_connect = true })
+    request.save(handle, { authorization = headers:get("authorization"), is_connect = true })
     return connect.to_grpc(handle, read_body(handle) or "")
   end
   local text = read_body(handle)
   if not text then return end
-  headers = handle:headers() -- those from before do not outlive a wait
+  headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   content_type = metadata.printable(content_type)
   headers:replace(HEADERS.body_type, content_type)
-  local is_right = M.is_json(text)
-  request.keep(handle, {
+  local is_valid = M.is_json(text)
+  request.save(handle, {
     authorization = headers:get("authorization"),
     content_type = content_type,
-    body = is_right and text or nil,
+    body = is_valid and text or nil,
   })
-  if not is_right then handle:respond({ [":status"] = "400" }, "") end
+  if not is_valid then handle:respond({ [":status"] = "400" }, "") end
 end
 
--- Answers -------------------------------------------------------------------------------------------------------------
+-- Responses -----------------------------------------------------------------------------------------------------------
 
--- Takes a header out of a reply.
+-- Removes a header and returns its value.
 local function take(headers, name)
   local value = headers:get(name)
   headers:remove(name)
   return value
 end
 
--- The request that Envoy refused, as its reply tells it to this filter alone (local_reply_config in envoy.yaml).
-local function take_refused(headers)
+-- The request that a local reply is for. Envoy describes it in headers of the reply (local_reply_config in envoy.yaml).
+local function take_request(headers)
   return {
     method = take(headers, HEADERS.refused),
     path = take(headers, HEADERS.refused .. "-path") or "",
@@ -114,62 +114,62 @@ local function take_refused(headers)
   }
 end
 
--- As much of Envoy's words as the server is told: a value that they quote may be as long as a body.
+-- Envoy's message is cut to this length: it may quote a value that is as long as a body.
 local MAX_REPLY_BYTES = 1000
--- What the fields of a question take besides their values, at the most.
+-- The upper limit of a request message's size without its values.
 local MAX_TAGS_BYTES = 100
 
--- The fields of RefuseRequest. The server reads no message that is longer than a body, so a body that makes it one is
--- left out.
-local function refuse_fields(refused, status, reply, kept)
+-- The fields of RefuseRequest. The server reads no message that is longer than a body, so the fields leave out a body
+-- that would make the message too long.
+local function refuse_fields(refused, status, reply, saved)
   local fields = {
     method = refused.method,
     path = refused.path,
     status = status,
     reply = reply:sub(1, MAX_REPLY_BYTES),
-    content_type = kept.content_type,
+    content_type = saved.content_type,
   }
-  if kept.body then
+  if saved.body then
     local others = #fields.method + #fields.path + #fields.reply + #fields.content_type + MAX_TAGS_BYTES
-    if #kept.body + others <= tables.max_body_bytes then fields.body = kept.body end
+    if #saved.body + others <= tables.max_body_bytes then fields.body = saved.body end
   end
   return fields
 end
 
--- Asks the server what the caller is told. Returns the headers of that, and the body.
-local function word_refusal(handle, refused, status, reply)
-  local kept = request.kept(handle) or {}
-  refused.caller.is_connect = kept.is_connect
-  local answer, error
+-- Asks the server for the error that the caller gets. Returns its headers and its body.
+local function fetch_error(handle, refused, status, reply)
+  local saved = request.saved(handle) or {}
+  refused.caller.is_connect = saved.is_connect
+  local response, error
   if status < 500 then
-    local fields = refuse_fields(refused, status, reply, kept)
-    answer, error = questions.ask(handle, "refuse", fields, refused.caller)
-  elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- else there is no caller to judge
-    answer, error = questions.ask(handle, "fail", { status = status }, refused.caller)
+    local fields = refuse_fields(refused, status, reply, saved)
+    response, error = edge_service.call(handle, "refuse", fields, refused.caller)
+  elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
+    response, error = edge_service.call(handle, "fail", { status = status }, refused.caller)
   end
-  return questions.for_caller(answer, error, status, kept.is_connect)
+  return edge_service.error_response(response, error, status, saved.is_connect)
 end
 
--- A reply of Envoy itself, or of this filter.
-local function on_refusal(handle)
+-- Handles a local reply: a response of Envoy itself, or of these filters.
+local function on_local_reply(handle)
   local headers = handle:headers()
-  local refused = take_refused(headers)
+  local refused = take_request(headers)
   if take(headers, HEADERS.worded) then return headers:replace("content-type", "application/json") end
   local status = tonumber(headers:get(":status"))
-  local body = handle:body(true) -- before any other wait: later it can't be had
-  local answer, error = word_refusal(handle, refused, status, body:getBytes(0, body:length()))
+  local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
+  local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
   handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
   headers = handle:headers()
   headers:remove("retry-after")
-  for name, value in pairs(answer) do
+  for name, value in pairs(error_headers) do
     headers:replace(name, value)
   end
   headers:replace("content-type", "application/json")
   headers:replace("content-length", tostring(#error))
 end
 
--- What the transcoder leaves of the gRPC call on a file.
-local function hide_grpc(handle)
+-- Removes what the transcoder leaves of the gRPC call when it returns a file.
+local function remove_grpc(handle)
   local headers = handle:headers()
   headers:remove("grpc-encoding")
   headers:remove("grpc-accept-encoding")
@@ -179,15 +179,15 @@ local function hide_grpc(handle)
   trailers:remove("grpc-message")
 end
 
--- envoy.yaml has this run only on the answers that have one of these headers.
+-- envoy.yaml runs this only for responses with one of these headers.
 function M.on_response(handle)
   local headers = handle:headers()
-  if headers:get(HEADERS.refused) then return on_refusal(handle) end
+  if headers:get(HEADERS.refused) then return on_local_reply(handle) end
   if take(headers, HEADERS.accepted) then known_keys.on_accepted(handle) end
   local length = take(headers, HEADERS.length)
   if not length then return end
   headers:replace("content-length", length)
-  hide_grpc(handle)
+  remove_grpc(handle)
 end
 
 return M

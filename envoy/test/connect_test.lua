@@ -1,4 +1,4 @@
--- connect.lua and what the other filters do for calls of the Connect protocol.
+-- connect.lua, and what the other filters do for Connect calls.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -11,17 +11,17 @@ local LIST_PETS = "/petstore.v1.PetService/ListPets"
 
 local UNAUTHENTICATED = '{"code":"unauthenticated","message":"no \\"status\\":404}","details":[]}'
 
--- The server's error, in HTTP.
+-- An error of the server, over HTTP.
 local function refuses()
   return { [":status"] = "401", ["content-type"] = "application/json", ["x-ratelimit-limit"] = "60" }, UNAUTHENTICATED
 end
 
--- What httpCall makes of a server that can't be reached.
-local function is_silent()
+-- The result of httpCall if the server is unreachable.
+local function unreachable()
   return { [":status"] = "503" }, "upstream failure"
 end
 
--- Sends a call through a filter. `changes` are headers that differ; false: not sent.
+-- Sends a call through a filter. `changes` replace headers; false removes one.
 local function call(filter, body, changes, server)
   local headers = {
     [":method"] = "POST",
@@ -36,7 +36,7 @@ local function call(filter, body, changes, server)
   return envoy.request(fresh(filter).on_request, { headers = headers, body = body, server = server })
 end
 
-local function kept(pass)
+local function saved(pass)
   return pass.metadata["petstore.rest"] and pass.metadata["petstore.rest"].request
 end
 
@@ -49,7 +49,7 @@ test("a Connect call - becomes gRPC, with a frame around its message", function(
     equal({ pass:header("content-type"), pass:header("te") }, { "application/grpc+proto", "trailers" })
     equal({ pass:header("content-length"), pass:header(HEADERS.connect) }, { "8", "1" })
     equal({ pass.is_route_cleared, pass.is_route_found, pass.reply == nil, #pass.calls }, { true, true, true, 0 })
-    equal(kept(pass), { authorization = "Bearer a", is_connect = true })
+    equal(saved(pass), { authorization = "Bearer a", is_connect = true })
   end
 end)
 
@@ -59,7 +59,7 @@ test("a Connect call - may have an empty message, with a body or without", funct
   equal(call("rest", nil, { ["content-length"] = "0" }).body, "\0\0\0\0\0")
 end)
 
-test("a Connect call - has its deadline as gRPC says it, and says nothing else of gRPC", function()
+test("a Connect call - has its deadline in the header of gRPC, and no other header of gRPC", function()
   for said, meant in pairs({ ["1500"] = "1500m", ["0"] = "0m", ["9999999999"] = "99999999m" }) do
     equal(call("rest", "", { ["connect-timeout-ms"] = said }):header("grpc-timeout"), meant)
   end
@@ -73,21 +73,21 @@ test("a Connect call - has its deadline as gRPC says it, and says nothing else o
   end
 end)
 
-test("a Connect call - of 64 KiB goes on, and one of more is a 413", function()
+test("a Connect call - of 64 KiB is accepted, and of more is a 413", function()
   equal(#call("rest", ("x"):rep(MAX)).body, MAX + 5)
   equal(call("rest", ("x"):rep(MAX + 1)).reply, { headers = { [":status"] = "413" }, body = "" })
   local announced = call("rest", "x", { ["content-length"] = tostring(MAX + 1) })
-  equal({ announced.reply.headers[":status"], announced.waits }, { "413", 1 })
-  equal(kept(announced).is_connect, true)
+  equal({ announced.reply.headers[":status"], announced.yields }, { "413", 1 })
+  equal(saved(announced).is_connect, true)
 end)
 
-test("a Connect call - of a method that is none is a 404", function()
+test("a Connect call - of an unknown method is a 404", function()
   for _, path in ipairs({ "/petstore.v1.PetService/Nope", LIST_PETS .. "?x", LIST_PETS .. "/", "/petstore.v1." }) do
     equal(call("rest", "", { [":path"] = path }).reply, { headers = { [":status"] = "404" }, body = "" })
   end
 end)
 
-test("a Connect call - of a kind that is not taken is a 415", function()
+test("a Connect call - of an unsupported kind is a 415", function()
   for _, changes in ipairs({
     { ["content-type"] = "application/json" },
     { ["content-type"] = "application/json; charset=utf-8" },
@@ -98,12 +98,12 @@ test("a Connect call - of a kind that is not taken is a 415", function()
   }) do
     local pass = call("rest", "{}", changes)
     equal(pass.reply, { headers = { [":status"] = "415" }, body = "" })
-    equal(kept(pass).is_connect, true)
+    equal(saved(pass).is_connect, true)
   end
   equal(call("rest", "", { ["content-encoding"] = "identity" }).reply, nil)
 end)
 
-test("what is no Connect call - stays REST or gRPC, whatever it says of Connect", function()
+test("other requests - stay REST or gRPC, even with headers of Connect", function()
   local changes = {
     { [":path"] = "/pets", ["content-type"] = "application/json" },
     { [":path"] = "/pets?connect=v1" },
@@ -122,23 +122,23 @@ test("what is no Connect call - stays REST or gRPC, whatever it says of Connect"
   for i, headers in ipairs(changes) do
     local pass = call("rest", "{}", headers)
     equal({ pass.body, pass:header(HEADERS.connect) }, { "{}" }, i)
-    equal({ (kept(pass) or {}).is_connect }, {}, i)
+    equal({ (saved(pass) or {}).is_connect }, {}, i)
   end
 end)
 
--- The judgement -------------------------------------------------------------------------------------------------------
+-- Authentication ------------------------------------------------------------------------------------------------------
 
-test("the judge - has the server word what a Connect caller is told, before anything of the body is read", function()
+test("the judge - gets the error for a Connect caller from the server, before it reads the body", function()
   local pass = call("judge", ("x"):rep(MAX + 1), nil, refuses)
-  equal({ #pass.calls, pass.waits, pass.calls[1].headers[HEADERS.connect] }, { 1, 2, "1" })
+  equal({ #pass.calls, pass.yields, pass.calls[1].headers[HEADERS.connect] }, { 1, 2, "1" })
   equal(pass.reply, {
     headers = { [":status"] = "401", ["x-ratelimit-limit"] = "60", [HEADERS.worded] = "1" },
     body = UNAUTHENTICATED,
   })
 end)
 
-test("the judge - tells a Connect caller in its own shape that the server does not answer", function()
-  local pass = call("judge", "x", nil, is_silent)
+test("the judge - sends a Connect caller an error of Connect if the server is unreachable", function()
+  local pass = call("judge", "x", nil, unreachable)
   equal(pass.reply.headers, {
     [":status"] = "503",
     ["retry-after"] = "1",
@@ -149,15 +149,15 @@ test("the judge - tells a Connect caller in its own shape that the server does n
   equal(pass.reply.body, tables.connect.unavailable)
 end)
 
-test("the judge - tells a Connect caller in its own shape that the answer came too late", function()
+test("the judge - sends a Connect caller an error of Connect if the response is too late", function()
   local pass = call("judge", "x", nil, function(_, pass)
     pass.now_ms = pass.now_ms + tables.call_timeout_ms
-    return is_silent()
+    return unreachable()
   end)
   equal({ pass.reply.headers[":status"], pass.reply.body }, { "504", tables.connect.deadline_exceeded })
 end)
 
-test("the judge - does not say of a REST caller that it speaks Connect", function()
+test("the judge - does not mark a REST caller as a Connect caller", function()
   for _, path in ipairs({ "/pets", "/pets?connect=v1" }) do
     local changes = { [":path"] = path, ["content-type"] = "application/json" }
     local pass = call("judge", "{}", changes, function()
@@ -167,11 +167,11 @@ test("the judge - does not say of a REST caller that it speaks Connect", functio
   end
 end)
 
--- Refusals ------------------------------------------------------------------------------------------------------------
+-- Local replies -------------------------------------------------------------------------------------------------------
 
--- A reply of Envoy itself to a Connect call, on its way back.
-local function refusal(status, server)
-  return envoy.answer(fresh("rest").on_response, {
+-- Sends a local reply of Envoy to a Connect call through the filter.
+local function local_reply(status, server)
+  return envoy.response(fresh("rest").on_response, {
     headers = { [":status"] = status, [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = LIST_PETS },
     body = "text",
     server = server,
@@ -179,10 +179,10 @@ local function refusal(status, server)
   })
 end
 
-test("a refusal of Envoy - is worded by the server as Connect has it, with the status that the server gives", function()
-  for status, question in pairs({ ["413"] = "refuse", ["408"] = "refuse", ["503"] = "fail", ["504"] = "fail" }) do
-    local pass = refusal(status, refuses)
-    equal(pass.calls[1].headers[":path"], tables.questions[question].path)
+test("a local reply - to a Connect call becomes the server's error, with its status", function()
+  for status, method in pairs({ ["413"] = "refuse", ["408"] = "refuse", ["503"] = "fail", ["504"] = "fail" }) do
+    local pass = local_reply(status, refuses)
+    equal(pass.calls[1].headers[":path"], tables.edge_methods[method].path)
     equal(pass.calls[1].headers[HEADERS.connect], "1")
     equal({ pass:header(":status"), pass.body }, { "401", UNAUTHENTICATED })
     equal({ pass:header("content-type"), pass:header("x-ratelimit-limit") }, { "application/json", "60" })
@@ -190,10 +190,10 @@ test("a refusal of Envoy - is worded by the server as Connect has it, with the s
   end
 end)
 
-test("a refusal of Envoy - that nobody can word is told to a Connect caller in its own shape", function()
+test("a local reply - to a Connect call is an error of Connect if the server is unreachable", function()
   for status, expected in pairs({ ["413"] = "503", ["408"] = "503", ["503"] = "503", ["504"] = "504" }) do
     local is_late = expected == "504"
-    local pass = refusal(status, is_silent)
+    local pass = local_reply(status, unreachable)
     local error = is_late and tables.connect.deadline_exceeded or tables.connect.unavailable
     equal({ pass:header(":status"), pass.body }, { expected, error }, status)
     equal({ pass:header("content-type"), pass:header("content-length") }, { "application/json", tostring(#error) })

@@ -1,24 +1,25 @@
--- What a filter sees of Envoy: the handle of a request or of an answer. No more than the filters use, but as strict as
--- Envoy 1.40 where a script goes wrong easily:
+-- Envoy's Lua API, as far as the filters use it: the handle of a request or of a response. It is as strict as
+-- Envoy 1.40 where scripts often have bugs:
 --
--- * What the handle gave (headers, body, stream info) does not outlive a wait, for a body or for an answer.
--- * A body that was not asked for before the wait for an answer can't be had after it.
--- * A reply ends the script.
+-- * Objects of the handle (headers, body, stream info) are invalid after the script was suspended, which it is while it
+--   waits for a body or for the response to a call.
+-- * A script can't read the body after a call, unless it has read it before.
+-- * A response ends the script.
 --
 -- An error of the script fails the test. Envoy would log it and let the request pass.
 
 local M = {}
 
--- Of one request or answer on its way through the filter.
+-- One request or response passing through the filter.
 local Pass = {}
 Pass.__index = Pass
 
--- An object of the handle. Its methods fail after the next wait.
-local function mortal(pass, methods)
-  local born = pass.waits
+-- An object of the handle. Its methods fail after the script was suspended.
+local function scoped(pass, methods)
+  local created = pass.yields
   return setmetatable({}, {
     __index = function(_, name)
-      if pass.waits ~= born then error("object used outside of proper scope: " .. name, 2) end
+      if pass.yields ~= created then error("object used outside of proper scope: " .. name, 2) end
       return methods[name] or error("Envoy has no " .. name, 2)
     end,
   })
@@ -29,7 +30,7 @@ local function check_string(value, what)
   return tostring(value)
 end
 
--- Headers are a list, since a name may come more than once. ----------------------------------------------------------
+-- Headers: a list, since a name may occur several times --------------------------------------------------------------
 
 local function to_list(headers)
   local list = {}
@@ -58,7 +59,7 @@ local function add_header(list, name, value)
 end
 
 local function header_map(pass, list)
-  return mortal(pass, {
+  return scoped(pass, {
     get = function(_, name)
       return find_header(list, name)
     end,
@@ -75,7 +76,7 @@ local function header_map(pass, list)
   })
 end
 
--- Dynamic metadata, of a request and its answer together. A text ends at a NUL, as in C. -----------------------------
+-- Dynamic metadata, shared by request and response. A string ends at a NUL, as in C ---------------------------------
 
 local function copy(value)
   if type(value) == "string" then return value:match("^[^%z]*") end
@@ -88,7 +89,7 @@ local function copy(value)
 end
 
 local function metadata_map(pass)
-  return mortal(pass, {
+  return scoped(pass, {
     get = function(_, filter)
       return copy(pass.metadata[filter])
     end,
@@ -100,7 +101,7 @@ local function metadata_map(pass)
 end
 
 local function stream_info(pass)
-  return mortal(pass, {
+  return scoped(pass, {
     protocol = function()
       return pass.protocol
     end,
@@ -116,7 +117,7 @@ end
 -- Bodies --------------------------------------------------------------------------------------------------------------
 
 local function buffer(pass)
-  return mortal(pass, {
+  return scoped(pass, {
     length = function()
       return #pass.body
     end,
@@ -134,8 +135,8 @@ end
 
 -- The handle ----------------------------------------------------------------------------------------------------------
 
-function Pass:wait(reason)
-  self.waits = self.waits + 1
+function Pass:yield(reason)
+  self.yields = self.yields + 1
   return coroutine.yield(reason)
 end
 
@@ -158,7 +159,7 @@ function Handle:clearRouteCache()
   self.pass.is_route_cleared, self.pass.is_route_found = true, false
 end
 
--- The route's, which has to be found for it.
+-- Metadata of the route: Envoy selects the route for it.
 function Handle:metadata()
   self.pass.is_route_found = true
 end
@@ -168,17 +169,17 @@ function Handle:body(always_wrap)
   if pass.is_body_streamed then error("cannot call body() after body has been streamed", 2) end
   if pass.is_body_ahead then
     pass.is_body_ahead = false
-    pass:wait("body")
+    pass:yield("body")
   end
   if not pass.body and not always_wrap then return nil end
   pass.body = pass.body or ""
   return buffer(pass)
 end
 
--- They come after the body: who asks for them waits.
+-- Trailers come after the body, so the script is suspended until they are there.
 function Handle:trailers()
   local pass = self.pass
-  pass:wait("body")
+  pass:yield("body")
   return pass.trailer_list and header_map(pass, pass.trailer_list)
 end
 
@@ -194,33 +195,33 @@ function Handle:httpCall(cluster, headers, message, options)
   if pass.is_body_ahead then
     pass.is_body_ahead, pass.is_body_streamed = false, true
   end
-  return pass:wait("answer")
+  return pass:yield("response")
 end
 
 function Handle:respond(headers, text)
-  if self.pass.is_answer then error("respond not currently supported in the response path", 2) end
+  if self.pass.is_response then error("respond not currently supported in the response path", 2) end
   local status = tonumber(headers[":status"])
   if not status or status < 200 or status > 599 then error(":status must be between 200-599", 2) end
   for name, value in pairs(headers) do
     check_string(value, name)
   end
   self.pass.reply = { headers = headers, body = text }
-  return self.pass:wait("end")
+  return self.pass:yield("end")
 end
 
 -- Running a filter ----------------------------------------------------------------------------------------------------
 
--- Goes on until the script ends, or waits for an answer that only the test can give.
+-- Runs the script to its end, or to a call whose response the test gives.
 function Pass:resume(...)
   local is_fine, reason = coroutine.resume(self.thread, ...)
   if not is_fine then error(debug.traceback(self.thread, reason), 0) end
   if reason == "body" then return self:resume() end
-  if reason == "answer" and self.server then return self:answer(self.server(self.calls[#self.calls], self)) end
+  if reason == "response" and self.server then return self:respond(self.server(self.calls[#self.calls], self)) end
   return self
 end
 
--- Gives the answer to the last call: what a test does that has no `server`. Envoy gives no body for an empty one.
-function Pass:answer(headers, body)
+-- Gives the response to the last call, for a test without a `server`. Envoy gives nil for an empty body.
+function Pass:respond(headers, body)
   for name, value in pairs(headers) do
     check_string(value, name)
   end
@@ -234,7 +235,7 @@ function Pass:trailer(name)
   return find_header(self.trailer_list, name)
 end
 
-local function run(script, message, is_answer)
+local function run(script, message, is_response)
   local pass = setmetatable({
     header_list = to_list(message.headers or {}),
     body = message.body,
@@ -243,9 +244,9 @@ local function run(script, message, is_answer)
     metadata = message.metadata or {},
     server = message.server,
     address = message.address or "10.0.0.1:50000",
-    is_answer = is_answer,
+    is_response = is_response,
     now_ms = message.now_ms or 1000,
-    waits = 0,
+    yields = 0,
     calls = {},
     trailer_list = message.trailers and to_list(message.trailers),
   }, Pass)
@@ -254,14 +255,14 @@ local function run(script, message, is_answer)
 end
 
 -- Sends a request through a filter. `message` has headers, body (nil: the request ends with its headers), protocol,
--- address, now_ms, and server, a function that answers a call with headers, and with a body if it has one. What is
+-- address, now_ms, and server, a function that returns the headers and the body of the response to a call. What is
 -- returned has reply, calls, body, metadata, header(name).
 function M.request(script, message)
   return run(script, message, false)
 end
 
--- The same for an answer, which may have trailers too. `metadata` of `message` is the request's.
-function M.answer(script, message)
+-- The same for a response, which may also have trailers. `metadata` of `message` is the request's.
+function M.response(script, message)
   return run(script, message, true)
 end
 

@@ -1,4 +1,4 @@
--- The fake itself: that it is as strict as Envoy where a filter could be wrong.
+-- The fake is as strict as Envoy where a filter could be wrong.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -8,12 +8,12 @@ local test, equal = harness.test, harness.equal
 local CALL = { [":method"] = "POST", [":path"] = "/", [":authority"] = "petstore" }
 
 local function fails(problem, script, message)
-  local is_fine, words = pcall(envoy.request, script, message)
+  local is_fine, actual = pcall(envoy.request, script, message)
   equal(is_fine, false, problem)
-  equal(words:find(problem, 1, true) ~= nil, true, words)
+  equal(actual:find(problem, 1, true) ~= nil, true, actual)
 end
 
-local function answers()
+local function success()
   return { [":status"] = "200" }
 end
 
@@ -21,8 +21,8 @@ local function calls(handle)
   handle:httpCall("petstore", CALL, "", {})
 end
 
--- Fails unless what `use` returns works before a wait, and fails after it.
-local function is_mortal(use, wait)
+-- Checks that the function that `use` returns works before a suspension, and fails after it.
+local function expires(use, wait)
   local script = function(is_late)
     return function(handle)
       local later = use(handle)
@@ -31,11 +31,11 @@ local function is_mortal(use, wait)
       if is_late then later() end
     end
   end
-  envoy.request(script(false), { body = "x", trailers = { a = "1" }, server = answers })
-  fails("object used outside of proper scope", script(true), { body = "x", trailers = { a = "1" }, server = answers })
+  envoy.request(script(false), { body = "x", trailers = { a = "1" }, server = success })
+  fails("object used outside of proper scope", script(true), { body = "x", trailers = { a = "1" }, server = success })
 end
 
-test("the fake Envoy - lets no object of the handle outlive a wait", function()
+test("the fake Envoy - invalidates the objects of the handle when the script is suspended", function()
   local waits = {
     function(handle)
       handle:body()
@@ -67,12 +67,12 @@ test("the fake Envoy - lets no object of the handle outlive a wait", function()
   }
   for _, wait in ipairs(waits) do
     for _, use in ipairs(uses) do
-      is_mortal(use, wait)
+      expires(use, wait)
     end
   end
 end)
 
-test("the fake Envoy - lets no body and no trailers outlive a wait, for reading or for writing", function()
+test("the fake Envoy - invalidates body and trailers when the script is suspended, for reads and writes", function()
   local uses = {
     function(handle)
       local body = handle:body()
@@ -100,11 +100,11 @@ test("the fake Envoy - lets no body and no trailers outlive a wait, for reading 
     end,
   }
   for _, use in ipairs(uses) do
-    is_mortal(use, calls)
+    expires(use, calls)
   end
 end)
 
-test("the fake Envoy - gives headers and body of an answer to a call, and no body that is empty", function()
+test("the fake Envoy - returns headers and body of the response to a call, and nil for an empty body", function()
   for body, given in pairs({ ["\0\n\255"] = "\0\n\255", [""] = "none" }) do
     local headers, text
     local script = function(handle)
@@ -112,35 +112,35 @@ test("the fake Envoy - gives headers and body of an answer to a call, and no bod
     end
     envoy.request(script, {
       server = function()
-        return answers(), body
+        return success(), body
       end,
     })
     equal({ headers, text or "none" }, { { [":status"] = "200" }, given })
     headers, text = nil, nil
-    envoy.request(script, {}):answer(answers(), body)
+    envoy.request(script, {}):respond(success(), body)
     equal({ headers, text or "none" }, { { [":status"] = "200" }, given }, "from the test")
   end
 end)
 
-test("the fake Envoy - gives no body after a wait for an answer, unless it was asked for before", function()
+test("the fake Envoy - gives no body after a call, unless the script read it before the call", function()
   local late = function(handle)
     handle:httpCall("petstore", CALL, "", {})
     handle:body()
   end
-  fails("cannot call body() after body has been streamed", late, { body = "x", server = answers })
+  fails("cannot call body() after body has been streamed", late, { body = "x", server = success })
   local early = function(handle)
     handle:body()
     handle:httpCall("petstore", CALL, "", {})
     handle:headers():replace("a", handle:body():getBytes(0, 1))
   end
-  equal(envoy.request(early, { body = "x", server = answers }):header("a"), "x")
+  equal(envoy.request(early, { body = "x", server = success }):header("a"), "x")
 end)
 
-test("the fake Envoy - ends a script that replies, and takes a reply to a request alone", function()
+test("the fake Envoy - ends a script that responds, and allows that for requests only", function()
   local script = function(handle)
     handle:respond({ [":status"] = "400" }, "")
     error("not the end")
   end
   equal(envoy.request(script, {}).reply.headers[":status"], "400")
-  equal(pcall(envoy.answer, script, {}), false)
+  equal(pcall(envoy.response, script, {}), false)
 end)

@@ -1,4 +1,4 @@
--- Tests with names, and what they are written with. run.lua runs them.
+-- Registers tests for run.lua, and has what they need.
 
 local M = { tests = {} }
 
@@ -16,16 +16,16 @@ local function show(value)
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
--- Tables are equal when they show alike.
+-- Compares tables by their contents.
 function M.equal(actual, expected, about)
   if show(actual) == show(expected) then return end
   local prefix = about and about .. ": " or ""
   error(("%sexpected %s, got %s"):format(prefix, show(expected), show(actual)), 2)
 end
 
--- A module as it is at Envoy's start: nothing remembered.
+-- Loads a module without its state, as Envoy does at its start.
 function M.fresh(name)
-  for _, module in ipairs({ "connect", "judge", "known_keys", "metadata", "questions", "request", "rest" }) do
+  for _, module in ipairs({ "connect", "judge", "known_keys", "metadata", "edge_service", "request", "rest" }) do
     package.loaded[module] = nil
   end
   return require(name)

@@ -1,4 +1,4 @@
--- judge.lua: who is asked about, when, and what a refused caller gets.
+-- judge.lua: when the filter asks the server about a caller, and what a refused caller gets.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -8,9 +8,9 @@ local test, equal, fresh = harness.test, harness.equal, harness.fresh
 local HEADERS = tables.headers
 
 local REFUSED = '{"code":"API_KEY_INVALID","message":"the API key is not valid","status":401}'
-local SLOTS = 10000
+local MAX_KEYS = 10000
 
--- An empty message in gRPC.
+-- An empty gRPC message.
 local function accepts()
   return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0"
 end
@@ -30,7 +30,7 @@ local function refuses()
     REFUSED
 end
 
--- A POST with a body, of the caller with this key. `changes` are headers that differ; false: not sent.
+-- The headers of a POST with a body and this key. `changes` replace headers; false removes one.
 local function post(key, changes)
   local headers = {
     [":method"] = "POST",
@@ -51,18 +51,18 @@ local function send(judge, headers, server, protocol)
   return envoy.request(judge.on_request, { headers = headers, body = "{}", server = server, protocol = protocol })
 end
 
--- How often the server is asked about a request.
-local function questions_for(judge, headers, protocol)
+-- The number of calls to the server for a request.
+local function count_calls(judge, headers, protocol)
   return #send(judge, headers, accepts, protocol).calls
 end
 
--- The answer to a request that had a body, on its way back.
-local function answer(judge, status, key)
-  local kept = key and { ["petstore.rest"] = { request = { authorization = "Bearer " .. key } } }
-  return envoy.answer(judge.on_response, { headers = { [":status"] = status }, metadata = kept, body = "{}" })
+-- Sends the response to a request with a body through the filter.
+local function respond(judge, status, key)
+  local saved = key and { ["petstore.rest"] = { request = { authorization = "Bearer " .. key } } }
+  return envoy.response(judge.on_response, { headers = { [":status"] = status }, metadata = saved, body = "{}" })
 end
 
-test("judge - asks the server by the caller's headers alone, and lets an accepted caller go on", function()
+test("judge - sends the server only the caller's headers, and lets an accepted caller pass", function()
   local pass = send(fresh("judge"), post("a"), accepts)
   equal(#pass.calls, 1)
   equal(pass.calls[1].cluster, "petstore_strangers")
@@ -83,27 +83,27 @@ test("judge - asks the server by the caller's headers alone, and lets an accepte
   equal(pass.reply, nil)
 end)
 
-test("judge - asks before anything of the body has been read", function()
+test("judge - calls the server before it reads the body", function()
   local pass = envoy.request(fresh("judge").on_request, { headers = post("a"), body = "{}" })
   equal(#pass.calls, 1)
-  equal(pass.waits, 1)
+  equal(pass.yields, 1)
 end)
 
-test("judge - does not ask again about a key that was accepted", function()
+test("judge - calls the server once for an accepted key", function()
   local judge = fresh("judge")
-  equal(questions_for(judge, post("a")), 1)
-  equal(questions_for(judge, post("a")), 0)
-  equal(questions_for(judge, post("a", { [":method"] = "PUT", [":path"] = "/pets/7" })), 0)
-  equal(questions_for(judge, post("b")), 1, "another key")
+  equal(count_calls(judge, post("a")), 1)
+  equal(count_calls(judge, post("a")), 0)
+  equal(count_calls(judge, post("a", { [":method"] = "PUT", [":path"] = "/pets/7" })), 0)
+  equal(count_calls(judge, post("b")), 1, "another key")
 end)
 
-test("judge - asks about a key that was refused each time", function()
+test("judge - calls the server each time for a refused key", function()
   local judge = fresh("judge")
   equal(#send(judge, post("a"), refuses).calls, 1)
   equal(#send(judge, post("a"), refuses).calls, 1)
 end)
 
-test("judge - a refused caller gets the server's error at once, of what is the transport's its status alone", function()
+test("judge - a refused caller gets the server's error at once, without the headers of the transport", function()
   local pass = send(fresh("judge"), post("a"), refuses)
   equal(pass.reply.headers, {
     [":status"] = "401",
@@ -115,7 +115,7 @@ test("judge - a refused caller gets the server's error at once, of what is the t
   equal(pass.reply.body, REFUSED)
 end)
 
-test("judge - a refused caller gets the status that the server gives, whatever the words of the error say", function()
+test("judge - a refused caller gets the server's status, whatever the error's text contains", function()
   local error = '{"code":"X","message":"he said {\\"status\\":200}","status":400}'
   for _, status in ipairs({ "401", "403", "429", "500", "503" }) do
     local pass = send(fresh("judge"), post("a"), function()
@@ -125,22 +125,22 @@ test("judge - a refused caller gets the status that the server gives, whatever t
   end
 end)
 
-test("judge - a caller without a key is asked about like any other", function()
+test("judge - calls the server for a caller without a key too", function()
   local pass = send(fresh("judge"), post(nil), refuses)
   equal(pass.calls[1].headers.authorization, nil)
   equal(pass.reply.headers[":status"], "401")
 end)
 
-test("judge - when nobody answers it is 503 with Retry-After", function()
-  local words = { -- Envoy's own, for a server that it can't reach
+test("judge - an unreachable server is a 503 with Retry-After", function()
+  local responses = { -- of Envoy, for an unreachable server
     { [":status"] = "200", ["grpc-status"] = "14", ["grpc-message"] = "no healthy upstream" },
     { [":status"] = "503" },
     { [":status"] = "503", ["content-length"] = "16", ["content-type"] = "text/plain" },
   }
-  for i, word in ipairs(words) do
+  for i, response in ipairs(responses) do
     local judge = fresh("judge")
     local pass = send(judge, post("a"), function()
-      return word, i > 1 and "upstream failure" or nil
+      return response, i > 1 and "upstream failure" or nil
     end)
     equal(pass.reply.headers, {
       [":status"] = "503",
@@ -150,11 +150,11 @@ test("judge - when nobody answers it is 503 with Retry-After", function()
       [HEADERS.grpc_status] = "14",
     })
     equal(pass.reply.body, tables.unavailable)
-    equal(questions_for(judge, post("a")), 1, "is not taken for accepted")
+    equal(count_calls(judge, post("a")), 1, "is not taken for accepted")
   end
 end)
 
-test("judge - an answer that comes too late is 504", function()
+test("judge - a response after the timeout is a 504", function()
   for late_by, status in pairs({ [-200] = "503", [-1] = "504", [0] = "504", [1] = "504" }) do
     local pass = send(fresh("judge"), post("a"), function(_, pass)
       pass.now_ms = pass.now_ms + tables.call_timeout_ms + late_by
@@ -169,20 +169,20 @@ test("judge - an answer that comes too late is 504", function()
   end
 end)
 
-test("judge - no body, no question", function()
+test("judge - does not call the server for a request without a body", function()
   for _, protocol in ipairs({ "HTTP/1.0", "HTTP/1.1", "HTTP/2" }) do
-    equal(questions_for(fresh("judge"), post("a", { ["content-length"] = "0" }), protocol), 0)
+    equal(count_calls(fresh("judge"), post("a", { ["content-length"] = "0" }), protocol), 0)
   end
 end)
 
 test("judge - a body is expected with a length, and without one", function()
   for _, protocol in ipairs({ "HTTP/1.0", "HTTP/1.1", "HTTP/2" }) do
-    equal(questions_for(fresh("judge"), post("a"), protocol), 1)
-    equal(questions_for(fresh("judge"), post("a", { ["content-length"] = false }), protocol), 1)
+    equal(count_calls(fresh("judge"), post("a"), protocol), 1)
+    equal(count_calls(fresh("judge"), post("a", { ["content-length"] = false }), protocol), 1)
   end
 end)
 
-test("judge - gRPC and gRPC-Web pass untouched", function()
+test("judge - gRPC and gRPC-Web pass unchanged", function()
   local types = {
     "application/grpc",
     "application/grpc+proto",
@@ -195,12 +195,12 @@ test("judge - gRPC and gRPC-Web pass untouched", function()
   for _, content_type in ipairs(types) do
     for _, protocol in ipairs({ "HTTP/1.1", "HTTP/2" }) do
       local judge = fresh("judge")
-      equal(questions_for(judge, post(nil, { ["content-type"] = content_type }), protocol), 0, content_type)
+      equal(count_calls(judge, post(nil, { ["content-type"] = content_type }), protocol), 0, content_type)
     end
   end
 end)
 
-test("judge - a body of any type, or of none, is judged, also when the type only begins like gRPC", function()
+test("judge - calls the server for a body of any type or none, also if the type has a prefix of gRPC's", function()
   local types = {
     "text/plain",
     "application/x-www-form-urlencoded",
@@ -213,80 +213,80 @@ test("judge - a body of any type, or of none, is judged, also when the type only
     "application/grpc-web+json",
   }
   for _, content_type in ipairs(types) do
-    equal(questions_for(fresh("judge"), post("a", { ["content-type"] = content_type })), 1, tostring(content_type))
+    equal(count_calls(fresh("judge"), post("a", { ["content-type"] = content_type })), 1, tostring(content_type))
   end
 end)
 
-test("judge - forgets a key when the server answers it 401 or 429, and then asks again", function()
+test("judge - forgets a key when the server responds 401 or 429, and then calls the server again", function()
   for _, status in ipairs({ "401", "429" }) do
     local judge = fresh("judge")
     send(judge, post("a"), accepts)
     send(judge, post("b"), accepts)
-    answer(judge, status, "a")
-    equal(questions_for(judge, post("b")), 0, "the other key")
-    equal(questions_for(judge, post("a")), 1, status)
+    respond(judge, status, "a")
+    equal(count_calls(judge, post("b")), 0, "the other key")
+    equal(count_calls(judge, post("a")), 1, status)
   end
 end)
 
-test("judge - remembers a key whatever else the server answers", function()
+test("judge - remembers a key after any other response", function()
   local judge = fresh("judge")
   send(judge, post("a"), accepts)
   for _, status in ipairs({ "200", "201", "400", "403", "404", "409", "412", "413", "500", "503", "504" }) do
-    answer(judge, status, "a")
-    equal(questions_for(judge, post("a")), 0, status)
+    respond(judge, status, "a")
+    equal(count_calls(judge, post("a")), 0, status)
   end
 end)
 
-test("judge - an answer to nobody in particular makes it forget nobody", function()
+test("judge - a response without a known key forgets no key", function()
   local judge = fresh("judge")
-  answer(judge, "401", "a") -- nothing to forget yet
+  respond(judge, "401", "a") -- nothing to forget yet
   send(judge, post("a"), accepts)
-  answer(judge, "401", nil) -- the request had no body
-  answer(judge, "401", "unknown")
-  envoy.answer(judge.on_response, { -- it had no key
+  respond(judge, "401", nil) -- the request had no body
+  respond(judge, "401", "unknown")
+  envoy.response(judge.on_response, { -- it had no key
     headers = { [":status"] = "401" },
     metadata = { ["petstore.rest"] = { request = {} } },
   })
-  equal(questions_for(judge, post("a")), 0)
+  equal(count_calls(judge, post("a")), 0)
 end)
 
-test("judge - remembers 10,000 keys, then begins anew", function()
+test("judge - remembers 10,000 keys, then starts again with none", function()
   local judge = fresh("judge")
-  for i = 1, SLOTS do
+  for i = 1, MAX_KEYS do
     send(judge, post("key-" .. i), accepts)
   end
-  equal(questions_for(judge, post("key-1")), 0, "the first of 10,000")
-  equal(questions_for(judge, post("key-" .. SLOTS)), 0, "the last of them")
-  equal(questions_for(judge, post("one more")), 1)
-  equal(questions_for(judge, post("key-" .. SLOTS)), 1, "after one more")
-  equal(questions_for(judge, post("one more")), 0)
+  equal(count_calls(judge, post("key-1")), 0, "the first of 10,000")
+  equal(count_calls(judge, post("key-" .. MAX_KEYS)), 0, "the last of them")
+  equal(count_calls(judge, post("one more")), 1)
+  equal(count_calls(judge, post("key-" .. MAX_KEYS)), 1, "after one more")
+  equal(count_calls(judge, post("one more")), 0)
 end)
 
-test("judge - a key that was forgotten makes room for one other, and no more", function()
+test("judge - a forgotten key makes room for exactly one other", function()
   local judge = fresh("judge")
-  for i = 1, SLOTS do
+  for i = 1, MAX_KEYS do
     send(judge, post("key-" .. i), accepts)
   end
   for _ = 1, 3 do
-    answer(judge, "401", "key-1")
+    respond(judge, "401", "key-1")
   end
   send(judge, post("one more"), accepts)
-  equal(questions_for(judge, post("key-2")), 0)
+  equal(count_calls(judge, post("key-2")), 0)
   send(judge, post("two more"), accepts)
-  equal(questions_for(judge, post("key-2")), 1)
+  equal(count_calls(judge, post("key-2")), 1)
 end)
 
-test("judge - a key that is asked about by several requests at once is one key", function()
+test("judge - a key of several concurrent requests counts once", function()
   local judge = fresh("judge")
   local passes = {}
   for i = 1, 100 do
     passes[i] = send(judge, post("a"))
   end
   for _, pass in ipairs(passes) do
-    pass:answer(accepts())
+    pass:respond(accepts())
   end
-  for i = 2, SLOTS do
+  for i = 2, MAX_KEYS do
     send(judge, post("key-" .. i), accepts)
   end
-  equal(questions_for(judge, post("a")), 0)
+  equal(count_calls(judge, post("a")), 0)
 end)

@@ -1,4 +1,4 @@
--- known_keys.lua, and that the filters use it: whose calls have slots of their own.
+-- known_keys.lua, and how the filters use it: which calls have the slots of anonymous callers.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -7,7 +7,7 @@ local tables = require("tables")
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
 local HEADERS = tables.headers
 
-local SLOTS = 10000
+local MAX_KEYS = 10000
 
 local function send(rest, authorization, content_type)
   local headers = { [":method"] = "GET", [":path"] = "/pets", authorization = authorization }
@@ -15,9 +15,9 @@ local function send(rest, authorization, content_type)
   return envoy.request(rest.on_request, { headers = headers })
 end
 
--- The answer to a request, on its way back.
-local function answer(rest, pass, headers)
-  return envoy.answer(rest.on_response, { headers = headers, metadata = pass.metadata, body = "{}" })
+-- Sends the response to a request through the filter.
+local function respond(rest, pass, headers)
+  return envoy.response(rest.on_response, { headers = headers, metadata = pass.metadata, body = "{}" })
 end
 
 local function accepted(changes)
@@ -28,20 +28,20 @@ local function accepted(changes)
   return headers
 end
 
-local function is_stranger(rest, authorization)
+local function is_anonymous(rest, authorization)
   local pass = send(rest, authorization)
   equal(pass.is_route_cleared, pass:header(HEADERS.anonymous) and true or nil)
   return pass:header(HEADERS.anonymous) == "1"
 end
 
-test("strangers - are all whose key the server has not accepted yet", function()
+test("anonymous callers - are all whose key the server has not accepted yet", function()
   local rest = fresh("rest")
-  equal(is_stranger(rest, nil), true)
-  equal(is_stranger(rest, "Bearer a"), true)
-  equal(is_stranger(rest, "Bearer a"), true)
+  equal(is_anonymous(rest, nil), true)
+  equal(is_anonymous(rest, "Bearer a"), true)
+  equal(is_anonymous(rest, "Bearer a"), true)
 end)
 
-test("strangers - are so no more when the server has accepted the key, on REST and on gRPC, in errors too", function()
+test("anonymous callers - are known after the server has accepted the key, on REST and gRPC, also in errors", function()
   for _, headers in ipairs({
     accepted({ ["content-type"] = "application/grpc" }),
     accepted({ ["content-type"] = "application/grpc", ["grpc-status"] = "5" }),
@@ -52,47 +52,47 @@ test("strangers - are so no more when the server has accepted the key, on REST a
     accepted({ [":status"] = "304" }),
   }) do
     local rest = fresh("rest")
-    answer(rest, send(rest, "Bearer a"), headers)
-    equal(is_stranger(rest, "Bearer a"), false)
-    equal(is_stranger(rest, "Bearer b"), true, "another key")
-    equal(is_stranger(rest, nil), true, "no key")
+    respond(rest, send(rest, "Bearer a"), headers)
+    equal(is_anonymous(rest, "Bearer a"), false)
+    equal(is_anonymous(rest, "Bearer b"), true, "another key")
+    equal(is_anonymous(rest, nil), true, "no key")
   end
 end)
 
-test("strangers - do not see that the server has accepted the key, and get its answer untouched", function()
+test("anonymous callers - do not see the header of an accepted key, and get the response unchanged", function()
   for _, authorization in ipairs({ "Bearer a", false }) do
     for _, status in ipairs({ "200", "404" }) do
       local rest = fresh("rest")
-      local pass = answer(rest, send(rest, authorization or nil), accepted({ [":status"] = status }))
+      local pass = respond(rest, send(rest, authorization or nil), accepted({ [":status"] = status }))
       equal(pass:header(HEADERS.accepted), nil)
-      equal({ pass:header(":status"), pass.body, pass.waits }, { status, "{}", 0 })
+      equal({ pass:header(":status"), pass.body, pass.yields }, { status, "{}", 0 })
     end
   end
 end)
 
-test("strangers - stay so when the server does not say that it has accepted the key", function()
+test("anonymous callers - stay anonymous if the server does not accept the key", function()
   local rest = fresh("rest")
-  answer(rest, send(rest, "Bearer a"), { [":status"] = "200" })
-  equal(is_stranger(rest, "Bearer a"), true)
+  respond(rest, send(rest, "Bearer a"), { [":status"] = "200" })
+  equal(is_anonymous(rest, "Bearer a"), true)
 end)
 
-test("strangers - without a key stay so, whatever the server says", function()
+test("anonymous callers - without a key stay anonymous, whatever the server responds", function()
   local rest = fresh("rest")
-  answer(rest, send(rest, nil), accepted())
-  equal(is_stranger(rest, nil), true)
+  respond(rest, send(rest, nil), accepted())
+  equal(is_anonymous(rest, nil), true)
 end)
 
-test("known keys - nothing is kept of a request with one, or without any", function()
+test("known keys - a request with a known key, or with none, saves nothing", function()
   local rest = fresh("rest")
   equal(send(rest, nil).metadata, {})
-  answer(rest, send(rest, "Bearer a", "application/grpc"), accepted())
+  respond(rest, send(rest, "Bearer a", "application/grpc"), accepted())
   equal(send(rest, "Bearer a").metadata, {})
 end)
 
-test("known keys - are at most 10,000, each counted once, then it begins anew", function()
+test("known keys - are at most 10,000, each counted once, then none", function()
   local known_keys = fresh("known_keys")
   for _ = 1, 3 do
-    for i = 1, SLOTS do
+    for i = 1, MAX_KEYS do
       known_keys.learn("key-" .. i)
     end
   end
@@ -102,7 +102,7 @@ test("known keys - are at most 10,000, each counted once, then it begins anew", 
   equal(known_keys.is_known("one more"), true)
 end)
 
-test("known keys - the server is asked about others in the slots of strangers", function()
+test("known keys - calls about other keys use the slots of anonymous callers", function()
   local judge = fresh("judge")
   local function cluster(authorization)
     local headers = { [":method"] = "POST", ["content-length"] = "2", authorization = authorization }
@@ -112,7 +112,7 @@ test("known keys - the server is asked about others in the slots of strangers", 
   equal(cluster(nil), "petstore_strangers")
 end)
 
-test("known keys - an error of Envoy is worded in the slots of the caller", function()
+test("known keys - a call for an error uses the slots of its caller", function()
   local rest = fresh("rest")
   local function cluster(authorization)
     local headers = {
@@ -120,9 +120,9 @@ test("known keys - an error of Envoy is worded in the slots of the caller", func
       [HEADERS.refused] = "GET",
       [HEADERS.refused .. "-authorization"] = authorization,
     }
-    return envoy.answer(rest.on_response, { headers = headers, body = "words" }).calls[1].cluster
+    return envoy.response(rest.on_response, { headers = headers, body = "words" }).calls[1].cluster
   end
   equal(cluster("Bearer a"), "petstore_strangers")
-  answer(rest, send(rest, "Bearer a"), accepted())
+  respond(rest, send(rest, "Bearer a"), accepted())
   equal(cluster("Bearer a"), "petstore")
 end)

@@ -1,4 +1,4 @@
--- rest.lua: what it does to a request, and the little that it does to an answer of the server.
+-- rest.lua: how the filter changes requests, and responses of the server.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -20,7 +20,7 @@ end
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
--- Sends a request through the filter. `changes` are headers beside method, path and type; false: not sent.
+-- Sends a request through the filter. `changes` replace or add headers; false removes one.
 local function request(method, body, changes, server)
   local headers = {
     [":method"] = method,
@@ -34,97 +34,97 @@ local function request(method, body, changes, server)
   return envoy.request(fresh("rest").on_request, { headers = headers, body = body, server = server })
 end
 
-local function kept(pass)
+local function saved(pass)
   return pass.metadata["petstore.rest"] and pass.metadata["petstore.rest"].request
 end
 
-test("a request without a body - passes untouched, and nobody is asked", function()
+test("a request without a body - passes unchanged, without a call to the server", function()
   for _, method in ipairs({ "GET", "HEAD", "DELETE", "POST" }) do
     for _, length in ipairs({ "0", false }) do
       local pass = request(method, nil, { ["content-length"] = length })
-      equal({ #pass.calls, pass.waits, pass.reply == nil, kept(pass) == nil }, { 0, 0, true, true }, method)
+      equal({ #pass.calls, pass.yields, pass.reply == nil, saved(pass) == nil }, { 0, 0, true, true }, method)
       equal(pass:header(HEADERS.body_type), nil)
     end
   end
 end)
 
-test("a request without a body - may be one whose body turns out to be empty", function()
+test("a request without a body - may have an empty body of unknown length", function()
   for _, method in ipairs({ "GET", "POST" }) do
     local pass = request(method, "", { ["transfer-encoding"] = "chunked" })
-    equal({ #pass.calls, pass.reply == nil, kept(pass) == nil }, { 0, true, true }, method)
+    equal({ #pass.calls, pass.reply == nil, saved(pass) == nil }, { 0, true, true }, method)
   end
 end)
 
-test("a request with a body - tells the server the body's type, also that there is none", function()
+test("a request with a body - has a header with the body's type, empty if there is none", function()
   for _, content_type in ipairs({ "application/json; charset=utf-8", "text/plain", false }) do
     local pass = request("POST", "{}", { ["content-type"] = content_type })
     equal(pass:header(HEADERS.body_type), content_type or "")
-    equal(kept(pass), { authorization = "Bearer a", content_type = content_type or "", body = "{}" })
+    equal(saved(pass), { authorization = "Bearer a", content_type = content_type or "", body = "{}" })
     equal(pass.reply, nil)
     equal(#pass.calls, 0)
   end
 end)
 
-test("a request with a body - tells the server the type also when it has bytes that metadata can't have", function()
+test("a request with a body - has a header with the type also if it has bytes that metadata can't carry", function()
   local types = {
     ["text/pl\233in"] = "text/pl?in",
     ["\195\169"] = "??",
     ["application/json;\tcharset=utf-8"] = "application/json; charset=utf-8",
   }
-  for content_type, told in pairs(types) do
+  for content_type, expected in pairs(types) do
     local pass = request("POST", "{}", { ["content-type"] = content_type })
-    equal({ pass:header(HEADERS.body_type), kept(pass).content_type }, { told, told })
+    equal({ pass:header(HEADERS.body_type), saved(pass).content_type }, { expected, expected })
   end
 end)
 
-test("a request with a body - can't say the type by a header of ours", function()
+test("a request with a body - can't set the type by that header", function()
   local pass = request("POST", "{}", { [HEADERS.body_type] = "application/json", ["content-type"] = "text/plain" })
   equal(pass:header(HEADERS.body_type), "text/plain")
 end)
 
-test("a request with a body - that is no JSON is a 400, and the body is not repeated to the server", function()
+test("a request with a body - that is invalid JSON is a 400, and the body is not sent to the server", function()
   local pass = request("POST", "{'name':'Tom'}")
   equal(pass.reply, { headers = { [":status"] = "400" }, body = "" })
-  equal({ body = kept(pass).body }, {})
+  equal({ body = saved(pass).body }, {})
 end)
 
-test("a request with a body - of more than 64 KiB is a 413 by its length, before any of it is read", function()
+test("a request with a body - of more than 64 KiB is a 413 by its length, before the body is read", function()
   for _, method in ipairs({ "POST", "GET" }) do
     for _, length in ipairs({ MAX + 1, "99999999999999999999" }) do
       local pass = request(method, "{}", { ["content-length"] = tostring(length) })
       equal(pass.reply, { headers = { [":status"] = "413" }, body = "" })
-      equal({ pass.waits, #pass.calls }, { 1, 0 }, "no wait but the end")
+      equal({ pass.yields, #pass.calls }, { 1, 0 }, "no wait but the end")
     end
   end
   equal(request("POST", "{}", { ["content-length"] = tostring(MAX) }).reply, nil)
 end)
 
-test("a request with a body - of more than 64 KiB without a length is a 413 when it is there", function()
+test("a request with a body - of more than 64 KiB without a length is a 413 after the body is read", function()
   local chunked = { ["transfer-encoding"] = "chunked" }
   equal(request("POST", '"' .. ("x"):rep(MAX - 1) .. '"', chunked).reply.headers, { [":status"] = "413" })
   equal(request("POST", '"' .. ("x"):rep(MAX - 2) .. '"', chunked).reply, nil)
 end)
 
-test("a request with a body where none is expected - is judged before the body is looked at", function()
+test("a GET with a body - is authenticated before the body is parsed", function()
   for _, method in ipairs({ "GET", "HEAD", "DELETE" }) do
     local pass = request(method, "{", nil, refuses)
-    equal(pass.calls[1].headers[":path"], tables.questions.judge.path)
+    equal(pass.calls[1].headers[":path"], tables.edge_methods.judge.path)
     equal(pass.reply, { headers = { [":status"] = "401", [HEADERS.worded] = "1" }, body = UNAUTHENTICATED })
-    equal(kept(pass), nil)
+    equal(saved(pass), nil)
   end
 end)
 
-test("a request with a body where none is expected - goes on when its caller is accepted", function()
+test("a GET with a body - passes if the server accepts its caller", function()
   for _, method in ipairs({ "GET", "HEAD", "DELETE" }) do
     local pass = request(method, "{}", nil, accepts)
     equal(#pass.calls, 1)
     equal(pass.reply, nil)
     equal(pass:header(HEADERS.body_type), "application/json")
-    equal(kept(pass).body, "{}")
+    equal(saved(pass).body, "{}")
   end
 end)
 
-test("a request - of gRPC or gRPC-Web passes untouched", function()
+test("a request - of gRPC or gRPC-Web passes unchanged", function()
   local types = {
     "application/grpc",
     "application/grpc+proto",
@@ -136,24 +136,24 @@ test("a request - of gRPC or gRPC-Web passes untouched", function()
   for _, content_type in ipairs(types) do
     local changes = { ["content-type"] = content_type, ["content-length"] = tostring(MAX * 2) }
     local pass = request("POST", "\0\0\0\0\0", changes)
-    equal({ pass.waits, #pass.calls, pass.reply == nil, kept(pass) == nil }, { 0, 0, true, true }, content_type)
+    equal({ pass.yields, #pass.calls, pass.reply == nil, saved(pass) == nil }, { 0, 0, true, true }, content_type)
   end
 end)
 
-test("a request - of a type that only begins like gRPC is REST", function()
+test("a request - of a type with a prefix of gRPC's is REST", function()
   for _, content_type in ipairs({ "application/grpcjson", "application/grpc-webjson", "application/grpc-web+json" }) do
     equal(request("POST", "{}", { ["content-type"] = content_type }):header(HEADERS.body_type), content_type)
   end
 end)
 
--- Answers of the server -----------------------------------------------------------------------------------------------
+-- Responses of the server ---------------------------------------------------------------------------------------------
 
--- An answer on its way back, with these headers.
-local function answer(headers, body, trailers)
-  return envoy.answer(fresh("rest").on_response, { headers = headers, body = body, trailers = trailers })
+-- Sends a response through the filter.
+local function respond(headers, body, trailers)
+  return envoy.response(fresh("rest").on_response, { headers = headers, body = body, trailers = trailers })
 end
 
--- The answer with a file, as the transcoder leaves it. `changes` are headers that differ.
+-- The response with a file, as the transcoder leaves it. `changes` replace or add headers.
 local function file(body, changes)
   local headers = {
     [":status"] = "200",
@@ -166,10 +166,10 @@ local function file(body, changes)
   for name, value in pairs(changes or {}) do
     headers[name] = value
   end
-  return answer(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "", other = "1" })
+  return respond(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "", other = "1" })
 end
 
-test("an answer - of REST, Connect or gRPC passes untouched", function()
+test("a response - of REST, Connect or gRPC passes unchanged", function()
   local body = '{"id":"7","status":404}'
   for _, headers in ipairs({
     { [":status"] = "200", ["content-type"] = "application/json", ["content-length"] = tostring(#body) },
@@ -179,45 +179,45 @@ test("an answer - of REST, Connect or gRPC passes untouched", function()
     { [":status"] = "200", ["content-type"] = "application/grpc", ["grpc-encoding"] = "identity" },
     { [":status"] = "200", ["content-type"] = "application/grpc", ["grpc-status"] = "5", ["grpc-message"] = "x" },
   }) do
-    local pass = answer(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "" })
+    local pass = respond(headers, body, { ["grpc-status"] = "0", ["grpc-message"] = "" })
     local seen = {}
     for _, header in ipairs(pass.header_list) do
       seen[header[1]] = header[2]
     end
     equal(seen, headers)
-    equal({ pass.body, pass.waits, #pass.calls }, { body, 0, 0 })
+    equal({ pass.body, pass.yields, #pass.calls }, { body, 0, 0 })
     equal({ pass:trailer("grpc-status"), pass:trailer("grpc-message") }, { "0", "" })
   end
 end)
 
-test("an answer - of Envoy's own that has no room for the call is left as it is", function()
+test("a response - of Envoy for a call without a free slot passes unchanged", function()
   for _, errors in ipairs({ tables, tables.connect }) do
-    local pass = answer({ [":status"] = "503", ["content-type"] = "application/json" }, errors.unavailable)
-    equal({ pass:header(":status"), pass.body, pass.waits }, { "503", errors.unavailable, 0 })
+    local pass = respond({ [":status"] = "503", ["content-type"] = "application/json" }, errors.unavailable)
+    equal({ pass:header(":status"), pass.body, pass.yields }, { "503", errors.unavailable, 0 })
   end
 end)
 
-test("an answer - has the length that the server gives, keeps its bytes, and says nothing of that header", function()
+test("a response - has the length from the server's header, which is removed, and keeps its bytes", function()
   local page = file('{"id":"7"}')
-  -- One wait, for the trailers: the body passes meanwhile.
-  equal({ page.body, page.waits, page:header("content-length") }, { '{"id":"7"}', 1, "10" })
+  -- One suspension, for the trailers: the body passes in the meantime.
+  equal({ page.body, page.yields, page:header("content-length") }, { '{"id":"7"}', 1, "10" })
   equal({ page:header(":status"), page:header("content-type"), page:header("etag") }, { "200", "text/html", '"a"' })
   equal(page:header(HEADERS.length), nil)
   equal(file("x", { ["content-length"] = "1" }):header("content-length"), "10", "the server's, and no other beside it")
 end)
 
-test("an answer - to HEAD has the length of the GET and no body", function()
+test("a response - to HEAD has the length of the GET and no body", function()
   for _, changes in ipairs({ {}, { [":status"] = "404", ["content-type"] = "application/json" } }) do
     changes[HEADERS.length] = "1234"
     local pass = file(nil, changes)
     equal({ pass:header(":status"), pass:header("content-length") }, { changes[":status"] or "200", "1234" })
     equal({ body = pass.body, length = pass:header(HEADERS.length) }, {})
   end
-  local bare = answer({ [":status"] = "200", [HEADERS.length] = "1234" }) -- no trailers
+  local bare = respond({ [":status"] = "200", [HEADERS.length] = "1234" }) -- no trailers
   equal({ bare:header("content-length"), bare.body }, { "1234" })
 end)
 
-test("an answer - with a file leaves nothing of the gRPC call in its headers and trailers", function()
+test("a response - with a file has nothing of the gRPC call in its headers and trailers", function()
   for _, body in ipairs({ "0123456789", false }) do
     local pass = file(body or nil)
     equal({ pass:header("grpc-encoding"), pass:header("grpc-accept-encoding") }, {})
@@ -226,7 +226,7 @@ test("an answer - with a file leaves nothing of the gRPC call in its headers and
   end
 end)
 
-test("an answer - that says that the key is accepted, and its length, says neither to the caller", function()
+test("a response - with the headers for an accepted key and a length shows neither to the caller", function()
   local pass = file("0123456789", { [HEADERS.accepted] = "1" })
   equal({ accepted = pass:header(HEADERS.accepted), length = pass:header(HEADERS.length) }, {})
   equal(pass:header("content-length"), "10")

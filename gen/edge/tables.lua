@@ -1,4 +1,4 @@
--- Generated from the proto files by `npm run generate`: not to be edited.
+-- Generated from the proto files by `npm run generate`. Do not edit.
 return {
   headers = {
     body_type = 'x-petstore-body-type',
@@ -37,7 +37,7 @@ return {
     ['/docs/swagger-ui-bundle.js'] = true,
     ['/docs/swagger-ui.css'] = true,
   },
-  questions = {
+  edge_methods = {
     judge = {
       path = '/petstore.edge.v1.EdgeService/Judge',
       fields = {},

@@ -1,4 +1,6 @@
-/** Matchers in envoy.yaml: the requests and responses for which Envoy skips an HTTP filter, so that it costs nothing. */
+/**
+ * Matchers in envoy.yaml: the requests and responses for which Envoy skips an HTTP filter, so that it costs nothing.
+ */
 import { loadOperations } from '../proto/operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 
@@ -18,7 +20,7 @@ const SKIP = {
   },
 };
 
-/** By the name of their place in envoy.yaml. */
+/** By their names in envoy.yaml. */
 export const FILTER_SKIPS = {
   /** Most requests have nothing that gRPC metadata can't carry. */
   SKIP_METADATA: [

@@ -1,6 +1,4 @@
-/**
- * What envoy.yaml has from the server: header names, bounds, and the wording of errors that nobody can be asked for.
- */
+/** The values that envoy.yaml has from the server: header names, limits, and the errors that Envoy sends by itself. */
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { loadOperations } from '../proto/operations.ts';
@@ -10,7 +8,7 @@ import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
 import { RETRIES } from './retries.ts';
 
-/** By the name of their place in envoy.yaml. */
+/** By their names in envoy.yaml. */
 export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly unknown[]>> = {
   HEADER_ACCEPTED: EDGE_HEADERS.accepted,
   HEADER_ACCOUNT: EDGE_HEADERS.account,
@@ -25,9 +23,9 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly un
   HEADER_ANONYMOUS: EDGE_HEADERS.anonymous,
   LOGGED_METHOD,
   MAX_BODY_BYTES,
-  /** The transcoder's bound is one that a body must stay below. */
+  /** The transcoder accepts only bodies that are shorter than this. */
   TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,
-  /** A little later than the server, which has a better response to a gRPC caller. */
+  /** Later than the server's own timeout, which has a better response for gRPC callers. */
   BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS + 1_000),
   CALL_TIMEOUT: seconds(CALL_TIMEOUT_MS),
   CALL_TIMEOUT_GRPC: grpcTimeout(CALL_TIMEOUT_MS),

@@ -1,6 +1,6 @@
 /**
- * What Envoy's Lua filter must know of the proto files and of the server, as a Lua module: `npm run generate` writes it
- * to gen/edge/tables.lua. So the filter reads a table, and nothing stands there a second time.
+ * What Envoy's Lua filters need to know of the proto files and of the server, as a Lua module. `npm run generate`
+ * writes it to gen/edge/tables.lua, so the filters repeat nothing of it.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
@@ -19,28 +19,28 @@ export function luaTables({ registry, byPath }: Operations): string {
     headers: EDGE_HEADERS,
     max_body_bytes: MAX_BODY_BYTES,
     call_timeout_ms: CALL_TIMEOUT_MS,
-    /** What to answer when the server can't be asked. */
+    /** The errors if the server is unreachable. */
     unavailable: restBody(apiError('UNAVAILABLE')),
     deadline_exceeded: restBody(apiError('DEADLINE_EXCEEDED')),
-    /** The same for a caller who speaks the Connect protocol. */
+    /** The same errors for Connect callers. */
     connect: {
       unavailable: connectBody(apiError('UNAVAILABLE')),
       deadline_exceeded: connectBody(apiError('DEADLINE_EXCEEDED')),
     },
     retries: RETRIES,
-    /** What needs no key. */
+    /** Paths that need no API key. */
     open_paths: Object.fromEntries([...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf)),
-    /** The paths of the questions to the server, and the numbers of their fields. */
-    questions: Object.fromEntries(
+    /** The paths of the methods of EdgeService, and the field numbers of their requests. */
+    edge_methods: Object.fromEntries(
       service.methods.map(({ name, input }) => [
         name.toLowerCase(),
         { path: `/${EDGE_SERVICE}/${name}`, fields: fieldNumbers(input) },
       ]),
     ),
-    /** The gRPC paths of what is JSON on the REST side. */
+    /** The gRPC paths of the operations with JSON on the REST side. */
     operations: Object.fromEntries([...byPath.values()].filter(isOnRest).map(({ path }) => [path, true as const])),
   };
-  const head = '-- Generated from the proto files by `npm run generate`: not to be edited.';
+  const head = '-- Generated from the proto files by `npm run generate`. Do not edit.';
   return `${head}\nreturn ${toLua(tables)}\n`;
 }
 
@@ -53,7 +53,7 @@ function isOnRest({ routes, isRaw }: Operation): boolean {
   return routes.length > 0 && !isRaw;
 }
 
-/** The paths of an operation that has the same everywhere: `/{file=docs}` is `/docs`. */
+/** The paths of an operation without variables. `/{file=docs}` is `/docs`. */
 function pathsOf({ routes }: Operation): [path: string, true][] {
   return routes.map(({ template }) => [template.replace(/\{\w+=([^}]*)\}/g, '$1'), true]);
 }
@@ -77,7 +77,7 @@ function toKey(key: string): string {
   return /^\w+$/.test(key) ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : `[${quote(key)}]`;
 }
 
-/** JSON's escapes that are not Lua's don't occur: the texts are visible ASCII. */
+/** Throws for text that is not visible ASCII, because Lua and JSON have different escapes. */
 function quote(text: string): string {
   if (!/^[\x20-\x7e]*$/.test(text)) throw new Error(`"${text}" can't be written to a Lua file`);
   return `'${text.replace(/[\\']/g, '\\$&')}'`;

@@ -1,4 +1,4 @@
-/** Runs the tests of Envoy's Lua filters (envoy/test), and reads with the server's own decoder what they send to it. */
+/** Runs the tests of Envoy's Lua filters (envoy/test), and decodes the messages that they send to the server. */
 import { readdirSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
@@ -12,7 +12,7 @@ const FOLDER = 'envoy/test';
 interface LuaTest {
   readonly title: string;
   readonly hasPassed: boolean;
-  /** The error and where it was, of one that has not. */
+  /** The error and its stack trace; empty if the test has passed. */
   readonly problem: string;
 }
 
@@ -29,7 +29,7 @@ const files = readdirSync(FOLDER).filter((name) => name.endsWith('_test.lua'));
 const { output, errors } = runLua([`${FOLDER}/run.lua`, ...files.map((name) => `${FOLDER}/${name}`)]);
 const luaTests = parseTap(output);
 
-test('Lua - every test of the filters is run to its end', (t) => {
+test('Lua - every test of the filters runs to its end', (t) => {
   t.is(errors, '');
   t.true(files.length > 0 && luaTests.length > 0);
   t.is(output.split('\n', 1)[0], `1..${luaTests.length}`);
@@ -39,12 +39,12 @@ for (const { title, hasPassed, problem } of luaTests) {
   test(`Lua - ${title}`, (t) => t.true(hasPassed, problem));
 }
 
-/** The messages in the frames that Lua makes of `questions` (see ask.lua). */
-function messagesOf(t: ExecutionContext, questions: readonly string[]): Buffer[] {
-  const sent = runLua([`${FOLDER}/ask.lua`], questions.map((question) => `${question}\n`).join(''));
+/** The messages in the frames that Lua sends for these requests (see edge_requests.lua). */
+function messagesOf(t: ExecutionContext, requests: readonly string[]): Buffer[] {
+  const sent = runLua([`${FOLDER}/edge_requests.lua`], requests.map((request) => `${request}\n`).join(''));
   t.is(sent.errors, '');
   const frames = sent.output.split('\n').slice(0, -1);
-  t.is(frames.length, questions.length);
+  t.is(frames.length, requests.length);
   return frames.map((hex) => {
     const frame = Buffer.from(hex, 'hex');
     const message = frame.subarray(5);
@@ -54,7 +54,7 @@ function messagesOf(t: ExecutionContext, questions: readonly string[]): Buffer[]
   });
 }
 
-/** One without a value is left out. */
+/** Omits a field without a value. */
 function field(name: string, value: string | Uint8Array | undefined): string {
   return value === undefined ? '' : ` ${name}=${Buffer.from(value).toString('hex')}`;
 }
@@ -86,14 +86,14 @@ const refuseRequest: fc.Arbitrary<RefuseRequest> = fc.record({
   body: fc.option(fc.uint8Array({ maxLength: 300 }), { nil: undefined }),
 });
 
-test('Lua question - whatever a refused request was, the server reads what was sent', (t) => {
+test('Lua messages - the server decodes every refused request as it was sent', (t) => {
   fc.assert(
     fc.property(fc.array(refuseRequest, { minLength: 1, maxLength: 20 }), (requests) => decodeAll(t, requests)),
     { numRuns: 50 },
   );
 });
 
-test('Lua question - lengths and numbers of every size are read, on both sides of each further byte', (t) => {
+test('Lua messages - lengths and numbers of every size are decoded, on both sides of each further byte', (t) => {
   const sizes = [0, 1, 127, 128, 255, 256, 16_383, 16_384, 65_535, 65_536, 2_097_151, 2_097_152];
   const requests = sizes.map((size) => ({
     method: 'POST',
@@ -106,7 +106,7 @@ test('Lua question - lengths and numbers of every size are read, on both sides o
   decodeAll(t, [...requests, ...requests.map((request) => ({ ...request, body: undefined, status: INT32_MAX }))]);
 });
 
-test('Lua question - a failure has its status, and a judgement is an empty message', (t) => {
+test('Lua messages - Fail has a status, and Judge is empty', (t) => {
   const [fail, judge] = messagesOf(t, ['fail status#504', 'judge']);
   t.deepEqual(FailRequest.decode(fail ?? new Uint8Array()), { status: 504 });
   t.is(judge?.length, 0);

@@ -1,5 +1,5 @@
--- questions.lua: what is sent to the server, and what of its answers the caller sees. That the messages are protobuf is
--- tested with the server's own decoder, in test/edge/lua.test.ts.
+-- edge_service.lua: what the filters send to the server, and what callers see of its responses. test/edge/lua.test.ts
+-- reads the messages with the server's own decoder.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -12,56 +12,56 @@ local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status
 
 local JSON = "application/json"
 
--- What `ask` makes of an answer: its headers, and the error.
-local function ask(answer, body)
-  local questions, headers, error = fresh("questions"), nil, nil
+-- Calls the server, which returns this response. Returns what `call` returns: headers and error.
+local function call(response, body)
+  local edge_service, headers, error = fresh("edge_service"), nil, nil
   local script = function(handle)
-    headers, error = questions.ask(handle, "fail", { status = 503 }, {})
+    headers, error = edge_service.call(handle, "fail", { status = 503 }, {})
   end
   envoy.request(script, {
     server = function()
-      return answer, body
+      return response, body
     end,
   })
   return { headers = headers, error = error }
 end
 
-test("a question - has the caller's credentials, and waits two seconds unless told", function()
-  local questions = fresh("questions")
+test("a call - has the caller's credentials, and a timeout of two seconds by default", function()
+  local edge_service = fresh("edge_service")
   local caller = { authorization = "Bearer a", forwarded_for = "10.0.0.1", request_id = "id-1" }
   local pass = envoy.request(function(handle)
-    questions.ask(handle, "fail", { status = 503 }, caller)
+    edge_service.call(handle, "fail", { status = 503 }, caller)
   end, {})
-  local call = pass.calls[1]
-  equal(call.headers[":path"], "/petstore.edge.v1.EdgeService/Fail")
-  equal(call.headers.authorization, "Bearer a")
-  equal(call.headers["x-forwarded-for"], "10.0.0.1")
-  equal(call.headers["x-request-id"], "id-1")
-  equal(call.options, { timeout_ms = 2000, send_xff = false })
+  local sent = pass.calls[1]
+  equal(sent.headers[":path"], "/petstore.edge.v1.EdgeService/Fail")
+  equal(sent.headers.authorization, "Bearer a")
+  equal(sent.headers["x-forwarded-for"], "10.0.0.1")
+  equal(sent.headers["x-request-id"], "id-1")
+  equal(sent.options, { timeout_ms = 2000, send_xff = false })
 end)
 
-test("a question - is answered by a success, which is no error, whatever its message", function()
-  local answer = { [":status"] = "200", ["content-type"] = "application/grpc" }
+test("a call - returns no error for a success, whatever its message", function()
+  local response = { [":status"] = "200", ["content-type"] = "application/grpc" }
   for _, message in ipairs({ "\0\0\0\0\0", "" }) do
-    equal(ask(answer, message), { headers = answer })
+    equal(call(response, message), { headers = response })
   end
 end)
 
-test("a question - is answered by an error of the server, whatever its status", function()
+test("a call - returns an error of the server, whatever its status", function()
   for _, status in ipairs({ "400", "401", "404", "429", "500", "503", "504" }) do
-    local answer = { [":status"] = status, ["content-type"] = JSON }
-    equal(ask(answer, NOT_FOUND), { headers = answer, error = NOT_FOUND })
+    local response = { [":status"] = status, ["content-type"] = JSON }
+    equal(call(response, NOT_FOUND), { headers = response, error = NOT_FOUND })
   end
 end)
 
-test("a question - is not answered by what Envoy says of a server that it can't reach", function()
-  equal(ask({ [":status"] = "200", ["grpc-status"] = "14", ["content-type"] = "application/grpc" }), {})
-  equal(ask({ [":status"] = "503" }, "upstream failure"), {})
-  equal(ask({ [":status"] = "503" }), {})
-  equal(ask({ [":status"] = "504", ["content-type"] = "text/plain" }, "upstream request timeout"), {})
+test("a call - returns nil for Envoy's own error about an unreachable server", function()
+  equal(call({ [":status"] = "200", ["grpc-status"] = "14", ["content-type"] = "application/grpc" }), {})
+  equal(call({ [":status"] = "503" }, "upstream failure"), {})
+  equal(call({ [":status"] = "503" }), {})
+  equal(call({ [":status"] = "504", ["content-type"] = "text/plain" }, "upstream request timeout"), {})
 end)
 
-test("what a caller sees of an answer - is the error, its status, the headers of ours, and nothing of gRPC", function()
+test("an error response - has the error, its status and the headers of the API, and nothing of gRPC", function()
   local seen = {
     [":status"] = "404",
     ["retry-after"] = "30",
@@ -79,7 +79,7 @@ test("what a caller sees of an answer - is the error, its status, the headers of
     [HEADERS.code] = "PET_NOT_FOUND",
     [HEADERS.grpc_status] = "5",
   }
-  local answer = {
+  local response = {
     ["content-type"] = JSON,
     ["content-length"] = tostring(#NOT_FOUND),
     ["content-encoding"] = "identity",
@@ -97,23 +97,23 @@ test("what a caller sees of an answer - is the error, its status, the headers of
     seen[name] = value
   end
   for name, value in pairs(seen) do
-    answer[name] = value
+    response[name] = value
   end
   for _, is_connect in ipairs({ true, false }) do
-    local headers, error = fresh("questions").for_caller(answer, NOT_FOUND, 413, is_connect)
+    local headers, error = fresh("edge_service").error_response(response, NOT_FOUND, 413, is_connect)
     equal({ headers, error }, { seen, NOT_FOUND })
   end
 end)
 
-test("what a caller sees without an answer - is 504 for what came too late, else 503 with Retry-After", function()
-  local questions = fresh("questions")
+test("an error response - is a 504 after the timeout, else a 503 with Retry-After, if there is no response", function()
+  local edge_service = fresh("edge_service")
   for is_connect, errors in pairs({ [true] = tables.connect, [false] = tables }) do
-    equal({ questions.for_caller(nil, nil, 504, is_connect) }, {
+    equal({ edge_service.error_response(nil, nil, 504, is_connect) }, {
       { [":status"] = "504", [HEADERS.code] = "DEADLINE_EXCEEDED", [HEADERS.grpc_status] = "4" },
       errors.deadline_exceeded,
     })
     for _, status in ipairs({ 400, 404, 413, 500, 502, 503 }) do
-      local headers, error = questions.for_caller(nil, nil, status, is_connect)
+      local headers, error = edge_service.error_response(nil, nil, status, is_connect)
       equal(headers, {
         [":status"] = "503",
         ["retry-after"] = "1",

@@ -1,4 +1,5 @@
--- Asks the gRPC server on behalf of a caller (petstore.edge.v1.EdgeService): about what Envoy decides by itself.
+-- A client of the gRPC server's EdgeService (petstore.edge.v1). The server authenticates callers for Envoy, and decides
+-- on the errors of requests that never reach a service.
 
 local known_keys = require("known_keys")
 local request = require("request")
@@ -6,10 +7,10 @@ local tables = require("tables")
 
 local M = {}
 
--- The clusters of the servers.
-local SERVER, SERVER_OF_STRANGERS = "petstore", "petstore_strangers"
--- How long the wording of an error may take.
-local WORDING_TIMEOUT_MS = 2000
+-- The clusters of the servers. The names are part of Envoy's statistics.
+local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_strangers"
+-- For Refuse and Fail, which only produce an error.
+local ERROR_TIMEOUT_MS = 2000
 local CLOCK_SLACK_MS = 100
 
 local function varint(n)
@@ -22,14 +23,14 @@ local function varint(n)
   return table.concat(bytes)
 end
 
--- The wire types of protobuf that are needed.
+-- Protobuf's wire types.
 local VARINT, LENGTH_DELIMITED = 0, 2
 
 local function tag(field_number, wire_type)
   return varint(field_number * 8 + wire_type)
 end
 
--- A protobuf message of texts and of numbers that are not negative. `fields` are the numbers of the fields.
+-- Encodes a protobuf message of strings, bytes and non-negative numbers. `fields` are field numbers by name.
 function M.encode(fields, values)
   local parts = {}
   for name, number in pairs(fields) do
@@ -50,15 +51,15 @@ function M.frame(message)
     .. message
 end
 
--- Puts a question of EdgeService by name. `values` are its fields. `caller` has the headers by which the server judges
--- the caller: authorization, forwarded_for, request_id; and is_connect: the answer is then worded as Connect has it.
--- Returns the headers of the answer, and the body that an error has; nil when the server doesn't answer in time.
-function M.ask(handle, name, values, caller, timeout_ms)
-  local question = tables.questions[name]
+-- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
+-- authorization, forwarded_for, request_id. With caller.is_connect an error has Connect's shape.
+-- Returns the response's headers, and the body of an error; nil if the server does not respond in time.
+function M.call(handle, name, values, caller, timeout_ms)
+  local method = tables.edge_methods[name]
   local headers = {
     [":method"] = "POST",
-    [":path"] = question.path,
-    [":authority"] = SERVER,
+    [":path"] = method.path,
+    [":authority"] = CLUSTER,
     ["content-type"] = "application/grpc",
     ["te"] = "trailers",
     ["x-envoy-retry-on"] = tables.retries.on,
@@ -68,21 +69,20 @@ function M.ask(handle, name, values, caller, timeout_ms)
     ["x-request-id"] = caller.request_id,
     [tables.headers.connect] = caller.is_connect and "1" or nil,
   }
-  local message = M.frame(M.encode(question.fields, values))
-  local cluster = known_keys.is_known(caller.authorization) and SERVER or SERVER_OF_STRANGERS
-  local answer, body = handle:httpCall(cluster, headers, message, {
-    timeout_ms = timeout_ms or WORDING_TIMEOUT_MS,
+  local message = M.frame(M.encode(method.fields, values))
+  local cluster = known_keys.is_known(caller.authorization) and CLUSTER or ANONYMOUS_CLUSTER
+  local response, body = handle:httpCall(cluster, headers, message, {
+    timeout_ms = timeout_ms or ERROR_TIMEOUT_MS,
     send_xff = false,
   })
-  -- Envoy's own word for a server that can't be reached is no JSON, and an error.
-  if answer["content-type"] == "application/json" then return answer, body or "" end
-  if answer[":status"] == "200" and not answer["grpc-status"] then return answer end
-  return nil
+  if response["content-type"] == "application/json" then return response, body or "" end
+  if response[":status"] == "200" and not response["grpc-status"] then return response end
+  return nil -- Envoy's own error, in plain text: it can't reach the server
 end
 
--- What the caller gets: headers, and the body. Some of the headers are for the access log. Without an error of the
--- server it goes by the status that the request has failed with.
-function M.for_caller(answer, error, status, is_connect)
+-- Returns the headers and the body of the response to the caller. Some headers are for the access log. If the server
+-- has returned no error, `status` decides: the one with which the request has failed.
+function M.error_response(response, error, status, is_connect)
   local errors, names = is_connect and tables.connect or tables, tables.headers
   if not error and status == 504 then
     local headers = { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" }
@@ -93,30 +93,30 @@ function M.for_caller(answer, error, status, is_connect)
     headers["retry-after"] = "1"
     return headers, errors.unavailable
   end
-  local headers = { [":status"] = answer[":status"] }
-  for name, value in pairs(answer) do
+  local headers = { [":status"] = response[":status"] }
+  for name, value in pairs(response) do
     local is_transport = name:find("^:") or name:find("^grpc%-") or name:find("^content%-") or name:find("^x%-envoy%-")
     if not is_transport and name ~= "date" and name ~= "server" then headers[name] = value end
   end
   return headers, error
 end
 
--- Has the server judge the caller of a request by its headers. Returns whether the caller may go on; if not, the
--- request is answered.
+-- Authenticates the caller of a request by its headers. Returns true if the server accepts the caller. Otherwise it
+-- responds to the request and returns false.
 function M.judge(handle)
   local headers = handle:headers()
-  local begun_ms = handle:timestamp()
+  local start_ms = handle:timestamp()
   local is_connect = request.is_connect(headers, headers:get("content-type") or "")
-  local answer, error = M.ask(handle, "judge", {}, {
+  local response, error = M.call(handle, "judge", {}, {
     authorization = headers:get("authorization"),
     forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"),
     is_connect = is_connect,
   }, tables.call_timeout_ms)
-  if answer and not error then return true end
-  -- The clock counts whole milliseconds, and a timer may be early by one.
-  local is_late = handle:timestamp() - begun_ms >= tables.call_timeout_ms - CLOCK_SLACK_MS
-  local reply, body = M.for_caller(answer, error, is_late and 504 or 503, is_connect)
+  if response and not error then return true end
+  -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
+  local is_late = handle:timestamp() - start_ms >= tables.call_timeout_ms - CLOCK_SLACK_MS
+  local reply, body = M.error_response(response, error, is_late and 504 or 503, is_connect)
   reply[tables.headers.worded] = "1"
   handle:respond(reply, body)
   return false

@@ -1,10 +1,10 @@
--- What questions.lua sends, for a decoder to read. Each line of the input is a question: its name, then its values as
--- field=hexadecimal, a number as field#decimal. Each line of the output is what was sent, hexadecimal.
+-- Prints the requests that edge_service.lua sends, in hexadecimal, one per line. Each line of the input is a request:
+-- the method's name, then field=hexadecimal for bytes and field#decimal for numbers.
 
 package.path = "envoy/?.lua;gen/edge/?.lua;envoy/test/?.lua"
 
 local envoy = require("fake_envoy")
-local questions = require("questions")
+local edge_service = require("edge_service")
 
 local function from_hex(text)
   return (text:gsub("%x%x", function(byte)
@@ -24,7 +24,7 @@ for line in io.lines() do
     values[field] = kind == "=" and from_hex(value) or tonumber(value)
   end
   local pass = envoy.request(function(handle)
-    questions.ask(handle, name, values, {})
+    edge_service.call(handle, name, values, {})
   end, {})
   print(to_hex(pass.calls[1].message))
 end

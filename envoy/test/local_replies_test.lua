@@ -1,4 +1,4 @@
--- rest.lua: what becomes of a reply that Envoy, or this filter, makes instead of the server.
+-- rest.lua: how the filter changes a local reply, which Envoy or a filter makes instead of the server.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -11,9 +11,9 @@ local MAX = tables.max_body_bytes
 local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
 local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","status":401}'
 
--- A reply of Envoy itself on its way back. `kept_request` is what the filter kept of the request. `changes` are headers
--- that differ; false: not there.
-local function refusal(status, server, kept_request, changes)
+-- Sends a local reply of Envoy through the filter. `saved_request` is what the filter saved of the request. `changes`
+-- replace headers; false removes one.
+local function local_reply(status, server, saved_request, changes)
   local headers = {
     [":status"] = status,
     ["content-type"] = "text/plain",
@@ -27,16 +27,16 @@ local function refusal(status, server, kept_request, changes)
   for name, value in pairs(changes or {}) do
     headers[name] = value or nil
   end
-  return envoy.answer(fresh("rest").on_response, {
+  return envoy.response(fresh("rest").on_response, {
     headers = headers,
     body = "Unexpected token.",
     server = server,
-    metadata = kept_request and { ["petstore.rest"] = { request = kept_request } },
+    metadata = saved_request and { ["petstore.rest"] = { request = saved_request } },
   })
 end
 
--- A server that answers with this error, in HTTP.
-local function says(status, error, more)
+-- A server that responds with this error, over HTTP.
+local function error_from_server(status, error, more)
   return function()
     local headers = {
       [":status"] = status,
@@ -51,15 +51,15 @@ local function says(status, error, more)
   end
 end
 
--- What Envoy makes of a server that can't be reached.
-local function is_silent()
+-- Envoy's response for an unreachable server.
+local function unreachable()
   return { [":status"] = "200", ["grpc-status"] = "14" }
 end
 
-test("a refusal of Envoy - is worded by the server, which is asked with the caller's credentials", function()
-  local pass = refusal("404", says("404", NOT_FOUND, { ["x-ratelimit-limit"] = "60" }))
+test("a local reply - becomes the server's error, from a call with the caller's credentials", function()
+  local pass = local_reply("404", error_from_server("404", NOT_FOUND, { ["x-ratelimit-limit"] = "60" }))
   local call = pass.calls[1]
-  equal(call.headers[":path"], tables.questions.refuse.path)
+  equal(call.headers[":path"], tables.edge_methods.refuse.path)
   equal(call.headers.authorization, "Bearer a")
   equal(call.headers["x-forwarded-for"], "10.0.0.1")
   equal(call.headers["x-request-id"], "id-1")
@@ -69,42 +69,42 @@ test("a refusal of Envoy - is worded by the server, which is asked with the call
   equal(pass:header("content-length"), tostring(#NOT_FOUND))
 end)
 
-test("a refusal of Envoy - has the status that the server gives, whatever the words of the error say", function()
+test("a local reply - has the server's status, whatever the error's text contains", function()
   local error = '{"code":"X","message":"he said {\\"status\\":200}","status":400}'
   for _, status in ipairs({ "400", "401", "404", "413", "429", "500", "503" }) do
-    local pass = refusal("404", says(status, error))
+    local pass = local_reply("404", error_from_server(status, error))
     equal({ pass:header(":status"), pass.body }, { status, error })
   end
 end)
 
-test("a refusal of Envoy - tells the access log what the server says of it", function()
+test("a local reply - has the server's headers for the access log", function()
   local log = {
     [HEADERS.account] = "1",
     [HEADERS.key] = "2",
     [HEADERS.code] = "PET_NOT_FOUND",
     [HEADERS.grpc_status] = "5",
   }
-  local pass = refusal("404", says("404", NOT_FOUND, log))
+  local pass = local_reply("404", error_from_server("404", NOT_FOUND, log))
   for name, value in pairs(log) do
     equal(pass:header(name), value, name)
   end
 end)
 
-test("a refusal of Envoy - shows nothing of what it told the filter", function()
-  local pass = refusal("404", says("404", NOT_FOUND))
+test("a local reply - shows the caller none of its headers for the filter", function()
+  local pass = local_reply("404", error_from_server("404", NOT_FOUND))
   for _, name in ipairs({ "", "-path", "-authorization", "-forwarded-for", "-request-id" }) do
     equal(pass:header(HEADERS.refused .. name), nil, name)
   end
   equal(pass:header("x-request-id"), "id-1")
 end)
 
-test("a refusal of Envoy - may turn out to be another: the key is judged first", function()
-  local pass = refusal("404", says("401", UNAUTHENTICATED, { ["www-authenticate"] = "Bearer" }))
+test("a local reply - becomes another error if the server refuses the key", function()
+  local pass = local_reply("404", error_from_server("401", UNAUTHENTICATED, { ["www-authenticate"] = "Bearer" }))
   equal({ pass:header(":status"), pass:header("www-authenticate") }, { "401", "Bearer" })
 end)
 
-test("a refusal of Envoy - that had no key and no path is asked about without", function()
-  local pass = refusal("404", says("401", UNAUTHENTICATED), nil, {
+test("a local reply - to a request without key and path leads to a call without them", function()
+  local pass = local_reply("404", error_from_server("401", UNAUTHENTICATED), nil, {
     [HEADERS.refused .. "-authorization"] = false,
     [HEADERS.refused .. "-path"] = false,
   })
@@ -112,15 +112,15 @@ test("a refusal of Envoy - that had no key and no path is asked about without", 
   equal(pass:header(":status"), "401")
 end)
 
-test("a refusal of Envoy - to HEAD has no body, and the length of the error", function()
+test("a local reply - to HEAD has no body, and the length of the error", function()
   local head, open = { [HEADERS.refused] = "HEAD" }, { [HEADERS.refused] = "HEAD" }
   open[HEADERS.refused .. "-path"] = "/docs"
   for _, case in ipairs({
-    { refusal("404", says("404", NOT_FOUND), nil, head), "404", NOT_FOUND },
-    { refusal("503", says("503", tables.unavailable), nil, head), "503", tables.unavailable },
-    { refusal("404", is_silent, nil, head), "503", tables.unavailable },
-    { refusal("504", is_silent, nil, head), "504", tables.deadline_exceeded },
-    { refusal("503", nil, nil, open), "503", tables.unavailable },
+    { local_reply("404", error_from_server("404", NOT_FOUND), nil, head), "404", NOT_FOUND },
+    { local_reply("503", error_from_server("503", tables.unavailable), nil, head), "503", tables.unavailable },
+    { local_reply("404", unreachable, nil, head), "503", tables.unavailable },
+    { local_reply("504", unreachable, nil, head), "504", tables.deadline_exceeded },
+    { local_reply("503", nil, nil, open), "503", tables.unavailable },
   }) do
     local pass, status, error = unpack(case)
     equal({ pass:header(":status"), pass.body, pass:header("content-length") }, { status, "", tostring(#error) })
@@ -128,28 +128,28 @@ test("a refusal of Envoy - to HEAD has no body, and the length of the error", fu
   end
 end)
 
-test("a failure behind Envoy - is worded by Fail, which counts nothing", function()
+test("a failed call - becomes the error of Fail, which counts nothing", function()
   for _, status in ipairs({ "500", "502", "503", "504" }) do
-    local pass = refusal(status, says("503", tables.unavailable))
-    equal(pass.calls[1].headers[":path"], tables.questions.fail.path)
+    local pass = local_reply(status, error_from_server("503", tables.unavailable))
+    equal(pass.calls[1].headers[":path"], tables.edge_methods.fail.path)
     equal(pass:header(":status"), "503")
   end
 end)
 
-test("a failure behind Envoy - of what needs no key is worded here: there is no caller to ask about", function()
+test("a failed call - on a path that needs no key is a 503 without a call to the server", function()
   for path in pairs(tables.open_paths) do
     for _, query in ipairs({ "", "?x=1" }) do
-      local pass = refusal("503", nil, nil, { [HEADERS.refused .. "-path"] = path .. query })
+      local pass = local_reply("503", nil, nil, { [HEADERS.refused .. "-path"] = path .. query })
       equal({ #pass.calls, pass:header(":status"), pass.body }, { 0, "503", tables.unavailable }, path .. query)
     end
   end
   local other = { [HEADERS.refused .. "-path"] = "/pets?/docs" }
-  equal(#refusal("503", says("503", tables.unavailable), nil, other).calls, 1)
+  equal(#local_reply("503", error_from_server("503", tables.unavailable), nil, other).calls, 1)
 end)
 
-test("a failure behind Envoy - that nobody can word is 504 if it came too late, else 503 with Retry-After", function()
+test("a failed call - with an unreachable server is a 504 after the timeout, else a 503 with Retry-After", function()
   for status, expected in pairs({ ["400"] = "503", ["404"] = "503", ["503"] = "503", ["504"] = "504" }) do
-    local pass = refusal(status, is_silent, nil, { ["retry-after"] = "99" })
+    local pass = local_reply(status, unreachable, nil, { ["retry-after"] = "99" })
     local is_late = expected == "504"
     local error = is_late and tables.deadline_exceeded or tables.unavailable
     equal({ pass:header(":status"), pass.body }, { expected, error }, status)
@@ -160,16 +160,16 @@ test("a failure behind Envoy - that nobody can word is 504 if it came too late, 
   end
 end)
 
-test("a failure behind Envoy - says when to come back as the server does, and not as Envoy did", function()
+test("a failed call - has the server's Retry-After, not Envoy's", function()
   local envoys = { ["retry-after"] = "99" }
-  equal(refusal("503", says("503", tables.unavailable), nil, envoys):header("retry-after"), nil)
-  local ours = says("503", tables.unavailable, { ["retry-after"] = "30" })
-  equal(refusal("503", ours, nil, envoys):header("retry-after"), "30")
+  equal(local_reply("503", error_from_server("503", tables.unavailable), nil, envoys):header("retry-after"), nil)
+  local ours = error_from_server("503", tables.unavailable, { ["retry-after"] = "30" })
+  equal(local_reply("503", ours, nil, envoys):header("retry-after"), "30")
 end)
 
--- A reply of the filter on its way back, that the server has worded. Envoy has set its length.
-local function worded(method, body)
-  return envoy.answer(fresh("rest").on_response, {
+-- Sends a response of the judge with the server's error through the filter. Envoy has set its length.
+local function judge_response(method, body)
+  return envoy.response(fresh("rest").on_response, {
     headers = {
       [":status"] = "401",
       ["content-type"] = "text/plain",
@@ -187,9 +187,9 @@ local function worded(method, body)
   })
 end
 
-test("a refusal of this filter - that the server has worded already is not asked about again", function()
-  local pass = worded("POST", UNAUTHENTICATED)
-  equal({ #pass.calls, pass.waits }, { 0, 0 })
+test("a response of the judge - with the server's error leads to no further call", function()
+  local pass = judge_response("POST", UNAUTHENTICATED)
+  equal({ #pass.calls, pass.yields }, { 0, 0 })
   equal({ pass:header(":status"), pass.body, pass:header("www-authenticate") }, { "401", UNAUTHENTICATED, "Bearer" })
   equal({ pass:header("content-type"), pass:header("retry-after") }, { "application/json", "30" })
   equal({ pass:header(HEADERS.code), pass:header(HEADERS.grpc_status) }, { "API_KEY_MISSING", "16" })
@@ -199,41 +199,41 @@ test("a refusal of this filter - that the server has worded already is not asked
   equal(pass:header(HEADERS.refused .. "-authorization"), nil)
 end)
 
-test("a refusal of this filter - that the server has worded already has no body for HEAD, and its length", function()
-  local pass = worded("HEAD", nil)
+test("a response of the judge - with the server's error has no body for HEAD, and its length", function()
+  local pass = judge_response("HEAD", nil)
   equal({ pass:header(":status"), pass:header("content-length") }, { "401", tostring(#UNAUTHENTICATED) })
   equal({ body = pass.body, type = pass:header("content-type") }, { type = "application/json" })
 end)
 
-test("a refusal of this filter - that nobody has worded is asked about like one of Envoy", function()
+test("a response of this filter - without the server's error is handled like a local reply of Envoy", function()
   for _, status in ipairs({ "400", "404", "413", "415" }) do
-    local pass = envoy.answer(fresh("rest").on_response, {
+    local pass = envoy.response(fresh("rest").on_response, {
       headers = { [":status"] = status, [HEADERS.refused] = "POST" },
-      server = says("404", NOT_FOUND),
+      server = error_from_server("404", NOT_FOUND),
     })
     equal({ #pass.calls, pass:header(":status"), pass.body }, { 1, "404", NOT_FOUND })
   end
 end)
 
--- What the server is asked about a request with this body, refused with these words: the fields by name.
-local function asked(body, words, path)
+-- The fields and the message that the server gets for a request with this body and this message of Envoy.
+local function refuse_request(body, reply, path)
   local rest = fresh("rest")
-  local questions, fields = require("questions"), nil
-  questions.ask = function(_, _, values)
+  local edge_service, fields = require("edge_service"), nil
+  edge_service.call = function(_, _, values)
     fields = values
   end
   local headers = { [":status"] = "400", [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = path or "/pets" }
-  local kept = { content_type = "application/json", body = body }
-  envoy.answer(rest.on_response, {
+  local saved = { content_type = "application/json", body = body }
+  envoy.response(rest.on_response, {
     headers = headers,
-    body = words,
-    metadata = { ["petstore.rest"] = { request = kept } },
+    body = reply,
+    metadata = { ["petstore.rest"] = { request = saved } },
   })
-  return fields, require("questions").encode(tables.questions.refuse.fields, fields)
+  return fields, require("edge_service").encode(tables.edge_methods.refuse.fields, fields)
 end
 
-test("a question about a refusal - has the request and Envoy's words of it", function()
-  equal(asked('{"name":1}', "Unexpected token.", "/pets?x=1"), {
+test("a call of Refuse - has the request and Envoy's message", function()
+  equal(refuse_request('{"name":1}', "Unexpected token.", "/pets?x=1"), {
     method = "POST",
     path = "/pets?x=1",
     status = 400,
@@ -241,22 +241,22 @@ test("a question about a refusal - has the request and Envoy's words of it", fun
     content_type = "application/json",
     body = '{"name":1}',
   })
-  equal({ body = asked(nil, "Unexpected token.").body }, {})
+  equal({ body = refuse_request(nil, "Unexpected token.").body }, {})
 end)
 
-test("a question about a refusal - is as long as the server reads, and leaves out a body that would be more", function()
+test("a call of Refuse - leaves out a body that would make it longer than the server reads", function()
   local longest = 0
   for length = MAX - 300, MAX do
-    local fields, message = asked(("x"):rep(length), "Unexpected token.")
+    local fields, message = refuse_request(("x"):rep(length), "Unexpected token.")
     equal(#message <= MAX, true, length)
     if fields.body then longest = length end
   end
   equal(longest > MAX - 200, true, "a body that fits is not left out: " .. longest)
-  local _, message = asked(("x"):rep(10000), ("y"):rep(MAX), "/" .. ("z"):rep(60000))
+  local _, message = refuse_request(("x"):rep(10000), ("y"):rep(MAX), "/" .. ("z"):rep(60000))
   equal(#message <= MAX, true, #message)
 end)
 
-test("a question about a refusal - has the beginning of long words of Envoy", function()
-  local words = 'quantity: invalid value "' .. ("x"):rep(MAX) .. '" for type TYPE_INT32'
-  equal(asked("{}", words).reply, words:sub(1, 1000))
+test("a call of Refuse - has the beginning of a long message of Envoy", function()
+  local reply = 'quantity: invalid value "' .. ("x"):rep(MAX) .. '" for type TYPE_INT32'
+  equal(refuse_request("{}", reply).reply, reply:sub(1, 1000))
 end)
