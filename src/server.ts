@@ -11,7 +11,7 @@ import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
-import { noteForAccessLog } from './edge/access-log.ts';
+import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { toHttpError } from './edge/http-errors.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
@@ -143,7 +143,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,
     toHttpError,
-    onEnd: noteForAccessLog,
+    onEnd: addAccessLogHeaders,
   });
   const { getFile: _, ...unaryWebService } = WebServiceService;
   const server = createGrpcServer({
@@ -158,7 +158,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ],
     operations: byPath,
     toHttpError,
-    onEnd: noteForAccessLog,
+    onEnd: addAccessLogHeaders,
     otherCalls: readiness.trackHealthChecks(metrics === undefined ? limited : countCalls(metrics.others, limited)),
   });
 

@@ -1,4 +1,4 @@
-/** What a response carries for Envoy's access log: whose request it was, and with which error it ended. */
+/** Adds response headers for Envoy's access log: whose request it was, and the error that it ended with. */
 
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
@@ -11,15 +11,15 @@ interface EndedCall {
   readonly responseHeaders: Map<string, string>;
 }
 
-/** Notes it in the headers of the response, of a call that has come by way of Envoy. Envoy takes them out again. */
-export function noteForAccessLog({ metadata, caller, responseHeaders }: EndedCall, error?: ApiError): void {
+/** Does nothing for a call that did not come through Envoy. Envoy removes the headers from the response. */
+export function addAccessLogHeaders({ metadata, caller, responseHeaders }: EndedCall, error?: ApiError): void {
   if (metadata.get('x-forwarded-for').length === 0) return;
   if (caller !== undefined) {
     responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));
   }
   if (error !== undefined) responseHeaders.set(EDGE_HEADERS.code, error.code);
-  // A response over HTTP has none. That of a call with a key is OK unless this says otherwise.
+  // A response over HTTP has no gRPC status. Envoy takes a call with a key for OK unless this header says otherwise.
   if (error !== undefined || caller === undefined) {
     responseHeaders.set(EDGE_HEADERS.grpcStatus, String(error?.grpcStatus ?? Status.OK));
   }

@@ -1,9 +1,9 @@
-/** An error as the Connect protocol has it (https://connectrpc.com/docs/protocol): `{code, message, details}`. */
+/** Errors of the Connect protocol (https://connectrpc.com/docs/protocol): `{code, message, details}`. */
 import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import { toDetails } from '../grpc/status.ts';
 
-/** The HTTP status of each of the protocol's codes. */
+/** The HTTP status of each code of the protocol. */
 export const CONNECT_STATUSES: Readonly<Record<string, number>> = {
   canceled: 499,
   unknown: 500,
@@ -23,7 +23,7 @@ export const CONNECT_STATUSES: Readonly<Record<string, number>> = {
   unauthenticated: 401,
 };
 
-/** A code is gRPC's, in lower case; only this one is spelled otherwise. */
+/** The codes are those of gRPC in lower case, with one spelled differently. */
 function codeOf(status: Status): string {
   return status === Status.CANCELLED ? 'canceled' : Status[status].toLowerCase();
 }

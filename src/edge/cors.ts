@@ -1,10 +1,7 @@
-/**
- * What a page of another origin may send and read in a browser (CORS):
- * https://fetch.spec.whatwg.org/#http-cors-protocol
- */
+/** Cross-origin requests from browsers: https://fetch.spec.whatwg.org/#http-cors-protocol */
 import { loadOperations } from '../proto/operations.ts';
 
-/** Of REST, gRPC-Web and Connect, and the headers of W3C Trace Context. What every page may send is not in it. */
+/** The request headers of REST, gRPC-Web, Connect and W3C Trace Context, without the CORS-safelisted ones. */
 const REQUEST_HEADERS = [
   'authorization',
   'content-type',
@@ -20,7 +17,7 @@ const REQUEST_HEADERS = [
   'tracestate',
 ];
 
-/** All that REST answers have (components.headers of the description), and what gRPC-Web puts into headers. */
+/** The response headers of REST (components.headers of the OpenAPI document) and of gRPC-Web. */
 const RESPONSE_HEADERS = [
   'x-ratelimit-limit',
   'x-ratelimit-remaining',
@@ -41,7 +38,7 @@ const RESPONSE_HEADERS = [
   'grpc-retry-pushback-ms',
 ];
 
-/** What stands in envoy.yaml, by the name of its place. `*` among the origins is every one, to Envoy too. */
+/** The values for the placeholders in envoy.yaml. The origin `*` allows every origin. */
 export function corsValues(origins: readonly string[]) {
   return {
     CORS_ORIGINS: origins.map((origin) => ({ exact: origin })),
@@ -52,7 +49,7 @@ export function corsValues(origins: readonly string[]) {
   };
 }
 
-/** The request's origin if it is one of these, or an empty text, in the language of Envoy's expressions. */
+/** A CEL expression: the origin of the request when it is allowed, otherwise an empty string. */
 function allowedOrigin(origins: readonly string[]): string {
   const list = origins.map((origin) => `'${origin}'`).join(', ');
   const isAllowed = origins.includes('*') ? 'true' : `request.headers['origin'] in [${list}]`;

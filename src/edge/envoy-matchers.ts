@@ -44,7 +44,7 @@ export const FILTER_SKIPS = {
       not(responseHeader(EDGE_HEADERS.length, ANY)),
     ),
   ],
-  SKIP_SECOND_READ: [skipWhen(not(requestHeader(':path', regex(readPaths()))))],
+  SKIP_HEDGING: [skipWhen(not(requestHeader(':path', regex(readPaths()))))],
 };
 
 /** Skips the filter when all predicates are true. */

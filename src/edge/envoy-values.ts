@@ -6,7 +6,15 @@ import { LOGGED_METHOD } from './envoy-access-log.ts';
 import { FILTER_SKIPS } from './envoy-matchers.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
-import { RETRIES } from './retries.ts';
+
+/** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
+export const RETRIES = { on: 'connect-failure,refused-stream,reset-before-request', times: 2 } as const;
+
+/**
+ * When a read has no response after this time, Envoy sends it to a second server too (hedging) and uses the first
+ * response: the first server may be frozen, or only slow. Writes are never hedged.
+ */
+export const HEDGE_DELAY_MS = 1_500;
 
 /** By their names in envoy.yaml. */
 export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly unknown[]>> = {

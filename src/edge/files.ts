@@ -1,6 +1,6 @@
 /**
- * The files that anybody may read: the interface description and the docs page. They are read from disk when they are
- * first asked for, compressed once, and then kept: about 3 MiB in all.
+ * The public files: the interface description and the docs page. Each is read and compressed at its first request, and
+ * then kept in memory: about 3 MiB in all.
  */
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
@@ -8,9 +8,8 @@ import { constants, gzip } from 'node:zlib';
 
 export interface ServedFile {
   readonly contentType: string;
-  /** Headers of its response. */
+  /** Response headers. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Its bytes, as they are or compressed. */
   read(encoding: 'identity' | 'gzip'): Promise<Buffer>;
 }
 
@@ -19,12 +18,10 @@ const CSS = 'text/css; charset=utf-8';
 const FIVE_MINUTES = { 'cache-control': 'public, max-age=300' };
 const ONE_DAY = { 'cache-control': 'public, max-age=86400' };
 
-/** Editors and generators in the browser may read it from anywhere. */
+/** Readable from every origin, for editors and code generators that run in the browser. */
 const DESCRIPTION = { ...FIVE_MINUTES, 'access-control-allow-origin': '*' };
 
-/**
- * The page loads nothing but what is served here, and nothing embeds it. swagger-ui has its icons in data: addresses.
- */
+/** The page loads only from its own origin, and can't be embedded. swagger-ui has its icons in data: URLs. */
 const PAGE = {
   'content-security-policy': [
     "default-src 'none'",
@@ -40,7 +37,7 @@ const PAGE = {
   'referrer-policy': 'no-referrer',
 };
 
-/** By their path, without the slash in front: the paths that the proto file of WebService gives `GetFile`. */
+/** By path, without the leading slash. The paths are those of `WebService.GetFile` in the proto file. */
 export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['openapi.json', served('gen/openapi/openapi.json', 'application/json', DESCRIPTION)],
   ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
@@ -63,14 +60,14 @@ function served(path: string, contentType: string, headers: Readonly<Record<stri
   return { contentType, headers, read: (encoding) => (encoding === 'gzip' ? compressed() : plain()) };
 }
 
-/** Does it when it is first asked for, and again only after a failure. */
+/** Calls `make` on first use and caches its result. A failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
+  let cached: Promise<T> | undefined;
   return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
+    cached ??= make().catch((error: unknown) => {
+      cached = undefined;
       throw error;
     });
-    return made;
+    return cached;
   };
 }

@@ -1,7 +1,4 @@
-/**
- * Errors as they leave the server over HTTP: to REST callers in the shape of the contract, to Connect callers in
- * theirs.
- */
+/** Converts errors into HTTP responses, for callers over REST and over the Connect protocol. */
 
 import type { Metadata } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
@@ -11,8 +8,8 @@ import { connectError, connectHttpStatus } from './connect-error.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpResponse } from './http-responses.ts';
 
-/** Envoy's own questions: their answers are for REST callers too. */
-const EDGE = '/petstore.edge.v1.';
+/** Envoy asks these services on behalf of REST callers. */
+const EDGE_SERVICES = '/petstore.edge.v1.';
 
 interface EdgeCall {
   readonly metadata: Metadata;
@@ -20,10 +17,10 @@ interface EdgeCall {
   readonly path: string;
 }
 
-/** What the caller gets; undefined for a gRPC caller. */
+/** Undefined for a gRPC caller, who gets a gRPC status. */
 export function toHttpError(call: EdgeCall, error: ApiError): HttpResponse | undefined {
   const isConnect = headerOf(call, EDGE_HEADERS.connect) !== undefined;
-  const isRest = call.path.startsWith(EDGE) || headerOf(call, ORIGINAL_PATH) !== undefined;
+  const isRest = call.path.startsWith(EDGE_SERVICES) || headerOf(call, ORIGINAL_PATH) !== undefined;
   if (!isConnect && !isRest) return undefined;
   const status = isConnect ? connectHttpStatus(error) : error.httpStatus;
   const body = isConnect ? connectBody(error) : restBody(error);

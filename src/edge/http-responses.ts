@@ -1,4 +1,4 @@
-/** Answers as they leave the server over HTTP: the JSON of REST, and the message alone for Connect. */
+/** Responses over HTTP: JSON for REST, and the encoded message for Connect. */
 
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { HttpResponse, Response } from '../interceptors/chain.ts';
@@ -6,12 +6,12 @@ import type { Operation } from '../proto/operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
 
-/** The caller has the response already (RFC 9110, section 15.4.5). */
+/** RFC 9110, section 15.4.5. */
 export const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
 
 const writers = new WeakMap<Operation, (message: unknown) => string>();
 
-/** The response of an operation as its REST callers have it. */
+/** The REST response of an operation. */
 export function restResponse(operation: Operation, { message }: Response, isHead: boolean): HttpResponse {
   const { status } = operation.response;
   if (operation.isRaw) {
@@ -27,7 +27,7 @@ export function connectResponse({ bytes }: Response): HttpResponse {
   return toHttpResponse(200, 'application/proto', bytes, false);
 }
 
-/** A response with a body. To HEAD it has none, and Envoy's filter is told what its length would be. */
+/** A response with this body. For HEAD the body is left out, and a header tells Envoy's filter its length. */
 export function toHttpResponse(status: number, type: string, body: string | Buffer, isHead: boolean): HttpResponse {
   const length = String(Buffer.byteLength(body));
   const contentType = type === '' ? {} : { 'content-type': type };
@@ -44,7 +44,7 @@ function writerOf(operation: Operation): (message: unknown) => string {
   return write;
 }
 
-/** A list is a bare array: its page token is in the Link header. */
+/** A list is written as a bare array; its page token is in the Link header. */
 function toWriter({ output, response: { list } }: Operation): (message: unknown) => string {
   if (list === undefined) return jsonWriter(output);
   const writeItems = jsonArrayWriter(list);

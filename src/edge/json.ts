@@ -1,8 +1,8 @@
 /**
- * Response messages as JSON: proto3's own mapping (https://protobuf.dev/programming-guides/json) with int64 as numbers,
- * as the description of the REST side has them. The writer of a message is compiled from its descriptor once.
+ * Writes response messages as JSON: the mapping of proto3 (https://protobuf.dev/programming-guides/json), but with
+ * int64 as numbers. A writer is compiled once from the descriptor of a message.
  *
- * A field without presence is always written. An optional one that is absent is left out.
+ * A field without presence is always written. An absent optional field is left out.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
@@ -12,7 +12,7 @@ type Write<T = unknown> = (value: T) => string;
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 
-/** A function that writes messages of this type, in the form that ts-proto gives them. */
+/** Compiles a writer for messages of this type, as ts-proto represents them. */
 export function jsonWriter({ typeName, fields }: DescMessage): Write {
   if (typeName === TIMESTAMP) return writeTimestamp as Write;
   const writers = fields.map((field) => ({
@@ -31,7 +31,7 @@ export function jsonWriter({ typeName, fields }: DescMessage): Write {
   };
 }
 
-/** A function that writes several of the values that a repeated field holds, as an array. */
+/** Compiles a writer for the values of a repeated field, as an array. */
 export function jsonArrayWriter(field: ListField): Write {
   const write = valueWriter(field);
   return (values) => `[${(values as readonly unknown[]).map(write).join()}]`;
@@ -55,11 +55,11 @@ function valueWriter(field: DescField): Write {
     case ScalarType.INT64:
       return String;
     default:
-      throw new Error(`${field} is of a type that is not written as JSON yet`);
+      throw new Error(`${field} has a type that is not supported yet`);
   }
 }
 
-/** RFC 3339, with as many digits of a second as it takes: none, 3, 6 or 9. */
+/** RFC 3339 with 0, 3, 6 or 9 fractional digits, as few as the value needs. */
 function writeTimestamp({ seconds, nanos }: Timestamp): string {
   const digits = String(nanos)
     .padStart(9, '0')

@@ -1,11 +1,11 @@
-/** What a REST request must hold to that the transcoder does not check: its content type and its query. */
+/** Checks of REST requests that the transcoder does not make: content type and query parameters. */
 import { apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 
-/** Unknown query parameters that one answer names at the most. */
+/** How many invalid query parameters an error names at most. */
 const MAX_NAMED = 20;
 
-/** Refuses a body that does not call itself JSON. `contentType` is undefined when there is no body. */
+/** Throws unless the content type is JSON. Undefined means that the request has no body. */
 export function checkContentType(contentType: string | undefined): void {
   if (contentType === undefined) return;
   const [mediaType] = contentType.split(';', 1);
@@ -14,7 +14,7 @@ export function checkContentType(contentType: string | undefined): void {
   }
 }
 
-/** Refuses query parameters that the operation doesn't know, or takes once and was given more often. */
+/** Throws for unknown query parameters, and for repeated ones that may occur only once. */
 export function checkQuery(path: string, operation: Operation): void {
   const start = path.indexOf('?');
   if (start === -1) return;

@@ -1,6 +1,6 @@
 /**
- * A REST request that the transcoder could not read, read once more, field by field: the transcoder stops at the first
- * value of a wrong type, but a 400 names every field. Runs for such requests alone.
+ * Reads a REST request that the transcoder has refused once more, field by field: the transcoder stops at the first
+ * value of a wrong type, but a 400 names every such field.
  */
 import {
   create,
@@ -15,23 +15,23 @@ import { reflect } from '@bufbuild/protobuf/reflect';
 import type { Violation } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 
-/** The values of a request, as they were written. */
+/** The values of a request, not yet converted. */
 export interface RestValues {
-  /** By field of the request message. */
+  /** By the name of the field in the request message. */
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The JSON of the body; undefined when there is none. */
+  /** The parsed body; undefined without one. */
   readonly body: JsonValue | undefined;
 }
 
 export interface RestReading {
-  /** Every field whose value can not be of its type. */
+  /** Every field whose value does not fit its type. */
   readonly violations: readonly Violation[];
-  /** The request message of all the other fields. */
+  /** The request message with all other fields. */
   readonly message: Message;
 }
 
-/** Parses a body. An integer that is too large for a JavaScript number comes as its digits. */
+/** Parses a JSON body. An integer beyond the safe range of JavaScript is returned as a string. */
 export function parseBody(bytes: Uint8Array): JsonValue {
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   return JSON.parse(text, ((_key: string, value: JsonValue, { source }: { source?: string }) =>
@@ -47,7 +47,7 @@ export function readValues({ input, bodyField }: Operation, { path, query, body 
 
   const read = (into: Message, owner: DescMessage, name: string, value: JsonValue, prefix = '') => {
     const field = owner.fields.find((candidate) => candidate.jsonName === name || candidate.name === name);
-    if (field === undefined || value === null) return; // unknown ones are ignored, null is absent
+    if (field === undefined || value === null) return; // unknown fields are ignored, null means absent
     try {
       const json = asProtoJson(field, value);
       mergeFromJson(owner, into, { [field.jsonName]: field.fieldKind === 'list' ? [json] : json });
@@ -75,7 +75,7 @@ export function readValues({ input, bodyField }: Operation, { path, query, body 
 const TRUE = /^(true|t|yes|y|1)$/i;
 const FALSE = /^(false|f|no|n|0)$/i;
 
-/** Booleans in words and enums as digits, which the transcoder takes too. */
+/** Converts booleans in words and enums in digits, which the transcoder accepts too. */
 function asProtoJson(field: DescField, value: JsonValue): JsonValue {
   if (typeof value !== 'string') return value;
   if (field.scalar === ScalarType.BOOL) return TRUE.test(value) || (FALSE.test(value) ? false : value);

@@ -1,8 +1,7 @@
 /**
- * What a REST request must hold to and the transcoder does not check: its query parameters and the content type of its
- * body. And the response as a caller over HTTP gets it: the JSON of REST with Location, Link to the next page (RFC
- * 8288), or that the caller has it already (RFC 9110, section 13.1.2); the message alone for Connect. Envoy's filter
- * learns by a header that a key which it doesn't know is accepted.
+ * The REST side of a call. Before the handler: checks that the transcoder does not make, of query parameters and
+ * content type. After it: the HTTP response with Location, Link to the next page (RFC 8288), or 304 Not Modified (RFC
+ * 9110, section 13.1.2). Calls of the Connect protocol get their response here too.
  */
 
 import type { Call, Interceptor } from '../interceptors/chain.ts';
@@ -17,11 +16,12 @@ import { checkContentType, checkQuery } from './request-checks.ts';
 export const rest: Interceptor = {
   name: 'rest',
   after: {
-    authentication: 'a caller without a valid key learns nothing else',
-    limits: 'what is past the limit is refused whatever it says',
-    readMessage: 'how long and how slow a body is comes before what it says',
+    authentication: 'a caller without a valid key gets a 401 and nothing else',
+    limits: 'a request beyond the limit gets a 429, whatever is wrong with it',
+    readMessage: 'a body that is too large or too slow gets a 413 or 408, whatever is wrong with its headers',
   },
   async intercept(call, next) {
+    // Tells Envoy, which does not know the key yet, that it is valid.
     if (headerOf(call, EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     const path = headerOf(call, ORIGINAL_PATH);
     if (path === undefined) return httpResponse.intercept(call, next);
@@ -31,12 +31,12 @@ export const rest: Interceptor = {
     const response = await next(call);
     addLinks(call, path, response.message as Readonly<Record<string, unknown>>);
     const etag = call.responseHeaders.get(ETAG);
-    const isKnown = ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
-    return { ...response, http: isKnown ? NOT_MODIFIED : restResponse(call.operation, response, isHead(call)) };
+    const isNotModified = ifNoneMatch !== undefined && etag !== undefined && matchesWeakly(ifNoneMatch, etag);
+    return { ...response, http: isNotModified ? NOT_MODIFIED : restResponse(call.operation, response, isHead(call)) };
   },
 };
 
-/** The response as a caller over HTTP gets it, and no more: for Connect, and for what needs no key. */
+/** Adds the HTTP response for a caller over REST or Connect. Enough for operations that need no key. */
 export const httpResponse: Interceptor = {
   name: 'httpResponse',
   after: {},
@@ -48,24 +48,24 @@ export const httpResponse: Interceptor = {
   },
 };
 
-function addLinks(call: Call, path: string, response: Readonly<Record<string, unknown>>): void {
+/** Adds the Location of what was created, and the Link to the next page of a list. */
+function addLinks(call: Call, path: string, message: Readonly<Record<string, unknown>>): void {
   const { location, list } = call.operation.response;
   if (location !== undefined) {
     const toValue = (field: string) => {
-      if (response[field] === undefined)
-        throw new Error(`the response of ${call.operation.path} has no field ${field}`);
-      return response[field];
+      if (message[field] === undefined) throw new Error(`the response of ${call.operation.path} has no field ${field}`);
+      return message[field];
     };
     call.responseHeaders.set('location', fillPath(location, toValue));
   }
   if (list === undefined) return;
-  const { nextPageToken } = response;
+  const { nextPageToken } = message;
   if (typeof nextPageToken === 'string' && nextPageToken !== '') {
     call.responseHeaders.set('link', `<${nextPage(path, nextPageToken)}>; rel="next"`);
   }
 }
 
-/** The address of the page after this one: the request's own, with another page token. */
+/** The path of the next page: that of this request, with another page token. */
 function nextPage(path: string, token: string): string {
   const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
   const kept = query.split('&').filter((parameter) => parameter !== '' && !parameter.startsWith('pageToken='));

@@ -6,9 +6,9 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
 import type { Operation, Operations } from '../proto/operations.ts';
+import { RETRIES } from './envoy-values.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
-import { RETRIES } from './retries.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
 
@@ -38,7 +38,7 @@ export function luaTables({ registry, byPath }: Operations): string {
       ]),
     ),
     /** The gRPC paths of the operations with JSON on the REST side. */
-    operations: Object.fromEntries([...byPath.values()].filter(isOnRest).map(({ path }) => [path, true as const])),
+    operations: Object.fromEntries([...byPath.values()].filter(isJsonOnRest).map(({ path }) => [path, true as const])),
   };
   const head = '-- Generated from the proto files by `npm run generate`. Do not edit.';
   return `${head}\nreturn ${toLua(tables)}\n`;
@@ -48,8 +48,8 @@ function fieldNumbers({ fields }: DescMessage): Record<string, number> {
   return Object.fromEntries(fields.map(({ name, number }) => [name, number]));
 }
 
-/** An operation whose response is JSON. */
-function isOnRest({ routes, isRaw }: Operation): boolean {
+/** True for operations that respond with JSON on the REST side. */
+function isJsonOnRest({ routes, isRaw }: Operation): boolean {
   return routes.length > 0 && !isRaw;
 }
 

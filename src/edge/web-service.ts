@@ -1,6 +1,6 @@
 /**
- * WebService: what anybody may have without a key. A file is sent in pieces, each when the one before is on its way, so
- * that a caller who does not read holds a piece or two, here and in Envoy, however large the file is.
+ * WebService: health and public files, without a key. A file is sent in chunks, each after the previous one has been
+ * written. A caller who does not read therefore holds a chunk or two in memory, here and in Envoy, not the whole file.
  */
 import { Metadata, type ServerWritableStream } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
@@ -12,16 +12,16 @@ import { FILES, type ServedFile } from './files.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { toHttpError } from './http-errors.ts';
 
-const PIECE_BYTES = 16_384;
+const CHUNK_BYTES = 16_384;
 
 type FileCall = ServerWritableStream<GetFileRequest, HttpBody>;
 
-/** Nothing, of no type. */
+/** An empty body without a content type. */
 export async function checkHealth(): Promise<HttpBody> {
   return { contentType: '', data: Buffer.alloc(0), extensions: [] };
 }
 
-/** `onFailure` is told of what should not have happened. */
+/** Handles `GetFile`. Calls `onFailure` for unexpected errors. */
 export function fileSender(onFailure: (error: unknown) => void): (call: FileCall) => void {
   return (call) => {
     send(call).catch((cause: unknown) => {
@@ -37,21 +37,21 @@ async function send(call: FileCall): Promise<void> {
   if (file === undefined) {
     return fail(call, apiError('ROUTE_NOT_FOUND', { method: 'GET', path: headerOf(call, ORIGINAL_PATH) ?? '' }));
   }
-  const hasBody = !isHead(call); // HEAD is told how long the file is as it is
+  const hasBody = !isHead(call); // the response to HEAD has the length of the uncompressed file
   const encoding = hasBody && acceptsGzip(headerOf(call, EDGE_HEADERS.acceptEncoding) ?? '') ? 'gzip' : 'identity';
   const bytes = await file.read(encoding);
   const metadata = toMetadata(file, encoding);
-  // For Envoy's filter, which would take the frames of a gRPC caller for the file.
+  // Only REST: with this header Envoy's filter would take the frames of a gRPC caller for the file.
   if (headerOf(call, ORIGINAL_PATH) !== undefined) metadata.set(EDGE_HEADERS.length, String(bytes.length));
   call.sendMetadata(metadata);
-  for (const piece of piecesOf(file.contentType, hasBody ? bytes : Buffer.alloc(0))) await written(call, piece);
+  for (const chunk of chunksOf(file.contentType, hasBody ? bytes : Buffer.alloc(0))) await write(call, chunk);
   call.end();
 }
 
-/** Resolves when the piece is on its way; rejects when the caller has left. */
-function written(call: FileCall, piece: HttpBody): Promise<void> {
+/** Resolves when the chunk has been written; rejects when the caller has left. */
+function write(call: FileCall, chunk: HttpBody): Promise<void> {
   return new Promise((resolve, reject) => {
-    call.write(piece, (error?: Error | null) => (error ? reject(error) : resolve()));
+    call.write(chunk, (error?: Error | null) => (error ? reject(error) : resolve()));
   });
 }
 
@@ -60,10 +60,10 @@ function fail(call: FileCall, error: ApiError): void {
   call.emit('error', errorStatus(error, http));
 }
 
-/** One at least: it says of which type the response is. */
-function* piecesOf(contentType: string, bytes: Buffer): Generator<HttpBody> {
-  for (let start = 0; start === 0 || start < bytes.length; start += PIECE_BYTES) {
-    yield { contentType, data: bytes.subarray(start, start + PIECE_BYTES), extensions: [] };
+/** At least one chunk, because it carries the content type. */
+function* chunksOf(contentType: string, bytes: Buffer): Generator<HttpBody> {
+  for (let start = 0; start === 0 || start < bytes.length; start += CHUNK_BYTES) {
+    yield { contentType, data: bytes.subarray(start, start + CHUNK_BYTES), extensions: [] };
   }
 }
 
@@ -76,7 +76,7 @@ function toMetadata({ headers }: ServedFile, encoding: string): Metadata {
   return metadata;
 }
 
-/** RFC 9110, section 12.5.3, as far as it matters: gzip is named, and not with a weight of zero. */
+/** RFC 9110, section 12.5.3, as far as needed: gzip is listed, and its weight is not zero. */
 function acceptsGzip(header: string): boolean {
   return header.split(',').some((part) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(part));
 }

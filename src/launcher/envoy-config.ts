@@ -9,7 +9,7 @@ import { ENVOY_VALUES } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { accessLog, ROOT } from './paths.ts';
 import { listSecrets, secretFile } from './secrets.ts';
-import { endpoints, listServers, secondReadMs, serverTls } from './servers.ts';
+import { endpoints, hedgeDelayMs, listServers, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
 
 /**
@@ -43,7 +43,7 @@ function templateValues(config: Config): Readonly<Record<string, Value>> {
   return {
     ...ENVOY_VALUES,
     MAX_CALLS: MAX_CALLS_PER_SERVER * listServers(config).length,
-    SECOND_READ_MS: secondReadMs(config),
+    HEDGE_DELAY_MS: hedgeDelayMs(config),
     HOST: config.host,
     PORT: config.port,
     IDLE_TIMEOUT: config.trustedProxies.length > 0 && !config.proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,

@@ -9,7 +9,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { CALL_TIMEOUT_MS } from '../config/constants.ts';
 import { type Config, ConfigError, grpcPorts, type ServerAddress } from '../config.ts';
-import { SECOND_READ_MS } from '../edge/retries.ts';
+import { HEDGE_DELAY_MS } from '../edge/envoy-values.ts';
 
 /** The part of an endpoint's metadata by which Envoy chooses its TLS. */
 const TLS_MATCH = 'envoy.transport_socket_match';
@@ -33,13 +33,13 @@ export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs
 }
 
 /**
- * After so long a read goes to a second server as well. An only server has nobody to stand in for it: then nothing is sent
- * twice before the deadline of the call. A name may be several servers.
+ * When Envoy hedges a read. With a single server there is no other to send it to, so the delay is the deadline of the
+ * call. A host name may stand for several servers.
  */
-export function secondReadMs(config: Config): number {
+export function hedgeDelayMs(config: Config): number {
   const [first, ...others] = listServers(config);
   const isOnly = others.length === 0 && first !== undefined && isIP(first.host) !== 0;
-  return isOnly ? CALL_TIMEOUT_MS : SECOND_READ_MS;
+  return isOnly ? CALL_TIMEOUT_MS : HEDGE_DELAY_MS;
 }
 
 export function endpoints(config: Config) {
