@@ -1,7 +1,7 @@
 /**
- * The one table of everything that can go wrong, and its documentation: each code's gRPC status, HTTP status and
- * message. A message is public: it gives the numbers and a way out, and never a cause. The cause of an
- * unexpected failure travels beside it (`cause`) and ends in the log only.
+ * The table of all errors, and their documentation: code, gRPC status, HTTP status and message. A message is public: it
+ * gives the numbers and a way out, and never an internal cause. The cause of an unexpected failure is kept apart
+ * (`cause`), and is only logged.
  */
 import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
@@ -9,28 +9,26 @@ import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
 interface Row {
   readonly grpc: Status;
   readonly http: number;
-  /** Headers that belong to every answer with this code. */
+  /** Headers of every response with this code. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** When to try again, where it is always the same. */
+  /** When a retry makes sense, if that is the same for every error with this code. */
   readonly retryAfterSeconds?: number;
-  // biome-ignore lint/suspicious/noExplicitAny: each row names its own fields; `ErrorFields` recovers them.
+  // biome-ignore lint/suspicious/noExplicitAny: each row has its own fields; `ErrorFields` recovers their types.
   readonly message: (fields: any) => string;
 }
 
 /** RFC 6750, section 3. */
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
-/**
- * Of a caller's own words, of a field's name, and of a whole message: so much that an error always fits into headers.
- */
+/** The maximum lengths of quoted input, of a field name and of a message. An error must fit into headers. */
 const MAX_QUOTED = 200;
 const MAX_NAME = 100;
 const MAX_MESSAGE = 1_500;
 
-/** In the place of a window, where calls are counted that are open together. */
+/** In place of a window, for a limit on concurrent calls. */
 export const AT_A_TIME = 'at a time';
 
-/** Half a surrogate pair, which the cut may leave, can't be sent in `grpc-message`. */
+/** Truncates a text. The cut may leave half a surrogate pair, which `grpc-message` can't carry, so that is replaced. */
 function short(text: string, max = MAX_QUOTED): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed();
 }
@@ -217,30 +215,27 @@ export function isErrorCode(text: string): text is ErrorCode {
 
 type ErrorFields<C extends ErrorCode> = Parameters<(typeof TABLE)[C]['message']>[0];
 
-/** A rule that one field breaks. */
+/** A rule that a field violates. */
 export interface Violation {
-  /**
-   * The path of the field in the gRPC request message, for `google.rpc.BadRequest`, in JSON's spelling, as in the
-   * message, which REST and gRPC share: `pet.categoryId`.
-   */
+  /** The path in the request message, for `google.rpc.BadRequest`, with JSON names: `pet.categoryId`. */
   readonly path: string;
-  /** The name that a caller knows, for the message: `categoryId`. */
+  /** The name in the error message, which REST and gRPC share: `categoryId`. */
   readonly name: string;
   /** What is wrong: `must be 1 to 200 characters after trimming`. */
   readonly description: string;
 }
 
-/** An error that the caller is to see. Anything else that is thrown becomes INTERNAL. */
+/** An error for the caller. Every other error becomes INTERNAL. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly grpcStatus: Status;
   readonly httpStatus: number;
-  /** Response headers (metadata on gRPC) that belong to this error. */
+  /** Response headers, or metadata in gRPC. */
   readonly headers: Readonly<Record<string, string>>;
   readonly violations: readonly Violation[];
-  /** When it makes sense to try again, in whole seconds; undefined where trying again is no help. */
+  /** When a retry makes sense, in whole seconds; undefined when it does not. */
   readonly retryAfterSeconds: number | undefined;
-  /** Whose quota is used up: `account:7`. */
+  /** The subject whose quota is used up: `account:7`. */
   readonly quotaSubject: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions) {
@@ -262,13 +257,13 @@ interface ApiErrorOptions {
   readonly violations?: readonly Violation[];
   readonly retryAfterSeconds?: number;
   readonly quotaSubject?: string;
-  /** Where gRPC itself asks for another status than the table has. */
+  /** Overrides the table where gRPC requires another status. */
   readonly grpcStatus?: Status;
-  /** Why it happened. Logged, never sent. */
+  /** The cause. Logged, never sent. */
   readonly cause?: unknown;
 }
 
-/** An error of the table, with the numbers that its message needs. */
+/** Creates an error of the table. `fields` are those that its message needs. */
 export function apiError<C extends ErrorCode>(
   code: C,
   ...[fields, options]: ErrorFields<C> extends undefined
@@ -279,9 +274,9 @@ export function apiError<C extends ErrorCode>(
   return new ApiError(code, row.message(fields), options ?? {});
 }
 
-/** A 400 that names every field that broke a rule. */
-export function invalidArgument(found: readonly Violation[]): ApiError {
-  const violations = found.map(({ path, name, description }) => ({
+/** An INVALID_ARGUMENT that names every field with a violation. */
+export function invalidArgument(untruncated: readonly Violation[]): ApiError {
+  const violations = untruncated.map(({ path, name, description }) => ({
     path: short(path, MAX_NAME),
     name: short(name, MAX_NAME),
     description: short(description),

@@ -1,4 +1,4 @@
-/** The pet store's own terms, as services and storage exchange them. */
+/** The types that services and storage exchange. */
 
 export type PetStatus = 'available' | 'pending' | 'sold';
 
@@ -31,7 +31,7 @@ export interface Order {
   readonly complete: boolean;
 }
 
-/** One page of a list: at most `limit` rows with an id above `after`, and whether there are more. */
+/** Asks for a page of a list: at most `limit` rows with an id above `after`. */
 export interface PageRequest {
   readonly after: bigint;
   readonly limit: number;
@@ -47,20 +47,18 @@ export type IsCancelled = () => boolean;
 
 export type Plan = 'free' | 'pro' | 'business' | 'enterprise';
 
-/** How many requests an account may make in each window. */
+/** How many requests an account may make per minute and per day. */
 export interface Quota {
   readonly perMinute: number;
-  /** `Infinity`: no limit by the day. */
+  /** `Infinity` for no daily limit. */
   readonly perDay: number;
 }
 
-/** When a key is banned, and for how long. */
+/** When a key is banned, and for how long: `refusals` within `windowMs` ban it for `durationMs`. */
 export interface BanPolicy {
-  /** This many refusals … */
   readonly refusals: number;
-  /** … no further apart than this, first to last, … */
   readonly windowMs: number;
-  /** … ban the key for this long, from the last of them. */
+  /** From the last of the refusals. */
   readonly durationMs: number;
 }
 
@@ -68,7 +66,7 @@ export interface Account {
   readonly id: bigint;
   readonly name: string;
   readonly plan: Plan;
-  /** What was agreed with an enterprise account: requests in each window. */
+  /** The quota that was agreed with an enterprise account. */
   readonly agreed: Quota | undefined;
   readonly isSuspended: boolean;
   readonly createdAtMs: number;
@@ -85,23 +83,23 @@ export interface ApiKey {
   readonly revokedAtMs: number | undefined;
 }
 
-/** A key that is shut out for a while. */
+/** A temporary ban of a key. */
 export interface Ban {
   readonly keyId: bigint;
   readonly untilMs: number;
-  /** Undefined for a ban that a server of an earlier release has stored. */
+  /** Undefined for a ban that an earlier release has stored. */
   readonly cause: BanCause | undefined;
 }
 
 export interface BanCause {
   readonly sinceMs: number;
-  /** How many refusals led to it. */
+  /** How many refusals led to the ban. */
   readonly refusals: number;
-  /** Whose limit the last of them was beyond. */
+  /** The window whose limit the last refused request exceeded. */
   readonly window: 'minute' | 'day';
 }
 
-/** A ban, and whom it concerns. */
+/** A ban with its key and account. */
 export interface BannedKey extends Ban {
   readonly prefix: string;
   readonly label: string | undefined;
@@ -124,16 +122,16 @@ export interface DayUsage {
   readonly refused: number;
 }
 
-/** What was done under an idempotency key, and how it was answered. */
+/** A request that was carried out under an idempotency key, and its response. */
 export interface IdempotencyRecord {
-  /** Names the caller's key: letters, digits, "-" and "_". */
+  /** Identifies the idempotency key of a caller: letters, digits, "-" and "_". */
   readonly id: string;
-  /** Tells the request from others under the same key. */
+  /** Distinguishes this request from a different one under the same key. */
   readonly requestDigest: Buffer;
-  /** The answer, in a form that whoever wrote it can read. */
+  /** The encoded response message. */
   readonly answer: Buffer;
   readonly createdAtMs: number;
 }
 
-/** Makes the record of a result, which is stored in the transaction that it is the result of. */
+/** Makes the idempotency record for the result of a write. The record is stored in the transaction of that write. */
 export type Remember = (result: unknown) => IdempotencyRecord;

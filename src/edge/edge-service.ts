@@ -1,6 +1,6 @@
 /**
- * EdgeService: what a request that Envoy refused is told. Authentication and limits have judged the caller already;
- * what is left is to name what was wrong, from the routes in the proto files and Envoy's own words.
+ * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
+ * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
  */
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
@@ -14,12 +14,11 @@ import { parseBody, type RestValues, readValues } from './request-values.ts';
 export function edgeService(operations: Iterable<Operation>, rules: ValidationRules): Service<EdgeServiceServer> {
   const routes = [...operations].flatMap(toMatchers);
   return {
-    // Whoever comes so far has been judged.
-    judge: async () => ({}),
+    judge: async () => ({}), // the interceptors have judged the caller already
     async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
-      if (request.status === 415) throw notOurConnect();
+      if (request.status === 415) throw unsupportedConnect();
       throw badRequest(request, routes, rules);
     },
     async fail({ status }) {
@@ -28,8 +27,8 @@ export function edgeService(operations: Iterable<Operation>, rules: ValidationRu
   };
 }
 
-/** What the Connect protocol has and this service does not. */
-function notOurConnect(): ApiError {
+/** For the parts of the Connect protocol that this service does not support. */
+function unsupportedConnect(): ApiError {
   const message =
     'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
     '"Connect-Protocol-Version: 1" and no Content-Encoding';
@@ -44,12 +43,12 @@ interface RouteMatcher {
 
 function toMatchers(operation: Operation): RouteMatcher[] {
   return operation.routes.map(({ method, template }) => {
-    const slash = operation.isRaw ? '' : '/?'; // a file is no folder
+    const slash = operation.isRaw ? '' : '/?'; // the path of a file has no trailing slash
     return { method, pattern: toPattern(template, slash), operation };
   });
 }
 
-/** `{pet_id}` stands for one segment of the path, `{file=docs}` for `docs`. */
+/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
 function toPattern(template: string, end: string): RegExp {
   const parts = template.split(/(\{\w+(?:=[^}]*)?\})/).map((part) => {
     const [, name, text] = /^\{(\w+)(?:=(.*))?\}$/.exec(part) ?? [];
@@ -79,7 +78,7 @@ function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rul
   checkContentType(contentType);
   checkQuery(path, route.operation);
   const violations = violationsOf(request, route, rules);
-  return violations.length > 0 ? invalidArgument(violations) : unreadable(reply, route.operation);
+  return violations.length > 0 ? invalidArgument(violations) : transcoderError(reply, route.operation);
 }
 
 /** Every value of a wrong type, and every broken rule of another field; empty when the request can't be read. */
@@ -92,14 +91,14 @@ function violationsOf(request: RefuseRequest, route: RouteMatcher, rules: Valida
   return [...violations, ...brokenRules];
 }
 
-/** Undefined when the body is no JSON, or too long to be repeated: what the transcoder says of it is better. */
+/** Undefined when the body is not JSON, or too long for this question: the transcoder's message says more then. */
 function valuesOf({ path, contentType, body }: RefuseRequest, { pattern }: RouteMatcher): RestValues | undefined {
   if (contentType !== undefined && body === undefined) return undefined;
   const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
   try {
-    const inPath = Object.entries(pattern.exec(pathname)?.groups ?? {});
+    const pathValues = Object.entries(pattern.exec(pathname)?.groups ?? {});
     return {
-      path: Object.fromEntries(inPath.map(([name, text]) => [name, decodeURIComponent(text)])),
+      path: Object.fromEntries(pathValues.map(([name, text]) => [name, decodeURIComponent(text)])),
       query: new URLSearchParams(query),
       body: body && parseBody(body),
     };
@@ -114,26 +113,31 @@ function methodNotAllowed(method: string, path: string, allowed: readonly string
 }
 
 /**
- * What the transcoder could not read. It tells a wrong value (`pet.category_id: invalid value "x" for type
- * TYPE_INT64`) from broken JSON (`Closing quote expected in string.`) by nothing but this form of its text.
+ * Converts a message of the transcoder. Only its form tells a wrong value (`pet.category_id: invalid value "x" for type
+ * TYPE_INT64`) from malformed JSON (`Closing quote expected in string.`).
  */
-function unreadable(text: string, { bodyField }: Operation): ApiError {
+function transcoderError(text: string, { bodyField }: Operation): ApiError {
   const [, path, description] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
   if (path === undefined || description === undefined) {
     const [detail = ''] = text.split('\n', 1);
     return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
   }
   return invalidArgument([
-    { path, name: path === '' || path === bodyField ? 'body' : jsonName(path), description: inOurTerms(description) },
+    {
+      path,
+      name: path === '' || path === bodyField ? 'body' : jsonName(path),
+      description: toPublicTerms(description),
+    },
   ]);
 }
 
-/** `pet.category_id` is `categoryId` to a caller. */
+/** The name that a caller knows: `categoryId` for `pet.category_id`. */
 function jsonName(path: string): string {
   return (path.split('.').at(-1) ?? path).replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function inOurTerms(description: string): string {
+/** Removes the names of protobuf from a description. */
+function toPublicTerms(description: string): string {
   return description
     .replace(/type\.googleapis\.com\/[\w.]*\.(\w+)/, '$1')
     .replace(/TYPE_(\w+)/, (_, type: string) => type.toLowerCase());

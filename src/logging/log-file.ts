@@ -1,56 +1,56 @@
 /**
- * A log file, or stdout. Logging never ends the process: a line that can't be written (the disk is full, its device
- * fails) waits, the lines after it are dropped, and the first that gets through is preceded by one that says how many.
+ * A log file, or stdout. A failed write (the disk is full, or fails) never ends the process: the line is kept and
+ * written later, the lines after it are dropped, and the log then says how many.
  *
- * The writes are synchronous, as a crash must not lose the lines before it. They go to the page cache.
+ * Writes are synchronous, so that a crash loses no lines. They only go to the page cache.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
 
 const STDOUT = 1;
 
 export class LogFile {
-  /** For people, when it is stdout. */
+  /** `stdout` without a file. */
   readonly path: string;
   readonly isFile: boolean;
   #fd = STDOUT;
-  /** What could not be written yet. */
-  #rest: Uint8Array = new Uint8Array();
+  /** The part of the last line that is not written yet. */
+  #pending: Uint8Array = new Uint8Array();
   #dropped = 0;
 
-  /** Appends to the file at `path`, and creates it if need be; without one, to stdout. */
+  /** Appends to the file at `path`, which is created if necessary; to stdout without a path. */
   constructor(path?: string) {
     this.isFile = path !== undefined;
     this.path = path ?? 'stdout';
     if (this.isFile) this.#fd = openSync(this.path, 'a');
   }
 
-  /** Takes one line, or more. */
+  /** Writes one or more whole lines. */
   write(lines: string): void {
-    if (!this.#writeRest()) {
+    if (!this.#flush()) {
       this.#dropped += 1;
       return;
     }
-    this.#rest = Buffer.from(this.#dropped === 0 ? lines : droppedLine(this.#dropped) + lines);
+    this.#pending = Buffer.from(this.#dropped === 0 ? lines : droppedLine(this.#dropped) + lines);
     this.#dropped = 0;
-    this.#writeRest();
+    this.#flush();
   }
 
-  /** Goes on with the file that has its path now. When that can't be opened it stays with the one it has. */
+  /** Opens the path again after a rotation. Keeps the open file when that fails. */
   reopen(): void {
     if (!this.isFile) return;
-    const before = this.#fd;
+    const oldFd = this.#fd;
     try {
       this.#fd = openSync(this.path, 'a');
     } catch {
       return;
     }
-    closeSync(before);
+    closeSync(oldFd);
   }
 
-  /** Returns whether all is written. A part of a line may be: the rest of it follows, whatever the file. */
-  #writeRest(): boolean {
+  /** Returns true when nothing is pending. The rest of a partly written line goes to the new file after `reopen`. */
+  #flush(): boolean {
     try {
-      while (this.#rest.length > 0) this.#rest = this.#rest.subarray(writeSync(this.#fd, this.#rest));
+      while (this.#pending.length > 0) this.#pending = this.#pending.subarray(writeSync(this.#fd, this.#pending));
       return true;
     } catch {
       return false;
@@ -58,7 +58,7 @@ export class LogFile {
   }
 }
 
-/** In the form of the logger's lines. */
+/** A line in the format of the logger. */
 function droppedLine(count: number): string {
   const msg = 'lines of this log could not be written and were dropped';
   return `${JSON.stringify({ level: 40, time: new Date().toISOString(), dropped: count, msg })}\n`;

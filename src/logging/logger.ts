@@ -1,19 +1,19 @@
-/** The process's log: JSON lines in which no key can be read. */
+/** The log of the process: JSON lines, with all keys redacted. */
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { KEY_PATTERN } from '../keys/format.ts';
 import { LogFile } from './log-file.ts';
 
-const HIDDEN = '(a key)';
+const REDACTED = '(a key)';
 
-/** Replaces whatever looks like a key of ours, anywhere in a text. */
+/** Redacts everything in a text that looks like an API key. */
 export function hideKeys(text: string): string {
-  return text.replaceAll(KEY_PATTERN, HIDDEN);
+  return text.replaceAll(KEY_PATTERN, REDACTED);
 }
 
 /**
- * Keys are looked for in whole lines: one may stand in any field, in a caller's request id or in an error's message. An
- * operator key of the operator's own choice looks like anything, so it is looked for as it is.
+ * Redacts keys in whole lines, because a key may occur in any field: in a caller's request id, in an error message. An
+ * operator key that the operator has chosen has no known form, so it is matched literally.
  */
 export function createLogger(
   { logLevel, operatorKey }: Pick<Config, 'logLevel' | 'operatorKey'>,
@@ -21,8 +21,8 @@ export function createLogger(
   traceId?: () => string | undefined,
 ): Logger {
   const chosen = operatorKey === undefined ? undefined : JSON.stringify(operatorKey).slice(1, -1);
-  const hide = (line: string) => (chosen === undefined ? line : line.replaceAll(chosen, HIDDEN));
-  const write = (line: string) => destination.write(hide(hideKeys(line)));
+  const hideOperatorKey = (line: string) => (chosen === undefined ? line : line.replaceAll(chosen, REDACTED));
+  const write = (line: string) => destination.write(hideOperatorKey(hideKeys(line)));
   const mixin = traceId && (() => ({ traceId: traceId() }));
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   return pino({ ...options, ...(mixin === undefined ? {} : { mixin }) }, { write });

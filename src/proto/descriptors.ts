@@ -1,4 +1,4 @@
-/** The descriptor set of all proto files, as `buf build` wrote it. Envoy's transcoder reads the same file. */
+/** The descriptor set of all proto files, made by `buf build`. Envoy's transcoder reads the same file. */
 import { readFileSync } from 'node:fs';
 import { fromBinary } from '@bufbuild/protobuf';
 import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';

@@ -1,7 +1,4 @@
-/**
- * What the proto files say of each operation, read from their descriptors at start: nothing of it is written a
- * second time in TypeScript.
- */
+/** The operations of the service with everything that the proto files define for them, read from the descriptors. */
 import {
   createFileRegistry,
   type DescField,
@@ -28,7 +25,7 @@ const HTTP_BODY = 'google.api.HttpBody';
 export interface RestRoute {
   /** The HTTP method, in upper case. */
   readonly method: string;
-  /** The path with fields of the request message in braces: `/pets/{pet_id}`, `/{file=docs}` for one value alone. */
+  /** The path with fields of the request message in braces: `/pets/{pet_id}`, or `/{file=docs}` for a fixed value. */
   readonly template: string;
 }
 
@@ -39,15 +36,17 @@ export interface Deprecation {
   readonly successor: string;
 }
 
-/** A field that holds several values. */
+/** A repeated field. */
 export type ListField = DescField & { readonly fieldKind: 'list' };
 
-/** What a REST caller gets when all is well. */
+/** The REST response of a successful call. */
 export interface SuccessResponse {
   readonly status: 200 | 201 | 204;
-  /** Of what was created: its path, with fields of the response message in braces. */
+  /**
+   * The path of the created resource, with fields of the response message in braces; undefined for other operations.
+   */
   readonly location: string | undefined;
-  /** The field of the response message that is the bare array; undefined when the response is one thing. */
+  /** The field of the response message that is written as a bare array; undefined unless the response is a list. */
   readonly list: ListField | undefined;
 }
 
@@ -56,31 +55,31 @@ export interface Operation {
   readonly path: string;
   readonly input: DescMessage;
   readonly output: DescMessage;
-  /** Whether the response is no JSON, but bytes of any type (google.api.HttpBody). */
+  /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
-  /** Whether it changes nothing: it may be sent to a second server while the first has not answered. */
+  /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
   readonly isRead: boolean;
-  /** Where the operation is found on the REST side; empty when it is not. */
+  /** The routes on the REST side; empty for an operation of gRPC alone. */
   readonly routes: readonly RestRoute[];
   readonly response: SuccessResponse;
-  /** Whether the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
+  /** True when the response is one resource, which has an entity tag (RFC 9110, section 8.8.3). */
   readonly isTagged: boolean;
-  /** The header by which a caller may ask for it on a condition (RFC 9110, section 13.1). */
+  /** The conditional header that it supports (RFC 9110, section 13.1). */
   readonly condition: 'if-match' | 'if-none-match' | undefined;
   /** The field of the request message that is the REST body. */
   readonly bodyField: string | undefined;
-  /** The query parameters that the operation knows. */
+  /** The names of its query parameters. */
   readonly queryParameters: ReadonlySet<string>;
-  /** Whether it may be sent again under an idempotency key: where something is created, it would be there twice. */
+  /** True when it supports Idempotency-Key: operations that create something. */
   readonly takesIdempotencyKey: boolean;
   readonly deprecation: Deprecation | undefined;
-  /** Which calls count against the limits: all, none, or those that the limits refuse. */
+  /** Which calls count against the limits: all, none, or only those beyond the limit. */
   readonly counting: 'always' | 'never' | 'refusals';
 }
 
 export interface Operations {
   readonly registry: FileRegistry;
-  /** Every operation of the given services, by gRPC path. */
+  /** Every operation, by gRPC path. */
   readonly byPath: ReadonlyMap<string, Operation>;
 }
 
@@ -89,7 +88,7 @@ export function fileDescriptors(): Uint8Array[] {
   return readDescriptorSet().file.map((file) => toBinary(FileDescriptorProtoSchema, file));
 }
 
-/** The operations of the proto files in `gen/`, or of other ones. */
+/** Loads the operations of the proto files in `gen/`, or of other descriptors. */
 export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSet()): Operations {
   const registry = createFileRegistry(descriptors);
   const byPath = new Map<string, Operation>();
@@ -104,12 +103,12 @@ export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSe
   return { registry, byPath };
 }
 
-/** Fills the places in braces of a path, each with the value of its field: `/pets/{id}`. */
+/** Replaces each field in braces by its value, URL-encoded: `/pets/{id}`. */
 export function fillPath(template: string, toValue: (field: string) => unknown): string {
   return template.replace(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(toValue(field))));
 }
 
-/** Decodes a request message by its descriptor. Throws MALFORMED_BODY when the bytes are none. */
+/** Decodes a request message by its descriptor. Throws MALFORMED_BODY. */
 export function decodeRequest(operation: Operation, bytes: Uint8Array): Message {
   try {
     return fromBinary(operation.input, bytes);
@@ -118,7 +117,7 @@ export function decodeRequest(operation: Operation, bytes: Uint8Array): Message 
   }
 }
 
-/** What the proto files say of one method. */
+/** Reads one method from its descriptor. */
 export function toOperation(method: DescMethod, registry: Registry): Operation {
   const rule = httpRule(method, registry);
   const options = operationOptions(method, registry);
@@ -155,7 +154,7 @@ function toRoute({ pattern }: HttpRule): RestRoute {
   }
 }
 
-/** A resource is read, or changed, on a condition. What is created has no state before that one could ask for. */
+/** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
 function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operation['condition'] {
   switch (route?.method) {
     case 'GET':
@@ -169,7 +168,7 @@ function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operatio
   }
 }
 
-/** An empty message is no body; a message of a list and a page token is a page. */
+/** An empty message means no body; a message of a list and a page token is a page of a list. */
 function toSuccessResponse(output: DescMessage, options: OperationOptions | undefined): SuccessResponse {
   const location = options?.created || undefined;
   const isEmpty = output.typeName === EMPTY;
@@ -189,8 +188,8 @@ function pageItems({ fields }: DescMessage): ListField | undefined {
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
 function queryParameters(input: DescMessage, rule: HttpRule, routes: readonly RestRoute[]): string[] {
   if (rule.body !== '') return [];
-  const inPath = (name: string) => routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
-  return input.fields.filter(({ name }) => !inPath(name)).map(({ jsonName }) => jsonName);
+  const isInPath = (name: string) => routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
+  return input.fields.filter(({ name }) => !isInPath(name)).map(({ jsonName }) => jsonName);
 }
 
 function toDeprecation(options: OperationOptions | undefined): Deprecation | undefined {
@@ -201,6 +200,6 @@ function toDeprecation(options: OperationOptions | undefined): Deprecation | und
 
 function toDate(rfc3339: string): Date {
   const date = new Date(rfc3339);
-  if (Number.isNaN(date.getTime())) throw new Error(`"${rfc3339}" in the proto files is no RFC 3339 instant`);
+  if (Number.isNaN(date.getTime())) throw new Error(`"${rfc3339}" in the proto files is not an RFC 3339 instant`);
   return date;
 }

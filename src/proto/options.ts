@@ -1,6 +1,6 @@
 /**
- * The options of our proto files, read from descriptors. No code is generated for them: whoever has the descriptors,
- * the server from its descriptor set or the OpenAPI plugin from buf, has the options as well.
+ * The options of our proto files, read from descriptors. No code is generated for them: the server (from its descriptor
+ * set) and the OpenAPI plugin (from buf) both have the descriptors.
  */
 import {
   type DescField,
@@ -12,7 +12,7 @@ import {
   type Registry,
 } from '@bufbuild/protobuf';
 
-/** google.api.HttpRule, as far as it is read here. */
+/** google.api.HttpRule, with the fields that are used here. */
 export type HttpRule = Message & {
   readonly pattern:
     | { readonly case: 'get' | 'put' | 'post' | 'delete' | 'patch'; readonly value: string }

@@ -1,4 +1,4 @@
-/** The `buf.validate` rules of the proto files, and which of them a message breaks. */
+/** Evaluates the `buf.validate` rules of the proto files. */
 import { create, type DescMessage, type FileRegistry, type Message } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
@@ -6,26 +6,26 @@ import type { Violation } from '../errors.ts';
 import type { Operation } from './operations.ts';
 
 export interface ValidationRules {
-  /** Whether the operation's request has any rule: without one there is nothing to look at. */
+  /** True when the request message of the operation has any rules. */
   has(operation: Operation): boolean;
   /**
-   * Every rule that the request message breaks. The REST body's field counts as an empty message when it is absent,
-   * so that an empty body is told which fields it lacks.
+   * The rules that the request message violates. An absent REST body is validated as an empty message, so the
+   * violations name its required fields.
    */
   violations(operation: Operation, message: Message): readonly Violation[];
 }
 
 export function createValidationRules(registry: FileRegistry): ValidationRules {
   const validator = createValidator({ registry });
-  const ruled = new Map<DescMessage, boolean>();
+  const cache = new Map<DescMessage, boolean>();
   return {
     has({ input }) {
-      let answer = ruled.get(input);
-      if (answer === undefined) {
-        answer = hasRules(input, new Set());
-        ruled.set(input, answer);
+      let isRuled = cache.get(input);
+      if (isRuled === undefined) {
+        isRuled = hasRules(input, new Set());
+        cache.set(input, isRuled);
       }
-      return answer;
+      return isRuled;
     },
     violations(operation, message) {
       const result = validator.validate(operation.input, withBody(operation, message));
@@ -35,7 +35,7 @@ export function createValidationRules(registry: FileRegistry): ValidationRules {
   };
 }
 
-const OPTION_EXTENSION = 1159; // the field number of every buf.validate option
+const OPTION_EXTENSION = 1159; // the field number of all buf.validate options
 
 function hasRules(message: DescMessage, seen: Set<DescMessage>): boolean {
   if (seen.has(message)) return false;
@@ -50,7 +50,7 @@ function hasRules(message: DescMessage, seen: Set<DescMessage>): boolean {
   );
 }
 
-/** The request message, with an absent REST body as an empty one. */
+/** Sets an absent REST body to an empty message. */
 function withBody({ input, bodyField }: Operation, message: Message): Message {
   const body = input.fields.find(({ name }) => name === bodyField);
   if (body?.fieldKind === 'message') {
