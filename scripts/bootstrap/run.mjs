@@ -35,13 +35,21 @@ export async function run([program = '', ...args], { what, hint, progress = () =
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const line = showProgress(what, progress);
-  const [code, signal] = await once(child, 'close').catch((error) => [error.message]);
+  const [code, signal] = await once(child, 'close').catch((error) => [describeSpawnError(error, program)]);
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(name, stopOnSignal);
   if (stopping !== undefined) await stopping;
   line.end(code === 0);
   if (code === 0) return;
   process.stderr.write(output);
   fail(`${what} failed (${typeof code === 'string' ? code : (signal ?? `exit code ${code}`)}): ${hint}`);
+}
+
+/**
+ * @param {NodeJS.ErrnoException} error
+ * @param {string} program
+ */
+function describeSpawnError({ code, message }, program) {
+  return code === 'ENOENT' ? `there is no ${program} in PATH` : message;
 }
 
 /**

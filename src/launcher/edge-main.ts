@@ -1,8 +1,9 @@
 /** `npm run edge`: Envoy without servers, in the foreground, until a signal stops it. */
-import { type Config, readConfig, type ServerAddress } from '../config.ts';
+import type { Config, ServerAddress } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
 import { startEdge } from './edge.ts';
 import { type Command, printHelp } from './help.ts';
+import { loadConfig } from './load-config.ts';
 import { logDir } from './paths.ts';
 import { printLine, run, StopSignals } from './program.ts';
 import { listServers } from './servers.ts';
@@ -24,7 +25,7 @@ const COMMAND: Command = {
 
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
-  const config = readConfig();
+  const config = loadConfig();
   const report = createReporter(config);
   const signals = new StopSignals(report);
   const edge = await startEdge(config, { interrupt: signals.interrupt, report });

@@ -2,7 +2,8 @@
  * `npm start`: starts the service, prints how to use it, and stops it cleanly on Ctrl-C, on SIGTERM and when the
  * terminal closes (SIGHUP). SIGUSR2 starts a rolling restart.
  */
-import { type Config, readConfig } from '../config.ts';
+import type { Config } from '../config.ts';
+import { loadConfig } from './load-config.ts';
 import { printLine, run, StopSignals } from './program.ts';
 import { type Stack, startStack } from './stack.ts';
 import { startMessage } from './start-message.ts';
@@ -12,7 +13,7 @@ let stack: Stack | undefined;
 let restart: { isRequestedAgain: boolean } | undefined;
 
 async function main(): Promise<void> {
-  const config = readConfig();
+  const config = loadConfig();
   const signals = new StopSignals(printLine);
   process.on('SIGUSR2', () => requestRestart(config, signals));
   const { instances } = config;

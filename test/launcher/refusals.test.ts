@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { freePorts } from '../support/ports.ts';
+import { TestProcess } from '../support/process.ts';
 import { launch, refusedWith, test } from './launch.ts';
 
 async function occupy(port: number): Promise<Server> {
@@ -84,5 +85,17 @@ const ALONE = [
 for (const [settings, needs] of ALONE) {
   test(`Instances - with ${Object.keys(settings)[0] ?? 'nothing'} alone are refused: ${needs}`, async (t) => {
     await refusedWith(t, launch(t, { ...settings, INSTANCES: '2' }), `INSTANCES=2 needs ${needs}`);
+  });
+}
+
+for (const program of ['main', 'server-main', 'edge-main', 'migrate-main']) {
+  test(`Start - of ${program} with a misspelled setting points it out, and never shows its value`, async (t) => {
+    const settings = { ...t.context.settings, DATABSE_URL: 'postgres://me:secret@host/shop', LOG_LEVEL: 'loud' };
+    const started = new TestProcess(`src/launcher/${program}.ts`, settings);
+    t.is((await started.ended).code, 1);
+    const [warning, failure] = started.errors.split('\n');
+    t.is(warning, 'petstore: the environment has DATABSE_URL, which is no setting: did you mean DATABASE_URL?');
+    t.regex(failure ?? '', /^petstore: LOG_LEVEL must be one of /);
+    t.notRegex(started.output + started.errors, /secret/);
   });
 }
