@@ -6,7 +6,7 @@ const MAX_LINE = 120;
 
 const HEAD = `# Settings
 
-<!-- Generated from src/config/settings.ts by "npm run generate". -->
+<!-- Generated from src/config/ by "npm run generate". -->
 
 Settings are environment variables, read at start. An empty variable counts as unset. A bad value ends the start with one
 line that says what it must be. A variable whose name is one typo away from a setting is reported on stderr.

@@ -1,7 +1,7 @@
-/** The settings of this process, read and checked against each other. Each is declared in `config/settings.ts`. */
+/** Reads the settings and checks them against each other. `config/settings.ts` declares each of them. */
 
 import { type LogLevel, MAX_PORT, type RedisConfig, type Sampler, type ServerAddress } from './config/checks.ts';
-import { checkHopIsPrivate, type InternalTls, toInternalTls } from './config/internal-tls.ts';
+import { checkInternalTls, type InternalTls, toInternalTls } from './config/internal-tls.ts';
 import type { Network } from './config/networks.ts';
 import { ConfigError, type Environment, readSetting, type Setting } from './config/setting.ts';
 import { SETTINGS } from './config/settings.ts';
@@ -12,59 +12,59 @@ export { ConfigError, type InternalTls, type LogLevel, type Network, type RedisC
 const HOUR_MS = 3_600_000;
 
 export interface Config {
-  /** The address that the public port listens on. Anything but loopback is a decision. */
+  /** The address that the public port listens on. */
   readonly host: string;
   /** Envoy's public port: REST, gRPC and gRPC-Web. */
   readonly port: number;
   /** The TLS of the public port; undefined: none. */
   readonly tls: TlsFiles | undefined;
-  /** Where plain HTTP is sent on to HTTPS; undefined: nowhere. */
+  /** The port that redirects plain HTTP to HTTPS; undefined: none. */
   readonly httpPort: number | undefined;
-  /** Whose pages may call the service in a browser: origins, or `*` for all of them. */
+  /** The origins whose pages may call the service in a browser; `*` is all of them. */
   readonly corsOrigins: readonly string[];
-  /** Whose X-Forwarded-For is believed. */
+  /** The proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly Network[];
-  /** Whether a connection to the public port begins with a PROXY protocol header. */
+  /** Whether each connection to the public port begins with a PROXY protocol header. */
   readonly proxyProtocol: boolean;
-  /** The gRPC server's private port; further instances take the ports after it. */
+  /** The gRPC server's private port; further instances use the ports after it. */
   readonly grpcPort: number;
-  /** The address that a server alone listens on. Beyond loopback it speaks TLS. */
+  /** The address that a standalone server listens on. Any but loopback needs TLS. */
   readonly grpcHost: string;
-  /** Where an edge alone finds its servers; undefined: this machine's. */
+  /** The servers of a standalone edge; undefined: those of this machine. */
   readonly servers: readonly ServerAddress[] | undefined;
-  /** The TLS between edge and servers; undefined: none, and all of them on loopback. */
+  /** The TLS between edge and servers; undefined: none, and all are on loopback. */
   readonly internalTls: InternalTls | undefined;
-  /** How many servers the launcher starts behind Envoy. More than one need PostgreSQL and Redis to share. */
+  /** How many servers the launcher starts behind Envoy. More than one needs PostgreSQL and Redis. */
   readonly instances: number;
-  /** Where Envoy's statistics can be read, on loopback. */
+  /** The port of Envoy's statistics, on loopback. */
   readonly envoyAdminPort: number;
   /** The folder of the SQLite file, the demo key and the logs. */
   readonly dataDir: string;
   /** The PostgreSQL database, `postgres://user:password@host:port/name`; undefined: the SQLite file in the data folder. */
   readonly databaseUrl: string | undefined;
-  /** Connections of each server to PostgreSQL at the most. */
+  /** The most connections of each server to PostgreSQL. */
   readonly databaseConnections: number;
-  /** Whether statements on PostgreSQL are prepared and kept; undefined: unless there is a pooler in between. */
+  /** Whether PostgreSQL keeps prepared statements; undefined: unless a pooler is in between. */
   readonly preparedStatements: boolean | undefined;
-  /** Whether a start brings the database's schema up to date, rather than leave that to `npm run migrate`. */
+  /** Whether a start migrates the database; otherwise `npm run migrate` does. */
   readonly migrateAtStart: boolean;
-  /** Where limits are counted for all instances; undefined: in each server's own memory. */
+  /** The Redis that counts limits for all instances; undefined: each server counts in memory. */
   readonly redis: RedisConfig | undefined;
   /** The least severe messages that are logged. */
   readonly logLevel: LogLevel;
   /** The server's log; undefined: stdout. The launcher, which rotates the file, sets it. */
   readonly logFile: string | undefined;
-  /** Where an edge alone logs. */
+  /** Where a standalone edge logs. */
   readonly logs: 'files' | 'stdout';
-  /** Where what the operator does is written down; undefined: the server's log. The launcher sets it. */
+  /** The audit log; undefined: the server's log. The launcher sets it. */
   readonly auditFile: string | undefined;
-  /** The size at which the launcher begins another file of a log. */
+  /** The size at which the launcher rotates a log. */
   readonly logMaxBytes: number;
-  /** How many files of a log there are at the most, with the one that is written to. */
+  /** The most files of a log, the current one included. */
   readonly logFiles: number;
-  /** Where each server's metrics can be read; undefined: nowhere, and nothing is measured. */
+  /** Where each server's metrics are read; undefined: nothing is measured. */
   readonly metrics: MetricsConfig | undefined;
-  /** Where traces are sent to, and which; undefined: nothing is traced. */
+  /** The collector, and which requests are traced; undefined: none. */
   readonly traces: TracesConfig | undefined;
   /** Another Envoy binary than the pinned one. */
   readonly envoy: string | undefined;
@@ -72,16 +72,16 @@ export interface Config {
   readonly demoAccount: boolean;
   /** The operator's key for the admin service; undefined: the one in `DATA_DIR/operator.key`. */
   readonly operatorKey: string | undefined;
-  /** For how many days usage is kept, today not counted. */
+  /** How many days usage is kept, besides today. */
   readonly usageDays: number;
-  /** For how long an answer is remembered under its idempotency key. */
+  /** How long a response is kept under its idempotency key. */
   readonly idempotencyMs: number;
   readonly limits: LimitsConfig;
 }
 
 export interface MetricsConfig {
   readonly host: string;
-  /** Of the first instance; further instances take the ports after it. */
+  /** The first instance's; further instances use the ports after it. */
   readonly port: number;
 }
 
@@ -91,23 +91,23 @@ export interface TlsFiles {
   readonly key: string;
 }
 
-/** Where traces go, and which requests have one. */
+/** Where traces are sent, and which requests are traced. */
 export interface TracesConfig {
-  /** `http://host:port`, and a path before `/v1/traces` where there is one. */
+  /** `http://host:port`, with the path before `/v1/traces` if there is one. */
   readonly endpoint: string;
   /** The share of requests, above 0. */
   readonly ratio: number;
-  /** Whether a caller's `traceparent` says if a request is traced. */
-  readonly believesCallers: boolean;
+  /** Whether a caller's `traceparent` decides if a request is traced. */
+  readonly trustsCallers: boolean;
 }
 
 /** The numbers of the contract's section 8. */
 export interface LimitsConfig {
-  /** What each plan allows. An enterprise account has its own agreed numbers. */
+  /** The quota of each plan. An enterprise account has its own. */
   readonly plans: Readonly<Record<'free' | 'pro' | 'business', Quota>>;
   /** Requests a minute without a valid key, per IP address. */
   readonly addressPerMinute: number;
-  /** IP addresses told apart in one minute; those beyond share one count. */
+  /** How many IP addresses have a count of their own in one minute; the others share one. */
   readonly maxAddresses: number;
   readonly ban: BanPolicy;
 }
@@ -120,13 +120,13 @@ function toTraces(given: {
   const { endpoint, sampler } = given;
   if (endpoint === undefined) return undefined;
   const ratio = sampler.endsWith('ratio') ? given.ratio : 1;
-  return { endpoint, ratio, believesCallers: sampler.startsWith('parentbased') };
+  return { endpoint, ratio, trustsCallers: sampler.startsWith('parentbased') };
 }
 
 type Settings = typeof SETTINGS;
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
-/** Reads the settings. Throws ConfigError with a line for the first one that is not right. */
+/** Reads the settings. Throws ConfigError for the first bad one. */
 export function readConfig(env: Environment = process.env): Config {
   const value = <N extends keyof Settings>(name: N) =>
     readSetting(env, name, SETTINGS[name] as Setting<ValueOf<Settings[N]>>);
@@ -188,11 +188,11 @@ export function readConfig(env: Environment = process.env): Config {
       },
     },
   };
-  checkRedirects(config);
+  checkHttpPort(config);
   checkPortsDiffer(config);
-  checkInstancesShare(config);
-  checkHopIsPrivate(config);
-  checkProxiesAreKnown(config);
+  checkInstances(config);
+  checkInternalTls(config);
+  checkProxyProtocol(config);
   return config;
 }
 
@@ -203,7 +203,7 @@ function toTls(cert: string | undefined, key: string | undefined): TlsFiles | un
   throw new ConfigError(`${given} needs ${missing}: set both, or none`);
 }
 
-function checkRedirects({ httpPort, tls }: Config): void {
+function checkHttpPort({ httpPort, tls }: Config): void {
   if (httpPort !== undefined && tls === undefined) {
     throw new ConfigError('HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
   }
@@ -225,7 +225,7 @@ function checkPortsDiffer(config: Config): void {
   }
 }
 
-/** The setting's ports, of which all but the first follow from it. */
+/** The names of consecutive ports, of which the setting is the first. */
 function nameEach(setting: string, ports: readonly number[]): [name: string, port: number][] {
   if (Number(ports.at(-1)) > MAX_PORT) {
     throw new ConfigError(`${setting} must leave room for ${ports.length} ports up to ${MAX_PORT}`);
@@ -247,7 +247,7 @@ function consecutive(first: number, count: number): number[] {
   return Array.from({ length: count }, (_, index) => first + index);
 }
 
-function checkInstancesShare({ instances, databaseUrl, redis }: Config): void {
+function checkInstances({ instances, databaseUrl, redis }: Config): void {
   if (instances === 1) return;
   const missing = [
     ...(databaseUrl === undefined ? ['DATABASE_URL (SQLite is for one process)'] : []),
@@ -256,8 +256,8 @@ function checkInstancesShare({ instances, databaseUrl, redis }: Config): void {
   if (missing.length > 0) throw new ConfigError(`INSTANCES=${instances} needs ${missing.join(' and ')}`);
 }
 
-/** Who may begin a connection with a PROXY protocol header calls from whatever address it likes. */
-function checkProxiesAreKnown({ proxyProtocol, trustedProxies }: Config): void {
+/** A peer that sends a PROXY protocol header can claim any address. */
+function checkProxyProtocol({ proxyProtocol, trustedProxies }: Config): void {
   if (!proxyProtocol || trustedProxies.length > 0) return;
   throw new ConfigError('PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect');
 }

@@ -2,13 +2,13 @@
 import { type Command, Option } from 'commander';
 import type { Account, BannedKey, Standing, WindowStanding } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
-import { type Answer, asking } from './admin.ts';
+import { adminAction, type Output } from './admin.ts';
 import { PLAN_NAMES, planName, toCount, toId, toPlan } from './arguments.ts';
 import { allBans, banToJson, explainBan } from './ban-command.ts';
 import { UsageError } from './failure.ts';
 import { card, count, date, moment, rfc3339, table } from './output.ts';
 
-/** So many bans are shown with an account. */
+/** How many bans are shown with an account. */
 const MAX_BANS = 3;
 
 interface LimitOptions {
@@ -24,7 +24,7 @@ export function accountCommand(account: Command): void {
   withLimits(create)
     .addHelpText('after', CREATE_EXAMPLES)
     .action(
-      asking(async (admin, { name, plan, ...limits }: { name: string; plan: string } & LimitOptions) =>
+      adminAction(async (admin, { name, plan, ...limits }: { name: string; plan: string } & LimitOptions) =>
         one(await admin.createAccount({ name, plan: toPlan(plan), ...limits })),
       ),
     );
@@ -34,7 +34,7 @@ export function accountCommand(account: Command): void {
     .description('Lists all accounts.')
     .addHelpText('after', LIST_EXAMPLES)
     .action(
-      asking(async (admin, _options: object) => {
+      adminAction(async (admin, _options: object) => {
         const accounts: Account[] = [];
         for await (const page of pages(admin.listAccounts, { limit: 100 })) accounts.push(...page.accounts);
         return { json: accounts.map(toJson), text: accounts.length === 0 ? 'There is no account.' : toTable(accounts) };
@@ -44,7 +44,7 @@ export function accountCommand(account: Command): void {
   withId(account.command('show').description('Shows an account: limits, what is left, bans.'))
     .addHelpText('after', SHOW_EXAMPLES)
     .action(
-      asking(async (admin, accountId: bigint, _options: object) => {
+      adminAction(async (admin, accountId: bigint, _options: object) => {
         const shown = await admin.getAccount({ accountId });
         return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
       }),
@@ -54,7 +54,7 @@ export function accountCommand(account: Command): void {
   withLimits(withId(set).addOption(planOption()))
     .addHelpText('after', SET_EXAMPLES)
     .action(
-      asking(async (admin, accountId: bigint, { plan, ...limits }: { plan?: string } & LimitOptions) => {
+      adminAction(async (admin, accountId: bigint, { plan, ...limits }: { plan?: string } & LimitOptions) => {
         const change = plan === undefined ? limits : { ...limits, plan: toPlan(plan) };
         if (Object.keys(change).length === 0)
           throw new UsageError('say what to set: --plan, --per-minute or --per-day');
@@ -65,13 +65,13 @@ export function accountCommand(account: Command): void {
   withId(account.command('suspend').description('Suspends an account: its keys are refused.'))
     .addHelpText('after', SUSPEND_EXAMPLES)
     .action(
-      asking(async (admin, accountId: bigint, _options: object) => one(await admin.suspendAccount({ accountId }))),
+      adminAction(async (admin, accountId: bigint, _options: object) => one(await admin.suspendAccount({ accountId }))),
     );
 
   withId(account.command('resume').description('Resumes a suspended account.'))
     .addHelpText('after', RESUME_EXAMPLES)
     .action(
-      asking(async (admin, accountId: bigint, _options: object) => one(await admin.resumeAccount({ accountId }))),
+      adminAction(async (admin, accountId: bigint, _options: object) => one(await admin.resumeAccount({ accountId }))),
     );
 }
 
@@ -89,11 +89,11 @@ function withLimits(command: Command): Command {
     .option('--per-day <count>', 'requests a day, as agreed: for enterprise accounts', toCount('--per-day'));
 }
 
-function one(account: Account): Answer {
+function one(account: Account): Output {
   return { json: toJson(account), text: card(toFields(account)) };
 }
 
-function withStanding(account: Account, standing: Standing, banned: readonly BannedKey[]): Answer {
+function withStanding(account: Account, standing: Standing, banned: readonly BannedKey[]): Output {
   const { lastUseTime, minute, day, refusedToday, local } = standing;
   const limits = { minute: toWindow(minute), day: toWindow(day), refusedToday: Number(refusedToday), local };
   const bans = banned.flatMap(({ ban }) => (ban === undefined ? [] : [ban]));
@@ -107,7 +107,7 @@ function withStanding(account: Account, standing: Standing, banned: readonly Ban
     card({ ...toFields(account), 'last use': moment(lastUseTime) ?? 'never' }),
     toLimitsTable(limits),
     `Refused today: ${count(refusedToday)}`,
-    ...(local ? ['Redis is away: these are the counts of this server alone.'] : []),
+    ...(local ? ['Redis is unavailable: these are the counts of this server only.'] : []),
     ...bans.slice(0, MAX_BANS).map(explainBan),
     ...(bans.length > MAX_BANS ? [`More keys are banned: petstore ban list --account ${account.id}`] : []),
   ];
@@ -193,15 +193,15 @@ const SHOW_EXAMPLES = `
 Examples:
   petstore account show 2
   petstore account show 2 --json | jq .day.left
-What is left is what all servers together have counted until this moment; to
-ask counts as no request. A last use at another server is shown half a minute
-later at the latest.`;
+LEFT is based on the counts of all servers. This command counts as no request.
+A last use at another server is shown after half a minute at the latest.`;
 
 const SET_EXAMPLES = `
 Examples:
   petstore account set 2 --plan business
   petstore account set 3 --per-minute 8000
-What is not named stays as it is. The change is in force within 5 seconds.`;
+Options that are not given stay as they are. The change takes effect within 5
+seconds.`;
 
 const SUSPEND_EXAMPLES = `
 Example:

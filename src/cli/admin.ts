@@ -1,4 +1,4 @@
-/** A command's way to the admin service: address, operator key, connection, and what a failure means to a person. */
+/** Runs a command against the admin service: finds address and operator key, connects, and explains failures. */
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { status } from '@grpc/grpc-js';
@@ -8,6 +8,7 @@ import { connect } from '../client/connection.ts';
 import type { Methods } from '../client/methods.ts';
 import { PetstoreError } from '../client/petstore-error.ts';
 import type { TlsOptions } from '../client/tls.ts';
+import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import { type Config, readConfig } from '../config.ts';
 import { readInternalTls } from '../grpc/mutual-tls.ts';
 import { isWellFormed } from '../keys/format.ts';
@@ -17,24 +18,27 @@ import { Failure, UsageError } from './failure.ts';
 
 export type Admin = Methods<AdminServiceService>;
 
-/** What a command answers: the same for machines and for people. */
-export interface Answer {
+/** The result of a command: JSON for programs, and the same as text for people. */
+export interface Output {
   readonly json: unknown;
   readonly text: string;
 }
 
-/** Makes a Commander action of a function that asks the admin service: the command's arguments and options come in. */
-export function asking<Inputs extends unknown[]>(ask: (admin: Admin, ...inputs: Inputs) => Promise<Answer>) {
+/** A Commander action that calls the admin service. `call` gets the command's arguments and options. */
+export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...inputs: Inputs) => Promise<Output>) {
   return async (...args: [...Inputs, Command]): Promise<void> => {
     const command = args.at(-1) as Command;
     const inputs = args.slice(0, -1) as Inputs;
     const options = command.optsWithGlobals<{ address?: string; json?: true }>();
     const config = readConfig();
-    const address = options.address === undefined ? addressOf(config) : toAddress(options.address);
+    const address =
+      options.address === undefined
+        ? formatAddress(toReachableHost(config.grpcHost), config.grpcPort)
+        : toAddress(options.address);
     const { key, source } = await findOperatorKey(config);
     const connection = connect({ address, apiKey: key, maxAttempts: 1, tls: await toTls(config, address) });
     try {
-      const { json, text } = await ask(connection.service(AdminServiceService), ...inputs);
+      const { json, text } = await call(connection.service(AdminServiceService), ...inputs);
       process.stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${text}\n`);
     } catch (error) {
       throw error instanceof PetstoreError ? explain(error, command, address, config, source) : error;
@@ -44,15 +48,9 @@ export function asking<Inputs extends unknown[]>(ask: (admin: Admin, ...inputs: 
   };
 }
 
-/** The server of this host. */
-function addressOf({ grpcHost, grpcPort }: Config): string {
-  if (isIP(grpcHost) === 6) return `[${grpcHost === '::' ? '::1' : grpcHost}]:${grpcPort}`;
-  return `${grpcHost === '0.0.0.0' ? '127.0.0.1' : grpcHost}:${grpcPort}`;
-}
-
 /**
- * Mutual TLS where servers speak that, with the certificate of this host. A server that is named by an IP address must
- * have the name that this certificate has: it is the one of this host.
+ * Mutual TLS if it is configured, with this host's certificate. A server that is addressed by IP must be this host: its
+ * certificate must have the name in this one.
  */
 async function toTls({ internalTls }: Config, address: string): Promise<TlsOptions | false> {
   if (internalTls === undefined) return false;
@@ -64,7 +62,7 @@ async function toTls({ internalTls }: Config, address: string): Promise<TlsOptio
   throw new UsageError(`--address must name the server, not ${host}: INTERNAL_TLS_CERT has no name to expect there`);
 }
 
-/** The operator key, and where it was found. */
+/** The operator key and its source. */
 async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key: string; source: string }> {
   if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
   const source = operatorKeyFile(dataDir);
@@ -82,13 +80,13 @@ async function readKeyFile(file: string): Promise<string> {
     const { code, message } = error as NodeJS.ErrnoException;
     const problem =
       code === 'ENOENT'
-        ? `there is no operator key: ${file} is made when the service first starts; or set OPERATOR_KEY`
+        ? `there is no operator key: the service creates ${file} when it first starts; or set OPERATOR_KEY`
         : `the operator key can't be read: ${message}`;
     throw new Failure('OPERATOR_KEY_MISSING', problem);
   }
 }
 
-/** What went wrong and what to do about it, in one line. What the server itself says stands as it is. */
+/** What went wrong and what to do about it, in one line. Messages of the server are unchanged. */
 function explain(
   error: PetstoreError,
   command: Command,
@@ -121,7 +119,7 @@ function explain(
   }
 }
 
-/** What is wrong with the request, by the options that people type. */
+/** The violations of the request, with the options that people type in place of the fields. */
 function nameFlags({ message, violations }: PetstoreError, { options }: Command): string {
   const flagOf = (field: string) => {
     const name = field === 'expireTime' ? 'expires' : field;

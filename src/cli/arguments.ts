@@ -1,11 +1,11 @@
-/** What people type, as what the calls need. A mistake is a UsageError: one line that names it and what was meant. */
+/** Parsers of arguments. A mistake is a UsageError: one line that names the argument and what it should be. */
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { UsageError } from './failure.ts';
 
 const MAX_INT32 = 2 ** 31 - 1;
 const MAX_INT64 = 2n ** 63n - 1n;
 
-/** The number of an account or a key. `what` names it in a complaint: `--account`. What may be a key is not shown. */
+/** Parses the number of an account or key. `what` names it in an error: `--account`. Possible keys are not shown. */
 export function toId(what: string): (text: string) => bigint {
   return (text) => {
     const id = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n;

@@ -1,8 +1,8 @@
-/** `petstore ban …`, and what other commands say of a ban. */
+/** `petstore ban …`, and how other commands show a ban. */
 import type { Command } from 'commander';
 import { type Ban, type BannedKey, Window } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
-import { type Admin, asking } from './admin.ts';
+import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
 import { moment, momentAfter, rfc3339, table } from './output.ts';
 
@@ -15,7 +15,7 @@ export function banCommand(ban: Command): void {
     .option('--account <id>', 'the number of an account: its keys alone', toId('--account'))
     .addHelpText('after', LIST_EXAMPLES)
     .action(
-      asking(async (admin, { account: accountId }: { account?: bigint }) => {
+      adminAction(async (admin, { account: accountId }: { account?: bigint }) => {
         const bans = await allBans(admin, accountId);
         const none = accountId === undefined ? 'No key is banned.' : `No key of account ${accountId} is banned.`;
         return { json: bans.map(toJson), text: bans.length === 0 ? none : toTable(bans) };
@@ -31,13 +31,13 @@ export async function allBans(admin: Admin, accountId?: bigint): Promise<BannedK
   return bans;
 }
 
-/** A ban in JSON. What is not known of one that an earlier release has stored is left out. */
+/** A ban as JSON, without what an earlier release did not store. */
 export function banToJson({ startTime, endTime, refusals, window }: Ban) {
   const cause = startTime && { startTime: rfc3339(startTime), refusals, window: windowName(window) };
   return { ...cause, endTime: rfc3339(endTime) };
 }
 
-/** `Key 3 is banned until …`, with the reason and the way out. */
+/** `Key 3 is banned until …`, with the reason, and how to end the ban. */
 export function explainBan({ keyId, endTime, refusals, window }: Ban): string {
   const limit = window === Window.WINDOW_UNSPECIFIED ? '' : ` beyond the limit per ${windowName(window)}`;
   const why = refusals === 0 ? '' : `, for ${refusals} requests${limit}`;
@@ -78,5 +78,5 @@ Examples:
   petstore ban list
   petstore ban list --account 2 --json
 REFUSED is how many refused requests led to the ban; LIMIT is the window whose
-limit the last of them was beyond. Addresses are never banned: requests without
-a valid key are limited by the minute, for each address.`;
+limit the last of them exceeded. Addresses are never banned: requests without a
+valid key are limited per minute and address.`;

@@ -1,11 +1,11 @@
-/** How a command fails: what people and programs are told of it, and the exit code. */
+/** Failures of commands: the message for people, the code for programs, and the exit code. */
 import { CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 
 /** 0 is success. */
 const [FAILED, USAGE] = [1, 2];
 
-/** A command that could not do what it was asked. The message is one line that says what to do about it. */
+/** A command that failed. The message is one line that says what to do. */
 export class Failure extends Error {
   override name = 'Failure';
   /** What happened, for programs. */
@@ -19,7 +19,7 @@ export class Failure extends Error {
   }
 }
 
-/** A command that was not written as it should be; the message says how. */
+/** A wrong command line; the message says what is right. */
 export class UsageError extends Failure {
   override name = 'UsageError';
 
@@ -28,7 +28,7 @@ export class UsageError extends Failure {
   }
 }
 
-/** Whatever a command has thrown, as a Failure; undefined when it was no failure: help or the version was asked for. */
+/** The error of a command as a Failure; undefined for `--help` and `--version`, which Commander throws too. */
 export function toFailure(error: unknown): Failure | undefined {
   if (error instanceof Failure) return error;
   if (error instanceof ConfigError) return new Failure('INVALID_SETTING', error.message);
@@ -38,7 +38,7 @@ export function toFailure(error: unknown): Failure | undefined {
   return new UsageError(toLine(error.message));
 }
 
-/** Commander's complaint, with its "did you mean" on the same line. */
+/** Commander's error message in one line, with its "did you mean". */
 function toLine(text: string): string {
   return text
     .replace(/^error: /, '')

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
 import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
-import { asking } from './admin.ts';
+import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
 import { banToJson, explainBan } from './ban-command.ts';
 import { bold, card, date, minuteOf, moment, rfc3339, table, toDate } from './output.ts';
@@ -16,11 +16,11 @@ export function keyCommand(key: Command): void {
     .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant('--expires'))
     .addHelpText('after', CREATE_EXAMPLES)
     .action(
-      asking(async (admin, options: { account: bigint; label?: string; expires?: Date }) => {
+      adminAction(async (admin, options: { account: bigint; label?: string; expires?: Date }) => {
         const { account: accountId, expires, ...rest } = options;
         const created = await admin.createKey({ accountId, ...rest, expireTime: expires && toTimestamp(expires) });
         const { apiKey } = created;
-        if (apiKey === undefined) throw new Error('the server answered with a key that it says nothing about');
+        if (apiKey === undefined) throw new Error('the response has a key without its description');
         const shownOnce = `${bold(created.key)}\n\nThis is the only time that the key is shown: keep it in a safe place.`;
         return { json: { ...toJson(apiKey), key: created.key }, text: `${toCard(apiKey)}\n\n${shownOnce}` };
       }),
@@ -29,7 +29,7 @@ export function keyCommand(key: Command): void {
   withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.'))
     .addHelpText('after', LIST_EXAMPLES)
     .action(
-      asking(async (admin, { account: accountId }: { account: bigint }) => {
+      adminAction(async (admin, { account: accountId }: { account: bigint }) => {
         const keys: ApiKey[] = [];
         for await (const page of pages(admin.listKeys, { accountId, limit: 100 })) keys.push(...page.keys);
         if (keys.length === 0) return { json: [], text: `Account ${accountId} has no key.` };
@@ -44,7 +44,7 @@ export function keyCommand(key: Command): void {
     .argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'))
     .addHelpText('after', REVOKE_EXAMPLES)
     .action(
-      asking(async (admin, keyId: bigint, _options: object) => {
+      adminAction(async (admin, keyId: bigint, _options: object) => {
         const revoked = await admin.revokeKey({ keyId });
         return { json: toJson(revoked), text: toCard(revoked) };
       }),
@@ -56,7 +56,7 @@ export function keyCommand(key: Command): void {
     .argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'))
     .addHelpText('after', UNBAN_EXAMPLES)
     .action(
-      asking(async (admin, keyId: bigint, _options: object) => {
+      adminAction(async (admin, keyId: bigint, _options: object) => {
         const { apiKey, ended } = await admin.unbanKey({ keyId });
         const json = { ...(apiKey && toJson(apiKey)), ended: ended && banToJson(ended) };
         const was =
@@ -140,12 +140,13 @@ const LIST_EXAMPLES = `
 Examples:
   petstore key list --account 2
   petstore key list --account 2 --json
-A last use at another server is shown half a minute later at the latest.`;
+A last use at another server is shown after half a minute at the latest.`;
 
 const REVOKE_EXAMPLES = `
 Example:
   petstore key revoke 3
-It works at once in the server that is asked, within 5 seconds in any other.`;
+It takes effect at once in the server that is called, and within 5 seconds in
+others.`;
 
 const UNBAN_EXAMPLES = `
 Example:

@@ -1,8 +1,8 @@
-/** The `petstore` command: the operator's accounts, keys, bans and usage, from a terminal. See `petstore --help`. */
+/** The `petstore` command: manages accounts, keys, bans and usage from a terminal. See `petstore --help`. */
 import { toFailure } from './failure.ts';
 import { program } from './program.ts';
 
-// Whoever reads the output may stop reading: `petstore account list | head -1`.
+// The reader of the output may close the pipe: `petstore account list | head -1`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
   process.exit(0);
@@ -11,7 +11,7 @@ process.stderr.on('error', () => undefined);
 
 const args = process.argv.slice(2);
 const end = args.indexOf('--');
-/** Whether programs read it: looked for here, as a command may be wrong before its options are read. */
+/** Whether errors are JSON. Determined here, as parsing may fail before it reads the option. */
 const isJson = args.slice(0, end < 0 ? args.length : end).includes('--json');
 
 try {

@@ -1,4 +1,4 @@
-/** The tree of commands, and what they have in common: help on every level, mistakes in one line. */
+/** The commands and their common options and help. */
 
 import { Command, Help } from 'commander';
 import { version } from '../config/constants.ts';
@@ -16,12 +16,12 @@ Examples:
 
 It calls the admin service of a running pet store, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
-where the service leaves it at its first start.
+which the service creates when it first starts.
 
 Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --json an error
 is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
 
-/** `isJson`: whether only JSON may be written. */
+/** Builds the `petstore` command. `isJson`: write nothing but JSON. */
 export function program(isJson: boolean): Command {
   const root = new Command('petstore')
     .description('Manages the accounts of a pet store: their API keys, limits, bans and usage.')
@@ -36,11 +36,11 @@ export function program(isJson: boolean): Command {
     .addHelpText('after', EXAMPLES)
     .configureHelp({ showGlobalOptions: true, subcommandTerm, formatHelp })
     .configureOutput({
-      outputError: () => undefined, // whoever catches the error says it
+      outputError: () => undefined, // main.ts prints the error that it catches
       writeErr: (text) => void (isJson || process.stderr.write(text)),
     })
     .exitOverride();
-  // Added after the settings, which each command takes over from its parent.
+  // Added last, as a command inherits the configuration that its parent has by then.
   const add = (name: string, group: string) => root.command(name).helpGroup(group).commandsGroup(group);
   accountCommand(add('account', 'Accounts:'));
   keyCommand(add('key', 'API keys:'));
@@ -49,7 +49,7 @@ export function program(isJson: boolean): Command {
   return root;
 }
 
-/** Commander's help. At the top it lists all that can be done, not the commands that only group others. */
+/** Commander's help. The top level lists the subcommands, not the commands that only group them. */
 function formatHelp(command: Command, helper: Help): string {
   const visibleCommands = ({ commands }: Command) =>
     commands.flatMap((one) => (one.commands.length > 0 ? one.commands : one));
@@ -60,6 +60,6 @@ function formatHelp(command: Command, helper: Help): string {
 /** `account show <id>`. */
 function subcommandTerm(command: Command): string {
   const group = command.parent?.parent ? [command.parent.name()] : [];
-  const places = command.registeredArguments.map((argument) => `<${argument.name()}>`);
-  return [...group, command.name(), ...places].join(' ');
+  const placeholders = command.registeredArguments.map((argument) => `<${argument.name()}>`);
+  return [...group, command.name(), ...placeholders].join(' ');
 }

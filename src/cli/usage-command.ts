@@ -1,19 +1,19 @@
-/** `petstore usage`: what an account used, day by day, with a bar for each day. */
+/** `petstore usage`: the usage of an account per day, with a bar chart. */
 import type { Command } from 'commander';
 import type { DayUsage } from '../../gen/petstore/admin/v1/admin.ts';
-import { asking } from './admin.ts';
+import { adminAction } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { drawBars, legend } from './bars.ts';
 import { count, GAP, outputWidth, table } from './output.ts';
 
 const DAY_MS = 86_400_000;
-/** The width of an output that is no terminal, unless COLUMNS says another. */
+/** The width of an output that is no terminal, without COLUMNS. */
 const DEFAULT_COLUMNS = 80;
 
-/** Where a bar would have less room, there is none. */
+/** With less room, no bars are drawn. */
 const MIN_BAR = 4;
 
-/** A day's numbers, or those of all days together. */
+/** The numbers of a day, or of all days. */
 interface Row {
   readonly day: string;
   readonly requests: number;
@@ -27,7 +27,7 @@ export function usageCommand(usage: Command): void {
     .option('--days <count>', 'how many days back, today included, at most 400', toCount('--days'), 30)
     .addHelpText('after', EXAMPLES)
     .action(
-      asking(async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
+      adminAction(async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
         const used = (await admin.getUsage({ accountId, days })).days.map(toRow);
         const text = used.length === 0 ? `Account ${accountId} made no request in ${span(days)}.` : toChart(used);
         return { json: used, text };
@@ -39,8 +39,7 @@ const EXAMPLES = `
 Examples:
   petstore usage --account 2
   petstore usage --account 2 --days 7 --json
-Requests are those that were let through; refused are those beyond a limit or
-during a ban.`;
+REQUESTS were allowed; REFUSED exceeded a limit or came during a ban.`;
 
 function span(days: number): string {
   return days === 1 ? 'this day (UTC)' : `the last ${days} days`;
@@ -50,9 +49,9 @@ function toRow({ day, requests, refused }: DayUsage): Row {
   return { day, requests: Number(requests), refused: Number(refused) };
 }
 
-/** A table of the days, a bar beside each, and their sum. */
+/** A table of the days with a bar for each, and their total. */
 function toChart(used: readonly Row[]): string {
-  const days = withQuietDays(used);
+  const days = fillDays(used);
   const total = { day: 'TOTAL', requests: sum(used, 'requests'), refused: sum(used, 'refused') };
   const text = table<Row>(
     [
@@ -69,12 +68,12 @@ function toChart(used: readonly Row[]): string {
     days.map(({ requests, refused }) => ({ main: requests, extra: refused })),
     room,
   );
-  const drawn = lines.map((line, index) => `${line}${GAP}${bars[index] ?? ''}`.trimEnd());
-  return [titles, ...drawn, '', legend('let through', 'refused')].join('\n');
+  const withBars = lines.map((line, index) => `${line}${GAP}${bars[index] ?? ''}`.trimEnd());
+  return [titles, ...withBars, '', legend('allowed', 'refused')].join('\n');
 }
 
-/** The days between the first and the last one too, so that the bars stand on an even line of time. */
-function withQuietDays(used: readonly Row[]): Row[] {
+/** The days from the first to the last, those without requests included, for an even time axis. */
+function fillDays(used: readonly Row[]): Row[] {
   const byDay = new Map(used.map((row) => [row.day, row]));
   const [first, last] = [used.at(0), used.at(-1)].map((row) => Date.parse(row?.day ?? ''));
   const days: Row[] = [];

@@ -1,44 +1,45 @@
 /**
- * Lets a client's calls out to the server: a few at a time, in the order in which they were made, and none while
- * the server has asked to be left alone.
+ * Admission control of a client's calls: a few are in flight at a time, in the order in which they were made, and none is
+ * sent while the account is over its limit.
  *
- * Why grpc-js's own retries are not enough for a 429. They do wait as long as `grpc-retry-pushback-ms` says, but
- *  - a call whose deadline comes first hangs until then and ends as DEADLINE_EXCEEDED: what the server said is lost,
- *    and no interceptor sees it, because retries happen below them;
- *  - each call learns for itself that the limit is used up: a thousand calls at once are a thousand refusals, and
+ * grpc-js's own retries are not enough for RESOURCE_EXHAUSTED. They wait for `grpc-retry-pushback-ms`, but
+ *  - a call with an earlier deadline hangs until then and fails with DEADLINE_EXCEEDED. The server's error is lost, and
+ *    no interceptor sees it, because retries happen below them;
+ *  - each call finds out by itself that the limit is reached: a thousand calls at once are a thousand refusals, and
  *    twenty within a minute ban the key;
  *  - RESOURCE_EXHAUSTED is also the status of a message that is too large, which no retry makes smaller.
  *
- * So: one refusal pauses all calls of the client until the time that the server named. A call whose deadline comes
- * before that fails at once, with the refusal; the others wait and are sent then. No more than `maxInFlight`
- * calls can be on their way when the limit is reached, and therefore no more can be refused in one window.
+ * So one refusal pauses all calls of the client until the time that the server named. A call with an earlier deadline
+ * fails at once with the refusal; the others wait. At most `maxInFlight` calls are in flight when the limit is reached,
+ * so no more can be refused in one window.
  */
 import timers from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import { endedHere, PetstoreError } from './petstore-error.ts';
+import { clientError, PetstoreError } from './petstore-error.ts';
 
-/** A refusal pauses other calls no longer than this; then the server is asked again, as limits may have been raised. */
+/** The longest pause. Then a call is sent again, as the limits may have been raised. */
 const MAX_PAUSE_MS = 60_000;
-/** The longest that a timer can run. */
+/** The longest delay of a timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** How long a call can wait. */
-export interface Patience {
+/** When a call stops waiting. */
+export interface Expiry {
   /** Unix milliseconds. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
-interface Waiting {
+interface WaitingCall {
   readonly number: number;
   readonly deadlineMs: number;
-  settle(error?: unknown): void;
+  admit(): void;
+  reject(error: unknown): void;
 }
 
 interface Pause {
-  /** When the server wants to be asked again. */
+  /** When the server accepts calls again. */
   readonly refusedUntilMs: number;
-  /** When it is asked again. */
+  /** When calls are sent again. */
   readonly endsAtMs: number;
   readonly refusal: PetstoreError;
 }
@@ -48,11 +49,11 @@ export class Admission {
   #inFlight = 0;
   #lastNumber = 0;
   /** In the order of their numbers. */
-  readonly #queue: Waiting[] = [];
+  readonly #queue: WaitingCall[] = [];
   #pause: Pause | undefined;
   #pauseTimer: NodeJS.Timeout | undefined;
   #isClosed = false;
-  /** Who waits until it is closed and nothing is in flight any more. */
+  /** Resolve the promises of `close`. */
   readonly #closing: (() => void)[] = [];
 
   constructor(maxInFlight: number) {
@@ -60,16 +61,16 @@ export class Admission {
   }
 
   /**
-   * Runs `send` when its turn comes, and again after each refusal that names a time before the deadline. Rejects as
-   * `send` does; with the refusal when the pause outlasts the deadline; with DEADLINE_EXCEEDED when the deadline
-   * passes before the call could be sent; with the signal's reason when it aborts.
+   * Runs `send` when the call is admitted, and again after each refusal that names a time before the deadline. Rejects
+   * as `send` does; with the refusal when the pause outlasts the deadline; with DEADLINE_EXCEEDED when the deadline
+   * passes before the call is sent; with the signal's reason when it aborts.
    */
-  async run<T>(send: () => Promise<T>, patience: Patience): Promise<T> {
+  async run<T>(send: () => Promise<T>, expiry: Expiry): Promise<T> {
     this.#lastNumber += 1;
     const number = this.#lastNumber;
-    const { deadlineMs, signal } = patience;
+    const { deadlineMs, signal } = expiry;
     for (;;) {
-      if (!this.#isFree()) await this.#turn(number, patience);
+      if (!this.#canSend()) await this.#enqueue(number, expiry);
       else this.#inFlight += 1;
       let retryAfterMs: number;
       try {
@@ -82,9 +83,9 @@ export class Admission {
         if (Date.now() + retryAfterMs >= deadlineMs) throw error;
       } finally {
         this.#inFlight -= 1;
-        this.#letOut();
+        this.#dispatch();
       }
-      // A shorter wait is spent in the queue, in front of younger calls.
+      // A shorter wait happens in the queue, ahead of younger calls.
       if (retryAfterMs > MAX_PAUSE_MS) await timers.setTimeout(retryAfterMs, undefined, signal && { signal });
     }
   }
@@ -94,35 +95,44 @@ export class Admission {
     this.#isClosed = true;
     return new Promise((resolve) => {
       this.#closing.push(resolve);
-      this.#letOut();
+      this.#dispatch();
     });
   }
 
-  /** Whether a call may go without waiting. */
-  #isFree(): boolean {
+  /** Whether a call may be sent without waiting. */
+  #canSend(): boolean {
     const isPaused = this.#pause !== undefined && this.#pause.endsAtMs > Date.now();
     return !this.#isClosed && !isPaused && this.#queue.length === 0 && this.#inFlight < this.#maxInFlight;
   }
 
-  /** Resolves when the call has its place among those in flight. */
-  #turn(number: number, { deadlineMs, signal }: Patience): Promise<void> {
+  /** Resolves when the call counts as one in flight. */
+  #enqueue(number: number, { deadlineMs, signal }: Expiry): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (error?: unknown) => {
+      const dequeue = () => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
         this.#queue.splice(this.#queue.indexOf(waiting), 1);
-        if (error === undefined) resolve();
-        else reject(error);
       };
-      const waiting: Waiting = { number, deadlineMs, settle };
-      const onAbort = () => settle(signal?.reason);
+      const waiting: WaitingCall = {
+        number,
+        deadlineMs,
+        admit() {
+          dequeue();
+          resolve();
+        },
+        reject(error) {
+          dequeue();
+          reject(error);
+        },
+      };
+      const onAbort = () => waiting.reject(signal?.reason);
       const onDeadline = () =>
-        settle(endedHere('DEADLINE_EXCEEDED', 'the deadline passed before the call could be sent'));
+        waiting.reject(clientError('DEADLINE_EXCEEDED', 'the deadline passed before the call could be sent'));
       const timer = setTimeout(onDeadline, Math.min(deadlineMs - Date.now(), MAX_TIMER_MS));
       signal?.addEventListener('abort', onAbort, { once: true });
       const younger = this.#queue.findIndex((other) => other.number > number);
       this.#queue.splice(younger === -1 ? this.#queue.length : younger, 0, waiting);
-      this.#letOut();
+      this.#dispatch();
     });
   }
 
@@ -133,37 +143,38 @@ export class Admission {
     this.#pause = { refusedUntilMs, endsAtMs: Math.min(refusedUntilMs, nowMs + MAX_PAUSE_MS), refusal };
   }
 
-  #letOut(): void {
+  /** Admits as many waiting calls as possible, or schedules that for the end of the pause. */
+  #dispatch(): void {
     clearTimeout(this.#pauseTimer);
     if (this.#isClosed) {
-      for (const waiting of [...this.#queue]) waiting.settle(closed());
+      for (const waiting of [...this.#queue]) waiting.reject(closed());
       if (this.#inFlight === 0) for (const resolve of this.#closing.splice(0)) resolve();
       return;
     }
     if (this.#pause !== undefined && this.#pause.endsAtMs > Date.now()) {
-      this.#holdBack(this.#pause);
+      this.#waitForPauseEnd(this.#pause);
       return;
     }
     this.#pause = undefined;
     for (const waiting of this.#queue.slice(0, this.#maxInFlight - this.#inFlight)) {
       this.#inFlight += 1;
-      waiting.settle();
+      waiting.admit();
     }
   }
 
-  /** Who can't wait as long as the server wants is told at once. */
-  #holdBack({ refusedUntilMs, endsAtMs, refusal }: Pause): void {
+  /** Rejects calls whose deadline comes before the end of the refusal. */
+  #waitForPauseEnd({ refusedUntilMs, endsAtMs, refusal }: Pause): void {
     const nowMs = Date.now();
     for (const waiting of this.#queue.filter(({ deadlineMs }) => deadlineMs <= refusedUntilMs)) {
       const fields = { ...refusal, retryAfterMs: refusedUntilMs - nowMs };
-      waiting.settle(new PetstoreError(refusal.message, fields, { cause: refusal }));
+      waiting.reject(new PetstoreError(refusal.message, fields, { cause: refusal }));
     }
-    if (this.#queue.length > 0) this.#pauseTimer = setTimeout(() => this.#letOut(), endsAtMs - nowMs);
+    if (this.#queue.length > 0) this.#pauseTimer = setTimeout(() => this.#dispatch(), endsAtMs - nowMs);
   }
 }
 
 function closed(): PetstoreError {
-  return endedHere('CANCELLED', 'the client is closed');
+  return clientError('CANCELLED', 'the client is closed');
 }
 
 function isRefusal(error: unknown): error is PetstoreError & { readonly retryAfterMs: number } {

@@ -1,8 +1,8 @@
-/** One channel to a server, and the calls over it: key, deadline, admission, errors. Knows no service by name. */
+/** A channel to a server and the calls over it: key, deadline, admission, errors. It knows no service by name. */
 import { randomUUID } from 'node:crypto';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { CREATING } from '../../gen/client/methods.ts';
-import { Admission, type Patience } from './admission.ts';
+import { Admission, type Expiry } from './admission.ts';
 import { keepEtag } from './etags.ts';
 import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
 import { toPetstoreError } from './petstore-error.ts';
@@ -10,9 +10,9 @@ import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
 import { security, type TlsOptions } from './tls.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Fewer than half of the refusals that ban a key, so that those of two windows together don't. */
+/** Less than half of the refusals that ban a key, so that those of two windows together don't ban it. */
 const DEFAULT_MAX_IN_FLIGHT = 8;
-/** How soon, and how seldom at the most, a lost connection is tried again. */
+/** The first and the longest delay before a lost connection is opened again. */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 5_000 };
 
 /** Where and how to call. */
@@ -25,25 +25,25 @@ export interface ConnectionOptions {
   readonly tls?: boolean | TlsOptions;
   /** How long a call may take, waiting and retries included, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
-  /** Attempts at a call that may be repeated, while the server is not available or too slow, 1 to 5. Default 5. */
+  /** Attempts at a call that may be retried, while the server is unavailable or too slow, 1 to 5. Default 5. */
   readonly maxAttempts?: number;
-  /** Calls on their way at once; the others wait. Default 8: with more, a key can be banned when its limit is reached. */
+  /** Calls in flight at once; the others wait. Default 8: with more, a key can be banned when its limit is reached. */
   readonly maxInFlight?: number;
 }
 
 export interface Connection {
   /** The methods of a generated service definition. */
   service<D extends Definition>(definition: D): Methods<D>;
-  /** Ends the connection when the calls on their way are over; those that wait to be sent are rejected as CANCELLED. */
+  /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
   close(): Promise<void>;
 }
 
-/** Opens a connection. It connects with the first call. Throws for options that can't be. */
+/** Opens a connection, which connects with the first call. Throws TypeError or RangeError for bad options. */
 export function connect(options: ConnectionOptions): Connection {
   const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT, tls = false } = options;
   checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
   checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
-  // grpc-js would complain too, and show the key.
+  // grpc-js would throw too, with the key in its message.
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be visible ASCII, without white space');
   const secured = security(options.address, tls);
   const client = new Client(options.address, secured.credentials, {
@@ -56,14 +56,14 @@ export function connect(options: ConnectionOptions): Connection {
 
   async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
-    const patience = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
+    const expiry = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
     const message = { ...method.requestDeserialize(NO_BYTES), ...request };
     const metadata = toMetadata(options.apiKey, method, callOptions);
     try {
       signal?.throwIfAborted();
-      return await admission.run(() => send(client, method, message, metadata, patience), patience);
+      return await admission.run(() => send(client, method, message, metadata, expiry), expiry);
     } catch (error) {
-      signal?.throwIfAborted(); // whatever an abort has caused, its reason is what the caller knows
+      signal?.throwIfAborted(); // the caller knows the signal's reason, not the error that the abort has caused
       throw error;
     }
   }
@@ -89,14 +89,14 @@ function checkRange(name: string, value: number, max: number): void {
   throw new RangeError(`${name} must be a whole number from 1 to ${max}, not ${value}`);
 }
 
-/** A method whose types the caller has checked. */
+/** A method whose types are checked where it is called. */
 type AnyMethod = MethodOf<string, object, object>;
 type AnyOptions = CreateOptions & WriteOptions;
 
-/** As a message: every field's default. */
+/** A message of these has the default of every field. */
 const NO_BYTES = Buffer.alloc(0);
 
-/** What goes with every attempt at a call. */
+/** The metadata of every attempt at a call. */
 function toMetadata(apiKey: string, { path }: AnyMethod, { idempotencyKey, ifMatch }: AnyOptions): Metadata {
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${apiKey}`);
@@ -111,7 +111,7 @@ async function send(
   { path, requestSerialize, responseDeserialize }: AnyMethod,
   message: object,
   metadata: Metadata,
-  { deadlineMs, signal }: Patience,
+  { deadlineMs, signal }: Expiry,
 ): Promise<object> {
   const options = { deadline: deadlineMs };
   let cancel = () => {};
@@ -139,7 +139,7 @@ async function send(
     keepEtag(response, received);
     return response;
   } catch (error) {
-    throw toPetstoreError(error as ServiceError); // made here, its stack leads to who called
+    throw toPetstoreError(error as ServiceError); // created here, so that its stack leads to the caller
   } finally {
     signal?.removeEventListener('abort', cancel);
   }

@@ -1,23 +1,24 @@
 /**
- * The entity tags of answers (RFC 9110, section 8.8.3). They come beside the messages, as metadata, and are kept
- * beside them too, so that a message is what the proto files say and nothing more.
+ * The entity tags of responses (RFC 9110, section 8.8.3). They arrive as metadata and are kept apart from the messages,
+ * so that a message has only the fields of its proto file.
  */
 import type { Metadata } from '@grpc/grpc-js';
 
 const etags = new WeakMap<object, string>();
 
-/** Keeps the tag that came with an answer, if one did. */
-export function keepEtag(answer: object, metadata: Metadata | undefined): void {
+/** Keeps the entity tag that arrived with a response, if there is one. */
+export function keepEtag(response: object, metadata: Metadata | undefined): void {
   const [etag] = metadata?.get('etag') ?? [];
-  if (typeof etag === 'string') etags.set(answer, etag);
+  if (typeof etag === 'string') etags.set(response, etag);
 }
 
 /**
- * The entity tag of an answer of this client that is one pet, category, order or inventory entry, for `ifMatch`.
- * Throws TypeError for anything else, a copy of such an answer included: a write must not lose its condition unseen.
+ * The entity tag of a response that is one pet, category, order or inventory entry, for `ifMatch`. Throws TypeError for
+ * anything else, also for a copy of a response: a write must not lose its condition unnoticed.
  */
-export function etagOf(answer: object): string {
-  const etag = etags.get(answer);
-  if (etag === undefined) throw new TypeError('no entity tag came with this: it must be an answer itself, not a copy');
+export function etagOf(response: object): string {
+  const etag = etags.get(response);
+  if (etag === undefined)
+    throw new TypeError('no entity tag came with this: it must be the response itself, not a copy');
   return etag;
 }

@@ -30,13 +30,13 @@ export interface PetstoreClient {
   readonly categories: Methods<CategoryServiceService>;
   readonly orders: Methods<OrderServiceService>;
   readonly inventory: Methods<InventoryServiceService>;
-  /** Ends the connection when the calls on their way are over; those that wait to be sent are rejected as CANCELLED. */
+  /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
   close(): Promise<void>;
 }
 
 /**
- * A client of the server at `address`, with an account's API key. It connects with the first call. One process
- * needs one: its calls share a connection, and keep the account's limits together.
+ * A client of the server at `address`, with an account's API key. It connects with the first call. Use one per
+ * process: its calls share a connection, and stay within the account's limits together.
  */
 export function createClient(options: ConnectionOptions): PetstoreClient {
   const connection = connect(options);

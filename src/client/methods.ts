@@ -1,7 +1,7 @@
-/** From a generated service definition to methods that return promises: by types alone, nothing is written per method. */
+/** Types that turn a generated service definition into methods that return promises. */
 import type { CONDITIONAL, CREATING } from '../../gen/client/methods.ts';
 
-/** One unary method of a generated definition, as far as a caller needs it. */
+/** A unary method of a generated definition, with the members that a client needs. */
 export interface MethodOf<Path extends string, Request, Response> {
   /** `/petstore.v1.PetService/GetPet` */
   readonly path: Path;
@@ -13,46 +13,46 @@ export interface MethodOf<Path extends string, Request, Response> {
 /** A generated definition, such as `PetServiceService`. */
 export type Definition = Readonly<Record<string, MethodOf<string, never, unknown>>>;
 
-/** How one call differs from the others of its client. */
+/** Options of one call. */
 export interface CallOptions {
-  /** How long the call may take, waiting and retries included, in milliseconds. Default: the client's. */
+  /** How long the call may take, with waiting and retries, in milliseconds. Default: the client's. */
   readonly timeoutMs?: number;
-  /** The instant by which the call must be over. Goes before `timeoutMs`. */
+  /** When the call must have ended. Overrides `timeoutMs`. */
   readonly deadline?: Date;
-  /** Ends the call when it aborts; the promise then rejects with the signal's reason. */
+  /** Cancels the call when it aborts; the promise then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** How a call differs that creates something. */
+/** Options of a call that creates a resource. */
 export interface CreateOptions extends CallOptions {
   /**
-   * 1 to 255 visible ASCII characters without a comma. The server does the work once for each key, and answers a
-   * repeated call as it did the first. Default: a new one for each call, the same for all its retries.
+   * 1 to 255 visible ASCII characters without a comma. The server does the work once for each key, and repeats its
+   * first response to later calls. Default: a new key for each call, the same for all its retries.
    */
   readonly idempotencyKey?: string;
 }
 
-/** How a call differs that changes or deletes one thing. */
+/** Options of a call that changes or deletes a resource. */
 export interface WriteOptions extends CallOptions {
-  /** Only if the thing has this entity tag (see `etagOf`), or one of a list; otherwise PRECONDITION_FAILED. */
+  /** The call fails with PRECONDITION_FAILED unless the resource has this entity tag (see `etagOf`) or one of a list. */
   readonly ifMatch?: string;
 }
 
-/** The options that the method with this path takes. */
+/** The options of the method with this path. */
 type OptionsOf<Path> = Path extends (typeof CREATING)[number]
   ? CreateOptions
   : Path extends (typeof CONDITIONAL)[number]
     ? WriteOptions
     : CallOptions;
 
-/** The methods of a service: message in, promise of a message out. They reject with PetstoreError. */
+/** The methods of a service: from a request message to a promise of the response. They reject with PetstoreError. */
 export type Methods<D extends Definition> = {
   readonly [Name in keyof D]: D[Name] extends MethodOf<infer Path, infer Request, infer Response>
     ? (request: Input<Request>, options?: OptionsOf<Path>) => Promise<Response>
     : never;
 };
 
-/** A request message as callers write it: lists and the page token may be left out. */
+/** A request message as callers write it: lists and the page token are optional. */
 export type Input<Request> = Omit<Request, Omissible<Request>> & Partial<Pick<Request, Omissible<Request>>>;
 
 type Omissible<Request> = {

@@ -1,11 +1,11 @@
-/** Reads a list to its end. */
+/** Reads all pages of a list. */
 import type { CallOptions } from './methods.ts';
 
 type List<Request, Page> = (request: Request, options?: CallOptions) => Promise<Page>;
 
 /**
  * All pages of a list method, one call each: `for await (const { pets } of pages(client.pets.listPets, { limit: 100 }))`.
- * A row that is there from start to finish is seen exactly once. The options hold for each call.
+ * A row that exists throughout is returned exactly once. The options apply to each call.
  */
 export async function* pages<Request extends { pageToken?: string }, Page extends { nextPageToken: string }>(
   list: List<Request, Page>,

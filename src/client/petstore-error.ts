@@ -1,13 +1,13 @@
-/** What a call of the client rejects with. Everything that the server says of an error is read here, once. */
+/** The error that a call of the client rejects with, and how it is read from the server's status details. */
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo, RetryInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
 
-/** One broken rule of one field of the request. */
+/** A violated rule of one field of the request. */
 export interface FieldViolation {
   /** The field's path in the request message, in JSON's spelling: `pet.categoryId`. */
   readonly field: string;
-  /** What is wrong with it: `must be 1 to 200 characters after trimming`. */
+  /** What is wrong with the field: `must be 1 to 200 characters after trimming`. */
   readonly description: string;
 }
 
@@ -18,20 +18,19 @@ interface Fields {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** A call that failed: refused by the server, not delivered, or not answered within its deadline. */
+/** A failed call: the server refused it, could not be reached, or did not respond before the deadline. */
 export class PetstoreError extends Error {
   override readonly name = 'PetstoreError';
   /**
-   * What happened, for programs: the reason in the server's `google.rpc.ErrorInfo`, such as `PET_NOT_FOUND` or
-   * `RATE_LIMITED`. Where the server said nothing, the name of the gRPC status: `UNAVAILABLE`,
-   * `DEADLINE_EXCEEDED`, `CANCELLED`.
+   * The reason in the server's `google.rpc.ErrorInfo`, such as `PET_NOT_FOUND` or `RATE_LIMITED`. Without one, the
+   * name of the gRPC status: `UNAVAILABLE`, `DEADLINE_EXCEEDED`, `CANCELLED`.
    */
   readonly code: string;
-  /** The canonical gRPC status, a number: 5 is NOT_FOUND. */
+  /** The gRPC status code, a number: 5 is NOT_FOUND. */
   readonly grpcStatus: status;
-  /** The fields that broke a rule; empty when the error is about something else. */
+  /** The violated rules of fields; empty when the error is about something else. */
   readonly violations: readonly FieldViolation[];
-  /** In how many milliseconds the server wants to be asked again; undefined where asking again is no help. */
+  /** How long to wait before a retry, in milliseconds; undefined when a retry is of no use. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, { code, grpcStatus, violations = [], retryAfterMs }: Fields, options?: ErrorOptions) {
@@ -43,12 +42,12 @@ export class PetstoreError extends Error {
   }
 }
 
-/** A call that the client itself ends: its time is over, or the client is closed. */
-export function endedHere(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: string): PetstoreError {
+/** The error of a call that the client itself ends: its deadline has passed, or the client is closed. */
+export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: string): PetstoreError {
   return new PetstoreError(message, { code, grpcStatus: status[code] });
 }
 
-/** What grpc-js reports, as a PetstoreError. */
+/** An error of grpc-js as a PetstoreError. */
 export function toPetstoreError(error: ServiceError): PetstoreError {
   const details = readDetails(error.metadata);
   const code = details.reason || (status[error.code] ?? 'UNKNOWN');
@@ -67,7 +66,7 @@ interface Details {
   retryDelayMs: number | undefined;
 }
 
-/** The standard details of `google.rpc`; nothing where there are none or none that can be read. */
+/** The standard details of `google.rpc`; empty if there are none or they can't be decoded. */
 function readDetails(metadata: Metadata): Details {
   const details: Details = { reason: '', violations: [], retryDelayMs: undefined };
   const [bytes] = metadata.get('grpc-status-details-bin');
@@ -87,7 +86,7 @@ function readDetails(metadata: Metadata): Details {
       }
     }
   } catch {
-    // Not from our server. The status and its message are still true.
+    // Not from this service. The status and its message still hold.
   }
   return details;
 }
@@ -100,7 +99,7 @@ function toMs(delay: { seconds: bigint; nanos: number } | undefined): number | u
   return delay && Number(delay.seconds) * 1_000 + Math.ceil(delay.nanos / 1_000_000);
 }
 
-/** The server's own hint to a client's retries (gRFC A6). A negative one means: not again. */
+/** The server's pushback for retries (gRFC A6). A negative value means no retry. */
 function readPushback(metadata: Metadata): number | undefined {
   const [text] = metadata.get('grpc-retry-pushback-ms');
   return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined;

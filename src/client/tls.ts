@@ -1,4 +1,4 @@
-/** How a client speaks TLS. */
+/** TLS of a client. */
 import { isIP } from 'node:net';
 import { type ChannelCredentials, type ChannelOptions, credentials } from '@grpc/grpc-js';
 
@@ -6,11 +6,11 @@ import { type ChannelCredentials, type ChannelOptions, credentials } from '@grpc
 export interface TlsOptions {
   /** The authorities that may have signed the server's certificate. Default: the well-known ones. */
   readonly ca?: string | Uint8Array;
-  /** The client's own certificate, with those between it and the authority, for a server that asks for one. */
+  /** The client's certificate chain, for a server that requires one. */
   readonly cert?: string | Uint8Array;
   /** The private key of `cert`. */
   readonly key?: string | Uint8Array;
-  /** A name that the server's certificate is for. Default: that of the address; needed where this is an IP address. */
+  /** A name in the server's certificate. Default: the host of `address`. Required when that is an IP address. */
   readonly serverName?: string;
 }
 
@@ -19,11 +19,11 @@ interface Security {
   readonly options: ChannelOptions;
 }
 
-/** Throws when a certificate or the key can't be read, one of `cert` and `key` is missing, or the server has no name. */
+/** Throws when a certificate or key can't be parsed, when `cert` or `key` is missing, or when the server has no name. */
 export function security(address: string, tls: boolean | TlsOptions): Security {
   if (tls === false) return { credentials: credentials.createInsecure(), options: {} };
   const { ca, cert, key, serverName }: TlsOptions = tls === true ? {} : tls;
-  // Node refuses an IP address as the name in a TLS handshake (RFC 6066, section 3), and grpc-js would try it.
+  // Node rejects an IP address as the name in a TLS handshake (RFC 6066, section 3), and grpc-js would use it.
   const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   if (serverName === undefined && isIP(host)) {
     throw new TypeError(`tls.serverName must say a name of the server's certificate, because ${host} is an IP address`);

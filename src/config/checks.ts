@@ -1,26 +1,26 @@
-/** The checks of settings' texts. Each gives the value, or says what the text should have been. */
+/** Parsers of settings. Each returns the value, or what the text should have been. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import { Expected } from './setting.ts';
 
-/** Counts fit into the database's and protobuf's 32 bits. */
+/** Counts are 32-bit integers in the database and in protobuf. */
 const MAX_COUNT = 2_147_483_647;
 export const MAX_PORT = 65_535;
-/** At the end of a REDIS_URL: this one address is a cluster's. */
+/** At the end of a REDIS_URL: the address is a node of a cluster. */
 const CLUSTER = '?cluster=true';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** `REDIS_URL`, one address of a server or several of a cluster. */
+/** `REDIS_URL`: the address of a server, or of nodes of a cluster. */
 export interface RedisConfig {
-  /** An address each, with user, password and database number where there are any. */
+  /** One URL per address, each with user, password and database number if there are any. */
   readonly urls: readonly [string, ...string[]];
-  /** Whether they are nodes of a cluster, which are asked for the others. */
+  /** Whether they are nodes of a cluster, which know the other nodes. */
   readonly isCluster: boolean;
 }
 
-/** Reads a whole number from `min` to `max`; `what` is it for people. */
+/** Parses a whole number from `min` to `max`. `what` names it in an error: "port". */
 export function wholeNumber(what: string, max: number, min = 1): (text: string) => number | Expected {
   return (text) => {
     const value = Number(text);
@@ -40,7 +40,7 @@ export function toPath(text: string): string {
   return resolve(text);
 }
 
-/** As browsers send them (RFC 6454, section 6.2), so that they can be compared as texts. */
+/** Origins as browsers send them (RFC 6454, section 6.2), so that they can be compared as strings. */
 export function toOrigins(text: string): readonly string[] | Expected {
   const origins = text.split(',').map((entry) => entry.trim());
   const isRight = text === '*' || origins.every((origin) => isOrigin(origin));
@@ -69,14 +69,14 @@ export function toLogs(text: string): 'files' | 'stdout' | Expected {
   return text === 'files' || text === 'stdout' ? text : new Expected('be files or stdout');
 }
 
-/** Where an edge finds a server, or several of one name. */
+/** The address of a server, or of several behind one name. */
 export interface ServerAddress {
   /** A name, or an IP address without brackets. */
   readonly host: string;
   readonly port: number;
 }
 
-/** Labels of a name, as DNS has them; an underscore is in the names of some networks of containers. */
+/** A DNS name. Some container networks use underscores in names. */
 const NAME = /^(?=.{1,254}$)[a-z\d_][\w-]{0,62}(?<!-)(\.[a-z\d_][\w-]{0,62}(?<!-))*\.?$/i;
 
 export function toServers(text: string): readonly ServerAddress[] | Expected {
@@ -91,11 +91,11 @@ function toServer(entry: string): ServerAddress | undefined {
   if (port instanceof Expected) return undefined;
   if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
   const host = plain ?? '';
-  // What has only digits in its last label is an IPv4 address or a mistake (RFC 3696, section 2).
+  // A last label of digits is an IPv4 address or a mistake (RFC 3696, section 2).
   return isIPv4(host) || (NAME.test(host) && !/(^|\.)\d+$/.test(host)) ? { host, port } : undefined;
 }
 
-/** The address of an OTLP/HTTP collector, without the slash at its end. */
+/** The URL of an OTLP/HTTP collector, without a trailing slash. */
 export function toCollector(text: string): string | Expected {
   const isRight = isUrl(text, ['http:']) && !/[?#@]/.test(text);
   return isRight ? text.replace(/\/+$/, '') : new Expected('look like http://127.0.0.1:4318');
@@ -119,14 +119,15 @@ export function toDatabaseUrl(text: string): string | Expected {
   return new Expected('look like postgres://user:password@host:5432/name');
 }
 
-/** Several addresses, separated by commas, are nodes of a cluster; so is a single one with `?cluster=true`. */
+/** Several addresses, separated by commas, are nodes of a cluster. So is one with `?cluster=true`. */
 export function toRedis(text: string): RedisConfig | Expected {
-  const asked = text.endsWith(CLUSTER);
-  const [first = '', ...others] = (asked ? text.slice(0, -CLUSTER.length) : text).split(',');
+  const isDeclared = text.endsWith(CLUSTER);
+  const [first = '', ...others] = (isDeclared ? text.slice(0, -CLUSTER.length) : text).split(',');
   // Only the first address needs a scheme and a password: the others have the same.
   const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
   const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
-  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:']))) return { urls, isCluster: asked || others.length > 0 };
+  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:'])))
+    return { urls, isCluster: isDeclared || others.length > 0 };
   return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
 }
 

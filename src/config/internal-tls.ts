@@ -1,6 +1,6 @@
 /**
- * The hop between edge and servers. A server believes what comes over it: who the caller is, and Envoy's questions. So it
- * is loopback, or TLS on which both sides show a certificate of one authority.
+ * The connection between edge and servers. A server trusts what it receives there: the caller's address, and Envoy's
+ * own requests. So the connection must be loopback or mutual TLS.
  */
 import { BlockList, isIP } from 'node:net';
 import type { ServerAddress } from './checks.ts';
@@ -15,7 +15,7 @@ export interface InternalTls {
 
 const NAMES = ['INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const;
 
-/** Undefined when none is set. Throws ConfigError when only some are. */
+/** Returns undefined when none is set. Throws ConfigError when only some are. */
 export function toInternalTls(
   files: Readonly<Record<(typeof NAMES)[number], string | undefined>>,
 ): InternalTls | undefined {
@@ -26,18 +26,18 @@ export function toInternalTls(
   throw new ConfigError(`${missing.join(' and ')} must be set too: ${list(NAMES)} belong together`);
 }
 
-interface Hop {
+interface InternalConnection {
   readonly grpcHost: string;
   readonly servers: readonly ServerAddress[] | undefined;
   readonly internalTls: InternalTls | undefined;
 }
 
-/** Throws ConfigError when the hop leaves this machine without TLS. */
-export function checkHopIsPrivate({ grpcHost, servers = [], internalTls }: Hop): void {
+/** Throws ConfigError when the connection leaves this machine without TLS. */
+export function checkInternalTls({ grpcHost, servers = [], internalTls }: InternalConnection): void {
   if (internalTls !== undefined) return;
-  const far = servers.find(({ host }) => !isLoopback(host));
+  const remote = servers.find(({ host }) => !isLoopback(host));
   if (!isLoopback(grpcHost)) throw needsTls('GRPC_HOST', grpcHost);
-  if (far !== undefined) throw needsTls('SERVERS', far.host);
+  if (remote !== undefined) throw needsTls('SERVERS', remote.host);
 }
 
 function needsTls(name: string, host: string): ConfigError {
@@ -49,7 +49,7 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Of names, only those that can be nothing else (RFC 6761, section 6.3). */
+/** Whether the host is loopback. Of names, only localhost is (RFC 6761, section 6.3). */
 function isLoopback(host: string): boolean {
   if (isIP(host) === 0) return /^(.+\.)?localhost\.?$/i.test(host);
   return LOOPBACK.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');

@@ -1,25 +1,25 @@
-/** Networks of IP addresses, as a setting lists them. */
+/** Lists of IP networks in settings. */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { Expected } from './setting.ts';
 
-/** All addresses with the same first bits. */
+/** The addresses that share a prefix of `bits` bits. */
 export interface Network {
   readonly address: string;
   readonly bits: number;
 }
 
-/** Addresses and networks after commas. */
+/** Parses addresses and networks, separated by commas. */
 export function toNetworks(text: string): readonly Network[] | Expected {
-  const networks = text.split(',').map((part) => toNetwork(part.trim()));
+  const networks = text.split(',').map((entry) => toNetwork(entry.trim()));
   if (networks.every((network) => network !== undefined)) return networks;
   return new Expected('list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8');
 }
 
-/** Undefined for what is none; for 10.1.0.7/16, which is a mistake in one or the other part; and for all addresses. */
+/** Returns undefined for anything but a network, for 10.1.0.7/16, which has a mistake, and for all addresses (/0). */
 function toNetwork(text: string): Network | undefined {
   const [address = ''] = text.split('/', 1);
-  const version = isIP(address); // ipaddr.js takes 10.1 and 0xa000001 for addresses too
+  const version = isIP(address); // ipaddr.js accepts 10.1 and 0xa000001 too
   const cidr = text === address ? `${text}/${version === 4 ? 32 : 128}` : text;
   if (version === 0 || address.includes('%') || !ipaddr.isValidCIDR(cidr)) return undefined;
   const [given, bits] = ipaddr.parseCIDR(cidr);

@@ -1,6 +1,6 @@
 /**
- * A setting is an environment variable: what it means, its default and its check, declared once. A bad value ends the
- * start with one line. A secret may stand in a file instead, whose path is in the variable `<NAME>_FILE`.
+ * A setting is an environment variable. Its meaning, default and parser are declared once. A bad value ends the start
+ * with one line. A secret may be in a file, whose path is in the variable `<NAME>_FILE`.
  */
 import { readFileSync } from 'node:fs';
 
@@ -9,17 +9,17 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Setting<T> {
   /** What it means, in Markdown, for docs/settings.md. */
   readonly about: string;
-  /** What holds when it is unset, as it would be set; undefined: `parse` is not asked. */
+  /** The default, as text to parse; undefined: no default. */
   readonly fallback: string | undefined;
-  /** What holds when it is unset, in words. */
+  /** The default, in words. */
   readonly fallbackInWords?: string;
-  /** Its value is in no message, and `<NAME>_FILE` may name a file that holds it. */
+  /** No message shows the value, and `<NAME>_FILE` may name a file that contains it. */
   readonly isSecret?: true;
-  /** The value, or what the text should have been. */
+  /** Returns the value, or what the text should have been. */
   parse(text: string): T | Expected;
 }
 
-/** What a text must do to be a setting's: "be a port from 1 to 65535". */
+/** What the text of a setting must do: "be a port from 1 to 65535". */
 export class Expected {
   readonly what: string;
   constructor(what: string) {
@@ -27,7 +27,7 @@ export class Expected {
   }
 }
 
-/** A setting that is not right, in one line for the operator. */
+/** A bad setting. The message is one line for the operator. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
 }
@@ -44,7 +44,7 @@ export function optional<T>(
   return { ...declared, fallback: undefined };
 }
 
-/** The value of a setting of its name. An empty variable is as good as none. Throws ConfigError. */
+/** Returns the value of the setting called `name`. An empty variable counts as unset. Throws ConfigError. */
 export function readSetting<T>(env: Environment, name: string, { fallback, isSecret, parse }: Setting<T>): T {
   const [source, text] = isSecret ? readSecret(env, name) : [name, env[name] || undefined];
   const used = text ?? fallback;
@@ -54,7 +54,7 @@ export function readSetting<T>(env: Environment, name: string, { fallback, isSec
   throw new ConfigError(`${source} must ${value.what}${isSecret ? '' : `, not ${JSON.stringify(used)}`}`);
 }
 
-/** A secret and where it came from. The line break at the end of a file, which editors add, is not part of it. */
+/** A secret and its source. A line break at the end of the file, which editors add, is not part of it. */
 function readSecret(env: Environment, name: string): [source: string, text: string | undefined] {
   const fileSetting = `${name}_FILE`;
   const file = env[fileSetting];

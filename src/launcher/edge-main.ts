@@ -1,5 +1,6 @@
 /** `npm run edge`: Envoy without servers, in the foreground, until a signal stops it. */
-import type { Config, ServerAddress } from '../config.ts';
+import { formatAddress } from '../config/addresses.ts';
+import type { Config } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
 import { startEdge } from './edge.ts';
 import { type Command, printHelp } from './help.ts';
@@ -43,14 +44,12 @@ function createReporter(config: Config): (line: string) => void {
 }
 
 function startMessage(config: Config): string {
-  const servers = listServers(config).map(nameOf).join(', ');
+  const servers = listServers(config)
+    .map(({ host, port }) => formatAddress(host, port))
+    .join(', ');
   const how = config.internalTls === undefined ? 'in plain text' : 'by mutual TLS';
   const logs = config.logs === 'files' ? ` Logs are in ${logDir(config)}.` : '';
   return `The edge is open at ${publicUrl(config)}, and sends calls to ${servers} ${how}.${logs} Ctrl-C stops it.`;
-}
-
-function nameOf({ host, port }: ServerAddress): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 await run(main);

@@ -101,7 +101,7 @@ function templateSections(config: Config): Readonly<Record<string, boolean>> {
     SERVERS: config.servers !== undefined,
     HTTP_PORT: config.httpPort !== undefined,
     TRACES: config.traces !== undefined,
-    TRACES_BELIEVE_CALLERS: config.traces?.believesCallers ?? false,
+    TRACES_BELIEVE_CALLERS: config.traces?.trustsCallers ?? false,
     TRACES_ALL: config.traces?.ratio === 1,
     HTTPS_PORT: config.port !== HTTPS_PORT,
   };

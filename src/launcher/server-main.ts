@@ -2,6 +2,7 @@
  * `npm run server`: a server without Envoy, for an edge on this machine or another. Looks whether it can start, says
  * what it is, and becomes src/main.ts with what Node needs to run it: one process, whose signals and output are its own.
  */
+import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { type Command, printHelp } from './help.ts';
 import { loadConfig } from './load-config.ts';
@@ -39,9 +40,8 @@ function checkSingleInstance({ instances }: Config): void {
 }
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {
-  const address = grpcHost.includes(':') ? `[${grpcHost}]:${grpcPort}` : `${grpcHost}:${grpcPort}`;
   const how = internalTls === undefined ? 'in plain text' : 'by mutual TLS';
-  return `Starting a server without Envoy: edges reach it at ${address} ${how}. Its log follows. Ctrl-C stops it.`;
+  return `Starting a server without Envoy: edges reach it at ${formatAddress(grpcHost, grpcPort)} ${how}. Its log follows. Ctrl-C stops it.`;
 }
 
 try {

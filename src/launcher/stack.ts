@@ -2,8 +2,8 @@
  * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts all, says when they are
  * ready, keeps them running, stops all. A part that fails again and again ends the service.
  */
-import { isIPv6 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import { type Config, grpcPorts } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import type { Child } from './child.ts';
@@ -48,10 +48,9 @@ interface StackOptions {
   readonly report?: (line: string) => void;
 }
 
-/** The public address, as somebody on this machine reaches it. */
+/** The URL of the public port, for callers on this machine. */
 export function publicUrl({ host, port, tls }: Config): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `${tls === undefined ? 'http' : 'https'}://${isIPv6(reachable) ? `[${reachable}]` : reachable}:${port}`;
+  return `${tls === undefined ? 'http' : 'https'}://${formatAddress(toReachableHost(host), port)}`;
 }
 
 /**

@@ -252,9 +252,9 @@ test('petstore - options may stand anywhere, and name another server and key', a
 test('petstore - runs as an npm script, and through a link from anywhere', async (t) => {
   const { config } = t.context;
   const env = { GRPC_PORT: String(config.grpcPort), DATA_DIR: config.dataDir };
-  const args = ['account', 'show', '1', '--json'];
+  const args = ['account', 'list', '--json'];
   const script = await run('npm', ['run', '-s', 'petstore', '--', ...args], env);
-  t.is(JSON.parse(script.stdout).name, 'Demo');
+  t.is(JSON.parse(script.stdout)[0].name, 'Demo');
   const link = join(config.dataDir, 'petstore');
   await symlink(join(ROOT, 'bin/petstore'), link);
   // The PATH has no Node at all: the command brings its own.

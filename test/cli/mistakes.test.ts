@@ -174,7 +174,7 @@ test('operator key - none at all says where it should be', async (t) => {
   const said = await complaint(t.context.command, 'account list', { DATA_DIR: '/nowhere' });
   t.is(
     said,
-    'there is no operator key: /nowhere/operator.key is made when the service first starts; or set OPERATOR_KEY',
+    'there is no operator key: the service creates /nowhere/operator.key when it first starts; or set OPERATOR_KEY',
   );
 });
 
