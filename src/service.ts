@@ -105,9 +105,9 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
   });
-  const readings = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
+  const dependencies = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
-  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, readings, onScrapeFailure));
+  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
 
   return {
     store,

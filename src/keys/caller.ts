@@ -1,23 +1,22 @@
-/** Who calls, and whoever knows it of a key. */
+/** The caller of a request, and how its key identifies it. */
 import type { Plan, Quota } from '../model.ts';
 
-/** Who is calling, as authentication found out. */
+/** An authenticated caller. */
 export interface Caller {
   readonly keyId: bigint;
   readonly accountId: bigint;
   readonly plan: Plan;
-  /** What the account may use. */
+  /** The quota in force. */
   readonly quota: Quota;
 }
 
-/** The caller of a key that is valid now; `suspended`, if only its account is; undefined for any other string. */
+/** The caller if the key is valid; `suspended` if the key is valid but its account is suspended; else undefined. */
 export type Identity = Caller | 'suspended' | undefined;
 
-/** Knows whose a key is. */
 export interface ApiKeys {
   /**
-   * A key that was never seen to be valid costs a look-up, so `beforeLookUp` is asked first: when it rejects, nothing is
-   * looked up. Requests with a key whose look-up is on its way share that one.
+   * Finds the caller that a key belongs to. For a key that has not been valid before, calls `beforeLookUp` first, and
+   * looks nothing up if that rejects. Concurrent requests with one key share a look-up.
    */
   identify(key: string, beforeLookUp: () => Promise<void>): Promise<Identity> | Identity;
 }

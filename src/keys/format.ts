@@ -1,17 +1,16 @@
 /**
- * What an API key looks like: a prefix, 32 characters of real randomness (190 bits), 6 characters of checksum.
+ * The format of API keys: a prefix, 32 random characters (190 bits), 6 characters of checksum.
  *
  *     pst_ 7Jq0fZ…(32)…uR 1bX9Qa
  *
  * The checksum is the CRC-32 of everything before it, in base62 with leading zeros, as in GitHub's tokens: a mistyped
- * key fails without a look-up, and a secret scanner can tell a key from a likeness. It protects from accidents only;
- * what protects a key is its randomness. That is also why a plain SHA-256 is enough to store one: there is nothing to
- * guess.
+ * key fails without a look-up, and a secret scanner has few false positives. It detects accidents only; a key is secret
+ * because it is random. That is also why an unsalted SHA-256 is enough to store it: it can't be guessed.
  */
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** `pst`: an account's key. `pso`: an operator's. */
+/** `pst`: a key of an account. `pso`: a key of an operator. */
 type KeyPrefix = 'pst' | 'pso';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -24,30 +23,30 @@ const SHAPES: Readonly<Record<KeyPrefix, RegExp>> = {
   pso: /^pso_[0-9A-Za-z]{38}$/,
 };
 
-/** Whatever looks like a key, anywhere in a text. Its checksum does not matter: a mistyped key is nearly a key. */
+/** Matches keys anywhere in a text, whatever their checksum: a mistyped key reveals most of the real one. */
 export const KEY_PATTERN = /ps[to]_[0-9A-Za-z]{38}/g;
 
-/** A new key. It is shown once and never stored. */
+/** Generates a key. It is shown once and never stored. */
 export function generateKey(prefix: KeyPrefix = 'pst'): string {
-  // randomInt draws again where a remainder would favour some characters.
+  // randomInt is uniform: a random byte modulo 62 would favour some characters.
   const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET.charAt(randomInt(ALPHABET.length)));
   const body = `${prefix}_${random.join('')}`;
   return body + checksum(body);
 }
 
-/** Whether this can be a key at all. One mistyped character or two swapped neighbours never pass. */
+/** Checks format and checksum: detects any one wrong character and any two adjacent characters swapped. */
 export function isWellFormed(key: string, prefix: KeyPrefix = 'pst'): boolean {
   return SHAPES[prefix].test(key) && checksum(key.slice(0, -CHECKSUM_LENGTH)) === key.slice(-CHECKSUM_LENGTH);
 }
 
-/** SHA-256: all that is stored of a key to recognise it by. */
+/** Returns the SHA-256 of a key, by which it is stored and found. */
 export function hashKey(key: string): Buffer;
 export function hashKey(key: string, encoding: 'hex'): string;
 export function hashKey(key: string, encoding: 'hex' | 'buffer' = 'buffer'): Buffer | string {
   return hash('sha256', key, encoding);
 }
 
-/** The beginning, for people to tell their keys apart. */
+/** Returns the first characters of a key, which tell its owner's keys apart. */
 export function displayPrefix(key: string): string {
   return key.slice(0, DISPLAY_LENGTH);
 }

@@ -1,4 +1,6 @@
-/** The keys that the service makes for itself, in files that only their owner can read: the demo key, the operator's. */
+/**
+ * The keys that the service generates: the demo key and the operator's key, in files that only their owner can read.
+ */
 import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,27 +15,31 @@ export function operatorKeyFile(dataDir: string): string {
   return join(dataDir, 'operator.key');
 }
 
-/** Makes the demo account, on the Business plan, and its key, if there is no account yet: once, in a new database. */
+/** Creates the demo account, on the Business plan, and its key, if the database has no account yet. */
 export async function ensureDemoKey(store: Store, dataDir: string): Promise<void> {
   if (await store.accounts.exist()) return;
   await store.alone(async () => {
-    if (!(await store.accounts.exist())) await makeDemoKey(store, dataDir);
+    if (!(await store.accounts.exist())) await createDemoKey(store, dataDir);
   });
 }
 
-async function makeDemoKey(store: Store, dataDir: string): Promise<void> {
+async function createDemoKey(store: Store, dataDir: string): Promise<void> {
   const key = generateKey();
-  // The file first: a start that is cut off between the two makes a new key the next time.
+  // The file comes first: a start that is interrupted between the two writes a new key the next time.
   await writeSecret(demoKeyFile(dataDir), key);
   const createdAtMs = Date.now();
   await store.transaction(async (tx) => {
     const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
-    const described = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
-    await tx.accounts.insertKey({ accountId: account.id, ...described }, hashKey(key));
+    const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
+    await tx.accounts.insertKey({ accountId: account.id, ...description }, hashKey(key));
   });
 }
 
-/** The operator's key: the one in its file, made at the first start. */
+/**
+ * Returns the operator's key from its file, which the first start creates.
+ *
+ * @throws Error when the file holds no operator key.
+ */
 export async function ensureOperatorKey(dataDir: string): Promise<string> {
   const file = operatorKeyFile(dataDir);
   const existing = await readSecret(file);
@@ -54,27 +60,27 @@ async function readSecret(file: string): Promise<string | undefined> {
   }
 }
 
-/** Whole or not at all: a start that is cut off leaves no half-written key behind. */
+/** Writes the file atomically: an interrupted start leaves no half-written key behind. */
 async function writeSecret(file: string, secret: string): Promise<void> {
-  await rename(await writeUnfinished(file, secret), file);
+  await rename(await writeTemporary(file, secret), file);
 }
 
-/** The same, but never over another: of several processes that start at once one makes the file, the others are told. */
+/** Writes the file atomically unless it exists. Returns whether it was written: of several processes only one does. */
 async function writeNewSecret(file: string, secret: string): Promise<boolean> {
-  const unfinished = await writeUnfinished(file, secret);
+  const temporary = await writeTemporary(file, secret);
   try {
-    await link(unfinished, file);
+    await link(temporary, file);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     throw error;
   } finally {
-    await rm(unfinished);
+    await rm(temporary);
   }
 }
 
-async function writeUnfinished(file: string, secret: string): Promise<string> {
-  const unfinished = `${file}.${randomUUID()}`;
-  await writeFile(unfinished, `${secret}\n`, { mode: 0o600 });
-  return unfinished;
+async function writeTemporary(file: string, secret: string): Promise<string> {
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, `${secret}\n`, { mode: 0o600 });
+  return temporary;
 }

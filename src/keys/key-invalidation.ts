@@ -1,8 +1,8 @@
 /**
  * Tells all servers which key or account has changed, over a Redis channel, so that their caches are outdated for no
- * longer than the message takes. A message has only the id of what has changed: `key:3`, `account:7`. Any other message,
- * such as one of another release, means that anything may have changed. `unban:3:1795249320000` says that the operator
- * has ended those bans of a key that would have ended by then.
+ * longer than the message takes. A message has only the id of what has changed: `key:3`, `account:7`. Any other
+ * message, such as one of another release, means that anything may have changed. `unban:3:1795249320000` says that the
+ * operator has ended those bans of a key that would have ended by then.
  *
  * Failure: without Redis a server notices a change when the entry in its cache expires (`api-key-cache.ts`). Publishing
  * neither fails nor waits. Messages may be missed without a connection, so a new connection invalidates everything.

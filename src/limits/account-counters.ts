@@ -19,7 +19,9 @@ export interface AccountDay {
 export interface LastSeen {
   readonly counter: Readonly<Counter>;
   readonly refused: number;
-  /** The epoch of the account's data in Redis; '' if it was not read from there. Another epoch: Redis has lost its data. */
+  /**
+   * The epoch of the account's data in Redis, '' if it was not read from there. It changes when Redis loses its data.
+   */
   readonly epoch: string;
   /** How much of the minute and of the day this server itself has counted in Redis. */
   readonly ownMinute: number;

@@ -1,6 +1,6 @@
 /**
- * The counts of all addresses that sent a request this minute. Anybody can use many addresses, so at most `maxTracked` of
- * them have counters of their own; all others share one counter until the minute ends.
+ * The counts of all addresses that sent a request this minute. Anybody can use many addresses, so at most `maxTracked`
+ * of them have counters of their own; all others share one counter until the minute ends.
  */
 import type { Address } from './subjects.ts';
 import { type Counter, minuteIndexAt, newCounter } from './windows.ts';

@@ -1,8 +1,8 @@
 /**
  * Bans: a key that keeps sending after refusals is banned for a while.
  *
- * The minute slides and is exact: a ring buffer holds the times of a key's last N refusals, and the Nth refusal bans the
- * key when the oldest of them is no more than a minute old. A refusal during the ban is not recorded: it neither
+ * The minute slides and is exact: a ring buffer holds the times of a key's last N refusals, and the Nth refusal bans
+ * the key when the oldest of them is no more than a minute old. A refusal during the ban is not recorded: it neither
  * prolongs the ban nor counts after it.
  *
  * A ban that ends later than a ban which begins now was set by a clock that was ahead: it is ignored. So are refusals

@@ -2,8 +2,8 @@
  * The time that the limits use: the wall clock's, without its jumps.
  *
  * Time advances by the monotonic clock, from the wall clock's reading at the start. Differences of up to a second are
- * corrected at once. A larger one is ignored as a wrong reading, until it has lasted for a minute: then the wall clock has
- * been set, and is followed. So a jump goes unnoticed, or costs one window.
+ * corrected at once. A larger one is ignored as a wrong reading, until it has lasted for a minute: then the wall clock
+ * has been set, and is followed. So a jump goes unnoticed, or costs one window.
  */
 const TOLERANCE_MS = 1_000;
 const CONFIRM_MS = 60_000;

@@ -43,7 +43,7 @@ export interface Limiter {
    * key has `bannedUntilMs`.
    */
   admit(attempt: Attempt): Decision | Promise<Decision>;
-  /** Returns the current verdict of the windows, for a response that shows the numbers. Counts nothing; ignores bans. */
+  /** Returns the verdict of the windows, for a response that shows the numbers. Counts nothing; ignores bans. */
   peek(attempt: Attempt): Verdict | Promise<Verdict>;
 }
 
@@ -86,8 +86,8 @@ export interface LimitsAdmin {
   /** Returns an account's current counts. Counts nothing. */
   counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**
-   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns a moment: the
-   * bans that would have ended by then are the ones that were ended.
+   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns a moment:
+   * the bans that would have ended by then are the ones that were ended.
    *
    * @throws LimitsUnavailable when other servers might not learn of it.
    */

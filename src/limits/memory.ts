@@ -1,19 +1,20 @@
 /**
  * The limits of one process, in memory.
  *
- * Algorithm: fixed windows (`windows.ts`) and a sliding count of refusals (`ban-tracker.ts`). A decision is synchronous,
- * so that no other request can come between its reading and its counting: that makes it exact. A request of a known
- * subject costs three look-ups at most and allocates only its decision.
+ * Algorithm: fixed windows (`windows.ts`) and a sliding count of refusals (`ban-tracker.ts`). A decision is
+ * synchronous, so that no other request can come between its reading and its counting: that makes it exact. A request
+ * of a known subject costs three look-ups at most and allocates only its decision.
  *
- * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute begins,
- * all accounts when a day begins. The operator decides how many accounts there are; the number of addresses is bounded
- * (`address-counters.ts`). A flood of addresses can turn the 401 of a new address into a 429, but grants no address
- * more requests than its quota and does not affect callers with a valid key.
+ * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
+ * begins, all accounts when a day begins. The operator decides how many accounts there are; the number of addresses is
+ * bounded (`address-counters.ts`). A flood of addresses can turn the 401 of a new address into a 429, but grants no
+ * address more requests than its quota and does not affect callers with a valid key.
  *
  * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drainUsage`, twice a second) and the
- * bans (`onBan`), and restores them at the start. The minute's counts start from zero. When the clock steps back by up to
- * a minute, the time stands still here until the clock has caught up, so that no dropped counter starts anew. A larger
- * step back means that the clock was wrong before: the minute begins anew, and the day continues with its counts.
+ * bans (`onBan`), and restores them at the start. The minute's counts start from zero. When the clock steps back by up
+ * to a minute, the time stands still here until the clock has caught up, so that no dropped counter starts anew. A
+ * larger step back means that the clock was wrong before: the minute begins anew, and the day continues with its
+ * counts.
  */
 import type { BanPolicy, Quota } from '../model.ts';
 import { AccountCounters } from './account-counters.ts';

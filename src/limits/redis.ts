@@ -9,10 +9,10 @@
  * start from zero. When Redis is available again, each account's local counts are merged into it once, before any other
  * command for that account. The totals are right whichever server comes first, also when Redis has lost its data.
  *
- * What is not exact: while Redis is unavailable, a limit holds per server. Refusals from before and after an outage don't
- * add up to a ban. When Redis loses its data twice before all counts are merged, some counts are added twice or not at
- * all. Of a day that ends during an outage the greatest of the servers' totals is stored, not their sum. Each server
- * tracks only so many addresses in a minute.
+ * What is not exact: while Redis is unavailable, a limit holds per server. Refusals from before and after an outage
+ * don't add up to a ban. When Redis loses its data twice before all counts are merged, some counts are added twice or
+ * not at all. Of a day that ends during an outage the greatest of the servers' totals is stored, not their sum. Each
+ * server tracks only so many addresses in a minute.
  */
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../config.ts';
@@ -38,7 +38,7 @@ import { peek, toVerdict } from './windows.ts';
 
 /** Accounts that are merged at a time, so that requests come in between. */
 const MERGE_BATCH = 500;
-/** Addresses that no caller has, probably on all nodes of a cluster. Counting them proves that requests can be counted. */
+/** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => toAddress(`probe ${index}`));
 /** The counter that the addresses beyond `maxTracked` share. */
 const SHARED_ADDRESS = toAddress('others');

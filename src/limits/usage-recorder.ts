@@ -3,8 +3,8 @@
  * half second, so that no request pays for a write: a crash loses the last half second at most, a clean stop loses
  * nothing. When keys were last used is stored every half minute, for the operator.
  *
- * One statement, which is a transaction by itself, stores many rows but not all. Where there is one writer, as on SQLite,
- * other writes take turns with these statements, so they wait for one statement and not for all accounts.
+ * One statement, which is a transaction by itself, stores many rows but not all. Where there is one writer, as on
+ * SQLite, other writes take turns with these statements, so they wait for one statement and not for all accounts.
  *
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  */

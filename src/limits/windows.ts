@@ -5,9 +5,9 @@
  * request counts in both windows or, when either is full, in neither. Each call states the quota, so a change of quota
  * takes effect with the next request.
  *
- * All functions are pure but for the counter, and take the time as an argument. A clock that steps back by up to a minute
- * grants no extra requests: the counter stays in its minute. A larger step back means that the clock was wrong before:
- * the counter follows it, which costs one window.
+ * All functions are pure but for the counter, and take the time as an argument. A clock that steps back by up to a
+ * minute grants no extra requests: the counter stays in its minute. A larger step back means that the clock was wrong
+ * before: the counter follows it, which costs one window.
  */
 import type { Quota } from '../model.ts';
 

@@ -1,6 +1,6 @@
 /**
- * How calls have ended, by method and status. Every call adds to these numbers, so they are plain ones, which
- * prom-client gets when somebody asks: its own counters make a string of the labels each time.
+ * Completed calls by method and status. These are plain numbers, which prom-client reads at a scrape: its own counters
+ * build a string of the labels for every call.
  */
 import { status as Status } from '@grpc/grpc-js';
 
@@ -22,7 +22,7 @@ class MethodCounts {
 }
 
 export class CallCounts {
-  /** Of the methods that have been called. */
+  /** Contains the methods that have been called. */
   readonly #byPath = new Map<string, MethodCounts>();
 
   of(path: string): MethodCounts {
@@ -34,7 +34,7 @@ export class CallCounts {
     return counts;
   }
 
-  /** Of each method and status that there were calls of. */
+  /** Yields the count of each method and status with calls. */
   *all(): Generator<{ readonly labels: { method: string; code: string }; readonly calls: number }> {
     for (const { labels, byCode } of this.#byPath.values()) {
       for (const [code, calls] of byCode.entries()) {

@@ -1,4 +1,4 @@
-/** Calls, errors and bans, as they happen. Labels are names of methods, codes and plans: never a caller's own words. */
+/** Metrics of calls, errors and bans. Labels are methods, codes and plans, never text from a caller. */
 
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
@@ -8,12 +8,12 @@ import type { Caller } from '../keys/caller.ts';
 import type { Plan } from '../model.ts';
 import { CallCounts } from './call-counts.ts';
 
-/** From well below a read's usual time to the deadline of a call. */
+/** From well below the usual duration of a read to the deadline of a call. */
 const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const PLANS: readonly Plan[] = ['free', 'pro', 'business', 'enterprise'];
 const NO_PLAN = 'none';
-const OUR_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
+const SERVER_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
 export interface CallMetrics extends CallRecorder {
   /** For the calls that need no key and do not pass the interceptors. */
@@ -27,7 +27,7 @@ export function callMetrics(registry: Registry): CallMetrics {
   const counts = new CallCounts();
   new Counter({
     name: 'petstore_grpc_calls_total',
-    help: 'Calls that have ended, by method and gRPC status code.',
+    help: 'Completed calls, by method and gRPC status code.',
     labelNames: ['method', 'code'],
     registers,
     collect() {
@@ -45,7 +45,7 @@ export function callMetrics(registry: Registry): CallMetrics {
   const open = { unary: 0, other: 0 };
   new Gauge({
     name: 'petstore_grpc_open_calls',
-    help: 'Calls that are under way. "other" are health checks, reflection and files.',
+    help: 'Open calls. "other" are health checks, reflection and files.',
     labelNames: ['kind'],
     registers,
     collect() {
@@ -54,13 +54,13 @@ export function callMetrics(registry: Registry): CallMetrics {
   });
   const errors = new Counter({
     name: 'petstore_errors_total',
-    help: 'Calls that got an error, by its code as callers see it and by plan; "none" without a valid API key.',
+    help: 'Calls that ended with an error, by its public code and by plan; plan "none" is without a valid API key.',
     labelNames: ['reason', 'plan'],
     registers,
   });
   const bans = new Counter({
     name: 'petstore_bans_total',
-    help: 'Bans of keys that have begun on this server, by plan.',
+    help: 'Bans of keys that began on this server, by plan.',
     labelNames: ['plan'],
     registers,
   });
@@ -69,9 +69,9 @@ export function callMetrics(registry: Registry): CallMetrics {
     help: 'Calls that were answered from the record of an earlier one with the same Idempotency-Key.',
     registers,
   });
-  // An increase is seen only of what was there before: the first ban and the first failure are to be seen too.
+  // Prometheus sees an increase only of a series that exists: without the zeros it would miss the first ban and error.
   for (const plan of PLANS) bans.inc({ plan }, 0);
-  for (const plan of [...PLANS, NO_PLAN]) for (const reason of OUR_FAULTS) errors.inc({ reason, plan }, 0);
+  for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);
   return {
     begin() {
       open.unary += 1;

@@ -1,9 +1,9 @@
-/** Numbers of the other rooms. Most are read when somebody asks for the metrics; commits are told as they happen. */
+/** Metrics of what calls depend on. Most are read at each scrape; commits are observed as they happen. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { CommitListener } from '../storage/group-commit.ts';
 import type { PoolReading } from '../storage/postgres-pool.ts';
 
-/** What is read at each scrape. */
+/** The sources that are read at each scrape. */
 export interface Dependencies {
   readonly keyCache: { readonly hits: number; readonly misses: number; readonly size: number };
   readonly usage: { readonly backlog: number };
@@ -12,11 +12,11 @@ export interface Dependencies {
   readonly redis: { readonly isDegraded: boolean; readonly fallbackDecisions: number } | undefined;
 }
 
-/** Up to the most writes that share a commit. */
+/** The last is the maximum of writes that share a commit. */
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** For the storage engine that commits in groups. */
+/** Metrics of the storage engine that commits in groups. */
 export function commitMetrics(registry: Registry): CommitListener {
   const registers = [registry];
   const size = new Histogram({
@@ -27,13 +27,13 @@ export function commitMetrics(registry: Registry): CommitListener {
   });
   const duration = new Histogram({
     name: 'petstore_group_commit_duration_seconds',
-    help: 'Time from the begin of a transaction on SQLite until it is durable.',
+    help: 'Time from the start of a transaction on SQLite until it is durable.',
     buckets: COMMIT_SECONDS,
     registers,
   });
   const wait = new Histogram({
     name: 'petstore_group_commit_wait_seconds',
-    help: 'How long a write on SQLite waited for its turn.',
+    help: 'How long a write on SQLite waited in the queue.',
     buckets: COMMIT_SECONDS,
     registers,
   });
@@ -56,7 +56,7 @@ export function dependencyMetrics(registry: Registry, { keyCache, usage, databas
   };
   new Counter({
     name: 'petstore_key_cache_lookups_total',
-    help: 'API keys that were looked for in the cache. A "miss" waits for the database.',
+    help: 'Look-ups of API keys in the cache. A "miss" waits for the database.',
     labelNames: ['result'],
     registers,
     collect() {
@@ -67,17 +67,19 @@ export function dependencyMetrics(registry: Registry, { keyCache, usage, databas
   });
   gauge('petstore_key_cache_keys', 'API keys in the cache.', () => keyCache.size);
   gauge('petstore_usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
-  gauge('petstore_database_up', '1 while the database does its work, 0 when the last calls failed for its sake.', () =>
-    database.isAway ? 0 : 1,
+  gauge(
+    'petstore_database_up',
+    '1 while the database works, 0 while calls fail because it is unavailable or full.',
+    () => (database.isAway ? 0 : 1),
   );
   if (database.pools !== undefined) poolMetrics(registry, database.pools);
   if (redis === undefined) return;
-  gauge('petstore_redis_up', '1 while Redis counts the limits, 0 while this server does by itself.', () =>
+  gauge('petstore_redis_up', '1 while Redis counts the limits, 0 while this server counts them by itself.', () =>
     redis.isDegraded ? 0 : 1,
   );
   new Counter({
     name: 'petstore_redis_fallback_decisions_total',
-    help: 'Requests that this server judged by itself because Redis was away.',
+    help: 'Requests that this server counted by itself because Redis was unavailable.',
     registers,
     collect() {
       this.reset();
@@ -93,7 +95,7 @@ function poolMetrics(registry: Registry, pools: Readonly<Record<string, PoolRead
     };
     new Gauge({ name, help, labelNames: ['pool'], registers: [registry], collect });
   };
-  gauge('petstore_database_pool_connections', 'Connections to PostgreSQL that there may be.', ({ size }) => size);
-  gauge('petstore_database_pool_in_use', 'Connections to PostgreSQL that are lent.', ({ inUse }) => inUse);
+  gauge('petstore_database_pool_connections', 'Maximum of connections to PostgreSQL.', ({ size }) => size);
+  gauge('petstore_database_pool_in_use', 'Connections to PostgreSQL that calls use.', ({ inUse }) => inUse);
   gauge('petstore_database_pool_waiting', 'Calls that wait for a connection to PostgreSQL.', ({ waiting }) => waiting);
 }

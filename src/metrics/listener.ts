@@ -1,6 +1,6 @@
 /**
- * `GET /metrics`, and nothing else, in plain HTTP. However many ask, and whatever they do, it costs the service little:
- * the numbers are gathered once a second at the most, and connections are few and short.
+ * `GET /metrics`, and nothing else, in plain HTTP. Clients can't burden the service: the metrics are collected once a
+ * second at most, and connections are few and short.
  */
 import { createServer, type RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
@@ -16,7 +16,7 @@ export interface MetricsListener {
 }
 
 /**
- * `onFailure` is told of what should not have happened.
+ * `onFailure` is called when the metrics can't be collected.
  *
  * @throws ConfigError when the port can't be opened.
  */
@@ -26,9 +26,9 @@ export async function listen(
   onFailure: (error: unknown) => void,
 ): Promise<MetricsListener> {
   const options = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS };
-  const server = createServer({ ...options, keepAliveTimeout: TIMEOUT_MS }, answer(registry, onFailure));
+  const server = createServer({ ...options, keepAliveTimeout: TIMEOUT_MS }, scrapeHandler(registry, onFailure));
   server.maxConnections = MAX_CONNECTIONS;
-  server.setTimeout(TIMEOUT_MS); // who does not read is not waited for either
+  server.setTimeout(TIMEOUT_MS); // also for clients that do not read the response
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
       reject(new ConfigError(`METRICS_PORT can't be opened on ${host}, port ${port}: ${error.message}`));
@@ -44,16 +44,16 @@ export async function listen(
   };
 }
 
-function answer(registry: Registry, onFailure: (error: unknown) => void): RequestListener {
-  let gathered: Promise<string> | undefined;
-  let gatheredAtMs = Number.NEGATIVE_INFINITY;
-  const gather = () => {
-    if (gathered === undefined || performance.now() > gatheredAtMs + FRESH_MS) {
-      gathered = registry.metrics();
-      gathered.catch(onFailure);
-      gatheredAtMs = performance.now();
+function scrapeHandler(registry: Registry, onFailure: (error: unknown) => void): RequestListener {
+  let collected: Promise<string> | undefined;
+  let collectedAtMs = Number.NEGATIVE_INFINITY;
+  const collect = () => {
+    if (collected === undefined || performance.now() > collectedAtMs + FRESH_MS) {
+      collected = registry.metrics();
+      collected.catch(onFailure);
+      collectedAtMs = performance.now();
     }
-    return gathered;
+    return collected;
   };
   return (request, response) => {
     const isScrape = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD');
@@ -61,7 +61,7 @@ function answer(registry: Registry, onFailure: (error: unknown) => void): Reques
       response.writeHead(404, { connection: 'close' }).end();
       return;
     }
-    gather().then(
+    collect().then(
       (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
       () => response.writeHead(500, { connection: 'close' }).end(),
     );

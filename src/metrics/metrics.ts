@@ -1,7 +1,4 @@
-/**
- * Metrics for Prometheus: all of a server's, and where they can be read. Loaded only when they are asked for.
- * docs/observability.md lists them.
- */
+/** The server's metrics for Prometheus. Loaded only when METRICS_PORT is set. docs/observability.md lists them. */
 import { Registry } from 'prom-client';
 import type { MetricsConfig } from '../config.ts';
 import type { CommitListener } from '../storage/group-commit.ts';
@@ -14,11 +11,15 @@ export interface Metrics {
   readonly calls: CallMetrics;
   readonly commits: CommitListener;
   /**
-   * Opens the port. The readings are asked for at each scrape; `onFailure` is told of what should not have happened.
+   * Opens the port. Reads `dependencies` at each scrape; calls `onFailure` when that throws.
    *
    * @throws ConfigError when the port can't be opened.
    */
-  listen(config: MetricsConfig, readings: Dependencies, onFailure: (error: unknown) => void): Promise<MetricsListener>;
+  listen(
+    config: MetricsConfig,
+    dependencies: Dependencies,
+    onFailure: (error: unknown) => void,
+  ): Promise<MetricsListener>;
 }
 
 export function createMetrics(): Metrics {
@@ -27,8 +28,8 @@ export function createMetrics(): Metrics {
   return {
     calls: callMetrics(registry),
     commits: commitMetrics(registry),
-    listen(config, readings, onFailure) {
-      dependencyMetrics(registry, readings);
+    listen(config, dependencies, onFailure) {
+      dependencyMetrics(registry, dependencies);
       return listen(registry, config, onFailure);
     },
   };

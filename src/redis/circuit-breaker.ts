@@ -1,10 +1,10 @@
 /**
  * A circuit breaker for Redis: knows whether Redis is available, and bounds how long a command waits for its reply.
  *
- * Redis is unavailable after the first command that fails for whatever reason, or when commands wait and no reply at all
- * arrives for a second. Then all waiting commands end without a reply, and no commands should be sent until `prepare` has
- * succeeded, which is tried again and again. `onUnavailable` is called once per outage, with the cause: an hour without
- * Redis is one line in the log.
+ * Redis is unavailable after the first command that fails for whatever reason, or when commands wait and no reply at
+ * all arrives for a second. Then all waiting commands end without a reply, and no commands should be sent until
+ * `prepare` has succeeded, which is tried again and again. `onUnavailable` is called once per outage, with the cause:
+ * an hour without Redis is one line in the log.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RedisClient } from './client.ts';

@@ -1,14 +1,14 @@
 /**
- * A client of Redis, a single server or a cluster: the one place that knows how it is made.
+ * A client of Redis, for a single server or a cluster.
  *
- * Failure: the client connects by itself, and again when a connection is lost or says nothing for 3 seconds. Nobody
- * waits for that: without a connection a command is rejected at once. Causes never show the password.
+ * Failure: the client connects in the background, and again when a connection is lost or silent for 3 seconds. Commands
+ * do not wait for it: without a connection they are rejected at once. Error messages never show the password.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClientOfflineError, createClient, createCluster } from '@redis/client';
 import type { RedisConfig } from '../config.ts';
 
-/** How long the first connection may take; a cluster's map of slots included. */
+/** How long the first connection may take, including a cluster's map of slots. */
 const CONNECT_MS = 5_000;
 const LONGEST_PAUSE_MS = 500;
 const SOCKET = {
@@ -17,26 +17,28 @@ const SOCKET = {
   reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, LONGEST_PAUSE_MS),
 } as const;
 const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
-const commandOptions = { timeout: 0 }; // a timer for each command is more than it needs
+const commandOptions = { timeout: 0 }; // no timer per command: the circuit breaker bounds the wait
 
 export class RedisClient {
-  readonly #client: ReturnType<typeof createSingle> | ReturnType<typeof createNodes>;
+  readonly #client: ReturnType<typeof createSingleClient> | ReturnType<typeof createClusterClient>;
   readonly #passwords: readonly string[];
   #isClosed = false;
   #lastError: unknown;
-  /** A connection was lost, or there was none yet, since `#onConnected` was called. */
-  #hasMissed = true;
+  /**
+   * Whether messages may have been missed: a connection was lost, or there was none yet, since the last subscription.
+   */
+  #mayHaveMissed = true;
   #onConnected: () => Promise<unknown> = async () => undefined;
-  /** Told of every loss, and of every attempt to connect that failed. */
+  /** Called when a connection is lost and when an attempt to connect fails. */
   onError: (error: unknown) => void = () => undefined;
 
-  /** Starts to connect. Throws when no client can be made of the address. */
+  /** Starts to connect. Throws when an address is invalid. */
   constructor(config: RedisConfig) {
     this.#passwords = config.urls.map((url) => new URL(url).password).filter((password) => password !== '');
-    this.#client = config.isCluster ? createNodes(config) : createSingle(config);
+    this.#client = config.isCluster ? createClusterClient(config) : createSingleClient(config);
     const onError = (error: unknown) => {
       this.#lastError = error;
-      this.#hasMissed = true;
+      this.#mayHaveMissed = true;
       this.onError(error);
     };
     const onReady = () => void this.#connected();
@@ -44,7 +46,7 @@ export class RedisClient {
     void this.#connect();
   }
 
-  /** Runs a Lua script: it is sent once to each server, and named by its hash from then on. */
+  /** Runs a Lua script by its hash. Sends the script itself to a server that does not know it yet. */
   async run(script: string, sha1: string, keys: string[], args: string[]): Promise<unknown> {
     const options = { keys, arguments: args };
     return this.#client.evalSha(sha1, options).catch((error: Error) => {
@@ -57,12 +59,12 @@ export class RedisClient {
     await this.#client.publish(channel, message);
   }
 
-  /** Listens from the next connection on. `onSubscribed` is called when it does, and anew after each loss of one. */
+  /** Subscribes with the next connection. Calls `onSubscribed` then, and after each new connection. */
   subscribe(channel: string, onMessage: (message: string) => void, onSubscribed: () => void): void {
     this.#onConnected = () => this.#client.subscribe(channel, onMessage).then(onSubscribed);
   }
 
-  /** What an error says of the cause. One that only says that there is no connection stands for why not. */
+  /** Describes the cause of an error. If that is only a missing connection, describes why it is missing. */
   describe(error?: unknown): string {
     const cause = error === undefined || error instanceof ClientOfflineError ? this.#lastError : error;
     const { message = 'it does not answer', code = '' } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
@@ -75,14 +77,14 @@ export class RedisClient {
     this.#client.destroy();
   }
 
-  /** Connects for the first time; from then on the client does. A cluster may have no node yet to ask for the others. */
+  /** Connects for the first time; the client reconnects by itself. No node of a cluster may be running yet. */
   async #connect(): Promise<void> {
     while (!this.#isClosed) {
-      const late = setTimeout(() => this.#client.destroy(), CONNECT_MS);
+      const timeout = setTimeout(() => this.#client.destroy(), CONNECT_MS);
       await this.#client.connect().catch((error: unknown) => {
         this.#lastError ??= error;
       });
-      clearTimeout(late);
+      clearTimeout(timeout);
       if (this.#client.isOpen && !this.#isClosed) return this.#connected();
       this.#client.destroy();
       await delay(LONGEST_PAUSE_MS, undefined, { ref: false });
@@ -90,22 +92,22 @@ export class RedisClient {
   }
 
   async #connected(): Promise<void> {
-    if (!this.#hasMissed) return;
-    this.#hasMissed = false;
+    if (!this.#mayHaveMissed) return;
+    this.#mayHaveMissed = false;
     try {
       await this.#onConnected();
     } catch {
-      this.#hasMissed = true;
+      this.#mayHaveMissed = true;
     }
   }
 }
 
-function createSingle({ urls: [url] }: RedisConfig) {
+function createSingleClient({ urls: [url] }: RedisConfig) {
   return createClient({ ...COMMON, url, socket: { ...SOCKET }, commandOptions });
 }
 
-/** The nodes that a cluster names are reached as the first of the addresses is: same user, same password, same TLS. */
-function createNodes({ urls }: RedisConfig) {
+/** All nodes that the cluster names are reached with the user, password and TLS of the first address. */
+function createClusterClient({ urls }: RedisConfig) {
   const { username, password, protocol } = new URL(urls[0]);
   const defaults = {
     ...COMMON,

@@ -1,4 +1,4 @@
-/** Limits in Redis whose questions show in traces. While Redis is away nobody is asked, so nothing shows. */
+/** Adds a span to each call of Redis by the limiter. While Redis is unavailable there are no calls, and no spans. */
 import type { RedisLimiter } from '../limits/redis.ts';
 import type { Tracing } from './tracing.ts';
 

@@ -1,13 +1,13 @@
 /**
  * Traces by OpenTelemetry, sent to a collector over OTLP/HTTP. Names follow its semantic conventions.
  *
- * Whether a call is recorded its caller says in `traceparent`: whoever reaches the private port is believed, and that is
- * Envoy, which decides for callers from outside. A call without one is recorded by the share of the settings.
+ * The `traceparent` of a call says whether it is recorded. It is trusted: only Envoy reaches the private port, and
+ * Envoy decides for external callers. Of the calls without one, the configured ratio is recorded.
  *
- * Failure: nobody waits for the collector. What it does not take is kept, up to `MAX_SPANS`; those beyond are dropped.
- * One line of the log says that it can't be reached, and one that it is back.
+ * Failure: calls do not wait for the collector. Spans that it does not accept are kept, up to `MAX_SPANS`; others are
+ * dropped. The log has one line when the collector becomes unavailable, and one when it is available again.
  *
- * No span has anything that a caller has written: no header, no argument, no message of an error.
+ * No span has text from a caller: no header, no argument, no error message.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -29,23 +29,23 @@ import { ApiError } from '../errors.ts';
 import { headerOf } from '../interceptors/metadata.ts';
 import type { Tracing } from './tracing.ts';
 
-/** Spans that wait for the collector at the most: some MB. */
+/** The maximum of spans that wait for the collector: a few MB. */
 const MAX_SPANS = 4_096;
 const BATCH = 512;
 const BATCH_EVERY_MS = 1_000;
 const EXPORT_MS = 3_000;
 const CLOSE_MS = 2_000;
 
-/** The gRPC statuses that are a server's fault, by OpenTelemetry's conventions for RPC. */
-const FAULTS = new Set([2, 4, 12, 13, 14, 15]);
+/** The gRPC statuses that are server errors by OpenTelemetry's conventions for RPC. */
+const SERVER_ERRORS = new Set([2, 4, 12, 13, 14, 15]);
 
 interface Listener {
   readonly onUnavailable: (cause: string) => void;
   readonly onAvailable: () => void;
 }
 
-/** Without `tracestate`: it would be in each span as the caller wrote it. */
-const METADATA: TextMapGetter<Metadata> = {
+/** Ignores `tracestate`: it would put text from the caller into each span. */
+const TRACE_PARENT: TextMapGetter<Metadata> = {
   keys: () => [],
   get: (metadata, name) => (name === 'traceparent' ? headerOf({ metadata }, name) : undefined),
 };
@@ -53,7 +53,7 @@ const METADATA: TextMapGetter<Metadata> = {
 export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS });
   const processor = new BatchSpanProcessor({
-    exporter: watched(exporter, listener),
+    exporter: withListener(exporter, listener),
     maxQueueSize: MAX_SPANS,
     maxExportBatchSize: BATCH,
     scheduledDelayMillis: BATCH_EVERY_MS,
@@ -66,7 +66,7 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
   });
   const tracer = provider.getTracer('petstore');
   const propagator = new W3CTraceContextPropagator();
-  /** The span that the code runs in. */
+  /** The current span. */
   const current = new AsyncLocalStorage<Span>();
 
   const isRecording = () => current.getStore()?.isRecording() ?? false;
@@ -76,14 +76,14 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
     isRecording,
 
     async inCall(metadata, path, work) {
-      const parent = propagator.extract(ROOT_CONTEXT, metadata, METADATA);
+      const parent = propagator.extract(ROOT_CONTEXT, metadata, TRACE_PARENT);
       const [, service = '', method = ''] = path.split('/');
       const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
       const span = tracer.startSpan(`${service}/${method}`, { kind: SpanKind.SERVER, attributes }, parent);
       const end = (grpcStatus: number, errorCode?: string) => {
         span.setAttribute('rpc.grpc.status_code', grpcStatus);
         if (errorCode !== undefined) span.setAttribute('error.type', errorCode);
-        if (FAULTS.has(grpcStatus)) span.setStatus({ code: SpanStatusCode.ERROR });
+        if (SERVER_ERRORS.has(grpcStatus)) span.setStatus({ code: SpanStatusCode.ERROR });
       };
       try {
         return await current.run(span, () => work(end));
@@ -100,7 +100,7 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
       try {
         return await current.run(span, work);
       } catch (error) {
-        // A rule of ours that undoes a transaction is no failure of the database.
+        // An ApiError that rolls a transaction back is not a failure of the database.
         if (!(error instanceof ApiError)) span.setStatus({ code: SpanStatusCode.ERROR });
         span.setAttribute('error.type', error instanceof ApiError ? error.code : typeName(error));
         throw error;
@@ -121,10 +121,10 @@ function typeName(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }
 
-/** Tells of a collector that goes and comes back, once each time. */
-function watched(exporter: SpanExporter, { onUnavailable, onAvailable }: Listener): SpanExporter {
+/** Calls the listener once when exports begin to fail and once when they succeed again. */
+function withListener(exporter: SpanExporter, { onUnavailable, onAvailable }: Listener): SpanExporter {
   let isUnavailable = false;
-  const note = ({ code, error }: ExportResult) => {
+  const report = ({ code, error }: ExportResult) => {
     const isFailed = code !== ExportResultCode.SUCCESS;
     if (isFailed === isUnavailable) return;
     isUnavailable = isFailed;
@@ -134,7 +134,7 @@ function watched(exporter: SpanExporter, { onUnavailable, onAvailable }: Listene
   return {
     export(spans: ReadableSpan[], done) {
       exporter.export(spans, (result) => {
-        note(result);
+        report(result);
         done(result);
       });
     },

@@ -1,6 +1,6 @@
 /**
- * A store whose work shows in traces: each method of a table, each transaction, and in it the wait for the commit, which
- * on SQLite is shared with others.
+ * A store whose work shows in traces: each method of a table, each transaction, and in it the wait for the commit,
+ * which on SQLite is shared with others.
  */
 import type { Store, Transaction } from '../storage/store.ts';
 import type { Attributes, Tracing } from './tracing.ts';

@@ -1,20 +1,20 @@
 /**
- * What the rest of the server knows of tracing: an interface, which costs nothing when nobody traces. Only otel.ts knows
- * OpenTelemetry; it is loaded when there is a collector to send to, and not otherwise.
+ * The interface of tracing. Only otel.ts uses OpenTelemetry; it is loaded only when a collector is configured, so that
+ * tracing costs nothing without one.
  */
 import type { CallTracer } from '../interceptors/tracing.ts';
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
 export interface Tracing extends CallTracer {
-  /** The trace that the code which asks runs in, whether it is recorded or not. */
+  /** Returns the id of the current trace, recorded or not. */
   traceId(): string | undefined;
-  /** Whether a span that begins now is recorded. */
+  /** Whether the current trace is recorded. */
   isRecording(): boolean;
-  /** Runs `work` in a span below the current one; just runs it where none is recorded. */
+  /** Runs `work` in a child of the current span, or without a span if none is recorded. */
   inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T>;
-  /** The function as it would run here, wherever it is called. */
+  /** Returns a function that always runs in the current span. */
   bind<Args extends unknown[], T>(run: (...args: Args) => T): (...args: Args) => T;
-  /** Sends what is left, for 2 seconds at the most. */
+  /** Sends the remaining spans, for 2 seconds at most. */
   close(): Promise<void>;
 }
