@@ -1,7 +1,8 @@
 /** Measures how much the service can take, then offers multiples of that. */
-import { setTimeout as delay } from 'node:timers/promises';
+
 import { formatCount } from '../test/support/numbers.ts';
 import type { Progress } from '../test/support/progress.ts';
+import { until } from '../test/support/until.ts';
 import type { Job, LoadGenerator, Outcome } from './load.ts';
 import { rawRequests } from './measure.ts';
 import type { Options } from './overload.ts';
@@ -20,7 +21,6 @@ const REQUESTS = 4_096;
 const NORMAL_MS = 100;
 /** The service has recovered after so many normal responses in a row. */
 const NORMAL_RESPONSES = 20;
-const PAUSE_MS = 50;
 const MAX_RECOVERY_MS = 20_000;
 
 export interface Offered {
@@ -79,23 +79,22 @@ function generate(
 }
 
 async function recover({ url, key }: ServiceStack): Promise<number | undefined> {
+  const headers = { authorization: `Bearer ${key}` };
   const startMs = performance.now();
   let recoveredAtMs = startMs;
-  for (let normal = 0; normal < NORMAL_RESPONSES; ) {
+  let normal = 0;
+  const hasRecovered = async () => {
     const sentAtMs = performance.now();
-    if (sentAtMs - startMs > MAX_RECOVERY_MS) return undefined;
-    const response = await fetch(`${url}/pets/1`, { headers: { authorization: `Bearer ${key}` } }).catch(
-      () => undefined,
+    const isOk = await fetch(`${url}/pets/1`, { headers }).then(
+      async (response) => (await response.text()) && response.ok,
     );
-    await response?.body?.cancel();
-    if (response?.ok && performance.now() - sentAtMs < NORMAL_MS) normal += 1;
-    else {
-      normal = 0;
-      recoveredAtMs = performance.now();
-    }
-    await delay(PAUSE_MS);
-  }
-  return (recoveredAtMs - startMs) / 1_000;
+    const endMs = performance.now();
+    normal = isOk && endMs - sentAtMs < NORMAL_MS ? normal + 1 : 0;
+    if (normal === 0) recoveredAtMs = endMs;
+    return normal === NORMAL_RESPONSES;
+  };
+  const isInTime = await until(hasRecovered, 'recovery', MAX_RECOVERY_MS).catch(() => false);
+  return isInTime ? (recoveredAtMs - startMs) / 1_000 : undefined;
 }
 
 async function failedHealthChecks({ adminUrl }: ServiceStack): Promise<number> {

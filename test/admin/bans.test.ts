@@ -1,9 +1,11 @@
 /** Bans, what is left and last uses, as the operator sees them: on real servers, of each kind of deployment. */
+
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext, TestFn } from 'ava';
 import { AdminServiceService as Admin, Window } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { detailsOf } from '../support/grpc.ts';
+import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -36,7 +38,8 @@ before(async () => {
   shared = await startShared();
 });
 after.always(() => shared?.close());
-beforeEach((t) => {
+beforeEach(async (t) => {
+  await withinOneDay(60_000);
   t.context = { closing: [] };
 });
 afterEach.always(async (t) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { isWellFormed } from '../../src/keys/format.ts';
+import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { json, type Petstore, petstore, ROOT, run } from './command.ts';
@@ -158,6 +159,7 @@ test('key list - a label can do nothing to the terminal', async (t) => {
 });
 
 test('usage - is what was used, day by day', async (t) => {
+  await withinOneDay(30_000);
   const { command, rest } = t.context;
   const account = String((await newAccount(command, '--plan', 'enterprise', '--per-minute', '9', '--per-day', '2')).id);
   t.deepEqual(await json(command, 'usage', '--account', account), []);
@@ -170,6 +172,7 @@ test('usage - is what was used, day by day', async (t) => {
 });
 
 test('usage - the bars fit the width, without colour where there is no terminal', async (t) => {
+  await withinOneDay(30_000);
   const { command, rest } = t.context;
   const account = String((await newAccount(command)).id);
   const { key } = await json(command, 'key', 'create', '--account', account);

@@ -1,5 +1,7 @@
 /** Why a caller gets 429: bans, what is left and last uses, in tables and in JSON. */
+
 import anyTest, { type TestFn } from 'ava';
+import { withinOneDay } from '../support/limit-windows.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { json, type Petstore, petstore } from './command.ts';
 
@@ -15,6 +17,7 @@ test.before(async (t) => {
   const stack = await startTestStack({ BAN_REFUSALS: `${REFUSALS}` });
   t.context = { ...stack, command: petstore(stack) };
 });
+test.beforeEach(() => withinOneDay(60_000));
 test.after.always((t) => t.context.close());
 
 async function text(command: Petstore, args: readonly string[], env = {}): Promise<string> {

@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient, PetstoreError } from '../../src/client/index.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -20,12 +20,6 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** So that a test does not begin in one minute and end in the next. */
-async function inOneMinute(neededMs: number): Promise<void> {
-  const leftMs = MINUTE_MS - (Date.now() % MINUTE_MS);
-  if (leftMs < neededMs) await delay(leftMs + 50);
-}
-
 /** How many of many calls at once ended how. */
 async function outcomes(client: PetstoreClient, calls: number, timeoutMs: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
@@ -40,7 +34,7 @@ async function outcomes(client: PetstoreClient, calls: number, timeoutMs: number
 }
 
 async function used({ operator }: { operator: Operator }, accountId: bigint) {
-  const days = await operator.usage(accountId); // two of them around midnight
+  const days = await operator.usage(accountId); // two days around midnight
   const sum = (field: 'requests' | 'refused') => days.reduce((total, day) => total + Number(day[field]), 0);
   return { requests: sum('requests'), refused: sum('refused') };
 }
@@ -50,7 +44,7 @@ test('limits - a client that runs into the minute limit waits as told and finish
   const { operator, grpcAddress } = t.context;
   const { id } = await operator.account(LIMITS);
   const client = createClient({ address: grpcAddress, apiKey: (await operator.key(id)).key });
-  await inOneMinute(2_000);
+  await withinOneMinute(2_000);
   const startMs = Date.now();
   t.deepEqual(await outcomes(client, 2 * LIMITS.perMinute, 2.5 * MINUTE_MS), { OK: 10 });
   const nextMinuteMs = (Math.floor(startMs / MINUTE_MS) + 1) * MINUTE_MS;
@@ -67,7 +61,7 @@ test("limits - calls whose deadline can't be met give up at once, and nearly all
   const { id } = await operator.account(LIMITS);
   const { key } = await operator.key(id);
   const client = createClient({ address: grpcAddress, apiKey: key });
-  await inOneMinute(5_000);
+  await withinOneMinute(5_000);
   const startMs = performance.now();
   t.deepEqual(await outcomes(client, 100, 2_000), { OK: 5, RATE_LIMITED: 95 });
   t.true(performance.now() - startMs < 1_500);
@@ -84,7 +78,7 @@ test('limits - a refusal says when to come back, through the public port too', a
   const { operator, grpcAddress, publicAddress } = t.context;
   for (const address of [grpcAddress, publicAddress]) {
     const client = createClient({ address, apiKey: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) });
-    await inOneMinute(2_000);
+    await withinOneMinute(2_000);
     await client.pets.listPets({});
     const error = await t.throwsAsync(client.pets.listPets({}, { timeoutMs: 1_000 }), { instanceOf: PetstoreError });
     t.like(error, { code: 'RATE_LIMITED', grpcStatus: 8 });
@@ -98,7 +92,7 @@ test('limits - a refusal says when to come back, through the public port too', a
 test('limits - a call that waits for the next minute ends when its signal does', async (t) => {
   const { operator, grpcAddress } = t.context;
   const client = createClient({ address: grpcAddress, apiKey: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) });
-  await inOneMinute(3_000);
+  await withinOneMinute(3_000);
   await client.pets.listPets({});
   const signal = AbortSignal.timeout(300);
   const error = await client.pets.listPets({}, { timeoutMs: 10 * MINUTE_MS, signal }).catch((reason) => reason);
@@ -109,7 +103,7 @@ test('limits - a call that waits for the next minute ends when its signal does',
 test('limits - a banned key is told so, and until when', async (t) => {
   const { operator, grpcAddress } = t.context;
   const client = createClient({ address: grpcAddress, apiKey: await operator.keyOf(LIMITS), maxInFlight: 40 });
-  await inOneMinute(2_000);
+  await withinOneMinute(2_000);
   const counts = await outcomes(client, 40, 1_000); // forty at once: what the default of maxInFlight is there against
   t.is(counts.OK, 5);
   t.true((counts.API_KEY_BANNED ?? 0) > 0, JSON.stringify(counts));

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient } from '../../src/client/index.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
 
 /** A wire to the server that a test can cut. */
 interface Wire {
@@ -70,16 +71,11 @@ async function names(client: PetstoreClient): Promise<string[]> {
   return (await client.categories.listCategories({ limit: 100 })).categories.map(({ name }) => name);
 }
 
-/** Waits until the server has done the work that nobody is told of. */
-async function untilDone(isDone: () => Promise<boolean>): Promise<void> {
-  while (!(await isDone())) await delay(5);
-}
-
 test.serial('retries - an idempotent call rides out a server that is away for a moment', async (t) => {
   const { wire, client } = t.context;
   await wire.unplug();
   const call = client.pets.listPets({});
-  await delay(500);
+  await delay(500); // the outage
   await wire.plugIn();
   t.true(Array.isArray((await call).pets));
 });
@@ -89,7 +85,7 @@ test.serial('retries - an idempotent call is repeated when the connection breaks
   const { id } = await client.categories.createCategory({ category: { name: 'before' } });
   wire.mute();
   const call = client.categories.replaceCategory({ categoryId: id, category: { name: 'replaced' } });
-  await untilDone(async () => (await names(direct)).includes('replaced'));
+  await until(async () => (await names(direct)).includes('replaced'), 'the category replaced');
   wire.cut();
   t.is((await call).name, 'replaced');
 });
@@ -98,7 +94,7 @@ test.serial('retries - a create is repeated when the connection breaks under it,
   const { wire, client, direct } = t.context;
   wire.mute();
   const call = client.categories.createCategory({ category: { name: 'only once' } });
-  await untilDone(async () => (await names(direct)).includes('only once'));
+  await until(async () => (await names(direct)).includes('only once'), 'the category only once');
   wire.cut();
   const { id } = await call;
   t.is((await direct.categories.getCategory({ categoryId: id })).name, 'only once');
@@ -110,7 +106,7 @@ test.serial('retries - an update is never repeated when the connection breaks: i
   const { id: categoryId } = await client.categories.createCategory({ category: { name: 'to be updated' } });
   wire.mute();
   const call = client.categories.updateCategory({ categoryId, category: { name: 'updated' } });
-  await untilDone(async () => (await names(direct)).includes('updated'));
+  await until(async () => (await names(direct)).includes('updated'), 'the category updated');
   wire.cut();
   await t.throwsAsync(call, { name: 'PetstoreError', code: 'UNAVAILABLE' });
 });
@@ -124,7 +120,7 @@ test.serial(
     await names(client); // it is connected
     wire.mute();
     const late = t.throwsAsync(create(5_000), { code: 'DEADLINE_EXCEEDED' });
-    await untilDone(async () => (await names(direct)).includes('late'));
+    await until(async () => (await names(direct)).includes('late'), 'the category late');
     await late;
     wire.cut();
     const { id } = await create(10_000);

@@ -1,9 +1,11 @@
 /** A real browser on a page of another origin calls the service, over TLS; and the docs page over TLS. */
+
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { ListPetsRequest, ListPetsResponse, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { browserTest, startBrowser, watchedPage } from '../support/browser.ts';
+import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates } from '../support/tls.ts';
@@ -129,6 +131,7 @@ test('REST - a page of a set origin can read what was wrong: 401, 404, 429', asy
   );
 
   const operator = await connectOperator(t.context);
+  await withinOneDay(20_000);
   const { id } = await operator.account({ perMinute: 1, perDay: 1 });
   const headers = { authorization: `Bearer ${(await operator.key(id)).key}` };
   operator.close();

@@ -1,10 +1,12 @@
 /** "Who was this request?": what Envoy's access log says of each kind of request, and what it never does. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import type { RestRequest } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -67,6 +69,7 @@ test.before(async (t) => {
   await send('no route', 'GET', '/nowhere');
   await send('no key', 'GET', '/pets', {}, rest.withKey(undefined));
   await send('no key, with a body', 'POST', '/pets', json('{}'), rest.withKey(generateKey()));
+  await withinOneMinute(10_000);
   await send('within the limit', 'GET', '/pets', {}, rest.withKey(limited.key));
   await send('past the limit', 'GET', '/pets', {}, rest.withKey(limited.key));
   await send('past the limit, with a body', 'POST', '/pets', json('{}'), rest.withKey(limited.key));

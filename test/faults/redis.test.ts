@@ -1,6 +1,8 @@
 /** The whole service, three servers behind Envoy, while its Redis dies, says nothing, or comes back. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { withinOneDay } from '../support/limit-windows.ts';
 import { type Load, startLoad, untilMore } from '../support/load.ts';
 import { connectOperator } from '../support/operator.ts';
 import { testUnless } from '../support/programs.ts';
@@ -82,6 +84,7 @@ test.serial(
     const { service, shared } = t.context;
     const operator = await connectOperator(service);
     const perDay = 300;
+    await withinOneDay(60_000);
     const account = await operator.account({ perMinute: 1_000, perDay });
     const caller = service.rest.withKey((await operator.key(account.id)).key);
     const passed = async (requests: number) => {

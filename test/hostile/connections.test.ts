@@ -37,6 +37,7 @@ test('Connections - one that has been answered is there for the next request, so
   socket.on('data', (chunk: Buffer) => {
     answers += chunk.toString().split('HTTP/1.1 200 OK').length - 1;
   });
+  // The pause is what is tested.
   for (const pauseMs of [4_000, 0]) {
     const before = answers;
     socket.write('GET /docs HTTP/1.1\r\nHost: petstore\r\n\r\n');

@@ -7,6 +7,7 @@ import { toAccountId, toKeyId } from '../../src/limits/subjects.ts';
 import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 const QUOTA = { perMinute: 1_000, perDay: 1_000 };
 
@@ -28,9 +29,13 @@ test('Usage - that can not be stored is kept, said once, and stored when it can'
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
   const { id } = await store.write((tx) => tx.accounts.insert(account));
   let isAway = true;
+  let attempts = 0;
   const flaky: Store = {
     ...store,
-    write: (work, isCancelled) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled)),
+    write(work, isCancelled) {
+      attempts += 1;
+      return isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled);
+    },
   };
   const { recorder, use, lines } = recorderOn(flaky);
   for (let round = 0; round < 3; round += 1) {
@@ -38,7 +43,8 @@ test('Usage - that can not be stored is kept, said once, and stored when it can'
     await t.throwsAsync(recorder.flush(), { message: 'away' });
   }
   use(id);
-  await new Promise((resolve) => setTimeout(resolve, 1_500)); // by itself, too
+  const before = attempts;
+  await until(() => attempts > before + 1, 'flushes of its own');
   t.deepEqual(lines, ['usage is not stored yet: trying again']);
   isAway = false;
   await recorder.flush();

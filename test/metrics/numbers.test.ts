@@ -1,4 +1,5 @@
 /** What the metrics count, on real servers: each number after what it stands for has happened. */
+
 import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { service } from 'grpc-health-check';
@@ -7,6 +8,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../support/exposition.ts';
 import { bearer, insecure, type UnaryMethod, unary } from '../support/grpc.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
@@ -85,6 +87,7 @@ test('Limits - refusals and bans are counted by plan, and what comes without a v
   operator.close();
   const ask = (asked: string | undefined) =>
     unary(t.context.client, Pets.getPet, { petId: NOBODY }, bearer(asked)).catch(() => undefined);
+  await withinOneMinute(5_000);
   // Five pass, three are refused, of which the last bans the key, and two meet the ban.
   for (let sent = 0; sent < 10; sent += 1) await ask(key);
   for (const wrong of [undefined, 'pst_no_key_at_all']) await ask(wrong);

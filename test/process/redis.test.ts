@@ -1,10 +1,12 @@
 /** Server processes with one Redis: they share the limits, and neither start nor stop depends on it. */
+
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { findProgram } from '../support/find-program.ts';
+import { withinOneDay } from '../support/limit-windows.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -22,6 +24,7 @@ const test: TestFn<Context> = testUnless(MISSING_REDIS_SERVER);
 const PER_DAY = 50;
 
 test.beforeEach(async (t) => {
+  await withinOneDay(60_000);
   const redis = await RedisProcess.start();
   const closing: Context['closing'] = [() => redis.stop()];
   const start: Context['start'] = async (settings) => {

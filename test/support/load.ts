@@ -1,14 +1,14 @@
-/** Callers that go on calling, each as soon as it has been answered, until they are told to stop. */
+/** A closed-loop load: callers that each call again as soon as they have the response. */
 import { until } from './until.ts';
 
 export interface Load {
-  /** How often each answer has come so far. */
+  /** How often each response has come so far. */
   readonly answers: ReadonlyMap<string, number>;
-  /** Resolves when the last answer is there. */
+  /** Resolves after the last response. */
   stop(): Promise<void>;
 }
 
-/** `call` resolves with what was answered; what it throws is an answer too. `count` is different for each call. */
+/** `call` resolves with the response as text. An error that it throws counts as a response, too. `count` is unique. */
 export function startLoad(callers: number, call: (count: number) => Promise<string>): Load {
   const answers = new Map<string, number>();
   let isOver = false;
@@ -30,12 +30,12 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
   };
 }
 
-/** How many answers have come. */
+/** The number of responses so far. */
 export function total({ answers }: Load): number {
   return [...answers.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Resolves when `count` more answers have come. */
+/** Resolves after `count` more responses. */
 export async function untilMore(load: Load, count: number): Promise<void> {
   const goal = total(load) + count;
   await until(() => total(load) >= goal, `${count} more answers`);

@@ -1,9 +1,9 @@
-/** Waits for something to become true, by looking again and again. */
+/** Waits for a condition by polling. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 10;
 
-/** Resolves with the first value of `look` that is truthy; rejects after `giveUpMs`, saying `what` did not come. */
+/** Resolves with the first truthy value of `look`. Rejects after `giveUpMs`, with `what` in the message. */
 export async function until<T>(
   look: () => T | Promise<T>,
   what: string,

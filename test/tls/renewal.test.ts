@@ -1,9 +1,11 @@
 /** A renewed certificate is taken up by the running service, however its files are replaced. */
+
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
 import { createClient } from '../../src/client/index.ts';
 import { https } from '../support/https.ts';
+import { startLoad, untilMore } from '../support/load.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
@@ -144,25 +146,19 @@ test('Renewal - loses no request, and connections that are open go on', async (t
         response.resume().on('end', () => resolve(String(response.statusCode)));
       }).on('error', reject);
     });
-  const answers: string[] = [];
-  const over = new AbortController();
-  const keepCalling = async (call: () => Promise<string>) => {
-    while (!over.signal.aborted) answers.push(await call().catch(String));
-  };
-  const calling = Promise.all([
-    keepCalling(async () => String((await https(url, { ca, headers })).status)),
-    keepCalling(kept),
-    keepCalling(async () => client.pets.listPets({}).then(() => '200')),
-  ]);
+  const loads = [
+    startLoad(1, async () => String((await https(url, { ca, headers })).status)),
+    startLoad(1, kept),
+    startLoad(1, async () => client.pets.listPets({}).then(() => '200')),
+  ];
   for (const name of ['second', 'third', 'first', 'second']) {
     await putIn(folder, certificates, name);
     t.true(await takenUp(t.context, stack, name));
+    await Promise.all(loads.map((load) => untilMore(load, 10)));
   }
-  over.abort();
-  await calling;
+  await Promise.all(loads.map((load) => load.stop()));
   agent.destroy();
   await client.close();
-  t.true(answers.length > 100);
-  t.deepEqual([...new Set(answers)], ['200']);
+  for (const load of loads) t.deepEqual([...load.answers.keys()], ['200']);
   t.is(connections, 1);
 });

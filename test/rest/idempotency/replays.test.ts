@@ -1,6 +1,8 @@
 /** What is sent again under its key: the same answer, and nothing else. */
+
 import anyTest, { type TestFn } from 'ava';
 import { isError } from '../../support/contract.ts';
+import { withinOneDay } from '../../support/limit-windows.ts';
 import { connectOperator } from '../../support/operator.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
@@ -137,6 +139,7 @@ test('Idempotency-Key - of many requests with one key at the same time one does 
 });
 
 test('Idempotency-Key - a replay counts against the limits like any request, and is refused past them', async (t) => {
+  await withinOneDay(20_000);
   const { rest } = t.context;
   const operator = await connectOperator(t.context);
   const caller = rest.withKey(await operator.keyOf({ perMinute: 1_000, perDay: 4 }));

@@ -1,4 +1,5 @@
 /** The Connect protocol (https://connectrpc.com/docs/protocol) on the public port. */
+
 import { execFile } from 'node:child_process';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { BadRequest, ErrorInfo, RetryInfo } from '../../../gen/google/rpc/error_details.ts';
@@ -17,6 +18,7 @@ import { ROOT } from '../../cli/command.ts';
 import { isError } from '../../support/contract.ts';
 import { halfRequest } from '../../support/hostile/half-request.ts';
 import { openSocket, targetOf } from '../../support/hostile/sockets.ts';
+import { withinOneDay } from '../../support/limit-windows.ts';
 import { connectOperator } from '../../support/operator.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
@@ -191,6 +193,7 @@ test('Connect - a caller without a valid key is a 401 with its reason, before an
 });
 
 test('Connect - past the limit is a 429 with Retry-After, whether Envoy knows the key or not', async (t) => {
+  await withinOneDay(20_000);
   const operator = await connectOperator(t.context);
   const limited = { ...t.context, key: await operator.keyOf({ perMinute: 1_000, perDay: 2 }) };
   operator.close();

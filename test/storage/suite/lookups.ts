@@ -1,4 +1,5 @@
 /** Look-ups by id, many at a time. */
+import { startLoad } from '../../support/load.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 export function lookupTests(): void {
@@ -17,17 +18,14 @@ export function lookupTests(): void {
   test('Look-ups - one always sees what was written before it was asked for', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
-    let isOver = false;
-    // Others keep the look-up busy all the time.
-    const others = Array.from({ length: 20 }, async () => {
-      while (!isOver) await store.pets.find(pet.id);
-    });
+    // Keeps the look-up busy all the time.
+    const load = startLoad(20, async () => ((await store.pets.find(pet.id)) === undefined ? 'missing' : 'found'));
     for (let quantity = 1; quantity <= 100; quantity += 1) {
       await store.transaction((tx) => tx.pets.update({ ...pet, quantity }));
       t.is((await store.pets.find(pet.id))?.quantity, quantity);
     }
-    isOver = true;
-    await Promise.all(others);
+    await load.stop();
+    t.deepEqual([...load.answers.keys()], ['found']);
   });
 
   test('Look-ups - one that was deleted before is not found any more', async (t) => {

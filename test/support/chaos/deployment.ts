@@ -2,6 +2,7 @@
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on PostgreSQL and Redis, which
  * are the run's own. Like a supervisor it starts the launcher again when that has ended, and remembers that it did.
  */
+
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { promisify } from 'node:util';
 import { Launcher, launcherSettings } from '../launcher.ts';
 import { freePortRange } from '../ports.ts';
 import { type Shared, startShared } from '../shared.ts';
+import { until } from '../until.ts';
 import { mountSmallDisk, type SmallDisk } from './disk.ts';
 import { trueMs } from './history.ts';
 import { TcpProxy } from './proxy.ts';
@@ -134,11 +136,10 @@ export class Deployment {
 
   /** Resolves when there is a launcher that has said that the service is open; rejects when none can for long. */
   async opened(): Promise<void> {
-    const giveUpAtMs = trueMs() + OPEN_MS;
-    while (this.#launcher.hasEnded || !(await this.#isOpen())) {
-      if (trueMs() > giveUpAtMs) throw new Error(`the service can't be started again: ${this.#said}`);
-      await delay(RETRY_MS);
-    }
+    const isOpen = async () => !this.#launcher.hasEnded && (await this.#isOpen());
+    await until(isOpen, 'an open service', OPEN_MS).catch(() => {
+      throw new Error(`the service can't be started again: ${this.#said}`);
+    });
   }
 
   #isOpen(): Promise<boolean> {
@@ -182,12 +183,9 @@ export class Deployment {
 
   /** The processes of the service that still run when they have had time to end. */
   async #leftRunning() {
-    const giveUpAtMs = trueMs() + DRAIN_MS;
-    for (;;) {
-      const left = await withVariable('CHAOS_CLOCKS', this.#parts.clocks);
-      if (left.length === 0 || trueMs() > giveUpAtMs) return left;
-      await delay(RETRY_MS);
-    }
+    const left = () => withVariable('CHAOS_CLOCKS', this.#parts.clocks);
+    await until(async () => (await left()).length === 0, 'the end of all processes', DRAIN_MS).catch(() => undefined);
+    return left();
   }
 
   #clockFile(server: number): string {
