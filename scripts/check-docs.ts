@@ -1,10 +1,9 @@
-/** Checks the Markdown files: a link leads to a file and heading of this repository, a line has at most 120 columns. */
+/** Checks that each link in the Markdown files leads to a file and a heading of this repository. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 
 const LINK = /\]\(([^()\s]+)\)/g;
-const MAX_COLUMNS = 120;
 const HEADING = /^#+ (.+)$/gm;
 /** What GitHub leaves out of a heading's anchor. */
 const NOT_IN_ANCHOR = /[^\p{L}\p{N}_\- ]/gu;
@@ -26,22 +25,10 @@ function problemOf(page: string, target: string): string | undefined {
 
 const pages = execFileSync('git', ['ls-files', '*.md'], { encoding: 'utf8' }).trim().split('\n');
 for (const page of pages) {
-  const text = readFileSync(page, 'utf8');
-  for (const [, target = ''] of text.matchAll(LINK)) {
+  for (const [, target = ''] of readFileSync(page, 'utf8').matchAll(LINK)) {
     const problem = problemOf(page, target);
-    if (problem !== undefined) report(page, `the link to ${target} leads nowhere: ${problem}`);
+    if (problem === undefined) continue;
+    process.stderr.write(`${page}: the link to ${target} leads nowhere: ${problem}\n`);
+    process.exitCode = 1;
   }
-  for (const [index, line] of text.split('\n').entries()) {
-    if (isTooLong(line)) report(`${page}:${index + 1}`, `the line has more than ${MAX_COLUMNS} columns`);
-  }
-}
-
-/** A single long word, such as a link, can't be broken. */
-function isTooLong(line: string): boolean {
-  return [...line].length > MAX_COLUMNS && line.trim().includes(' ');
-}
-
-function report(place: string, problem: string): void {
-  process.stderr.write(`${place}: ${problem}\n`);
-  process.exitCode = 1;
 }

@@ -1,0 +1,23 @@
+/** Checks that the lines of Markdown and YAML files have at most 120 columns, as .editorconfig says. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+const FILES = ['*.md', '*.yaml', '*.yml', ':!gen/*', ':!third_party/*'];
+const MAX_COLUMNS = 120;
+/** A longer word, such as a URL or a type of Envoy, can't be wrapped. */
+const MAX_WORD = 80;
+
+function isTooLong(line: string): boolean {
+  return [...line].length > MAX_COLUMNS && line.split(' ').every((word) => word.length <= MAX_WORD);
+}
+
+const files = execFileSync('git', ['ls-files', ...FILES], { encoding: 'utf8' })
+  .trim()
+  .split('\n');
+for (const file of files) {
+  for (const [index, line] of readFileSync(file, 'utf8').split('\n').entries()) {
+    if (!isTooLong(line)) continue;
+    process.stderr.write(`${file}:${index + 1}: the line has more than ${MAX_COLUMNS} columns\n`);
+    process.exitCode = 1;
+  }
+}
