@@ -113,9 +113,9 @@ async function callNatively({ publicAddress, key }: TestStack, ids: Map<string, 
   const idOf = (metadata: { get(name: string): unknown[] }) => String(metadata.get('x-request-id')[0]);
   ids.set('grpc', idOf((await grpc.exchange(Pets.listPets, { ids: [], pageToken: '' })).headers));
   ids.set('grpc, missing', idOf((await grpc.failure(Pets.getPet, { petId: 99n })).metadata));
-  const stranger = grpc.withKey(undefined);
-  ids.set('grpc, no key', idOf((await stranger.failure(Pets.getPet, { petId: 99n })).metadata));
-  stranger.close();
+  const anonymous = grpc.withKey(undefined);
+  ids.set('grpc, no key', idOf((await anonymous.failure(Pets.getPet, { petId: 99n })).metadata));
+  anonymous.close();
   grpc.close();
 }
 

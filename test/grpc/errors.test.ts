@@ -28,31 +28,31 @@ function expect(t: ExecutionContext, failure: Failure, code: Code, reason: strin
 }
 
 test('UNAUTHENTICATED - without a key, with the challenge', async (t) => {
-  const stranger = t.context.grpc.withKey(undefined);
-  const failure = await stranger.failure(Pets.getPet, { petId: 1n });
+  const anonymous = t.context.grpc.withKey(undefined);
+  const failure = await anonymous.failure(Pets.getPet, { petId: 1n });
   expect(t, failure, Code.UNAUTHENTICATED, 'API_KEY_MISSING', /Authorization: Bearer/);
   t.deepEqual(failure.metadata.get('www-authenticate'), ['Bearer']);
-  stranger.close();
+  anonymous.close();
 });
 
 test('UNAUTHENTICATED - with a key that nobody has, or that is none', async (t) => {
   for (const key of [generateKey(), 'pst_', 'x', 'Bearer']) {
-    const stranger = t.context.grpc.withKey(key);
-    const failure = await stranger.failure(Pets.getPet, { petId: 1n });
+    const anonymous = t.context.grpc.withKey(key);
+    const failure = await anonymous.failure(Pets.getPet, { petId: 1n });
     expect(t, failure, Code.UNAUTHENTICATED, 'API_KEY_INVALID', /not valid/);
-    stranger.close();
+    anonymous.close();
   }
 });
 
 test('UNAUTHENTICATED - comes before anything else that is wrong', async (t) => {
-  const stranger = t.context.grpc.withKey(undefined);
+  const anonymous = t.context.grpc.withKey(undefined);
   const failures = [
-    await stranger.failure(Pets.createPet, { pet: undefined }),
-    await stranger.failure(Pets.getPet, { petId: NOBODY }),
-    await stranger.failureOfBytes(Pets.createPet.path, Buffer.from([0xff])),
+    await anonymous.failure(Pets.createPet, { pet: undefined }),
+    await anonymous.failure(Pets.getPet, { petId: NOBODY }),
+    await anonymous.failureOfBytes(Pets.createPet.path, Buffer.from([0xff])),
   ];
   for (const { reason } of failures) t.is(reason, 'API_KEY_MISSING');
-  stranger.close();
+  anonymous.close();
 });
 
 test('NOT_FOUND - says what does not exist', async (t) => {

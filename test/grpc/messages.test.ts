@@ -65,9 +65,9 @@ test('Messages - up to 64 KiB are judged by what they say, above it they are BOD
     t.is(above.reason, 'BODY_TOO_LARGE');
     t.is(above.message, 'the request body is larger than 64 KiB');
     t.deepEqual(above.metadata.get('x-ratelimit-limit'), ['1000000']);
-    const stranger = grpc.withKey(undefined);
-    t.is((await stranger.failure(Categories.createCategory, request(bytes))).reason, 'API_KEY_MISSING');
-    stranger.close();
+    const anonymous = grpc.withKey(undefined);
+    t.is((await anonymous.failure(Categories.createCategory, request(bytes))).reason, 'API_KEY_MISSING');
+    anonymous.close();
   }
 });
 

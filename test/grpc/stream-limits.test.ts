@@ -1,4 +1,4 @@
-/** What one address may hold open of the streams that need no key. */
+/** The limits of streams that need no key. */
 import {
   Client,
   type ClientReadableStream,
@@ -40,7 +40,7 @@ test.afterEach.always(({ context }) => {
 });
 
 interface Watch {
-  /** Resolves with the first answer: a status of health, or how the call ended. */
+  /** Resolves with `answered` for the first message, or with the status of the call. */
   readonly first: Promise<string>;
   /** Resolves with the status that the call ended with. */
   readonly ended: Promise<Code>;
@@ -57,7 +57,7 @@ function watch({ client }: Context, address: string): Watch {
   return { stream, ended, first: Promise.race([answered, ended.then((code) => Code[code])]) };
 }
 
-test('Open calls - one address has so many at a time, and another address its own', async (t) => {
+test('Streams - each address has its own limit of open streams', async (t) => {
   const context = await start(60_000);
   Object.assign(t.context, context);
   const watches = Array.from({ length: MAX_PER_ADDRESS }, () => watch(context, '10.0.0.1'));
@@ -66,7 +66,7 @@ test('Open calls - one address has so many at a time, and another address its ow
   t.is(await watch(context, '10.0.0.2').first, 'answered');
 });
 
-test('Open calls - an address that has left one may have another', async (t) => {
+test('Streams - a stream that its caller leaves makes room for another', async (t) => {
   const context = await start(60_000);
   Object.assign(t.context, context);
   for (let round = 0; round < 3 * MAX_PER_ADDRESS; round += 1) {
@@ -77,7 +77,7 @@ test('Open calls - an address that has left one may have another', async (t) => 
   }
 });
 
-test('Open calls - each ends when its longest life is over, and leaves its place', async (t) => {
+test('Streams - a stream ends at its maximum age, and makes room for another', async (t) => {
   const context = await start(300);
   Object.assign(t.context, context);
   const watches = Array.from({ length: MAX_PER_ADDRESS }, () => watch(context, '10.0.0.1'));

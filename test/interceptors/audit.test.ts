@@ -32,7 +32,7 @@ function operatorCall(method: string, bytes: Uint8Array): Call {
 const refused = () => newCall('/petstore.admin.v1.AdminService/ListAccounts', { metadata: METADATA });
 const refuse: Next = () => Promise.reject(apiError('OPERATOR_KEY_INVALID'));
 
-test('Audit - a change is a line with method, arguments, what was made, outcome, address and user agent', async (t) => {
+test('Audit - a call is a line with method, arguments, created ids, outcome, address and user agent', async (t) => {
   const { lines, run } = newAudit();
   const bytes = CreateKeyRequest.encode({
     accountId: 7n,
@@ -66,7 +66,7 @@ test('Audit - a call that fails is a line with its code', async (t) => {
   t.deepEqual(lines[0].arguments, { accountId: '9', plan: 'PLAN_PRO' });
 });
 
-test('Audit - an attempt without the key is a warning, which says nothing of what was sent', async (t) => {
+test('Audit - an attempt without the key is a warning that contains nothing of the request', async (t) => {
   const { lines, run } = newAudit();
   await run(refused(), refuse);
   t.like(lines[0], { level: 40, method: 'ListAccounts', outcome: 'OPERATOR_KEY_INVALID', address: '127.0.0.1' });
@@ -74,7 +74,7 @@ test('Audit - an attempt without the key is a warning, which says nothing of wha
   t.notRegex(JSON.stringify(lines), /SECRET/);
 });
 
-test('Audit - attempts without the key are 60 lines a minute at the most, and the next says how many were not', async (t) => {
+test('Audit - attempts without the key are at most 60 lines a minute, and the next line counts the omitted ones', async (t) => {
   const { lines, run, wait } = newAudit();
   for (let i = 0; i < 100; i += 1) await run(refused(), refuse);
   t.is(lines.length, 60);

@@ -32,20 +32,20 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.store.close());
 
-/** Sends a call through authentication and says how it ended, who was let through, and who was told as a stranger. */
+/** Sends a call through authentication. Returns its outcome, the caller, and the calls that counted as anonymous. */
 async function enter(
   { context }: ExecutionContext<Context>,
   authorization: string | undefined,
-  onStranger = async () => {},
+  onAnonymous = async () => {},
 ) {
   const plans = { free: QUOTA, pro: QUOTA, business: QUOTA };
   const { calls, next } = handler();
-  const strangers: Call[] = [];
+  const anonymousCalls: Call[] = [];
   const keys = createApiKeyCache(context.store.accounts, plans);
   const anonymous = {
     async count(call: Call) {
-      strangers.push(call);
-      await onStranger();
+      anonymousCalls.push(call);
+      await onAnonymous();
     },
     reserve: async () => undefined,
     show: async () => undefined,
@@ -54,14 +54,14 @@ async function enter(
   const interceptor = authentication(keys, anonymous);
   const call = newCall('PetService/GetPet', { metadata: authorization === undefined ? {} : { authorization } });
   const outcome = await interceptor.intercept(call, next).catch((error: ApiError) => error.code);
-  return { outcome, caller: calls[0]?.caller, strangers };
+  return { outcome, caller: calls[0]?.caller, anonymousCalls };
 }
 
-test('Authentication - a valid key lets the call through, with its caller', async (t) => {
-  const { outcome, caller, strangers } = await enter(t, `Bearer ${t.context.key}`);
+test('Authentication - a call with a valid key passes, with its caller', async (t) => {
+  const { outcome, caller, anonymousCalls } = await enter(t, `Bearer ${t.context.key}`);
   t.is(outcome, RESPONSE);
   t.like(caller, { accountId: t.context.accountId, quota: QUOTA });
-  t.deepEqual(strangers, []);
+  t.deepEqual(anonymousCalls, []);
 });
 
 test('Authentication - the scheme may be written in any case, with any number of spaces', async (t) => {
@@ -70,7 +70,7 @@ test('Authentication - the scheme may be written in any case, with any number of
   }
 });
 
-test('Authentication - no header, or not Bearer and a key, is API_KEY_MISSING', async (t) => {
+test('Authentication - without a header of the form "Bearer KEY" a call is API_KEY_MISSING', async (t) => {
   const { key } = t.context;
   for (const header of [
     undefined,
@@ -82,34 +82,34 @@ test('Authentication - no header, or not Bearer and a key, is API_KEY_MISSING', 
     `Bearer${key}`,
     `Bearer ${key} ${key}`,
   ]) {
-    const { outcome, caller, strangers } = await enter(t, header);
+    const { outcome, caller, anonymousCalls } = await enter(t, header);
     t.is(outcome, 'API_KEY_MISSING', header);
     t.is(caller, undefined);
-    t.is(strangers.length, 1);
+    t.is(anonymousCalls.length, 1);
   }
 });
 
-test('Authentication - a key that nobody has, or that is none, is API_KEY_INVALID', async (t) => {
+test('Authentication - an unknown or malformed key is API_KEY_INVALID', async (t) => {
   const { key } = t.context;
   for (const wrong of [generateKey(), key.toLowerCase(), key.slice(0, -1), `${key}0`, `${key},`, 'x', OPERATOR_KEY]) {
-    const { outcome, caller, strangers } = await enter(t, `Bearer ${wrong}`);
+    const { outcome, caller, anonymousCalls } = await enter(t, `Bearer ${wrong}`);
     t.is(outcome, 'API_KEY_INVALID', wrong);
     t.is(caller, undefined);
-    t.is(strangers.length, 1);
+    t.is(anonymousCalls.length, 1);
   }
 });
 
-test('Authentication - whoever is told of strangers may refuse them first', async (t) => {
+test('Authentication - the limits of anonymous callers are checked first', async (t) => {
   const refuse = () => Promise.reject(apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 1 }));
   for (const header of [undefined, 'Bearer x']) t.is((await enter(t, header, refuse)).outcome, 'RATE_LIMITED');
 });
 
-test('Authentication - a key that the limits of its address forbid to look up is refused with their 429', async (t) => {
+test('Authentication - a key look-up beyond the limits of the address is refused with a 429', async (t) => {
   const { store, key } = t.context;
   const keys = createApiKeyCache(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
   const released: Call[] = [];
   const interceptor = authentication(keys, {
-    count: () => Promise.reject(new Error('not to be counted twice')),
+    count: () => Promise.reject(new Error('counted twice')),
     reserve: () => Promise.reject(apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 1 })),
     show: async () => undefined,
     release: (call) => released.push(call),
@@ -120,21 +120,21 @@ test('Authentication - a key that the limits of its address forbid to look up is
   t.deepEqual(released, [call]);
 });
 
-test('Operator - the key lets the call through, any other is OPERATOR_KEY_INVALID', async (t) => {
-  const strangers: Call[] = [];
+test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID', async (t) => {
+  const anonymousCalls: Call[] = [];
   const interceptor = operatorOnly(OPERATOR_KEY, {
     async count(call) {
-      strangers.push(call);
+      anonymousCalls.push(call);
     },
   });
   const send = (metadata: Readonly<Record<string, string>>) =>
     interceptor.intercept(newCall('PetService/GetPet', { metadata }), handler().next);
   t.is(await send({ authorization: `Bearer ${OPERATOR_KEY}` }), RESPONSE);
-  t.is(strangers.length, 0);
+  t.is(anonymousCalls.length, 0);
   const wrong = [t.context.key, generateKey('pso'), OPERATOR_KEY.slice(0, -1), `${OPERATOR_KEY}0`, 'x'];
   for (const metadata of [{}, ...wrong.map((key) => ({ authorization: `Bearer ${key}` }))]) {
     const error = await t.throwsAsync(send(metadata), { instanceOf: ApiError });
     t.is((error as ApiError).code, 'OPERATOR_KEY_INVALID');
   }
-  t.is(strangers.length, wrong.length + 1);
+  t.is(anonymousCalls.length, wrong.length + 1);
 });

@@ -2,7 +2,7 @@ import test from 'ava';
 import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
-/** Writes its name down on the way in and on the way out. */
+/** Records its name on the way in and on the way out. */
 function tracer(name: string, trace: string[], after: Interceptor['after'] = {}): Interceptor {
   return {
     name,
@@ -35,7 +35,7 @@ test('Chain - without interceptors the handler is called', async (t) => {
   t.deepEqual(calls, [call]);
 });
 
-test('Chain - an interceptor that does not go on keeps the call from all behind it', async (t) => {
+test('Chain - an interceptor that does not call `next` ends the call', async (t) => {
   const trace: string[] = [];
   const { next, calls } = handler();
   const wall: Interceptor = { name: 'wall', after: {}, intercept: () => Promise.reject(new Error('no entry')) };
@@ -45,7 +45,7 @@ test('Chain - an interceptor that does not go on keeps the call from all behind 
   t.deepEqual(calls, []);
 });
 
-test('Chain - what an interceptor adds to the call reaches those behind it', async (t) => {
+test('Chain - what an interceptor adds to the call reaches the later ones', async (t) => {
   const { next, calls } = handler();
   const caller = { keyId: 1n, accountId: 2n, plan: 'free' as const, quota: { perMinute: 1, perDay: 1 } };
   const adds: Interceptor = { name: 'adds', after: {}, intercept: (call, go) => go({ ...call, caller }) };
@@ -53,7 +53,7 @@ test('Chain - what an interceptor adds to the call reaches those behind it', asy
   t.deepEqual(calls[0]?.caller, caller);
 });
 
-test('Chain - two calls at a time do not meet', async (t) => {
+test('Chain - concurrent calls are independent', async (t) => {
   const { next, calls } = handler();
   const enter = chain([tracer('a', [])], next);
   const requests: Call[] = [newCall('PetService/GetPet'), newCall('PetService/ListPets')];
@@ -70,7 +70,7 @@ test('Chain - a wrong order fails at start and says why', (t) => {
   });
 });
 
-test('Chain - an interceptor that must come after one that is missing, or misspelt, fails at start', (t) => {
+test('Chain - an interceptor that must come after a missing or misspelt one fails at start', (t) => {
   const second = tracer('second', [], { first: 'so that the first is first' });
   for (const others of [[], [tracer('frist', [])]]) {
     t.throws(() => chain([...others, second], handler().next), {
@@ -79,7 +79,7 @@ test('Chain - an interceptor that must come after one that is missing, or misspe
   }
 });
 
-test('Chain - an interceptor that must come before another fails at start when that one is in front, or missing', (t) => {
+test('Chain - an interceptor that must come before another fails at start when that is earlier, or missing', (t) => {
   const first: Interceptor = { ...tracer('first', []), before: { second: 'so that the second is second' } };
   const second = tracer('second', []);
   t.notThrows(() => chain([first, second], handler().next));

@@ -19,19 +19,19 @@ test('ETag - a response that is one resource has the tag of its bytes', async (t
   }
 });
 
-test('ETag - a list and an empty answer have none', async (t) => {
+test('ETag - a list and an empty response have none', async (t) => {
   for (const path of ['PetService/ListPets', 'PetService/DeletePet', 'OrderService/CancelOrder']) {
     t.is((await intercept(path)).etag, undefined, path);
   }
 });
 
-test('ETag - a refusal has none', async (t) => {
+test('ETag - an error has none', async (t) => {
   const call = newCall('PetService/GetPet');
   await t.throwsAsync(etags.intercept(call, () => Promise.reject(new Error('not found'))));
   t.is(call.responseHeaders.size, 0);
 });
 
-test('If-Match - reaches the method as a list of tags, where it changes something', async (t) => {
+test('If-Match - reaches a method that changes something, as a list of tags', async (t) => {
   const metadata = { 'if-match': '"a", W/"b"' };
   for (const path of ['PetService/ReplacePet', 'CategoryService/UpdateCategory', 'OrderService/CancelOrder']) {
     t.deepEqual((await intercept(path, metadata)).ifMatch, ['"a"', 'W/"b"'], path);
@@ -47,7 +47,7 @@ test('If-Match - several metadata entries are one list', async (t) => {
   t.deepEqual(calls[0]?.ifMatch, ['"a"', '"b"']);
 });
 
-test('If-Match - that is no list is INVALID_ARGUMENT, and the method is not called', async (t) => {
+test('If-Match - a malformed list is INVALID_ARGUMENT, and the method is not called', async (t) => {
   for (const value of ['', 'a', '*, "a"', '"a']) {
     const call = newCall('PetService/ReplacePet', { metadata: { 'if-match': value } });
     const { calls, next } = handler();
@@ -58,7 +58,7 @@ test('If-Match - that is no list is INVALID_ARGUMENT, and the method is not call
   }
 });
 
-test('If-Match - is ignored where nothing is changed or something is created, whatever it says', async (t) => {
+test('If-Match - is ignored by methods that read or create, whatever its value', async (t) => {
   for (const path of ['PetService/GetPet', 'PetService/ListPets', 'PetService/CreatePet']) {
     t.is((await intercept(path, { 'if-match': 'nonsense' })).ifMatch, undefined, path);
   }

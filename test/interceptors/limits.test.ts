@@ -5,14 +5,12 @@ import { authentication } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
-import { jsonCodec, RESPONSE } from '../support/call.ts';
+import { newCall, RESPONSE } from '../support/call.ts';
 
-const { byPath } = loadOperations();
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
 const BAN = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 
-/** An interceptor on a clock of its own. */
+/** The interceptor with a memory limiter and a clock that the test sets. */
 function setUp(startMs = MIDNIGHT_MS - 90_000) {
   const clock = { nowMs: startMs };
   const limiter = createMemoryLimiter({ ban: BAN, addresses: { perMinute: 3, maxTracked: 100 } });
@@ -26,7 +24,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
       const outcome = await interceptor.intercept(call, async () => RESPONSE).catch((error: unknown) => error);
       return { outcome, headers: Object.fromEntries(call.responseHeaders) };
     },
-    async stranger(headers: Record<string, string> = {}, peer = '10.0.0.1:1234') {
+    async callAnonymously(headers: Record<string, string> = {}, peer = '10.0.0.1:1234') {
       const call = makeCall({ peer: () => peer, metadata: Metadata.fromHttp2Headers(headers) });
       return anonymous.count(call).then(
         () => Object.fromEntries(call.responseHeaders),
@@ -36,23 +34,8 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
   };
 }
 
-function makeCall(parts: Partial<Call>, path = '/petstore.v1.PetService/GetPet'): Call {
-  const operation = byPath.get(path);
-  if (operation === undefined) throw new Error(`no operation ${path}`);
-  return {
-    operation,
-    responseCodec: jsonCodec,
-    metadata: new Metadata(),
-    receive: async () => undefined,
-    requestBytes: Buffer.alloc(0),
-    request: {},
-    peer: () => '127.0.0.1:1',
-    requestId: 'test',
-    isCancelled: () => false,
-    isLate: () => false,
-    responseHeaders: new Map(),
-    ...parts,
-  };
+function makeCall(parts: Partial<Call>, path = 'PetService/GetPet'): Call {
+  return { ...newCall(path), ...parts };
 }
 
 test('limits - a request that passes shows the window with the fewest requests left', async (t) => {
@@ -74,7 +57,7 @@ test('limits - a request that passes shows the window with the fewest requests l
   t.is(headers['x-ratelimit-reset'], String(MIDNIGHT_MS / 1000 + 86_400));
 });
 
-test('limits - one request more than the minute allows is 429 until the minute ends', async (t) => {
+test('limits - a request beyond the limit of the minute is a 429 until the minute ends', async (t) => {
   const { call, clock } = setUp(MIDNIGHT_MS - 60_000 - 1_500);
   await call();
   await call();
@@ -118,38 +101,38 @@ test('limits - the 20th refusal within a minute bans the key for 5 minutes', asy
 });
 
 test('limits - a request without a valid key counts against its address', async (t) => {
-  const { stranger, clock } = setUp(MIDNIGHT_MS);
+  const { callAnonymously, clock } = setUp(MIDNIGHT_MS);
   const reset = String(MIDNIGHT_MS / 1000 + 60);
-  t.deepEqual(await stranger(), {
+  t.deepEqual(await callAnonymously(), {
     'x-ratelimit-limit': '3',
     'x-ratelimit-remaining': '2',
     'x-ratelimit-reset': reset,
   });
-  await stranger();
-  await stranger();
-  const refused = (await stranger()) as ApiError;
+  await callAnonymously();
+  await callAnonymously();
+  const refused = (await callAnonymously()) as ApiError;
   t.is(refused.code, 'RATE_LIMITED');
   t.is(refused.quotaSubject, 'address:10.0.0.1');
-  t.deepEqual(Object.keys((await stranger({}, '10.0.0.2:1')) as object).length, 3); // another address is free
+  t.deepEqual(Object.keys((await callAnonymously({}, '10.0.0.2:1')) as object).length, 3); // another address has its own limit
   clock.nowMs += 60_000;
-  t.false((await stranger()) instanceof ApiError);
+  t.false((await callAnonymously()) instanceof ApiError);
 });
 
-test('limits - behind Envoy the address is the one that Envoy added, whatever the caller wrote before it', async (t) => {
-  const { stranger } = setUp();
-  for (let i = 0; i < 3; i += 1) await stranger({ 'x-forwarded-for': `1.2.3.${i},9.9.9.9` });
-  t.true((await stranger({ 'x-forwarded-for': '5.5.5.5, 9.9.9.9' })) instanceof ApiError);
-  t.false((await stranger({ 'x-forwarded-for': '9.9.9.9,5.5.5.5' })) instanceof ApiError);
+test('limits - behind Envoy the address is the one that Envoy added', async (t) => {
+  const { callAnonymously } = setUp();
+  for (let i = 0; i < 3; i += 1) await callAnonymously({ 'x-forwarded-for': `1.2.3.${i},9.9.9.9` });
+  t.true((await callAnonymously({ 'x-forwarded-for': '5.5.5.5, 9.9.9.9' })) instanceof ApiError);
+  t.false((await callAnonymously({ 'x-forwarded-for': '9.9.9.9,5.5.5.5' })) instanceof ApiError);
 });
 
 test('limits - all addresses of an IPv6 /64 count as one', async (t) => {
-  const { stranger } = setUp();
-  for (const host of ['1', '2', 'ffff:1']) await stranger({ 'x-forwarded-for': `2001:db8:1:2::${host}` });
-  t.true((await stranger({ 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' })) instanceof ApiError);
-  t.false((await stranger({ 'x-forwarded-for': '2001:db8:1:3::1' })) instanceof ApiError);
+  const { callAnonymously } = setUp();
+  for (const host of ['1', '2', 'ffff:1']) await callAnonymously({ 'x-forwarded-for': `2001:db8:1:2::${host}` });
+  t.true((await callAnonymously({ 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' })) instanceof ApiError);
+  t.false((await callAnonymously({ 'x-forwarded-for': '2001:db8:1:3::1' })) instanceof ApiError);
 });
 
-test('limits - an operation that counts nothing shows the numbers all the same', async (t) => {
+test('limits - an operation that does not count shows the numbers', async (t) => {
   const { interceptor } = setUp();
   const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
   for (let i = 0; i < 5; i += 1) {
@@ -159,7 +142,7 @@ test('limits - an operation that counts nothing shows the numbers all the same',
   }
 });
 
-test('limits - a question about a caller counts nothing, unless it is refused', async (t) => {
+test('limits - a question about a caller counts only when it is refused', async (t) => {
   const { interceptor, call } = setUp();
   const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
   const judge = () =>
@@ -171,14 +154,14 @@ test('limits - a question about a caller counts nothing, unless it is refused', 
   t.is(((await call()).outcome as ApiError).code, 'API_KEY_BANNED');
 });
 
-test('limits - a stranger counts when only his key is asked about, too', async (t) => {
+test('limits - a question about an anonymous caller counts against the address', async (t) => {
   const { anonymous } = setUp();
   const judge = () => makeCall({}, '/petstore.edge.v1.EdgeService/Judge');
   for (let i = 0; i < 3; i += 1) await anonymous.count(judge());
   await t.throwsAsync(anonymous.count(judge()), { instanceOf: ApiError, message: /limit of 3 per minute/ });
 });
 
-test('limits - an address has no more keys looked up than it may send requests', async (t) => {
+test('limits - an address has at most as many key look-ups in flight as requests left', async (t) => {
   const { anonymous } = setUp();
   const calls = Array.from({ length: 10 }, () => makeCall({}));
   const outcomes = await Promise.allSettled(calls.map((call) => anonymous.reserve(call)));
@@ -186,19 +169,19 @@ test('limits - an address has no more keys looked up than it may send requests',
   for (const outcome of outcomes) {
     if (outcome.status === 'rejected') t.is((outcome.reason as ApiError).code, 'RATE_LIMITED');
   }
-  for (const call of calls) anonymous.release(call); // they were valid keys
+  for (const call of calls) anonymous.release(call); // the keys were valid
   await anonymous.reserve(makeCall({}));
 });
 
-test('limits - an address that is past its limit has no key looked up', async (t) => {
-  const { anonymous, stranger, clock } = setUp();
-  for (let i = 0; i < 3; i += 1) await stranger({}, '127.0.0.1:1');
+test('limits - no key is looked up for an address beyond its limit', async (t) => {
+  const { anonymous, callAnonymously, clock } = setUp();
+  for (let i = 0; i < 3; i += 1) await callAnonymously({}, '127.0.0.1:1');
   await t.throwsAsync(anonymous.reserve(makeCall({})), { instanceOf: ApiError, message: /limit of 3 per minute/ });
   clock.nowMs += 60_000;
   await anonymous.reserve(makeCall({}));
 });
 
-test('limits - while its key is looked up, a request shows the numbers of its address, asked for or not', async (t) => {
+test('limits - a request whose key is being looked up shows the numbers of its address', async (t) => {
   const { anonymous } = setUp();
   const lookUp = Promise.withResolvers<undefined>();
   const known = makeCall({});
@@ -221,7 +204,7 @@ test('limits - while its key is looked up, a request shows the numbers of its ad
   for (const outcome of await outcomes) t.is(outcome.status, 'rejected');
 });
 
-test('limits - a call without a caller is a fault of ours, never let through', async (t) => {
+test('limits - a call without a caller is an internal error, and does not pass', async (t) => {
   const { interceptor } = setUp();
   await t.throwsAsync(
     interceptor.intercept(makeCall({}), async () => RESPONSE),

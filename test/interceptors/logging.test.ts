@@ -11,7 +11,7 @@ type Line = any;
 
 const { debug: DEBUG, error: ERROR } = pino.levels.values;
 
-/** Runs one call that ends as `next` does, and gives the lines that were logged at `level` and above. */
+/** Runs a call that ends like `next`, and returns the lines logged at `level` and above. */
 async function logged(next: Next, level = 'debug', call = newCall('PetService/GetPet')): Promise<Line[]> {
   const lines: Line[] = [];
   const logger = pino({ level, base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });
@@ -19,7 +19,7 @@ async function logged(next: Next, level = 'debug', call = newCall('PetService/Ge
   return lines;
 }
 
-test('Logging - a call that was answered is one line at debug', async (t) => {
+test('Logging - a successful call is one line at debug', async (t) => {
   const lines = await logged(async () => RESPONSE);
   t.is(lines.length, 1);
   const { level, requestId, method, outcome, durationMs } = lines[0];
@@ -30,7 +30,7 @@ test('Logging - a call that was answered is one line at debug', async (t) => {
   t.is(typeof durationMs, 'number');
 });
 
-test('Logging - a refusal is one line at debug with its code', async (t) => {
+test('Logging - an error is one line at debug with its code', async (t) => {
   const lines = await logged(() => Promise.reject(apiError('PET_NOT_FOUND', { petId: 7n })));
   t.is(lines.length, 1);
   t.is(lines[0].level, DEBUG);
@@ -48,17 +48,17 @@ test('Logging - the cause of INTERNAL is logged at error, with the request id an
   t.regex(err.stack, /logging\.test\.ts/);
 });
 
-test('Logging - at info neither answers nor refusals are logged', async (t) => {
+test('Logging - at info neither responses nor errors are logged', async (t) => {
   t.deepEqual(await logged(async () => RESPONSE, 'info'), []);
   t.deepEqual(await logged(() => Promise.reject(apiError('API_KEY_MISSING')), 'info'), []);
 });
 
-test('Logging - nothing of headers, body, answer or refusal is logged', async (t) => {
+test('Logging - nothing of headers, body, response or error message is logged', async (t) => {
   const metadata = { authorization: 'Bearer SECRET-KEY', cookie: 'SECRET-COOKIE', 'x-forwarded-for': 'SECRET-ADDRESS' };
   const call = newCall('PetService/CreatePet', { metadata, bytes: Buffer.from('SECRET-BODY') });
   const violations = [{ path: 'pet.SECRET', name: 'SECRET', description: 'SECRET' }];
   const ends: Next[] = [
-    async () => ({ message: { name: 'SECRET-ANSWER' }, bytes: Buffer.from('SECRET-ANSWER') }),
+    async () => ({ message: { name: 'SECRET-RESPONSE' }, bytes: Buffer.from('SECRET-RESPONSE') }),
     () => Promise.reject(invalidArgument(violations)),
     () => Promise.reject(new Error('disk full')),
   ];
@@ -69,7 +69,7 @@ test('Logging - nothing of headers, body, answer or refusal is logged', async (t
   }
 });
 
-test('Logging - the error goes on to the caller', async (t) => {
+test('Logging - an error is passed on unchanged', async (t) => {
   const error = apiError('PET_NOT_FOUND', { petId: 7n });
   const interceptor = logging(pino({ level: 'silent' }));
   await t.throwsAsync(

@@ -5,12 +5,12 @@ import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../../src/errors.ts';
-import type { Call, Response, ResponseCodec } from '../../src/interceptors/chain.ts';
+import type { Call, Interceptor, Response, ResponseCodec } from '../../src/interceptors/chain.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 
 const { byPath, registry } = loadOperations();
 
-/** Every message and rule of the proto files. */
+/** The messages of the proto files, with their rules. */
 export const protoRegistry = registry;
 
 /** The operation at a gRPC path, `PetService/GetPet` for one of petstore.v1. */
@@ -29,13 +29,13 @@ function decode(path: string, bytes: Buffer): unknown {
   try {
     return methods.get(path)?.requestDeserialize(bytes);
   } catch {
-    throw apiError('MALFORMED_BODY', { detail: 'it is no message' });
+    throw apiError('MALFORMED_BODY', { detail: 'it is not a message' });
   }
 }
 
-/** Answers as JSON. */
+/** Encodes responses as JSON. */
 export const jsonCodec: ResponseCodec = {
-  serialize: (response) => Buffer.from(JSON.stringify(response)),
+  serialize: (message) => Buffer.from(JSON.stringify(message)),
   deserialize: (bytes) => JSON.parse(bytes.toString()),
 };
 
@@ -65,10 +65,10 @@ export function newCall(path: string, { bytes = new Uint8Array(), metadata = {},
   };
 }
 
-/** A response where it does not matter what it says. */
+/** A response for tests to which its content does not matter. */
 export const RESPONSE: Response = { message: {}, bytes: Buffer.of() };
 
-/** What stands behind an interceptor: answers with `answer`, and keeps the calls that came through. */
+/** The end of a chain: returns `response`, and records the calls that reach it. */
 export function handler(response = RESPONSE) {
   const calls: Call[] = [];
   const next = async (call: Call) => {
@@ -76,4 +76,9 @@ export function handler(response = RESPONSE) {
     return response;
   };
   return { calls, next };
+}
+
+/** An interceptor that does nothing, in the place of one that others require. */
+export function passThrough(name: string): Interceptor {
+  return { name, after: {}, intercept: (call, next) => next(call) };
 }

@@ -18,7 +18,7 @@ const INVALID = 'the API key is not valid: it is unknown, revoked or expired';
 
 test('401 - no key, and anything that is not Bearer <key>, is API_KEY_MISSING', async (t) => {
   const { rest, key, publicAddress } = t.context;
-  const stranger = rest.withKey(undefined);
+  const anonymous = rest.withKey(undefined);
   const basic = `Basic ${Buffer.from(`user:${key}`).toString('base64')}`;
   const schemes = [
     '',
@@ -32,12 +32,12 @@ test('401 - no key, and anything that is not Bearer <key>, is API_KEY_MISSING', 
     `Bearer${key}`,
   ];
   for (const authorization of [undefined, ...schemes]) {
-    const response = await stranger.get('/pets', authorization === undefined ? {} : { headers: { authorization } });
+    const response = await anonymous.get('/pets', authorization === undefined ? {} : { headers: { authorization } });
     isError(t, response, 401, 'API_KEY_MISSING', MISSING);
     t.is(response.headers.get('www-authenticate'), 'Bearer');
   }
-  isError(t, await stranger.get(`/pets?api_key=${key}&authorization=Bearer+${key}`), 401, 'API_KEY_MISSING', MISSING);
-  isError(t, await stranger.get('/pets', { headers: { 'x-api-key': key } }), 401, 'API_KEY_MISSING', MISSING);
+  isError(t, await anonymous.get(`/pets?api_key=${key}&authorization=Bearer+${key}`), 401, 'API_KEY_MISSING', MISSING);
+  isError(t, await anonymous.get('/pets', { headers: { 'x-api-key': key } }), 401, 'API_KEY_MISSING', MISSING);
   const twice = `Authorization: Bearer ${key}\r\n`.repeat(2);
   isError(
     t,
@@ -148,9 +148,9 @@ test('401 - is all that a caller without a valid key learns, whatever else is wr
 });
 
 test('HEAD without a key - is 401 with WWW-Authenticate and no body', async (t) => {
-  const stranger = t.context.rest.withKey(undefined);
+  const anonymous = t.context.rest.withKey(undefined);
   for (const path of ['/pets', '/pets/1', '/nope']) {
-    const { status, headers } = await stranger.send('HEAD', path);
+    const { status, headers } = await anonymous.send('HEAD', path);
     t.is(status, 401);
     t.is(headers.get('www-authenticate'), 'Bearer');
     t.is(headers.get('content-type'), 'application/json');

@@ -21,9 +21,9 @@ function untilStatus(rest: RestClient, path: string, status: number): Promise<Re
 }
 
 test.serial('/healthz - is 200 without a key, with an empty body, whatever the method', async (t) => {
-  const stranger = t.context.rest.withKey(undefined);
+  const anonymous = t.context.rest.withKey(undefined);
   for (const method of ['GET', 'HEAD', 'POST']) {
-    const { status, text, headers } = await stranger.send(method, '/healthz');
+    const { status, text, headers } = await anonymous.send(method, '/healthz');
     t.is(status, 200);
     t.is(text, '');
     t.false(headers.has('retry-after'));
@@ -35,17 +35,17 @@ test.serial(
   '503 - while no server takes calls, every request is UNAVAILABLE with Retry-After, until one does',
   async (t) => {
     const { rest, stack } = t.context;
-    const stranger = rest.withKey(undefined);
+    const anonymous = rest.withKey(undefined);
     const id = await rest.category();
     const json = { 'content-type': 'application/json' };
     stack.servers[0].send('drain');
     const onAllThreads = async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => stranger.get('/healthz')));
+      const answers = await Promise.all(Array.from({ length: 20 }, () => anonymous.get('/healthz')));
       return answers.every(({ status }) => status === 503);
     };
     await until(onAllThreads, 'the news at all threads of Envoy');
 
-    const health = await stranger.get('/healthz');
+    const health = await anonymous.get('/healthz');
     isError(t, health, 503, 'UNAVAILABLE');
     const refused: RestResponse[] = [
       await rest.get('/categories'),
@@ -53,7 +53,7 @@ test.serial(
       await rest.post('/categories', { name: 'Dogs' }),
       await rest.put(`/categories/${id}`, { name: 'Dogs' }),
       await rest.delete(`/categories/${id}`),
-      await stranger.get('/categories'), // nobody can say who is calling, so nobody learns more than this
+      await anonymous.get('/categories'), // nobody can say who is calling, so nobody learns more than this
       await rest.get('/nope'),
       await rest.delete('/categories'),
       await rest.get('/pets/abc'),
@@ -62,7 +62,7 @@ test.serial(
       await rest.send('POST', '/categories', { raw: '{"name":"x",}', headers: json }),
       await rest.send('POST', '/categories', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
       await rest.send('POST', '/categories', { raw: ' '.repeat(1_048_577), headers: json }),
-      await stranger.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers: json }),
+      await anonymous.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers: json }),
     ];
     const message = 'the service is not available just now; try again shortly';
     for (const response of [health, ...refused]) {
@@ -75,10 +75,10 @@ test.serial(
     t.is(head.headers.get('retry-after'), '1');
 
     stack.servers[0].process.kill('SIGKILL'); // and another one follows
-    await untilStatus(stranger, '/healthz', 200);
+    await untilStatus(anonymous, '/healthz', 200);
     const { body } = await untilStatus(rest, `/categories/${id}`, 200); // Envoy's other threads hear of it a moment later
     t.deepEqual(body, { id, name: 'Cats' }); // nothing had been done
     isError(t, await untilStatus(rest, '/nope', 404), 404, 'ROUTE_NOT_FOUND');
-    isError(t, await untilStatus(stranger, '/categories', 401), 401, 'API_KEY_MISSING');
+    isError(t, await untilStatus(anonymous, '/categories', 401), 401, 'API_KEY_MISSING');
   },
 );

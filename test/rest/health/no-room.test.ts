@@ -58,7 +58,7 @@ async function fill(context: Context): Promise<void> {
 
 test('503 - without room a call is refused and changes nothing; what needs no key is answered, and who has none', async (t) => {
   const { rest, grpc, key, publicAddress, stack, sessions } = t.context;
-  const stranger = rest.withKey(undefined);
+  const anonymous = rest.withKey(undefined);
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId });
   await unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key)); // its thread in Envoy is to know the key
@@ -70,7 +70,7 @@ test('503 - without room a call is refused and changes nothing; what needs no ke
     await rest.post('/pets', { name: 'Tom', categoryId }),
     await rest.put(`/categories/${categoryId}`, { name: 'Dogs' }),
     await rest.delete(`/pets/${petId}`),
-    await stranger.get('/healthz'),
+    await anonymous.get('/healthz'),
   ];
   for (const response of refused) {
     isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
@@ -88,16 +88,16 @@ test('503 - without room a call is refused and changes nothing; what needs no ke
   t.is(code, Status.UNAVAILABLE);
   t.deepEqual(metadata.get('grpc-retry-pushback-ms'), ['1000']);
 
-  t.is((await stranger.get('/openapi.json')).status, 200);
-  t.is((await stranger.get('/docs')).status, 200);
-  isError(t, await stranger.get('/pets'), 401, 'API_KEY_MISSING');
+  t.is((await anonymous.get('/openapi.json')).status, 200);
+  t.is((await anonymous.get('/docs')).status, 200);
+  isError(t, await anonymous.get('/pets'), 401, 'API_KEY_MISSING');
   isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
   t.is((await unary(grpc, Check, { service: '' }, new Metadata())).message.status, 'SERVING');
   t.true((await listServices(publicAddress, 'v1')).includes('petstore.v1.PetService'));
   t.true(await isFull(t.context), 'there was no room all the while');
 
   for (const session of sessions) session.destroy();
-  await until(async () => (await stranger.get('/healthz')).status === 200, '/healthz 200');
+  await until(async () => (await anonymous.get('/healthz')).status === 200, '/healthz 200');
   t.true(stack.servers[0].isRunning);
   t.is((await rest.get(`/pets/${petId}`)).status, 200);
   t.deepEqual((await rest.get(`/categories/${categoryId}`)).body, { id: categoryId, name: 'Cats' });

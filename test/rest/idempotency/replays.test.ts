@@ -151,6 +151,6 @@ test('Idempotency-Key - a replay counts against the limits like any request, and
     t.is(headers.get('x-ratelimit-remaining'), left);
   }
   isError(t, await caller.send('POST', '/categories', request), 429, 'RATE_LIMITED');
-  const stranger = await rest.withKey(undefined).send('POST', '/categories', request);
-  isError(t, stranger, 401, 'API_KEY_MISSING');
+  const anonymous = await rest.withKey(undefined).send('POST', '/categories', request);
+  isError(t, anonymous, 401, 'API_KEY_MISSING');
 });

@@ -59,11 +59,11 @@ test("limits - a request without a valid key is 401 with its address's numbers, 
     t.is(response.status, 401);
     t.is(numbers(response)[0], 60);
   }
-  const stranger = t.context.rest.withKey(undefined);
-  for (let i = 0; i < 150; i += 1) statuses.push((await stranger.get('/nope')).status);
+  const anonymous = t.context.rest.withKey(undefined);
+  for (let i = 0; i < 150; i += 1) statuses.push((await anonymous.get('/nope')).status);
   t.true(statuses.filter((status) => status === 401).length <= 120); // two minutes at the most
   t.true(statuses.includes(429));
-  const refused = await stranger.get('/nope');
+  const refused = await anonymous.get('/nope');
   t.is(refused.status, 429);
   t.is(refused.body.code, 'RATE_LIMITED');
   t.regex(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/);
@@ -91,8 +91,8 @@ test('limits - on gRPC the numbers are metadata, on success and on error', async
 });
 
 test('limits - health checks, reflection and /healthz need no key and count nothing', async (t) => {
-  const stranger = t.context.rest.withKey(undefined);
-  for (let i = 0; i < 70; i += 1) t.is((await stranger.get('/healthz')).status, 200);
+  const anonymous = t.context.rest.withKey(undefined);
+  for (let i = 0; i < 70; i += 1) t.is((await anonymous.get('/healthz')).status, 200);
   const check = {
     path: '/grpc.health.v1.Health/Check',
     requestSerialize: () => Buffer.alloc(0),

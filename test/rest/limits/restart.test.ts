@@ -39,9 +39,9 @@ test("limits - kill -9 loses no more of the day's count than the last second, an
   operator.close();
   await delay(Math.max(0, countedAtMs + 1_000 - performance.now())); // the second in which a count may be lost
   first.stack.servers[0].process.kill('SIGKILL');
-  const stranger = first.rest.withKey(undefined); // whose requests count for none of them
-  await until(async () => (await stranger.get('/healthz')).status !== 200, 'the end of the server');
-  await until(async () => (await stranger.get('/healthz')).status === 200, 'the next server');
+  const anonymous = first.rest.withKey(undefined); // whose requests count for none of them
+  await until(async () => (await anonymous.get('/healthz')).status !== 200, 'the end of the server');
+  await until(async () => (await anonymous.get('/healthz')).status === 200, 'the next server');
   const { headers } = await caller.get('/pets');
   t.is(headers.get('x-ratelimit-remaining'), '974'); // 1,000 - 25 - this one
   t.is((await banned.get('/pets')).body.code, 'API_KEY_BANNED');

@@ -122,8 +122,8 @@ test('buf curl - calls over Connect, over HTTP/1.1 and HTTP/2, and is told of an
       details.map(({ type }: { type: string }) => type),
       ['google.rpc.ErrorInfo', 'google.rpc.BadRequest'],
     );
-    const stranger = await bufCurl(t.context, 'CategoryService/CreateCategory', named, ...http);
-    t.is(JSON.parse(stranger.errors).code, 'unauthenticated');
+    const anonymous = await bufCurl(t.context, 'CategoryService/CreateCategory', named, ...http);
+    t.is(JSON.parse(anonymous.errors).code, 'unauthenticated');
   }
 });
 
@@ -318,7 +318,7 @@ test('Connect - a message of 64 KiB is judged by what it says, a longer one is B
   }
 });
 
-test("Connect - a stranger's body is refused by the headers of its request, and never waited for", async (t) => {
+test('Connect - the body of an anonymous caller is refused by the headers of its request, and never waited for', async (t) => {
   const { publicAddress } = t.context;
   for (const authorization of [[], [`Authorization: Bearer ${generateKey()}`]]) {
     for (const length of ['Content-Length: 65536', 'Content-Length: 1048576', 'Transfer-Encoding: chunked']) {

@@ -69,9 +69,9 @@ test('gRPC - an error is a canonical status with its reason, and never the REST 
     t.is(detailsOf(error).errorInfo?.reason, 'PET_NOT_FOUND');
     t.deepEqual(error.metadata.get('x-petstore-error'), []);
   }
-  const stranger = await t.throwsAsync<ServiceError>(unary(grpc, Pets.getPet, { petId: 1n }, new Metadata()));
-  t.is(stranger.code, Status.UNAUTHENTICATED);
-  t.is(detailsOf(stranger).errorInfo?.reason, 'API_KEY_MISSING');
+  const anonymous = await t.throwsAsync<ServiceError>(unary(grpc, Pets.getPet, { petId: 1n }, new Metadata()));
+  t.is(anonymous.code, Status.UNAUTHENTICATED);
+  t.is(detailsOf(anonymous).errorInfo?.reason, 'API_KEY_MISSING');
 });
 
 const INTERNAL = [
@@ -161,7 +161,7 @@ test('gRPC-Web - an error is a gRPC status, and never the REST body', async (t) 
   const invalid = await grpcWeb(t.context, Pets.listPets.path, none);
   t.is(invalid.status, Status.INVALID_ARGUMENT);
   t.false(invalid.headers.has('x-petstore-error'));
-  const stranger = await grpcWeb(t.context, Pets.listPets.path, none, { authorization: '' });
-  t.is(stranger.status, Status.UNAUTHENTICATED);
-  t.is(stranger.message, undefined);
+  const anonymous = await grpcWeb(t.context, Pets.listPets.path, none, { authorization: '' });
+  t.is(anonymous.status, Status.UNAUTHENTICATED);
+  t.is(anonymous.message, undefined);
 });
