@@ -1,5 +1,6 @@
 /** Fills a database through the storage layer, before a server opens it. A million pets take some seconds. */
-import { type Engine, onlyRow } from '../src/storage/engine.ts';
+import type { Engine } from '../src/storage/engine.ts';
+import { onlyRow } from '../src/storage/row.ts';
 import { compile, param } from '../src/storage/statement.ts';
 
 export const CATEGORIES = 10;

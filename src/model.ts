@@ -1,18 +1,36 @@
 /** The types that services and storage exchange. */
 
-export type PetStatus = 'available' | 'pending' | 'sold';
+declare const kind: unique symbol;
+
+/** An id that can't be passed where the id of something else is expected. `toPetId` and the like make one. */
+type Id<Kind extends string> = bigint & { readonly [kind]: Kind };
+
+export type PetId = Id<'pet'>;
+export type CategoryId = Id<'category'>;
+export type OrderId = Id<'order'>;
+export type AccountId = Id<'account'>;
+export type KeyId = Id<'key'>;
+
+export const toPetId = (id: bigint) => id as PetId;
+export const toCategoryId = (id: bigint) => id as CategoryId;
+export const toOrderId = (id: bigint) => id as OrderId;
+export const toAccountId = (id: bigint) => id as AccountId;
+export const toKeyId = (id: bigint) => id as KeyId;
+
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+export type PetStatus = (typeof PET_STATUSES)[number];
 
 export interface Pet {
-  readonly id: bigint;
+  readonly id: PetId;
   readonly name: string;
-  readonly categoryId: bigint;
+  readonly categoryId: CategoryId;
   readonly status: PetStatus;
   /** Units in stock: the pet's inventory entry. */
   readonly quantity: number;
 }
 
 export interface Category {
-  readonly id: bigint;
+  readonly id: CategoryId;
   readonly name: string;
   readonly description: string | undefined;
 }
@@ -24,8 +42,8 @@ export interface Instant {
 }
 
 export interface Order {
-  readonly id: bigint;
-  readonly petId: bigint | undefined;
+  readonly id: OrderId;
+  readonly petId: PetId | undefined;
   readonly quantity: number;
   readonly shipDate: Instant | undefined;
   readonly complete: boolean;
@@ -45,7 +63,8 @@ export interface Page<T> {
 /** Returns true once the caller's deadline has passed or the caller has left. */
 export type IsCancelled = () => boolean;
 
-export type Plan = 'free' | 'pro' | 'business' | 'enterprise';
+export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
+export type Plan = (typeof PLANS)[number];
 
 /** How many requests an account may make per minute and per day. */
 export interface Quota {
@@ -63,7 +82,7 @@ export interface BanPolicy {
 }
 
 export interface Account {
-  readonly id: bigint;
+  readonly id: AccountId;
   readonly name: string;
   readonly plan: Plan;
   /** The quota that was agreed with an enterprise account. */
@@ -73,8 +92,8 @@ export interface Account {
 }
 
 export interface ApiKey {
-  readonly id: bigint;
-  readonly accountId: bigint;
+  readonly id: KeyId;
+  readonly accountId: AccountId;
   /** The first characters of the key, for display. */
   readonly prefix: string;
   readonly label: string | undefined;
@@ -85,7 +104,7 @@ export interface ApiKey {
 
 /** A temporary ban of a key. */
 export interface Ban {
-  readonly keyId: bigint;
+  readonly keyId: KeyId;
   readonly untilMs: number;
   /** Undefined for a ban that an earlier release has stored. */
   readonly cause: BanCause | undefined;
@@ -103,19 +122,19 @@ export interface BanCause {
 export interface BannedKey extends Ban {
   readonly prefix: string;
   readonly label: string | undefined;
-  readonly accountId: bigint;
+  readonly accountId: AccountId;
   readonly accountName: string;
 }
 
 /** When a key was last used. */
 export interface KeyUse {
-  readonly keyId: bigint;
+  readonly keyId: KeyId;
   readonly lastUsedAtMs: number;
 }
 
 /** What an account used on one day. */
 export interface DayUsage {
-  readonly accountId: bigint;
+  readonly accountId: AccountId;
   /** Days since 1970-01-01, UTC. */
   readonly dayIndex: number;
   readonly requests: number;

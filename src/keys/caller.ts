@@ -1,10 +1,10 @@
 /** The caller of a request, and how its key identifies it. */
-import type { Plan, Quota } from '../model.ts';
+import type { AccountId, KeyId, Plan, Quota } from '../model.ts';
 
 /** An authenticated caller. */
 export interface Caller {
-  readonly keyId: bigint;
-  readonly accountId: bigint;
+  readonly keyId: KeyId;
+  readonly accountId: AccountId;
   readonly plan: Plan;
   /** The quota in force. */
   readonly quota: Quota;

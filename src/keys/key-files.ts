@@ -18,7 +18,7 @@ export function operatorKeyFile(dataDir: string): string {
 /** Creates the demo account, on the Business plan, and its key, if the database has no account yet. */
 export async function ensureDemoKey(store: Store, dataDir: string): Promise<void> {
   if (await store.accounts.exist()) return;
-  await store.alone(async () => {
+  await store.withAdvisoryLock(async () => {
     if (!(await store.accounts.exist())) await createDemoKey(store, dataDir);
   });
 }

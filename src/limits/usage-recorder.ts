@@ -9,8 +9,10 @@
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  */
 import type { Logger } from 'pino';
+import { toAccountId as toStoredAccountId, toKeyId as toStoredKeyId } from '../model.ts';
 import { type Retention, startRetention } from '../storage/retention.ts';
-import type { Store, Transaction } from '../storage/store.ts';
+import type { SingleStatement } from '../storage/single-statement.ts';
+import type { Store, Writes } from '../storage/store.ts';
 import type { ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
 import { type KeyId, toAccountId, toKeyId } from './subjects.ts';
 import { dayIndexAt } from './windows.ts';
@@ -56,12 +58,12 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   /** Stores rows in portions, and removes each from `unsaved` unless it has changed meanwhile. */
   const saveAll = async <Key, Row>(
     unsaved: Map<Key, Row>,
-    put: (tx: Transaction, rows: readonly (readonly [Key, Row])[]) => Promise<void>,
+    put: (writes: Writes, rows: readonly (readonly [Key, Row])[]) => SingleStatement<void>,
   ): Promise<void> => {
     const all = [...unsaved];
     for (let start = 0; start < all.length; start += MAX_ROWS) {
       const portion = all.slice(start, start + MAX_ROWS);
-      await store.write((tx) => put(tx, portion));
+      await store.write((writes) => put(writes, portion));
       for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
     }
   };
@@ -69,10 +71,12 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   const saveCounts = async (): Promise<void> => {
     for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
     await saveAll(unsavedBans, ({ bans }, rows) =>
-      bans.put(rows.map(([, { keyId, untilMs, ...cause }]) => ({ keyId: BigInt(keyId), untilMs, cause }))),
+      bans.put(
+        rows.map(([, { keyId, untilMs, ...cause }]) => ({ keyId: toStoredKeyId(BigInt(keyId)), untilMs, cause })),
+      ),
     );
     await saveAll(unsavedUsage, ({ usage }, rows) =>
-      usage.put(rows.map(([, { accountId, ...day }]) => ({ ...day, accountId: BigInt(accountId) }))),
+      usage.put(rows.map(([, { accountId, ...day }]) => ({ ...day, accountId: toStoredAccountId(BigInt(accountId)) }))),
     );
   };
 
@@ -80,7 +84,7 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
     await saveCounts();
     for (const { keyId, atMs } of source?.drainKeyUses() ?? []) unsavedKeyUses.set(keyId, atMs);
     await saveAll(unsavedKeyUses, ({ usage }, rows) =>
-      usage.putKeyUses(rows.map(([keyId, lastUsedAtMs]) => ({ keyId: BigInt(keyId), lastUsedAtMs }))),
+      usage.putKeyUses(rows.map(([keyId, lastUsedAtMs]) => ({ keyId: toStoredKeyId(BigInt(keyId)), lastUsedAtMs }))),
     );
   };
 

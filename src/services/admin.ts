@@ -10,9 +10,18 @@ import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import { type Ban, type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
-import { toAccountId, toKeyId } from '../limits/subjects.ts';
+import { toAccountId as toLimitedAccount, toKeyId as toLimitedKey } from '../limits/subjects.ts';
 import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
-import type { Account, ApiKey, Plan, Quota } from '../model.ts';
+import {
+  type Account,
+  type AccountId,
+  type ApiKey,
+  type KeyId,
+  type Plan,
+  type Quota,
+  toAccountId,
+  toKeyId,
+} from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import {
   toAccountMessage,
@@ -49,7 +58,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   const { store, plans, onChange, limits, banMs, onUnban, flushUsage, nowMs = Date.now } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
-  async function change(accountId: bigint, toChanged: (account: Account) => Account): Promise<AccountMessage> {
+  async function change(accountId: AccountId, toChanged: (account: Account) => Account): Promise<AccountMessage> {
     const changed = await store.transaction(async (tx) => {
       const account = toChanged(await lockAccount(tx, accountId));
       await tx.accounts.update(account);
@@ -59,13 +68,13 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     return toMessage(changed);
   }
 
-  async function find(accountId: bigint): Promise<Account> {
+  async function find(accountId: AccountId): Promise<Account> {
     const account = await store.accounts.find(accountId);
     if (account === undefined) throw apiError('ACCOUNT_NOT_FOUND', { accountId });
     return account;
   }
 
-  async function findKey(keyId: bigint): Promise<ApiKey> {
+  async function findKey(keyId: KeyId): Promise<ApiKey> {
     const key = await store.accounts.findKeyById(keyId);
     if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
     return key;
@@ -89,12 +98,12 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
   /** Ends a ban in the limits first: what they know as begun until then is what is removed. */
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
-    const untilMs = await Promise.resolve(limits.unban(toAccountId(accountId), toKeyId(id), nowMs())).catch(
+    const untilMs = await Promise.resolve(limits.unban(toLimitedAccount(accountId), toLimitedKey(id), nowMs())).catch(
       (error: unknown) => {
         throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
       },
     );
-    onUnban({ keyId: toKeyId(id), untilMs });
+    onUnban({ keyId: toLimitedKey(id), untilMs });
     await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 
@@ -103,10 +112,10 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const plan = toPlan(request.plan);
       const agreed = agreedLimits(plan, request, undefined);
       const account = { name: trimmed(name), plan, agreed, createdAtMs: nowMs() };
-      return toMessage(await store.write((tx) => tx.accounts.insert(account)));
+      return toMessage(await store.write(({ accounts }) => accounts.insert(account)));
     },
 
-    getAccount: async ({ accountId }) => toMessage(await find(accountId)),
+    getAccount: async ({ accountId }) => toMessage(await find(toAccountId(accountId))),
 
     async listAccounts(request) {
       const page = await store.accounts.page(toPageRequest('accounts', request));
@@ -114,15 +123,16 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     },
 
     updateAccount: ({ accountId, ...request }) =>
-      change(accountId, (account) => {
+      change(toAccountId(accountId), (account) => {
         const plan = request.plan === undefined ? account.plan : toPlan(request.plan);
         return { ...account, plan, agreed: agreedLimits(plan, request, account.agreed) };
       }),
 
-    suspendAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: true })),
-    resumeAccount: ({ accountId }) => change(accountId, (account) => ({ ...account, isSuspended: false })),
+    suspendAccount: ({ accountId }) => change(toAccountId(accountId), (account) => ({ ...account, isSuspended: true })),
+    resumeAccount: ({ accountId }) => change(toAccountId(accountId), (account) => ({ ...account, isSuspended: false })),
 
-    async createKey({ accountId, label, expireTime }) {
+    async createKey({ label, expireTime, ...request }) {
+      const accountId = toAccountId(request.accountId);
       const key = generateKey();
       const described = { prefix: displayPrefix(key), label, createdAtMs: nowMs(), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
@@ -132,13 +142,15 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       return { apiKey: toKeyMessage(created), key };
     },
 
-    async listKeys({ accountId, ...request }) {
+    async listKeys(request) {
+      const accountId = toAccountId(request.accountId);
       await find(accountId);
       const page = await store.accounts.pageOfKeys(accountId, toPageRequest('keys', request));
       return { keys: await withActivity(page.rows), nextPageToken: nextPageToken('keys', page, ({ id }) => id) };
     },
 
-    async revokeKey({ keyId }) {
+    async revokeKey(request) {
+      const keyId = toKeyId(request.keyId);
       const revoked = await store.transaction(async (tx) => {
         const key = await tx.accounts.lockKey(keyId);
         if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
@@ -151,7 +163,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       return toKeyMessage(revoked);
     },
 
-    async unbanKey({ keyId }) {
+    async unbanKey(request) {
+      const keyId = toKeyId(request.keyId);
       const key = await findKey(keyId);
       await flushUsage(); // so that no ban is stored afterwards that is ended here
       const [ban] = await store.bans.ofKeys([keyId], ends());
@@ -159,7 +172,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
 
-    async listBans({ accountId, ...request }) {
+    async listBans(request) {
+      const accountId = request.accountId === undefined ? undefined : toAccountId(request.accountId);
       if (accountId !== undefined) await find(accountId);
       await flushUsage();
       const page = await store.bans.page(accountId, ends(), toPageRequest('bans', request));
@@ -169,17 +183,19 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       };
     },
 
-    async getStanding({ accountId }) {
+    async getStanding(request) {
+      const accountId = toAccountId(request.accountId);
       const { plan, agreed } = await find(accountId);
       await flushUsage();
       const [counts, lastUsedAtMs] = await Promise.all([
-        limits.counts(toAccountId(accountId), nowMs()),
+        limits.counts(toLimitedAccount(accountId), nowMs()),
         store.usage.lastUseOf(accountId),
       ]);
       return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
     },
 
-    async getUsage({ accountId, days = DEFAULT_USAGE_DAYS }) {
+    async getUsage({ days = DEFAULT_USAGE_DAYS, ...request }) {
+      const accountId = toAccountId(request.accountId);
       await find(accountId);
       await flushUsage();
       const usage = await store.usage.ofAccount(accountId, dayIndexAt(nowMs()) - days + 1);
@@ -194,7 +210,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   };
 }
 
-async function lockAccount(tx: Transaction, accountId: bigint): Promise<Account> {
+async function lockAccount(tx: Transaction, accountId: AccountId): Promise<Account> {
   const account = await tx.accounts.lock(accountId);
   if (account === undefined) throw apiError('ACCOUNT_NOT_FOUND', { accountId });
   return account;

@@ -5,7 +5,7 @@ import {
   type NewCategory,
 } from '../../gen/petstore/v1/categories.ts';
 import { apiError } from '../errors.ts';
-import type { Category } from '../model.ts';
+import { type Category, type CategoryId, toCategoryId } from '../model.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { trimmed } from './name.ts';
@@ -20,19 +20,20 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
     },
 
     createCategory: ({ category }, { isCancelled, remember }) =>
-      store.write((tx) => tx.categories.insert(replacement(category)), isCancelled, remember),
+      store.write(({ categories }) => categories.insert(replacement(category)), isCancelled, remember),
 
     async getCategory({ categoryId }) {
-      const category = await store.categories.find(categoryId);
+      const category = await store.categories.find(toCategoryId(categoryId));
       if (category === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
       return category;
     },
 
-    replaceCategory: ({ categoryId, category }, context) => change(categoryId, () => replacement(category), context),
+    replaceCategory: ({ categoryId, category }, context) =>
+      change(toCategoryId(categoryId), () => replacement(category), context),
 
     updateCategory: ({ categoryId, category }, context) =>
       change(
-        categoryId,
+        toCategoryId(categoryId),
         (current) => ({
           name: category?.name === undefined ? current.name : trimmed(category.name),
           description: category?.description ?? current.description,
@@ -40,8 +41,9 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
         context,
       ),
 
-    deleteCategory: ({ categoryId }, context) =>
-      store.transaction(
+    deleteCategory(request, context) {
+      const categoryId = toCategoryId(request.categoryId);
+      return store.transaction(
         async (tx) => {
           await lock(tx, categoryId, context);
           if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
@@ -49,12 +51,13 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
           return {};
         },
         context.isCancelled,
-        `category ${categoryId}`,
-      ),
+        contendedCategory(categoryId),
+      );
+    },
   };
 
   function change(
-    categoryId: bigint,
+    categoryId: CategoryId,
     toFields: (current: Category) => Omit<Category, 'id'>,
     context: Context,
   ): Promise<Category> {
@@ -66,20 +69,25 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
         return changed;
       },
       context.isCancelled,
-      `category ${categoryId}`,
+      contendedCategory(categoryId),
     );
   }
 }
 
-/** The category, if it is as the caller wants it to be, and as it stays until the transaction ends. */
-async function lock(tx: Transaction, categoryId: bigint, context: Context): Promise<Category> {
+/** The name that transactions which lock a category queue under. */
+function contendedCategory(id: CategoryId): string {
+  return `category ${id}`;
+}
+
+/** Locks the category. @throws ApiError when it does not exist or does not match the call's If-Match. */
+async function lock(tx: Transaction, categoryId: CategoryId, context: Context): Promise<Category> {
   const category = await tx.categories.lock(categoryId);
   if (category === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
   checkIfMatch(context, CategoryMessage, category);
   return category;
 }
 
-/** All fields of a category as a caller gives them. Validation has seen to it that there is a name. */
+/** The fields of a new category. Validation has checked that the name is present. */
 function replacement(category: NewCategory | undefined): Omit<Category, 'id'> {
   return { name: trimmed(category?.name ?? ''), description: category?.description };
 }

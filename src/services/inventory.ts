@@ -1,7 +1,7 @@
 /** InventoryService: the stock of each pet. */
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
 import { apiError, invalidArgument } from '../errors.ts';
-import type { Pet } from '../model.ts';
+import { type Pet, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
@@ -19,13 +19,14 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
     },
 
     async getInventoryItem({ petId }) {
-      const pet = await store.pets.find(petId);
+      const pet = await store.pets.find(toPetId(petId));
       if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
       return toMessage(pet);
     },
 
-    setInventory: ({ petId, inventory }, context) =>
-      store.transaction(
+    setInventory({ inventory, ...request }, context) {
+      const petId = toPetId(request.petId);
+      return store.transaction(
         async (tx) => {
           const pet = await tx.pets.lock(petId);
           if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
@@ -38,13 +39,14 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
         },
         context.isCancelled,
         contendedPet(petId),
-      ),
+      );
+    },
   };
 }
 
-/** Refuses a count that leaves no room for what comes back when the pet's open orders are cancelled. */
+/** Refuses a quantity to which the units of the pet's open orders could not be returned when these are cancelled. */
 async function checkRoom(tx: Transaction, pet: Pet, quantity: number): Promise<void> {
-  if (quantity <= pet.quantity) return; // there was room for more
+  if (quantity <= pet.quantity) return; // a smaller quantity always fits
   const openUnits = await tx.orders.openUnits(pet.id);
   const most = Math.max(0, MAX_UNITS - openUnits);
   if (quantity <= most) return;

@@ -1,35 +1,35 @@
-/** OrderService: orders, and what they do to stock. Each change of an order and its pet is one transaction. */
+/** OrderService: orders and their effect on stock. An order and its pet change in one transaction. */
 import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
 import { apiError, invalidArgument } from '../errors.ts';
-import type { Instant, Order, Pet } from '../model.ts';
+import { type Instant, type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Context, Service } from './service.ts';
-import { close, giveBack, type Stock, take } from './stock.ts';
+import { close, returnUnits, type Stock, take } from './stock.ts';
 
 export function orderService(store: Store): Service<OrderServiceServer> {
-  /** What a change of the order contends for: its pet, which never changes. */
-  const contendedOf = (orderId: bigint) => async () => {
+  /** A change of an order queues under the order's pet, which never changes. */
+  const contendedOf = (orderId: OrderId) => async () => {
     const order = await store.orders.find(orderId);
     return order?.petId === undefined ? `order ${orderId}` : contendedPet(order.petId);
   };
 
   return {
     async listOrders(request) {
-      const filter = { petId: request.petId, complete: request.complete };
+      const filter = { petId: petIdOf(request), complete: request.complete };
       const page = await store.orders.page(filter, toPageRequest('orders', request));
       return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 
     async placeOrder({ order }, { isCancelled, remember }) {
       const shipDate = checked(order?.shipDate);
-      const contended = order?.petId === undefined ? undefined : contendedPet(order.petId);
+      const petId = petIdOf(order);
       return store.transaction(
         async (tx) => {
           const placed = await tx.orders.insert({
-            petId: order?.petId,
+            petId,
             quantity: order?.quantity ?? 1,
             shipDate,
             complete: order?.complete ?? false,
@@ -38,18 +38,19 @@ export function orderService(store: Store): Service<OrderServiceServer> {
           return toMessage(placed);
         },
         isCancelled,
-        contended,
+        petId === undefined ? undefined : contendedPet(petId),
         remember,
       );
     },
 
     async getOrder({ orderId }) {
-      const order = await store.orders.find(orderId);
+      const order = await store.orders.find(toOrderId(orderId));
       if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
       return toMessage(order);
     },
 
-    async updateOrder({ orderId, order: patch }, context) {
+    async updateOrder({ order: patch, ...request }, context) {
+      const orderId = toOrderId(request.orderId);
       const shipDate = checked(patch?.shipDate);
       return store.transaction(
         async (tx) => {
@@ -69,8 +70,9 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       );
     },
 
-    cancelOrder: ({ orderId }, context) =>
-      store.transaction(
+    cancelOrder(request, context) {
+      const orderId = toOrderId(request.orderId);
+      return store.transaction(
         async (tx) => {
           const order = await lockOpen(tx, orderId, context);
           await tx.orders.delete(orderId);
@@ -79,13 +81,18 @@ export function orderService(store: Store): Service<OrderServiceServer> {
         },
         context.isCancelled,
         contendedOf(orderId),
-      ),
+      );
+    },
   };
 }
 
+function petIdOf(message: { readonly petId?: bigint | undefined } | undefined): PetId | undefined {
+  return message?.petId === undefined ? undefined : toPetId(message.petId);
+}
+
 /**
- * Refuses a ship date that RFC 3339 can't write: stored, it would break every REST answer that it is in. The rules in
- * the proto file hold its seconds; to them a Timestamp is an instant, so they can't see its nanos.
+ * Refuses a ship date that RFC 3339 can't express, since every REST response that contains it would fail. The rules in
+ * the proto file check the seconds, but can't access the nanoseconds of a Timestamp.
  */
 function checked(shipDate: Instant | undefined): Instant | undefined {
   if (shipDate === undefined || (shipDate.nanos >= 0 && shipDate.nanos <= 999_999_999)) return shipDate;
@@ -93,8 +100,8 @@ function checked(shipDate: Instant | undefined): Instant | undefined {
   throw invalidArgument([{ path: 'order.shipDate', name: 'shipDate', description }]);
 }
 
-/** The order, if it is as the caller wants it to be and still open, and as it stays until the transaction ends. */
-async function lockOpen(tx: Transaction, orderId: bigint, context: Context): Promise<Order> {
+/** Locks the order. @throws ApiError when it does not exist, does not match the call's If-Match, or is complete. */
+async function lockOpen(tx: Transaction, orderId: OrderId, context: Context): Promise<Order> {
   const order = await tx.orders.lock(orderId);
   if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
   checkIfMatch(context, OrderMessage, toMessage(order));
@@ -103,22 +110,22 @@ async function lockOpen(tx: Transaction, orderId: bigint, context: Context): Pro
 }
 
 /**
- * Moves `units` from the pet's stock to the order (back, when negative), and closes the order if it is complete.
- * An order without a pet touches no stock.
+ * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete.
+ * An order without a pet changes no stock.
  */
 async function moveStock(
   tx: Transaction,
   { id, petId, complete }: Order,
   units: number,
-  codeOfNoPet: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
+  missingPetCode: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
 ): Promise<void> {
   if (petId === undefined) return;
   const pet = await tx.pets.lock(petId);
-  if (pet === undefined) throw apiError(codeOfNoPet, { petId });
-  const moved = units > 0 ? takeUnits(pet, units) : giveBack(pet, -units);
-  const settled = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
-  if (settled.quantity !== pet.quantity || settled.status !== pet.status) {
-    await tx.pets.update({ ...pet, quantity: settled.quantity, status: settled.status });
+  if (pet === undefined) throw apiError(missingPetCode, { petId });
+  const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
+  const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
+  if (after.quantity !== pet.quantity || after.status !== pet.status) {
+    await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
   }
 }
 

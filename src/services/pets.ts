@@ -1,7 +1,7 @@
 /** PetService: the animals that the store keeps. */
 import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
 import { apiError } from '../errors.ts';
-import type { Pet } from '../model.ts';
+import { type Pet, type PetId, toCategoryId, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
@@ -13,45 +13,51 @@ import type { Context, Service } from './service.ts';
 export function petService(store: Store): Service<PetServiceServer> {
   return {
     async listPets({ ids, ...request }) {
-      const filter = { status: fromProtoStatus(request.status), categoryId: request.categoryId };
+      const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
+      const filter = { status: fromProtoStatus(request.status), categoryId };
       if (ids.length > 0) {
-        return { pets: (await store.pets.findAll({ ...filter, ids })).map(toMessage), nextPageToken: '' };
+        const pets = await store.pets.findAll({ ...filter, ids: ids.map(toPetId) });
+        return { pets: pets.map(toMessage), nextPageToken: '' };
       }
       const page = await store.pets.page(filter, toPageRequest('pets', request));
       return { pets: page.rows.map(toMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
     },
 
     createPet({ pet }, { isCancelled, remember }) {
-      const wanted = replacement(pet);
-      const create = async (tx: Transaction) => {
-        const created = await tx.pets.insert(wanted);
-        if (created === undefined) throw apiError('UNKNOWN_CATEGORY', wanted);
-        return toMessage(created);
-      };
-      return store.write(create, isCancelled, remember);
+      const newPet = replacement(pet);
+      return store.write(
+        ({ pets }) =>
+          pets.insert(newPet).map((created) => {
+            if (created === undefined) throw apiError('UNKNOWN_CATEGORY', newPet);
+            return toMessage(created);
+          }),
+        isCancelled,
+        remember,
+      );
     },
 
     async getPet({ petId }) {
-      const pet = await store.pets.find(petId);
+      const pet = await store.pets.find(toPetId(petId));
       if (pet === undefined) throw apiError('PET_NOT_FOUND', { petId });
       return toMessage(pet);
     },
 
-    replacePet: ({ petId, pet }, context) => change(petId, () => replacement(pet), context),
+    replacePet: ({ petId, pet }, context) => change(toPetId(petId), () => replacement(pet), context),
 
     updatePet: ({ petId, pet }, context) =>
       change(
-        petId,
+        toPetId(petId),
         (current) => ({
           name: pet?.name === undefined ? current.name : trimmed(pet.name),
-          categoryId: pet?.categoryId ?? current.categoryId,
+          categoryId: pet?.categoryId === undefined ? current.categoryId : toCategoryId(pet.categoryId),
           status: fromProtoStatus(pet?.status) ?? current.status,
         }),
         context,
       ),
 
-    deletePet: ({ petId }, context) =>
-      store.transaction(
+    deletePet(request, context) {
+      const petId = toPetId(request.petId);
+      return store.transaction(
         async (tx) => {
           await lock(tx, petId, context);
           if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
@@ -60,11 +66,12 @@ export function petService(store: Store): Service<PetServiceServer> {
         },
         context.isCancelled,
         contendedPet(petId),
-      ),
+      );
+    },
   };
 
   function change(
-    petId: bigint,
+    petId: PetId,
     toFields: (current: Pet) => Omit<Pet, 'id' | 'quantity'>,
     context: Context,
   ): Promise<PetMessage> {
@@ -81,19 +88,19 @@ export function petService(store: Store): Service<PetServiceServer> {
   }
 }
 
-/** The pet, if it is as the caller wants it to be, and as it stays until the transaction ends. */
-async function lock(tx: Transaction, petId: bigint, context: Context): Promise<Pet> {
+/** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
+async function lock(tx: Transaction, petId: PetId, context: Context): Promise<Pet> {
   const pet = await tx.pets.lock(petId);
   if (pet === undefined) throw apiError('PET_NOT_FOUND', { petId });
   checkIfMatch(context, PetMessage, toMessage(pet));
   return pet;
 }
 
-/** All fields of a pet as a caller gives them. Validation has seen to it that there is a name and a category. */
+/** The fields of a new pet, with defaults. Validation has checked that name and category are present. */
 function replacement(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
   return {
     name: trimmed(pet?.name ?? ''),
-    categoryId: pet?.categoryId ?? 0n,
+    categoryId: toCategoryId(pet?.categoryId ?? 0n),
     status: fromProtoStatus(pet?.status) ?? 'available',
   };
 }

@@ -26,7 +26,7 @@ export function take(stock: Stock, units: number): Stock | undefined {
 }
 
 /** Gives units of a cancelled or reduced order back: a `pending` or `sold` pet becomes `available`. */
-export function giveBack(stock: Stock, units: number): Stock {
+export function returnUnits(stock: Stock, units: number): Stock {
   return units > 0 ? restock(stock, stock.quantity + units) : stock;
 }
 

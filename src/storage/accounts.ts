@@ -1,61 +1,71 @@
 /** The `accounts` and `api_keys` tables. */
-import type { Account, ApiKey, Page, PageRequest, Plan } from '../model.ts';
-import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
+import {
+  type Account,
+  type AccountId,
+  type ApiKey,
+  type KeyId,
+  type Page,
+  type PageRequest,
+  PLANS,
+  toAccountId,
+  toKeyId,
+} from '../model.ts';
+import type { Engine, Runner } from './engine.ts';
 import { keysetPage, pageParams, toPage } from './page.ts';
+import { bigInteger, boolean, integer, nullable, oneOf, onlyRow, type Row, text } from './row.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, param } from './statement.ts';
 
 export interface AccountReader {
   /** Whether there is any account. */
   exist(): Promise<boolean>;
-  find(id: bigint): Promise<Account | undefined>;
+  find(id: AccountId): Promise<Account | undefined>;
   page(page: PageRequest): Promise<Page<Account>>;
   /** A key and its account, by the key's SHA-256. */
   findKey(hash: Buffer): Promise<{ readonly key: ApiKey; readonly account: Account } | undefined>;
-  findKeyById(id: bigint): Promise<ApiKey | undefined>;
-  pageOfKeys(accountId: bigint, page: PageRequest): Promise<Page<ApiKey>>;
+  findKeyById(id: KeyId): Promise<ApiKey | undefined>;
+  pageOfKeys(accountId: AccountId, page: PageRequest): Promise<Page<ApiKey>>;
 }
 
-/** Changes accounts and keys within a transaction. */
-export interface AccountWriter {
-  insert(account: Omit<Account, 'id' | 'isSuspended'>): Promise<Account>;
-  /** Finds an account and keeps others from changing it until the transaction ends. */
-  lock(id: bigint): Promise<Account | undefined>;
-  update(account: Account): Promise<void>;
-  insertKey(key: Omit<ApiKey, 'id' | 'revokedAtMs'>, hash: Buffer): Promise<ApiKey>;
-  lockKey(id: bigint): Promise<ApiKey | undefined>;
-  revokeKey(id: bigint, atMs: number): Promise<void>;
+/** Statements that lock and change accounts and keys in a transaction. */
+export interface AccountWrites {
+  insert(account: Omit<Account, 'id' | 'isSuspended'>): SingleStatement<Account>;
+  /** Finds an account and locks it until the transaction ends. */
+  lock(id: AccountId): SingleStatement<Account | undefined>;
+  update(account: Account): SingleStatement<void>;
+  insertKey(key: Omit<ApiKey, 'id' | 'revokedAtMs'>, hash: Buffer): SingleStatement<ApiKey>;
+  lockKey(id: KeyId): SingleStatement<ApiKey | undefined>;
+  revokeKey(id: KeyId, atMs: number): SingleStatement<void>;
 }
 
 const ACCOUNT = ['id', 'name', 'plan', 'per_minute', 'per_day', 'suspended', 'created_at_ms'] as const;
 const KEY = ['id', 'account_id', 'prefix', 'label', 'created_at_ms', 'expires_at_ms', 'revoked_at_ms'] as const;
 
+const plan = oneOf(...PLANS);
+
 function toAccount(row: Row): Account {
-  const perMinute = row.per_minute as number | null;
-  const perDay = row.per_day as number | null;
+  const perMinute = nullable(integer, row.per_minute);
+  const perDay = nullable(integer, row.per_day);
   return {
-    id: BigInt(row.id as number),
-    name: row.name as string,
-    plan: row.plan as Plan,
-    agreed: perMinute === null || perDay === null ? undefined : { perMinute, perDay },
-    isSuspended: Boolean(row.suspended),
-    createdAtMs: Number(row.created_at_ms),
+    id: toAccountId(bigInteger(row.id)),
+    name: text(row.name),
+    plan: plan(row.plan),
+    agreed: perMinute === undefined || perDay === undefined ? undefined : { perMinute, perDay },
+    isSuspended: boolean(row.suspended),
+    createdAtMs: integer(row.created_at_ms),
   };
 }
 
 function toApiKey(row: Row): ApiKey {
   return {
-    id: BigInt(row.id as number),
-    accountId: BigInt(row.account_id as number),
-    prefix: row.prefix as string,
-    label: (row.label as string | null) ?? undefined,
-    createdAtMs: Number(row.created_at_ms),
-    expiresAtMs: toMs(row.expires_at_ms as number | null),
-    revokedAtMs: toMs(row.revoked_at_ms as number | null),
+    id: toKeyId(bigInteger(row.id)),
+    accountId: toAccountId(bigInteger(row.account_id)),
+    prefix: text(row.prefix),
+    label: nullable(text, row.label),
+    createdAtMs: integer(row.created_at_ms),
+    expiresAtMs: nullable(integer, row.expires_at_ms),
+    revokedAtMs: nullable(integer, row.revoked_at_ms),
   };
-}
-
-function toMs(value: number | null): number | undefined {
-  return value === null ? undefined : Number(value);
 }
 
 export function accountStatements(engine: Engine) {
@@ -122,7 +132,7 @@ export function accountReader(statements: AccountStatements, reader: Runner): Ac
   };
 }
 
-export function accountWriter(statements: AccountStatements, tx: Runner): AccountWriter {
+export function accountWrites(statements: AccountStatements): AccountWrites {
   const params = ({ name, plan, agreed }: Pick<Account, 'name' | 'plan' | 'agreed'>) => ({
     name,
     plan,
@@ -130,28 +140,18 @@ export function accountWriter(statements: AccountStatements, tx: Runner): Accoun
     perDay: agreed?.perDay ?? null,
   });
   return {
-    async insert(account) {
-      const { createdAtMs } = account;
-      return toAccount(onlyRow(await tx.all(statements.insert, { ...params(account), createdAtMs })));
+    insert: ({ createdAtMs, ...account }) =>
+      SingleStatement.of(statements.insert, { ...params(account), createdAtMs }, (rows) => toAccount(onlyRow(rows))),
+    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toAccount(row)),
+    update: ({ id, isSuspended, ...account }) =>
+      SingleStatement.of(statements.update, { ...params(account), id, isSuspended }, () => undefined),
+    insertKey({ label, expiresAtMs, ...key }, hash) {
+      const nullables = { label: label ?? null, expiresAtMs: expiresAtMs ?? null };
+      return SingleStatement.of(statements.insertKey, { ...key, ...nullables, hash }, (rows) =>
+        toApiKey(onlyRow(rows)),
+      );
     },
-    async lock(id) {
-      const [row] = await tx.all(statements.lock, { id });
-      return row && toAccount(row);
-    },
-    async update(account) {
-      const { id, isSuspended } = account;
-      await tx.all(statements.update, { ...params(account), id, isSuspended });
-    },
-    async insertKey({ label, expiresAtMs, ...key }, hash) {
-      const nullable = { label: label ?? null, expiresAtMs: expiresAtMs ?? null };
-      return toApiKey(onlyRow(await tx.all(statements.insertKey, { ...key, ...nullable, hash })));
-    },
-    async lockKey(id) {
-      const [row] = await tx.all(statements.lockKey, { id });
-      return row && toApiKey(row);
-    },
-    async revokeKey(id, atMs) {
-      await tx.all(statements.revokeKey, { id, atMs });
-    },
+    lockKey: (id) => SingleStatement.of(statements.lockKey, { id }, ([row]) => row && toApiKey(row)),
+    revokeKey: (id, atMs) => SingleStatement.of(statements.revokeKey, { id, atMs }, () => undefined),
   };
 }

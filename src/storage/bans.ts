@@ -1,12 +1,23 @@
 /** The `bans` table: the last ban of each key that ever was banned. */
-import type { Ban, BannedKey, Page, PageRequest } from '../model.ts';
+import {
+  type AccountId,
+  type Ban,
+  type BannedKey,
+  type KeyId,
+  type Page,
+  type PageRequest,
+  toAccountId,
+  toKeyId,
+} from '../model.ts';
 import { insertAll, toJson } from './bulk.ts';
-import type { Engine, Row, Runner } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { pageParams, toPage } from './page.ts';
+import { bigInteger, integer, nullable, type Row, text } from './row.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
-/** Bans that end after one moment and not after another. */
-interface Ends {
+/** Selects bans that end after `afterMs` and not after `atLatestMs`. */
+interface EndRange {
   readonly afterMs: number;
   readonly atLatestMs: number;
 }
@@ -14,17 +25,16 @@ interface Ends {
 export interface BanReader {
   /** Bans that have not ended at `nowMs`. */
   inForce(nowMs: number): Promise<readonly Pick<Ban, 'keyId' | 'untilMs'>[]>;
-  /** Those of some keys. */
-  ofKeys(keyIds: readonly bigint[], ends: Ends): Promise<readonly Ban[]>;
-  /** Those of all keys, or of an account's, in ascending order of the key's id. */
-  page(accountId: bigint | undefined, ends: Ends, page: PageRequest): Promise<Page<BannedKey>>;
+  ofKeys(keyIds: readonly KeyId[], ends: EndRange): Promise<readonly Ban[]>;
+  /** The bans of all keys, or of one account's keys, in ascending order of the key's id. */
+  page(accountId: AccountId | undefined, ends: EndRange, page: PageRequest): Promise<Page<BannedKey>>;
 }
 
-export interface BanWriter {
-  /** Stores bans, each key once, in one statement. */
-  put(bans: readonly Ban[]): Promise<void>;
+export interface BanWrites {
+  /** Inserts or replaces bans. `bans` may name each key once. */
+  put(bans: readonly Ban[]): SingleStatement<void>;
   /** Removes a key's ban, unless it ends after `untilMs`. */
-  remove(keyId: bigint, untilMs: number): Promise<void>;
+  remove(keyId: KeyId, untilMs: number): SingleStatement<void>;
 }
 
 const BAN = ['key_id', 'until_ms', 'duration_ms', 'refusals', 'window_seconds'] as const;
@@ -32,21 +42,21 @@ const UPDATE = BAN.slice(1).map((column) => `${column} = excluded.${column}`);
 const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
 
 function toBan(row: Row): Ban {
-  const keyId = BigInt(row.key_id as number);
-  const untilMs = Number(row.until_ms);
+  const keyId = toKeyId(bigInteger(row.key_id));
+  const untilMs = integer(row.until_ms);
   if (row.duration_ms === null) return { keyId, untilMs, cause: undefined };
-  const sinceMs = untilMs - Number(row.duration_ms);
-  const window = row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute';
-  return { keyId, untilMs, cause: { sinceMs, refusals: row.refusals as number, window } };
+  const sinceMs = untilMs - integer(row.duration_ms);
+  const window = integer(row.window_seconds) === WINDOW_SECONDS.day ? 'day' : 'minute';
+  return { keyId, untilMs, cause: { sinceMs, refusals: integer(row.refusals), window } };
 }
 
 function toBannedKey(row: Row): BannedKey {
   return {
     ...toBan(row),
-    prefix: row.prefix as string,
-    label: (row.label as string | null) ?? undefined,
-    accountId: BigInt(row.account_id as number),
-    accountName: row.account_name as string,
+    prefix: text(row.prefix),
+    label: nullable(text, row.label),
+    accountId: toAccountId(bigInteger(row.account_id)),
+    accountName: text(row.account_name),
   };
 }
 
@@ -85,8 +95,8 @@ export function banReader(statements: BanStatements, { reader, toIdList }: Engin
   return {
     inForce: async (nowMs) =>
       (await reader.all(statements.inForce, { nowMs })).map((row) => ({
-        keyId: BigInt(row.key_id as number),
-        untilMs: Number(row.until_ms),
+        keyId: toKeyId(bigInteger(row.key_id)),
+        untilMs: integer(row.until_ms),
       })),
     ofKeys: async (keyIds, ends) =>
       (await reader.all(statements.ofKeys, { ids: toIdList(keyIds), ...ends })).map(toBan),
@@ -98,13 +108,9 @@ export function banReader(statements: BanStatements, { reader, toIdList }: Engin
   };
 }
 
-export function banWriter(statements: BanStatements, tx: Runner): BanWriter {
+export function banWrites(statements: BanStatements): BanWrites {
   return {
-    async put(bans) {
-      await tx.all(statements.put, { rows: toJson(bans.map(toValues)) });
-    },
-    async remove(keyId, untilMs) {
-      await tx.all(statements.remove, { keyId, untilMs });
-    },
+    put: (bans) => SingleStatement.of(statements.put, { rows: toJson(bans.map(toValues)) }, () => undefined),
+    remove: (keyId, untilMs) => SingleStatement.of(statements.remove, { keyId, untilMs }, () => undefined),
   };
 }

@@ -1,32 +1,34 @@
 /** The `categories` table. */
-import type { Category, Page, PageRequest } from '../model.ts';
-import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
+import { type Category, type CategoryId, type Page, type PageRequest, toCategoryId } from '../model.ts';
+import type { Engine } from './engine.ts';
 import { keysetPage, pageReader } from './page.ts';
+import { bigInteger, nullable, onlyRow, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, param } from './statement.ts';
 
 /** Reads categories on the newest committed state. */
 export interface CategoryReader {
-  find(id: bigint): Promise<Category | undefined>;
+  find(id: CategoryId): Promise<Category | undefined>;
   page(page: PageRequest): Promise<Page<Category>>;
 }
 
-/** Reads and changes categories within a transaction. */
-export interface CategoryWriter {
-  insert(category: Omit<Category, 'id'>): Promise<Category>;
-  /** Finds a category and keeps others from changing it until the transaction ends. */
-  lock(id: bigint): Promise<Category | undefined>;
-  update(category: Category): Promise<void>;
-  delete(id: bigint): Promise<void>;
+/** Statements that lock and change categories in a transaction. */
+export interface CategoryWrites {
+  insert(category: Omit<Category, 'id'>): SingleStatement<Category>;
+  /** Finds a category and locks it until the transaction ends. */
+  lock(id: CategoryId): SingleStatement<Category | undefined>;
+  update(category: Category): SingleStatement<void>;
+  delete(id: CategoryId): SingleStatement<void>;
 }
 
 const COLUMNS = ['id', 'name', 'description'] as const;
 
 function toCategory(row: Row): Category {
   return {
-    id: BigInt(row.id as number),
-    name: row.name as string,
-    description: (row.description as string | null) ?? undefined,
+    id: toCategoryId(bigInteger(row.id)),
+    name: text(row.name),
+    description: nullable(text, row.description),
   };
 }
 
@@ -57,21 +59,13 @@ export function categoryReader(statements: CategoryStatements, { reader, toIdLis
   };
 }
 
-export function categoryWriter(statements: CategoryStatements, tx: Runner): CategoryWriter {
+export function categoryWrites(statements: CategoryStatements): CategoryWrites {
   const params = ({ name, description }: Omit<Category, 'id'>) => ({ name, description: description ?? null });
   return {
-    async insert(category) {
-      return toCategory(onlyRow(await tx.all(statements.insert, params(category))));
-    },
-    async lock(id) {
-      const [row] = await tx.all(statements.lock, { id });
-      return row && toCategory(row);
-    },
-    async update(category) {
-      await tx.all(statements.update, { id: category.id, ...params(category) });
-    },
-    async delete(id) {
-      await tx.all(statements.delete, { id });
-    },
+    insert: (category) => SingleStatement.of(statements.insert, params(category), (rows) => toCategory(onlyRow(rows))),
+    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toCategory(row)),
+    update: (category) =>
+      SingleStatement.of(statements.update, { id: category.id, ...params(category) }, () => undefined),
+    delete: (id) => SingleStatement.of(statements.delete, { id }, () => undefined),
   };
 }

@@ -12,7 +12,7 @@
  * another process has the database locked that fails, and the group begins a transaction, which waits for it.
  */
 import type { IsCancelled } from '../model.ts';
-import type { Row } from './engine.ts';
+import type { Row } from './row.ts';
 import type { Params, Statement } from './statement.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 

@@ -1,7 +1,9 @@
-/** The `idempotency_records` table: what was done under which idempotency key, and how it was answered. */
+/** The `idempotency_records` table: completed requests with an idempotency key, and their responses. */
 import type { IdempotencyRecord } from '../model.ts';
-import type { Engine, Row, Runner } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { bytes, integer, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, param } from './statement.ts';
 import { AlreadyDone } from './store-errors.ts';
 
@@ -9,26 +11,25 @@ export interface IdempotencyReader {
   find(id: string): Promise<IdempotencyRecord | undefined>;
 }
 
-/** Keeps records within a transaction. */
-export interface IdempotencyWriter {
+export interface IdempotencyWrites {
   /**
-   * Waits while another transaction is about to insert the same id.
+   * Inserts a record. It waits for another transaction that is inserting the same id.
    *
-   * @throws AlreadyDone when there is such a record.
+   * @throws AlreadyDone when the id has a record.
    */
-  insert(record: IdempotencyRecord): Promise<void>;
-  /** Deletes those of the `count` oldest records that are older than `beforeMs`, and says how many they were. */
-  deleteOldest(count: number, beforeMs: number): Promise<number>;
+  insert(record: IdempotencyRecord): SingleStatement<void>;
+  /** Deletes those of the `count` oldest records that are older than `beforeMs`. Returns the number of deleted rows. */
+  deleteOldest(count: number, beforeMs: number): SingleStatement<number>;
 }
 
 const COLUMNS = ['id', 'request_digest', 'answer', 'created_at_ms'] as const;
 
 function toRecord(row: Row): IdempotencyRecord {
   return {
-    id: row.id as string,
-    requestDigest: row.request_digest as Buffer,
-    answer: row.answer as Buffer,
-    createdAtMs: Number(row.created_at_ms),
+    id: text(row.id),
+    requestDigest: bytes(row.request_digest),
+    answer: bytes(row.answer),
+    createdAtMs: integer(row.created_at_ms),
   };
 }
 
@@ -52,7 +53,7 @@ export function idempotencyStatements(engine: Engine) {
     ),
     deleteOldest: compile(
       'idempotency.delete_oldest',
-      // knex leaves `returning` out of a delete; its own `limit` takes no parameter, so it stands in the order.
+      // Raw SQL since knex drops `returning` from a delete, and its `limit` takes no parameter.
       knex.raw('? returning ??', [
         records()
           .whereIn('sequence', (oldest) => {
@@ -78,11 +79,13 @@ export function idempotencyReader(statements: IdempotencyStatements, { reader, t
   return { find: (id) => lookup.find(id) };
 }
 
-export function idempotencyWriter(statements: IdempotencyStatements, tx: Runner): IdempotencyWriter {
+export function idempotencyWrites(statements: IdempotencyStatements): IdempotencyWrites {
   return {
-    async insert(record) {
-      if ((await tx.all(statements.insert, { ...record })).length === 0) throw new AlreadyDone();
-    },
-    deleteOldest: async (count, beforeMs) => (await tx.all(statements.deleteOldest, { count, beforeMs })).length,
+    insert: (record) =>
+      SingleStatement.of(statements.insert, { ...record }, (rows) => {
+        if (rows.length === 0) throw new AlreadyDone();
+      }),
+    deleteOldest: (count, beforeMs) =>
+      SingleStatement.of(statements.deleteOldest, { count, beforeMs }, (rows) => rows.length),
   };
 }

@@ -1,50 +1,50 @@
 /** The `orders` table. */
-import type { Instant, Order, Page, PageRequest } from '../model.ts';
-import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
+import { type Order, type OrderId, type Page, type PageRequest, type PetId, toOrderId, toPetId } from '../model.ts';
+import type { Engine } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
+import { bigInteger, boolean, integer, nullable, onlyRow, type Row } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
 export interface OrderFilter {
-  readonly petId?: bigint | undefined;
+  readonly petId?: PetId | undefined;
   readonly complete?: boolean | undefined;
 }
 
 /** Reads orders on the newest committed state. */
 export interface OrderReader {
-  find(id: bigint): Promise<Order | undefined>;
+  find(id: OrderId): Promise<Order | undefined>;
   page(filter: OrderFilter, page: PageRequest): Promise<Page<Order>>;
 }
 
-/** Reads and changes orders within a transaction. */
-export interface OrderWriter {
-  insert(order: Omit<Order, 'id'>): Promise<Order>;
-  /** Finds an order and keeps others from changing it until the transaction ends. */
-  lock(id: bigint): Promise<Order | undefined>;
-  /** Stores all of the order's fields but its pet. */
-  update(order: Order): Promise<void>;
-  delete(id: bigint): Promise<void>;
-  /** Whether an order that is not complete names the pet, `except` left aside. */
-  hasOpen(petId: bigint, except?: bigint): Promise<boolean>;
-  /** How many units the pet's orders have that are not complete: what comes back when all of them are cancelled. */
-  openUnits(petId: bigint): Promise<number>;
+/** Statements that lock, count and change orders in a transaction. */
+export interface OrderWrites {
+  insert(order: Omit<Order, 'id'>): SingleStatement<Order>;
+  /** Finds an order and locks it until the transaction ends. */
+  lock(id: OrderId): SingleStatement<Order | undefined>;
+  /** Stores all of the order's fields except its pet. */
+  update(order: Order): SingleStatement<void>;
+  delete(id: OrderId): SingleStatement<void>;
+  /** Whether the pet has an open order other than `except`. */
+  hasOpen(petId: PetId, except?: OrderId): SingleStatement<boolean>;
+  /** The units in the pet's open orders, which return to stock when all of them are cancelled. */
+  openUnits(petId: PetId): SingleStatement<number>;
 }
 
 const COLUMNS = ['id', 'pet_id', 'quantity', 'ship_seconds', 'ship_nanos', 'complete'] as const;
 
 function toOrder(row: Row): Order {
-  const petId = row.pet_id as number | null;
+  const petId = nullable(bigInteger, row.pet_id);
+  const seconds = nullable(bigInteger, row.ship_seconds);
+  const nanos = nullable(integer, row.ship_nanos);
   return {
-    id: BigInt(row.id as number),
-    petId: petId === null ? undefined : BigInt(petId),
-    quantity: row.quantity as number,
-    shipDate: toInstant(row.ship_seconds as number | null, row.ship_nanos as number | null),
-    complete: Boolean(row.complete),
+    id: toOrderId(bigInteger(row.id)),
+    petId: petId === undefined ? undefined : toPetId(petId),
+    quantity: integer(row.quantity),
+    shipDate: seconds === undefined || nanos === undefined ? undefined : { seconds, nanos },
+    complete: boolean(row.complete),
   };
-}
-
-function toInstant(seconds: number | null, nanos: number | null): Instant | undefined {
-  return seconds === null || nanos === null ? undefined : { seconds: BigInt(seconds), nanos };
 }
 
 export function orderStatements(engine: Engine) {
@@ -103,7 +103,7 @@ export function orderReader(statements: OrderStatements, { reader, toIdList }: E
   };
 }
 
-export function orderWriter(statements: OrderStatements, tx: Runner): OrderWriter {
+export function orderWrites(statements: OrderStatements): OrderWrites {
   const params = (order: Omit<Order, 'id'>) => ({
     petId: order.petId ?? null,
     quantity: order.quantity,
@@ -112,25 +112,21 @@ export function orderWriter(statements: OrderStatements, tx: Runner): OrderWrite
     complete: order.complete,
   });
   return {
-    async insert(order) {
-      const row = onlyRow(await tx.all(statements.insert, params(order)));
-      return { ...order, id: BigInt(row.id as number) };
-    },
-    async lock(id) {
-      const [row] = await tx.all(statements.lock, { id });
-      return row && toOrder(row);
-    },
-    async update(order) {
-      await tx.all(statements.update, { id: order.id, ...params(order) });
-    },
-    async delete(id) {
-      await tx.all(statements.delete, { id });
-    },
-    async hasOpen(petId, except = 0n) {
-      return (await tx.all(statements.open, { petId, complete: false, except })).length > 0;
-    },
-    async openUnits(petId) {
-      return Number(onlyRow(await tx.all(statements.openUnits, { petId, complete: false })).units);
-    },
+    insert: (order) =>
+      SingleStatement.of(statements.insert, params(order), (rows) => ({
+        ...order,
+        id: toOrderId(bigInteger(onlyRow(rows).id)),
+      })),
+    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toOrder(row)),
+    update: (order) => SingleStatement.of(statements.update, { id: order.id, ...params(order) }, () => undefined),
+    delete: (id) => SingleStatement.of(statements.delete, { id }, () => undefined),
+    hasOpen: (petId, except) =>
+      SingleStatement.of(statements.open, { petId, complete: false, except: except ?? 0n }, (rows) => rows.length > 0),
+    openUnits: (petId) =>
+      SingleStatement.of(
+        statements.openUnits,
+        { petId, complete: false },
+        (rows) => nullable(integer, onlyRow(rows).units) ?? 0,
+      ),
   };
 }

@@ -2,7 +2,8 @@
 import type { Knex } from 'knex';
 import type { Page, PageRequest } from '../model.ts';
 import { toJson } from './bulk.ts';
-import type { Row, Runner } from './engine.ts';
+import type { Runner } from './engine.ts';
+import type { Row } from './row.ts';
 import { NamedReads } from './shared-reads.ts';
 import { type Params, param, type Statement } from './statement.ts';
 

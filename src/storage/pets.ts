@@ -1,56 +1,70 @@
 /** The `pets` table: pets, and the stock of each. */
-import type { Page, PageRequest, Pet, PetStatus } from '../model.ts';
-import type { Engine, Row, Runner } from './engine.ts';
+import {
+  type CategoryId,
+  type Page,
+  type PageRequest,
+  PET_STATUSES,
+  type Pet,
+  type PetId,
+  type PetStatus,
+  toCategoryId,
+  toPetId,
+} from '../model.ts';
+import type { Engine } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
+import { bigInteger, integer, oneOf, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, compiledByVariant, compileInsert, param } from './statement.ts';
 
 export interface PetFilter {
   readonly status?: PetStatus | undefined;
-  readonly categoryId?: bigint | undefined;
-  readonly ids?: readonly bigint[] | undefined;
+  readonly categoryId?: CategoryId | undefined;
+  readonly ids?: readonly PetId[] | undefined;
 }
 
 /** Reads pets on the newest committed state. */
 export interface PetReader {
-  find(id: bigint): Promise<Pet | undefined>;
+  find(id: PetId): Promise<Pet | undefined>;
   page(filter: Omit<PetFilter, 'ids'>, page: PageRequest): Promise<Page<Pet>>;
   /** Every pet of `ids` that exists and passes the filter, in ascending order of id. */
-  findAll(filter: PetFilter & { readonly ids: readonly bigint[] }): Promise<readonly Pet[]>;
+  findAll(filter: PetFilter & { readonly ids: readonly PetId[] }): Promise<readonly Pet[]>;
 }
 
-/** Reads and changes pets within a transaction. */
-export interface PetWriter {
+/** Statements that lock and change pets in a transaction. */
+export interface PetWrites {
   /** Inserts a pet with no stock; undefined when the category does not exist. */
-  insert(pet: Omit<Pet, 'id' | 'quantity'>): Promise<Pet | undefined>;
-  /** Finds a pet and keeps others from changing it until the transaction ends. */
-  lock(id: bigint): Promise<Pet | undefined>;
+  insert(pet: Omit<Pet, 'id' | 'quantity'>): SingleStatement<Pet | undefined>;
+  /** Finds a pet and locks it until the transaction ends. */
+  lock(id: PetId): SingleStatement<Pet | undefined>;
   /** Stores all of the pet's fields; false when the category does not exist. */
-  update(pet: Pet): Promise<boolean>;
-  delete(id: bigint): Promise<void>;
-  existsInCategory(categoryId: bigint): Promise<boolean>;
+  update(pet: Pet): SingleStatement<boolean>;
+  delete(id: PetId): SingleStatement<void>;
+  existsInCategory(categoryId: CategoryId): SingleStatement<boolean>;
 }
 
-/** What all transactions that lock a pet contend for. */
-export function contendedPet(id: bigint): string {
+/** The name that transactions which lock a pet queue under. */
+export function contendedPet(id: PetId): string {
   return `pet ${id}`;
 }
 
 const COLUMNS = ['id', 'name', 'category_id', 'status', 'quantity'] as const;
 
+const status = oneOf(...PET_STATUSES);
+
 function toPet(row: Row): Pet {
   return {
-    id: BigInt(row.id as number),
-    name: row.name as string,
-    categoryId: BigInt(row.category_id as number),
-    status: row.status as PetStatus,
-    quantity: row.quantity as number,
+    id: toPetId(bigInteger(row.id)),
+    name: text(row.name),
+    categoryId: toCategoryId(bigInteger(row.category_id)),
+    status: status(row.status),
+    quantity: integer(row.quantity),
   };
 }
 
 export function petStatements(engine: Engine) {
   const { knex } = engine;
-  // The category can't go between this look and the pet's coming: it stays, or the pet does not come.
+  // Locks the category, so that it can't be deleted between this check and the pet's insert.
   const category = knex('categories').select(knex.raw('1'));
   const categoryExists = engine.forKeyShare(category.clone().where('id', param('categoryId')));
   return {
@@ -62,8 +76,8 @@ export function petStatements(engine: Engine) {
       return keysetPage(query);
     }),
     lock: compile('pets.lock', engine.forUpdate(knex('pets').select(COLUMNS).where('id', param('id')))),
-    // One statement finds out whether the category exists and inserts: no look-up, no error to interpret. Callers who
-    // wait together share it. (knex itself leaves `returning` out of an insert from a select.)
+    // One statement checks the category and inserts. Inserts that wait at the same time share it. It is raw SQL since
+    // knex drops `returning` from an insert with a select.
     insert: compileInsert(
       'pets.insert',
       knex.raw('? returning ??', [
@@ -78,7 +92,7 @@ export function petStatements(engine: Engine) {
       ] as never),
       engine,
       ['name', 'categoryId', 'status'],
-      (pet, row) => row.category_id === Number(pet.categoryId),
+      (pet, row) => bigInteger(row.category_id) === pet.categoryId,
     ),
     update: compile(
       'pets.update',
@@ -108,7 +122,7 @@ export function petReader(statements: PetStatements, { reader, toIdList }: Engin
     const statement = statements.select([...filtersInUse(filter), 'ids']);
     return (await reader.all(statement, { ...filter, ids: toIdList(ids) })).map(toPet);
   };
-  const lookup = new BatchedLookup((ids) => findAll({ ids }));
+  const lookup = new BatchedLookup((ids: readonly PetId[]) => findAll({ ids }));
   const readPage = pageReader(reader, toPet);
   return {
     find: (id) => lookup.find(id),
@@ -117,25 +131,18 @@ export function petReader(statements: PetStatements, { reader, toIdList }: Engin
   };
 }
 
-export function petWriter(statements: PetStatements, tx: Runner): PetWriter {
+export function petWrites(statements: PetStatements): PetWrites {
   return {
-    async insert(pet) {
-      const { name, categoryId, status } = pet;
-      const [row] = await tx.all(statements.insert, { name, categoryId, status });
-      return row && { id: BigInt(row.id as number), name, categoryId, status, quantity: 0 };
-    },
-    async lock(id) {
-      const [row] = await tx.all(statements.lock, { id });
-      return row && toPet(row);
-    },
-    async update(pet) {
-      return (await tx.all(statements.update, { ...pet })).length > 0;
-    },
-    async delete(id) {
-      await tx.all(statements.delete, { id });
-    },
-    async existsInCategory(categoryId) {
-      return (await tx.all(statements.anyInCategory, { categoryId })).length > 0;
-    },
+    insert: ({ name, categoryId, status }) =>
+      SingleStatement.of(
+        statements.insert,
+        { name, categoryId, status },
+        ([row]) => row && { id: toPetId(bigInteger(row.id)), name, categoryId, status, quantity: 0 },
+      ),
+    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toPet(row)),
+    update: (pet) => SingleStatement.of(statements.update, { ...pet }, (rows) => rows.length > 0),
+    delete: (id) => SingleStatement.of(statements.delete, { id }, () => undefined),
+    existsInCategory: (categoryId) =>
+      SingleStatement.of(statements.anyInCategory, { categoryId }, (rows) => rows.length > 0),
   };
 }

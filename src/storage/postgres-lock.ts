@@ -44,7 +44,7 @@ export async function takeLock(
 }
 
 /** Runs `work` while no other process has the lock, on a connection of its own. */
-export async function alone<T>(url: string, work: () => Promise<T>, options?: LockOptions): Promise<T> {
+export async function withAdvisoryLock<T>(url: string, work: () => Promise<T>, options?: LockOptions): Promise<T> {
   return withClient(url, async (client) => {
     await client.query('BEGIN');
     await takeLock((sql) => client.query(sql), options);

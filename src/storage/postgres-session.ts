@@ -8,9 +8,10 @@
  * for more answers than the other.
  */
 import type { QueryResult } from 'pg';
-import type { Row, Runner } from './engine.ts';
+import type { Runner } from './engine.ts';
 import { type Connection, SERVER_GIVES_UP } from './postgres-pool.ts';
 import { decodeRow, toPostgres } from './postgres-values.ts';
+import type { Row } from './row.ts';
 import type { Params, Statement } from './statement.ts';
 
 const SET_LIMITS = Object.entries(SERVER_GIVES_UP).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);

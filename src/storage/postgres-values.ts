@@ -4,7 +4,7 @@
  * A text of PostgreSQL holds every character but U+0000, which is as good as any other to a caller. It is stored as the
  * two characters U+001A "0", and U+001A itself as U+001A "1".
  */
-import type { Row } from './engine.ts';
+import type { Row } from './row.ts';
 import type { SqlValue } from './statement.ts';
 
 const ESCAPE = '\x1a';

@@ -1,6 +1,7 @@
 /** One `sqlite3` connection as promises, with every statement prepared when it is first run and kept. */
 import sqlite3 from 'sqlite3';
-import type { Row, Runner } from './engine.ts';
+import type { Runner } from './engine.ts';
+import type { Row } from './row.ts';
 import { toStoreError } from './sqlite-errors.ts';
 import type { Params, SqlValue, Statement } from './statement.ts';
 

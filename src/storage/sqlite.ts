@@ -71,7 +71,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     forKeyShare: (query) => query,
     transaction: (work, isCancelled) => noted(commits.submit(() => work(writer), isCancelled)),
     write: (statement, params, isCancelled) => noted(commits.submitStatement(statement, params, isCancelled)),
-    alone: (work) => work(), // one process has the file to itself
+    withAdvisoryLock: (work) => work(), // one process owns the file
     async close() {
       // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.
       await reader.close();

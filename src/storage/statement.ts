@@ -5,7 +5,8 @@
  * places in which knex put them. Composing costs about 60 µs and happens once, not per request.
  */
 import type { Knex } from 'knex';
-import type { Engine, Row } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { integer, type Row } from './row.ts';
 
 export type SqlValue = string | number | bigint | boolean | Buffer | null;
 /** Values by name. One that a statement has no place for is not looked at. */
@@ -72,7 +73,7 @@ export function compileInsert(
   const bindAll = (callers: readonly Params[]) =>
     bind({ elements: toElements(callers.map((params) => names.map((param) => params[param] ?? null))) });
   const share = (callers: readonly Params[], rows: readonly Row[]) => {
-    const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
+    const inOrder = rows.toSorted((one, other) => integer(one.id) - integer(other.id));
     let next = 0;
     return callers.map((params) => {
       const row = inOrder[next];

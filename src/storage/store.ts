@@ -1,38 +1,43 @@
-/** All tables as one store: readers on the newest committed state, writers within a transaction. */
+/** All tables as one store: readers of the latest committed state, and transactions that change it. */
 import type { IsCancelled, Remember } from '../model.ts';
-import { type AccountReader, type AccountWriter, accountReader, accountStatements, accountWriter } from './accounts.ts';
-import { type BanReader, type BanWriter, banReader, banStatements, banWriter } from './bans.ts';
+import { type AccountReader, type AccountWrites, accountReader, accountStatements, accountWrites } from './accounts.ts';
+import { type BanReader, type BanWrites, banReader, banStatements, banWrites } from './bans.ts';
 import {
   type CategoryReader,
-  type CategoryWriter,
+  type CategoryWrites,
   categoryReader,
   categoryStatements,
-  categoryWriter,
+  categoryWrites,
 } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
 import {
   type IdempotencyReader,
-  type IdempotencyWriter,
+  type IdempotencyWrites,
   idempotencyReader,
   idempotencyStatements,
-  idempotencyWriter,
+  idempotencyWrites,
 } from './idempotency.ts';
-import { OpenWork } from './open-work.ts';
-import { type OrderReader, type OrderWriter, orderReader, orderStatements, orderWriter } from './orders.ts';
-import { type PetReader, type PetWriter, petReader, petStatements, petWriter } from './pets.ts';
-import { type UsageReader, type UsageWriter, usageReader, usageStatements, usageWriter } from './usage.ts';
+import { OpenCalls } from './open-calls.ts';
+import { type OrderReader, type OrderWrites, orderReader, orderStatements, orderWrites } from './orders.ts';
+import { type PetReader, type PetWrites, petReader, petStatements, petWrites } from './pets.ts';
+import { bindable, type InTransaction, type SingleStatement } from './single-statement.ts';
+import { type UsageReader, type UsageWrites, usageReader, usageStatements, usageWrites } from './usage.ts';
 
-export interface Transaction {
-  readonly pets: PetWriter;
-  readonly categories: CategoryWriter;
-  readonly orders: OrderWriter;
-  readonly accounts: AccountWriter;
-  readonly usage: UsageWriter;
-  readonly bans: BanWriter;
-  readonly idempotency: IdempotencyWriter;
+/** The statements that change each table. */
+export interface Writes {
+  readonly pets: PetWrites;
+  readonly categories: CategoryWrites;
+  readonly orders: OrderWrites;
+  readonly accounts: AccountWrites;
+  readonly usage: UsageWrites;
+  readonly bans: BanWrites;
+  readonly idempotency: IdempotencyWrites;
 }
 
-/** Reads and changes all tables. After `close` everything is refused with StoreClosed. */
+/** The same statements, as methods that run them in one transaction. */
+export type Transaction = { readonly [Table in keyof Writes]: InTransaction<Writes[Table]> };
+
+/** Reads and changes all tables. Every method throws StoreClosed after `close`. */
 export interface Store {
   readonly pets: PetReader;
   readonly categories: CategoryReader;
@@ -42,13 +47,12 @@ export interface Store {
   readonly bans: BanReader;
   readonly idempotency: IdempotencyReader;
   /**
-   * Runs `work` as one transaction and resolves once it is durable. Whatever `work` throws undoes it, and only it.
-   * With `remember`, the record of its result is part of the transaction.
+   * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
+   * back. With `remember`, the record of the result is stored in the same transaction. Transactions with the same
+   * `contended` name, such as the pet that they lock, run one at a time.
    *
-   * Work that names what it contends for, such as the pet whose row it locks, waits for others of that name alone.
-   *
-   * @throws Cancelled when the call was cancelled before the work began.
-   * @throws AlreadyDone when there is such a record already.
+   * @throws Cancelled when `isCancelled` returns true before `work` begins.
+   * @throws AlreadyDone when the record of `remember` exists.
    */
   transaction<T>(
     work: (tx: Transaction) => Promise<T>,
@@ -56,22 +60,22 @@ export interface Store {
     contended?: Contended,
     remember?: Remember,
   ): Promise<T>;
-  /** A transaction of work that calls one method of a writer, once: less effort, the same promises. */
-  write<T>(work: (tx: Transaction) => Promise<T>, isCancelled?: IsCancelled, remember?: Remember): Promise<T>;
-  /** Runs `work` while no other process that shares the database is in here. */
-  alone<T>(work: () => Promise<T>): Promise<T>;
-  /** Finishes what is under way, takes nothing new, closes the database. */
+  /** Runs one statement as a transaction. It costs less than `transaction` and makes the same promises. */
+  write<T>(choose: (writes: Writes) => SingleStatement<T>, isCancelled?: IsCancelled, remember?: Remember): Promise<T>;
+  /** Runs `work` while no other process that shares the database runs `withAdvisoryLock`. */
+  withAdvisoryLock<T>(work: () => Promise<T>): Promise<T>;
+  /** Refuses new calls, waits for those in progress, closes the database. */
   close(): Promise<void>;
 }
 
 export function createStore(opened: Engine): Store {
-  const open = new OpenWork();
+  const calls = new OpenCalls();
   const engine: Engine = {
     ...opened,
-    reader: { all: (statement, params) => open.run(() => opened.reader.all(statement, params)) },
-    transaction: (...args) => open.run(() => opened.transaction(...args)),
-    write: (...args) => open.run(() => opened.write(...args)),
-    alone: (work) => open.run(() => opened.alone(work)),
+    reader: { all: (statement, params) => calls.run(() => opened.reader.all(statement, params)) },
+    transaction: (...args) => calls.run(() => opened.transaction(...args)),
+    write: (...args) => calls.run(() => opened.write(...args)),
+    withAdvisoryLock: (work) => calls.run(() => opened.withAdvisoryLock(work)),
   };
   const pets = petStatements(engine);
   const categories = categoryStatements(engine);
@@ -80,19 +84,21 @@ export function createStore(opened: Engine): Store {
   const usage = usageStatements(engine);
   const bans = banStatements(engine);
   const idempotency = idempotencyStatements(engine);
-  const writers = (tx: Runner): Transaction => ({
-    pets: petWriter(pets, tx),
-    categories: categoryWriter(categories, tx),
-    orders: orderWriter(orders, tx),
-    accounts: accountWriter(accounts, tx),
-    usage: usageWriter(usage, tx),
-    bans: banWriter(bans, tx),
-    idempotency: idempotencyWriter(idempotency, tx),
-  });
+  const writes: Writes = {
+    pets: petWrites(pets),
+    categories: categoryWrites(categories),
+    orders: orderWrites(orders),
+    accounts: accountWrites(accounts),
+    usage: usageWrites(usage),
+    bans: banWrites(bans),
+    idempotency: idempotencyWrites(idempotency),
+  };
+  const inTransaction = bindAll(writes);
+
   const transaction: Store['transaction'] = (work, isCancelled, contended, remember) =>
     engine.transaction(
       async (runner) => {
-        const tx = writers(runner);
+        const tx = inTransaction(runner);
         const result = await work(tx);
         if (remember !== undefined) await tx.idempotency.insert(remember(result));
         return result;
@@ -100,6 +106,7 @@ export function createStore(opened: Engine): Store {
       isCancelled,
       contended,
     );
+
   return {
     pets: petReader(pets, engine),
     categories: categoryReader(categories, engine),
@@ -109,22 +116,40 @@ export function createStore(opened: Engine): Store {
     bans: banReader(bans, engine),
     idempotency: idempotencyReader(idempotency, engine),
     transaction,
-    async write(work, isCancelled, remember) {
-      if (remember !== undefined) return transaction(work, isCancelled, undefined, remember);
-      let isDone = false;
-      const once: Runner = {
-        async all(statement, params) {
-          if (isDone) throw new Error(`${statement.name} comes after another statement: that takes a transaction`);
-          isDone = true;
-          return engine.write(statement, params, isCancelled);
-        },
-      };
-      return work(writers(once));
+    async write(choose, isCancelled, remember) {
+      const chosen = choose(writes);
+      if (remember === undefined) {
+        return chosen.run({ all: (statement, params) => engine.write(statement, params, isCancelled) });
+      }
+      return engine.transaction(async (runner) => {
+        const result = await chosen.run(runner);
+        await writes.idempotency.insert(remember(result)).run(runner);
+        return result;
+      }, isCancelled);
     },
-    alone: (work) => engine.alone(work),
+    withAdvisoryLock: (work) => engine.withAdvisoryLock(work),
     async close() {
-      await open.close();
+      await calls.close();
       await opened.close();
     },
   };
+}
+
+function bindAll(writes: Writes): (tx: Runner) => Transaction {
+  const pets = bindable(writes.pets);
+  const categories = bindable(writes.categories);
+  const orders = bindable(writes.orders);
+  const accounts = bindable(writes.accounts);
+  const usage = bindable(writes.usage);
+  const bans = bindable(writes.bans);
+  const idempotency = bindable(writes.idempotency);
+  return (tx) => ({
+    pets: pets(tx),
+    categories: categories(tx),
+    orders: orders(tx),
+    accounts: accounts(tx),
+    usage: usage(tx),
+    bans: bans(tx),
+    idempotency: idempotency(tx),
+  });
 }

@@ -1,30 +1,32 @@
-/** The `usage` and `key_uses` tables: what accounts have used each day, and when each key was last used. */
-import type { DayUsage, KeyUse } from '../model.ts';
+/** The `usage` and `key_uses` tables: what each account used on each day, and when each key was last used. */
+import { type AccountId, type DayUsage, type KeyId, type KeyUse, toAccountId, toKeyId } from '../model.ts';
 import { greater, insertAll, toJson } from './bulk.ts';
-import { type Engine, onlyRow, type Row, type Runner } from './engine.ts';
+import type { Engine } from './engine.ts';
+import { bigInteger, integer, nullable, onlyRow, type Row } from './row.ts';
+import { SingleStatement } from './single-statement.ts';
 import { compile, param } from './statement.ts';
 
 export interface UsageReader {
   /** Every account's usage of one day. */
   ofDay(dayIndex: number): Promise<readonly DayUsage[]>;
   /** One account's usage from a day on, in ascending order of day. */
-  ofAccount(accountId: bigint, fromDayIndex: number): Promise<readonly DayUsage[]>;
-  /** When keys were last used; of one that never was there is nothing. */
-  lastUses(keyIds: readonly bigint[]): Promise<readonly KeyUse[]>;
-  /** When any key of an account was last used; undefined when none ever was. */
-  lastUseOf(accountId: bigint): Promise<number | undefined>;
+  ofAccount(accountId: AccountId, fromDayIndex: number): Promise<readonly DayUsage[]>;
+  /** When keys were last used. A key that was never used is absent. */
+  lastUses(keyIds: readonly KeyId[]): Promise<readonly KeyUse[]>;
+  /** When any key of an account was last used; undefined when none was. */
+  lastUseOf(accountId: AccountId): Promise<number | undefined>;
 }
 
-export interface UsageWriter {
+export interface UsageWrites {
   /**
-   * Stores the totals of accounts' days, each day of an account once, in one statement. Several servers may know of a
-   * day: the greater total wins, as totals only grow.
+   * Stores the totals of accounts' days. `usage` may name each day of an account once. When several servers store a
+   * total for the same day, the greater one is kept, since totals only grow.
    */
-  put(usage: readonly DayUsage[]): Promise<void>;
-  /** Stores when keys were last used, each key once, in one statement. The later time wins. */
-  putKeyUses(uses: readonly KeyUse[]): Promise<void>;
-  /** Deletes the usage of days before this one, `limit` rows at the most, and resolves with how many it were. */
-  deleteBefore(dayIndex: number, limit: number): Promise<number>;
+  put(usage: readonly DayUsage[]): SingleStatement<void>;
+  /** Stores when keys were last used. `uses` may name each key once. The later time is kept. */
+  putKeyUses(uses: readonly KeyUse[]): SingleStatement<void>;
+  /** Deletes at most `limit` rows of days before `dayIndex`. Returns the number of deleted rows. */
+  deleteBefore(dayIndex: number, limit: number): SingleStatement<number>;
 }
 
 const USAGE = ['account_id', 'day_index', 'requests', 'refused'] as const;
@@ -32,10 +34,10 @@ const KEY_USE = ['key_id', 'last_used_at_ms'] as const;
 
 function toUsage(row: Row): DayUsage {
   return {
-    accountId: BigInt(row.account_id as number),
-    dayIndex: row.day_index as number,
-    requests: Number(row.requests),
-    refused: Number(row.refused),
+    accountId: toAccountId(bigInteger(row.account_id)),
+    dayIndex: integer(row.day_index),
+    requests: integer(row.requests),
+    refused: integer(row.refused),
   };
 }
 
@@ -53,7 +55,7 @@ export function usageStatements(engine: Engine) {
         .orderBy('day_index'),
     ),
     put: compile('usage.put', insertAll(engine, 'usage', USAGE, `(account_id, day_index) do update set ${totals}`)),
-    // (knex leaves `returning` out of a delete on SQLite.)
+    // Raw SQL since knex drops `returning` from a delete on SQLite.
     deleteBefore: compile(
       'usage.delete_before',
       knex.raw(
@@ -86,29 +88,26 @@ export function usageReader(statements: UsageStatements, engine: Engine): UsageR
       (await reader.all(statements.ofAccount, { accountId, fromDayIndex })).map(toUsage),
     lastUses: async (keyIds) =>
       (await reader.all(statements.lastUses, { ids: engine.toIdList(keyIds) })).map((row) => ({
-        keyId: BigInt(row.key_id as number),
-        lastUsedAtMs: Number(row.last_used_at_ms),
+        keyId: toKeyId(bigInteger(row.key_id)),
+        lastUsedAtMs: integer(row.last_used_at_ms),
       })),
     async lastUseOf(accountId) {
-      const { latest_ms: latestMs } = onlyRow(await reader.all(statements.lastUseOf, { accountId }));
-      return latestMs === null ? undefined : Number(latestMs);
+      return nullable(integer, onlyRow(await reader.all(statements.lastUseOf, { accountId })).latest_ms);
     },
   };
 }
 
-export function usageWriter(statements: UsageStatements, tx: Runner): UsageWriter {
+export function usageWrites(statements: UsageStatements): UsageWrites {
   return {
-    async put(usage) {
+    put(usage) {
       const rows = usage.map(({ accountId, dayIndex, requests, refused }) => [accountId, dayIndex, requests, refused]);
-      await tx.all(statements.put, { rows: toJson(rows) });
+      return SingleStatement.of(statements.put, { rows: toJson(rows) }, () => undefined);
     },
-    async putKeyUses(uses) {
-      await tx.all(statements.putKeyUses, {
-        rows: toJson(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs])),
-      });
+    putKeyUses(uses) {
+      const rows = uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs]);
+      return SingleStatement.of(statements.putKeyUses, { rows: toJson(rows) }, () => undefined);
     },
-    async deleteBefore(dayIndex, limit) {
-      return (await tx.all(statements.deleteBefore, { dayIndex, limit })).length;
-    },
+    deleteBefore: (dayIndex, limit) =>
+      SingleStatement.of(statements.deleteBefore, { dayIndex, limit }, (rows) => rows.length),
   };
 }

@@ -4,6 +4,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { toPetId } from '../../src/model.ts';
 import type { UnaryMethod } from '../support/grpc.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { beginCall } from '../support/unfinished-call.ts';
@@ -89,7 +90,7 @@ test.serial('Deadline - an order whose time is up takes no stock', async (t) => 
   await expire(t, Orders.placeOrder, { order: { petId } });
   await letGo();
   await grpc.category();
-  t.is((await store.pets.find(petId))?.quantity, 5);
+  t.is((await store.pets.find(toPetId(petId)))?.quantity, 5);
 });
 
 test.serial('Cancelling - a caller who leaves while a write waits for its turn takes it back', async (t) => {

@@ -1,5 +1,6 @@
 import test from 'ava';
 import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
+import { toAccountId, toKeyId } from '../../src/model.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 /** Records its name on the way in and on the way out. */
@@ -47,7 +48,12 @@ test('Chain - an interceptor that does not call `next` ends the call', async (t)
 
 test('Chain - what an interceptor adds to the call reaches the later ones', async (t) => {
   const { next, calls } = handler();
-  const caller = { keyId: 1n, accountId: 2n, plan: 'free' as const, quota: { perMinute: 1, perDay: 1 } };
+  const caller = {
+    keyId: toKeyId(1n),
+    accountId: toAccountId(2n),
+    plan: 'free' as const,
+    quota: { perMinute: 1, perDay: 1 },
+  };
   const adds: Interceptor = { name: 'adds', after: {}, intercept: (call, go) => go({ ...call, caller }) };
   await chain([adds], next)(newCall('PetService/GetPet'));
   t.deepEqual(calls[0]?.caller, caller);

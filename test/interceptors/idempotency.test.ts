@@ -3,8 +3,8 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { apiError, type ErrorCode } from '../../src/errors.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { idempotency } from '../../src/interceptors/idempotency.ts';
-import type { IdempotencyRecord } from '../../src/model.ts';
-import type { Store } from '../../src/storage/store.ts';
+import { type AccountId, type IdempotencyRecord, toAccountId, toKeyId } from '../../src/model.ts';
+import type { Store, Writes } from '../../src/storage/store.ts';
 import { AlreadyDone } from '../../src/storage/store-errors.ts';
 import { jsonCodec, newCall, RESPONSE } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
@@ -23,12 +23,15 @@ const CATS = Categories.createCategory.requestSerialize({ category: { name: 'Cat
 interface Sent {
   readonly bytes?: Uint8Array;
   readonly path?: string;
-  readonly accountId?: bigint;
+  readonly accountId?: AccountId;
 }
 
-function callWith(key: string | undefined, { bytes = CATS, path = CREATE, accountId = 1n }: Sent = {}): Call {
+function callWith(
+  key: string | undefined,
+  { bytes = CATS, path = CREATE, accountId = toAccountId(1n) }: Sent = {},
+): Call {
   const call = newCall(path, { bytes, metadata: key === undefined ? {} : { 'idempotency-key': key } });
-  call.caller = { keyId: 1n, accountId, plan: 'free', quota: { perMinute: 1, perDay: 1 } };
+  call.caller = { keyId: toKeyId(1n), accountId, plan: 'free', quota: { perMinute: 1, perDay: 1 } };
   return call;
 }
 
@@ -41,10 +44,8 @@ function setUp({ context: { store } }: Test, before: () => Promise<void> = async
   const next = async ({ isCancelled, remember }: Call) => {
     runs += 1;
     await before();
-    const create = async (tx: Parameters<Parameters<Store['write']>[0]>[0]) => {
-      const { id } = await tx.categories.insert({ name: 'Cats', description: undefined });
-      return { id: Number(id) };
-    };
+    const create = ({ categories }: Writes) =>
+      categories.insert({ name: 'Cats', description: undefined }).map(({ id }) => ({ id: Number(id) }));
     const message = await store.write(create, isCancelled, remember);
     return { message, bytes: jsonCodec.serialize(message) };
   };
@@ -102,7 +103,12 @@ test('Idempotency - a key is per account and operation', async (t) => {
   const { send, countCategories } = setUp(t);
   const bytes = new Uint8Array();
   const order = { bytes, path: 'OrderService/PlaceOrder' };
-  for (const call of [callWith('a'), callWith('a', { accountId: 2n }), callWith('a', order), callWith('A')]) {
+  for (const call of [
+    callWith('a'),
+    callWith('a', { accountId: toAccountId(2n) }),
+    callWith('a', order),
+    callWith('A'),
+  ]) {
     t.false(isReplayed(await sent(send, call)));
   }
   t.is(await countCategories(), 4);

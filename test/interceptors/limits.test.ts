@@ -5,6 +5,7 @@ import { authentication } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
+import { toAccountId, toKeyId } from '../../src/model.ts';
 import { newCall, RESPONSE } from '../support/call.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
@@ -20,7 +21,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
     interceptor,
     anonymous,
     async call(quota = { perMinute: 2, perDay: 5 }) {
-      const call = makeCall({ caller: { keyId: 1n, accountId: 7n, plan: 'free', quota } });
+      const call = makeCall({ caller: { keyId: toKeyId(1n), accountId: toAccountId(7n), plan: 'free', quota } });
       const outcome = await interceptor.intercept(call, async () => RESPONSE).catch((error: unknown) => error);
       return { outcome, headers: Object.fromEntries(call.responseHeaders) };
     },
@@ -134,7 +135,12 @@ test('limits - all addresses of an IPv6 /64 count as one', async (t) => {
 
 test('limits - an operation that does not count shows the numbers', async (t) => {
   const { interceptor } = setUp();
-  const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
+  const caller = {
+    keyId: toKeyId(1n),
+    accountId: toAccountId(7n),
+    plan: 'free' as const,
+    quota: { perMinute: 2, perDay: 5 },
+  };
   for (let i = 0; i < 5; i += 1) {
     const call = makeCall({ caller }, '/petstore.edge.v1.EdgeService/Fail');
     t.is(await interceptor.intercept(call, async () => RESPONSE), RESPONSE);
@@ -144,7 +150,12 @@ test('limits - an operation that does not count shows the numbers', async (t) =>
 
 test('limits - a question about a caller counts only when it is refused', async (t) => {
   const { interceptor, call } = setUp();
-  const caller = { keyId: 1n, accountId: 7n, plan: 'free' as const, quota: { perMinute: 2, perDay: 5 } };
+  const caller = {
+    keyId: toKeyId(1n),
+    accountId: toAccountId(7n),
+    plan: 'free' as const,
+    quota: { perMinute: 2, perDay: 5 },
+  };
   const judge = () =>
     interceptor.intercept(makeCall({ caller }, '/petstore.edge.v1.EdgeService/Judge'), async () => RESPONSE);
   for (let i = 0; i < 30; i += 1) t.is(await judge(), RESPONSE);

@@ -4,10 +4,16 @@ import { apiError } from '../../src/errors.ts';
 import { type Call, chain, type Next } from '../../src/interceptors/chain.ts';
 import { errorMapping } from '../../src/interceptors/error-mapping.ts';
 import { type CallRecorder, type Outcome, recordMetrics } from '../../src/interceptors/metrics.ts';
+import { toAccountId, toKeyId } from '../../src/model.ts';
 import { newCall, passThrough, RESPONSE } from '../support/call.ts';
 
 const PATH = '/petstore.v1.PetService/GetPet';
-const CALLER = { keyId: 1n, accountId: 7n, plan: 'pro', quota: { perMinute: 1, perDay: 1 } } as const;
+const CALLER = {
+  keyId: toKeyId(1n),
+  accountId: toAccountId(7n),
+  plan: 'pro',
+  quota: { perMinute: 1, perDay: 1 },
+} as const;
 
 /** Runs a call and resolves with its recorded events. */
 async function eventsOf(next: Next, parts: Partial<Call> = {}) {

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
 import { createApiKeyCache, type KeyChange } from '../../src/keys/api-key-cache.ts';
 import { generateKey, hashKey } from '../../src/keys/format.ts';
-import type { Account, ApiKey, Plan } from '../../src/model.ts';
+import { type Account, type ApiKey, type Plan, toAccountId, toKeyId } from '../../src/model.ts';
 
 const PLANS = {
   free: { perMinute: 60, perDay: 1_000 },
@@ -18,7 +18,7 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {
   const secret = generateKey();
   const state = { nowMs: 1_000_000, monotonicMs: 5_000, lookUps: 0, held: undefined as Promise<void> | undefined };
   const account: Account = {
-    id: 7n,
+    id: toAccountId(7n),
     name: 'Test',
     plan: 'free',
     agreed: undefined,
@@ -27,8 +27,8 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {
     ...stored.account,
   };
   const key: ApiKey = {
-    id: 3n,
-    accountId: 7n,
+    id: toKeyId(3n),
+    accountId: account.id,
     prefix: '',
     label: undefined,
     createdAtMs: 0,

@@ -6,7 +6,7 @@ import { generateKey } from '../../src/keys/format.ts';
 import { createKeyInvalidation, type KeyInvalidation } from '../../src/keys/key-invalidation.ts';
 import type { Ban } from '../../src/limits/limiter.ts';
 import { toKeyId } from '../../src/limits/subjects.ts';
-import type { Account, ApiKey } from '../../src/model.ts';
+import { type Account, type ApiKey, toAccountId, toKeyId as toStoredKeyId } from '../../src/model.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess, startRedisCluster, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -37,9 +37,10 @@ const SECRET = generateKey();
 
 /** What the servers' database has: one key. */
 function oneKey() {
-  const account: Account = { id: 1n, name: 'A', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 };
+  const id = toAccountId(1n);
+  const account: Account = { id, name: 'A', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 };
   const times = { createdAtMs: 0, expiresAtMs: undefined, revokedAtMs: undefined };
-  const key: ApiKey = { id: 1n, accountId: 1n, prefix: '', label: undefined, ...times };
+  const key: ApiKey = { id: toStoredKeyId(1n), accountId: id, prefix: '', label: undefined, ...times };
   const stored = { key, account };
   const accounts = { findKey: async () => ({ ...stored }) };
   const revoke = () => Object.assign(stored, { key: { ...key, revokedAtMs: 1 } });

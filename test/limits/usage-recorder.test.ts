@@ -5,6 +5,7 @@ import pino from 'pino';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
 import { toAccountId, toKeyId } from '../../src/limits/subjects.ts';
 import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
+import { toKeyId as toStoredKeyId } from '../../src/model.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
@@ -135,6 +136,6 @@ test('Key uses - are stored with a flush, and once each', async (t) => {
   await recorder.flush();
   await recorder.flush();
   await recorder.close();
-  t.deepEqual(await store.usage.lastUses([1n]), [{ keyId: 1n, lastUsedAtMs: 0 }]);
+  t.deepEqual(await store.usage.lastUses([toStoredKeyId(1n)]), [{ keyId: toStoredKeyId(1n), lastUsedAtMs: 0 }]);
   t.is(stored, 1);
 });

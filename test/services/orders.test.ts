@@ -1,6 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Order } from '../../gen/petstore/v1/orders.ts';
 import { ApiError, type ErrorCode } from '../../src/errors.ts';
+import type { PetId } from '../../src/model.ts';
 import { orderService } from '../../src/services/orders.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
@@ -31,7 +32,7 @@ async function refused(t: Test, code: ErrorCode, answer: Promise<unknown>): Prom
   return error;
 }
 
-async function newPet({ context: { store } }: Test, quantity: number): Promise<bigint> {
+async function newPet({ context: { store } }: Test, quantity: number): Promise<PetId> {
   return store.transaction(async (tx) => {
     const { id: categoryId } = await tx.categories.insert({ name: 'Cats', description: undefined });
     const pet = await tx.pets.insert({ name: 'Tom', categoryId, status: 'available' });
@@ -41,7 +42,7 @@ async function newPet({ context: { store } }: Test, quantity: number): Promise<b
   });
 }
 
-const stockOf = async ({ context: { store } }: Test, petId: bigint) => (await store.pets.find(petId))?.quantity;
+const stockOf = async ({ context: { store } }: Test, petId: PetId) => (await store.pets.find(petId))?.quantity;
 
 test('Placing - an order of no fields has one unit, is open and names no pet', async (t) => {
   for (const placed of [await place(t), await t.context.orders.placeOrder({ order: undefined }, CONTEXT)]) {

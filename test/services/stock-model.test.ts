@@ -4,7 +4,7 @@ import anyTest, { type TestFn } from 'ava';
 import fc from 'fast-check';
 import { PetStatus as ProtoStatus } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { PetStatus } from '../../src/model.ts';
+import { type PetId, type PetStatus, toPetId } from '../../src/model.ts';
 import { inventoryService } from '../../src/services/inventory.ts';
 import { orderService } from '../../src/services/orders.ts';
 import { petService } from '../../src/services/pets.ts';
@@ -56,11 +56,11 @@ class RealShop {
   readonly #orders;
   readonly #inventory;
   readonly #pets;
-  readonly petId: bigint;
+  readonly petId: PetId;
   /** The ids of the orders that were placed, in order. */
   readonly #ids: bigint[] = [];
 
-  constructor(store: Store, petId: bigint) {
+  constructor(store: Store, petId: PetId) {
     this.#orders = orderService(store);
     this.#inventory = inventoryService(store);
     this.#pets = petService(store);
@@ -114,12 +114,12 @@ class RealShop {
   }
 }
 
-async function newPet(store: Store): Promise<bigint> {
+async function newPet(store: Store): Promise<PetId> {
   const pet = await store.transaction(async (tx) => {
     const { id: categoryId } = await tx.categories.insert({ name: 'Cats', description: undefined });
     return tx.pets.insert({ name: 'Tom', categoryId, status: 'available' });
   });
-  return pet?.id ?? 0n;
+  return pet?.id ?? toPetId(0n);
 }
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
 import type { PetStatus } from '../../src/model.ts';
-import { close, giveBack, restock, type Stock, take } from '../../src/services/stock.ts';
+import { close, restock, returnUnits, type Stock, take } from '../../src/services/stock.ts';
 
 const STATUSES = ['available', 'pending', 'sold'] as const satisfies readonly PetStatus[];
 
@@ -30,13 +30,13 @@ test('Taking - no units from an empty stock is no event', (t) => {
 
 test('Giving back - units that come back make the pet available', (t) => {
   for (const status of STATUSES) {
-    t.deepEqual(giveBack({ quantity: 0, status }, 2), { quantity: 2, status: 'available' });
-    t.deepEqual(giveBack({ quantity: 5, status }, 2), { quantity: 7, status: 'available' });
+    t.deepEqual(returnUnits({ quantity: 0, status }, 2), { quantity: 2, status: 'available' });
+    t.deepEqual(returnUnits({ quantity: 5, status }, 2), { quantity: 7, status: 'available' });
   }
 });
 
 test('Giving back - no units is no event', (t) => {
-  for (const status of STATUSES) t.deepEqual(giveBack({ quantity: 5, status }, 0), { quantity: 5, status });
+  for (const status of STATUSES) t.deepEqual(returnUnits({ quantity: 5, status }, 0), { quantity: 5, status });
 });
 
 test('Setting the inventory - above zero makes the pet available', (t) => {
@@ -75,7 +75,7 @@ test('Stock rules - no order of any size makes a count negative or loses a unit'
       assert.equal(taken === undefined, wanted > before.quantity);
       if (taken === undefined) return;
       assert.equal(taken.quantity, before.quantity - wanted);
-      assert.equal(giveBack(taken, wanted).quantity, before.quantity);
+      assert.equal(returnUnits(taken, wanted).quantity, before.quantity);
     }),
     { numRuns: 2_000 },
   );

@@ -1,5 +1,6 @@
 /** What holds when PostgreSQL is there, and is slow, out of connections, or has a row that somebody keeps locked. */
 import { Client } from 'pg';
+import { type PetId, toPetId } from '../../src/model.ts';
 import { inventoryService } from '../../src/services/inventory.ts';
 import { orderService } from '../../src/services/orders.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -39,12 +40,12 @@ test.after.always((t) => t.context.server?.stop());
 const CATS = { name: 'Cats', description: undefined };
 const CONTEXT = { isCancelled: () => false };
 
-function order(store: Store, petId: bigint, isCancelled = () => false) {
+function order(store: Store, petId: PetId, isCancelled = () => false) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isCancelled });
 }
 
 /** Keeps a pet's row locked, as somebody with a database shell does, until `release`. */
-async function lockRow(url: string, petId: bigint): Promise<{ release: () => Promise<void> }> {
+async function lockRow(url: string, petId: PetId): Promise<{ release: () => Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN');
@@ -171,9 +172,9 @@ test.serial('Slow by 500 ms - calls take longer, none fails, and nothing is said
   await Promise.all(
     Array.from({ length: 60 }, async (_, index) => {
       const pet = pets[index % 2];
-      if (index < 4) await order(store, pet?.id ?? 0n);
+      if (index < 4) await order(store, pet?.id ?? toPetId(0n));
       else if (index < 20) await store.write((tx) => tx.categories.insert(CATS));
-      else t.truthy(await store.pets.find(pet?.id ?? 0n));
+      else t.truthy(await store.pets.find(pet?.id ?? toPetId(0n)));
     }),
   );
   t.true(performance.now() - startMs >= 500);

@@ -1,6 +1,7 @@
 /** What holds when the PostgreSQL server goes, is silent, comes back, or is used by several processes at once. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { toCategoryId, toPetId } from '../../src/model.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile, param } from '../../src/storage/statement.ts';
@@ -36,7 +37,7 @@ function load(store: Store) {
     while (!isOver) {
       const startMs = performance.now();
       try {
-        if (index % 2 === 0) await store.categories.find(1n);
+        if (index % 2 === 0) await store.categories.find(toCategoryId(1n));
         else answers.push(String((await store.write((tx) => tx.categories.insert(CATS))).id));
       } catch (error) {
         if (error instanceof StoreUnavailable) refusals.push(error);
@@ -186,7 +187,7 @@ test('PostgreSQL - only one process at a time is alone', async (t) => {
   let inside = 0;
   await Promise.all(
     engines.map((engine) =>
-      engine.alone(async () => {
+      engine.withAdvisoryLock(async () => {
         inside += 1;
         t.is(inside, 1);
         await delay(50);
@@ -226,7 +227,7 @@ test('Conflicts - transactions that can not be put in an order are run anew unti
   const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`));
   const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
   const pet = await store.write((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'available' }));
-  const id = pet?.id ?? 0n;
+  const id = pet?.id ?? toPetId(0n);
   let runs = 0;
   const addOne = () =>
     store.transaction(async (tx) => {

@@ -1,6 +1,7 @@
 /** What SQLite's own settings and files guarantee. */
 import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
+import { toCategoryId } from '../../src/model.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -84,7 +85,7 @@ test('SQLite - a writer waits for another process to let go of the file', async 
     .finally(() => {
       isAnswered = true;
     });
-  await createStore(engine).categories.find(1n); // a whole trip to the database and back
+  await createStore(engine).categories.find(toCategoryId(1n)); // a whole trip to the database and back
   t.false(isAnswered);
   release();
   await holding;
@@ -177,7 +178,7 @@ test('Look-ups - an error of the database reaches everyone who waits, and later 
   const store = createStore(engine);
   const { id } = await store.transaction((tx) => tx.categories.insert(CATS));
   await write(t.context, (run) => run('ALTER TABLE categories RENAME TO hidden'));
-  const lookups = Array.from({ length: 1_200 }, (_, index) => store.categories.find(BigInt(index % 600)));
+  const lookups = Array.from({ length: 1_200 }, (_, index) => store.categories.find(toCategoryId(BigInt(index % 600))));
   for (const result of await Promise.allSettled(lookups)) t.is(result.status, 'rejected');
   await write(t.context, (run) => run('ALTER TABLE hidden RENAME TO categories'));
   t.is((await store.categories.find(id))?.id, id);

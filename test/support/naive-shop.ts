@@ -66,7 +66,7 @@ export class NaiveShop {
     const difference = (quantity ?? order.quantity) - order.quantity;
     if (difference > this.stock) return 'INSUFFICIENT_STOCK';
     if (difference > 0) this.#take(difference);
-    if (difference < 0) this.#giveBack(-difference);
+    if (difference < 0) this.#returnUnits(-difference);
     order.quantity += difference;
     if (complete === true) {
       order.complete = true;
@@ -80,7 +80,7 @@ export class NaiveShop {
     if (order === undefined) return 'ORDER_NOT_FOUND';
     if (order.complete) return 'ORDER_COMPLETE';
     this.orders.splice(this.orders.indexOf(order), 1);
-    this.#giveBack(order.quantity);
+    this.#returnUnits(order.quantity);
     return 'ok';
   }
 
@@ -89,7 +89,7 @@ export class NaiveShop {
     if (this.stock === 0 && this.status === 'available') this.status = 'pending';
   }
 
-  #giveBack(units: number): void {
+  #returnUnits(units: number): void {
     this.stock += units;
     this.#stockCameBack();
   }

@@ -1,6 +1,6 @@
 /** Accounts, keys and usage: what is written is what is read. */
 import { randomBytes } from 'node:crypto';
-import type { Account, ApiKey } from '../../../src/model.ts';
+import { type Account, type AccountId, type ApiKey, type KeyId, toAccountId, toKeyId } from '../../../src/model.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { test } from './database.ts';
 
@@ -11,7 +11,12 @@ export function newAccount(store: Store, fields: Partial<Account> = {}): Promise
   return store.transaction((tx) => tx.accounts.insert(account));
 }
 
-export function newKey(store: Store, accountId: bigint, hash: Buffer, fields: Partial<ApiKey> = {}): Promise<ApiKey> {
+export function newKey(
+  store: Store,
+  accountId: AccountId,
+  hash: Buffer,
+  fields: Partial<ApiKey> = {},
+): Promise<ApiKey> {
   const described = { prefix: 'pst_12345678', label: undefined, createdAtMs: NOW_MS, expiresAtMs: undefined };
   return store.transaction((tx) => tx.accounts.insertKey({ ...described, ...fields, accountId }, hash));
 }
@@ -74,7 +79,7 @@ export function accountTests(): void {
   });
 
   test('Keys - belong to an account that exists', async (t) => {
-    await t.throwsAsync(newKey(t.context.store, 999n, randomBytes(32)));
+    await t.throwsAsync(newKey(t.context.store, toAccountId(999n), randomBytes(32)));
   });
 
   test('Keys - a revoked one keeps everything else', async (t) => {
@@ -87,13 +92,13 @@ export function accountTests(): void {
     t.deepEqual((await store.accounts.findKey(hash))?.key, revoked);
     t.deepEqual(await store.transaction((tx) => tx.accounts.lockKey(key.id)), revoked);
     t.deepEqual(await store.accounts.findKeyById(key.id), revoked);
-    t.is(await store.accounts.findKeyById(999n), undefined);
+    t.is(await store.accounts.findKeyById(toKeyId(999n)), undefined);
   });
 
   test("Keys - an account's pages hold its own keys alone", async (t) => {
     const { store } = t.context;
     const [one, other] = [await newAccount(store), await newAccount(store)];
-    const keys: bigint[] = [];
+    const keys: KeyId[] = [];
     for (let count = 0; count < 5; count += 1) {
       keys.push((await newKey(store, one.id, randomBytes(32))).id);
       await newKey(store, other.id, randomBytes(32));
@@ -124,9 +129,9 @@ export function accountTests(): void {
 
   test('Usage - of many accounts is stored by one statement, the new rows and the ones that are there', async (t) => {
     const { store } = t.context;
-    const ids: bigint[] = [];
+    const ids: AccountId[] = [];
     for (let count = 0; count < 20; count += 1) ids.push((await newAccount(store)).id);
-    const total = (accountId: bigint) => ({ accountId, dayIndex: 1, requests: Number(accountId), refused: 2 ** 40 });
+    const total = (accountId: AccountId) => ({ accountId, dayIndex: 1, requests: Number(accountId), refused: 2 ** 40 });
     await store.write(({ usage }) => usage.put(ids.slice(5, 10).map(total)));
     await store.write(({ usage }) => usage.put(ids.toReversed().map(total)));
     await store.write(({ usage }) => usage.put([]));
@@ -140,9 +145,9 @@ export function accountTests(): void {
   test('Usage - servers that store the same accounts at the same time never wait for each other in a circle', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
-    const ids: bigint[] = [];
+    const ids: AccountId[] = [];
     for (let count = 0; count < 100; count += 1) ids.push((await newAccount(store)).id);
-    const put = ({ write }: Store, accountIds: readonly bigint[], requests: number) =>
+    const put = ({ write }: Store, accountIds: readonly AccountId[], requests: number) =>
       write(({ usage }) =>
         usage.put(accountIds.map((accountId) => ({ accountId, dayIndex: 1, requests, refused: 0 }))),
       );

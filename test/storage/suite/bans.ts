@@ -1,13 +1,13 @@
 /** Bans, and when keys were last used. */
 import { randomBytes } from 'node:crypto';
-import type { Ban } from '../../../src/model.ts';
+import { type AccountId, type Ban, type KeyId, toKeyId } from '../../../src/model.ts';
 import { NOW_MS, newAccount, newKey } from './accounts.ts';
 import { test } from './database.ts';
 
 const ALL = { after: 0n, limit: 100 };
 const ENDS = { afterMs: NOW_MS, atLatestMs: NOW_MS + 300_000 };
 
-function newBan(keyId: bigint, untilMs: number): Ban {
+function newBan(keyId: KeyId, untilMs: number): Ban {
   return { keyId, untilMs, cause: { sinceMs: untilMs - 300_000, refusals: 20, window: 'minute' } };
 }
 
@@ -34,7 +34,7 @@ export function banTests(): void {
     ];
     for (const ban of bans) {
       await store.write((tx) => tx.bans.put([ban]));
-      t.deepEqual(await store.bans.ofKeys([keyId, 999n], ENDS), [ban]);
+      t.deepEqual(await store.bans.ofKeys([keyId, toKeyId(999n)], ENDS), [ban]);
     }
     t.deepEqual(await store.bans.ofKeys([], ENDS), []);
   });
@@ -81,15 +81,15 @@ export function banTests(): void {
     t.is((await store.bans.inForce(NOW_MS)).length, 1);
     await store.write((tx) => tx.bans.remove(keyId, NOW_MS + 10));
     t.deepEqual(await store.bans.inForce(0), []);
-    await store.write((tx) => tx.bans.remove(999n, NOW_MS));
+    await store.write((tx) => tx.bans.remove(toKeyId(999n), NOW_MS));
   });
 
   test('Key uses - the later one wins, whichever server stores it last', async (t) => {
     const { store } = t.context;
     const [one, other] = [await newAccount(store), await newAccount(store)];
-    const key = async (accountId: bigint) => (await newKey(store, accountId, randomBytes(32))).id;
+    const key = async (accountId: AccountId) => (await newKey(store, accountId, randomBytes(32))).id;
     const [first, second, unused] = [await key(one.id), await key(one.id), await key(other.id)];
-    const put = (keyId: bigint, lastUsedAtMs: number) =>
+    const put = (keyId: KeyId, lastUsedAtMs: number) =>
       store.write(({ usage }) => usage.putKeyUses([{ keyId, lastUsedAtMs }]));
     t.deepEqual(await store.usage.lastUses([first, second, unused]), []);
     t.is(await store.usage.lastUseOf(one.id), undefined);

@@ -1,9 +1,9 @@
 /** Categories, pets and orders: what is written is what is read. */
-import type { Order } from '../../../src/model.ts';
+import { type Order, toCategoryId, toOrderId, toPetId } from '../../../src/model.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 /** Ids that name nothing. */
-const NOBODY = [0n, -1n, 999_999n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+const MISSING = [0n, -1n, 999_999n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const TEXTS = [
   'a',
   '',
@@ -56,7 +56,7 @@ export function catalogueTests(): void {
     for (const name of TEXTS) {
       const pet = await store.transaction((tx) => tx.pets.insert({ name, categoryId, status: 'sold' }));
       t.is(pet?.name, name);
-      t.deepEqual(await store.pets.find(pet?.id ?? 0n), pet);
+      t.deepEqual(await store.pets.find(pet?.id ?? toPetId(0n)), pet);
     }
   });
 
@@ -66,13 +66,13 @@ export function catalogueTests(): void {
     for (const status of ['available', 'pending', 'sold'] as const) {
       const pet = await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status }));
       t.like(pet, { name: 'Tom', categoryId, status, quantity: 0 });
-      t.deepEqual(await store.pets.find(pet?.id ?? 0n), pet);
+      t.deepEqual(await store.pets.find(pet?.id ?? toPetId(0n)), pet);
     }
   });
 
   test('Pets - of a category that does not exist are not inserted', async (t) => {
     const { store } = t.context;
-    for (const categoryId of NOBODY) {
+    for (const categoryId of MISSING.map(toCategoryId)) {
       t.is(await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'sold' })), undefined);
     }
     t.deepEqual((await store.pets.page({}, { after: 0n, limit: 1 })).rows, []);
@@ -91,7 +91,7 @@ export function catalogueTests(): void {
   test('Pets - an update to a category that does not exist changes nothing and says so', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
-    for (const categoryId of NOBODY) {
+    for (const categoryId of MISSING.map(toCategoryId)) {
       t.false(await store.transaction((tx) => tx.pets.update({ ...pet, name: 'Rex', categoryId })));
     }
     t.deepEqual(await store.pets.find(pet.id), pet);
@@ -148,7 +148,7 @@ export function catalogueTests(): void {
     const { id: petId } = await newPet(store);
     const order = await store.transaction((tx) => tx.orders.insert({ ...UNTOUCHED, petId }));
     const changed = { ...order, quantity: 7, shipDate: { seconds: 1n, nanos: 2 }, complete: true };
-    await store.transaction((tx) => tx.orders.update({ ...changed, petId: 999n }));
+    await store.transaction((tx) => tx.orders.update({ ...changed, petId: toPetId(999n) }));
     t.deepEqual(await store.orders.find(order.id), changed);
     t.deepEqual(await store.transaction((tx) => tx.orders.lock(order.id)), changed);
   });
@@ -204,16 +204,17 @@ export function catalogueTests(): void {
     const { store } = t.context;
     await newPet(store);
     await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
-    for (const id of NOBODY) {
-      t.is(await store.pets.find(id), undefined);
-      t.is(await store.categories.find(id), undefined);
-      t.is(await store.orders.find(id), undefined);
+    for (const id of MISSING) {
+      const [petId, categoryId, orderId] = [toPetId(id), toCategoryId(id), toOrderId(id)];
+      t.is(await store.pets.find(petId), undefined);
+      t.is(await store.categories.find(categoryId), undefined);
+      t.is(await store.orders.find(orderId), undefined);
       await store.transaction(async (tx) => {
-        t.is(await tx.pets.lock(id), undefined);
-        t.is(await tx.categories.lock(id), undefined);
-        t.is(await tx.orders.lock(id), undefined);
-        t.false(await tx.pets.existsInCategory(id));
-        t.false(await tx.orders.hasOpen(id));
+        t.is(await tx.pets.lock(petId), undefined);
+        t.is(await tx.categories.lock(categoryId), undefined);
+        t.is(await tx.orders.lock(orderId), undefined);
+        t.false(await tx.pets.existsInCategory(categoryId));
+        t.false(await tx.orders.hasOpen(petId));
       });
     }
   });

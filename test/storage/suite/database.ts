@@ -1,7 +1,7 @@
 /** What the storage suite asks of an engine under test. */
 import type { ExecutionContext, TestFn } from 'ava';
 import anyTest from 'ava';
-import type { Pet } from '../../../src/model.ts';
+import type { CategoryId, Pet } from '../../../src/model.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
 import { createStore, type Store } from '../../../src/storage/store.ts';
 
@@ -55,7 +55,7 @@ export function useDatabase(createDatabase: CreateDatabase): void {
   });
 }
 
-export async function newCategory(store: Store, name = 'Cats'): Promise<bigint> {
+export async function newCategory(store: Store, name = 'Cats'): Promise<CategoryId> {
   return (await store.transaction((tx) => tx.categories.insert({ name, description: undefined }))).id;
 }
 

@@ -1,5 +1,6 @@
 /** What storage throws when it can't do what it is asked: by name, and the same on every engine. */
 
+import { type CategoryId, toCategoryId, toPetId } from '../../../src/model.ts';
 import { compile } from '../../../src/storage/statement.ts';
 import type { Store } from '../../../src/storage/store.ts';
 import { StoreClosed, StoreUnavailable } from '../../../src/storage/store-errors.ts';
@@ -11,16 +12,16 @@ const ALL = { after: 0n, limit: 10 };
 /** One of everything that a store can be asked. */
 function asked(store: Store): Promise<unknown>[] {
   return [
-    store.pets.find(1n),
-    store.pets.findAll({ ids: [1n] }),
+    store.pets.find(toPetId(1n)),
+    store.pets.findAll({ ids: [toPetId(1n)] }),
     store.pets.page({}, ALL),
-    store.categories.find(1n),
+    store.categories.find(toCategoryId(1n)),
     store.orders.page({}, ALL),
     store.accounts.findKey(Buffer.alloc(32)),
     store.bans.inForce(0),
-    store.transaction((tx) => tx.pets.lock(1n)),
-    store.write((tx) => tx.categories.delete(1n)),
-    store.alone(async () => undefined),
+    store.transaction((tx) => tx.pets.lock(toPetId(1n))),
+    store.write(({ categories }) => categories.delete(toCategoryId(1n))),
+    store.withAdvisoryLock(async () => undefined),
   ];
 }
 
@@ -55,7 +56,7 @@ export function failureTests(): void {
       const { database, store, engine } = t.context;
       const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
       const giveBack = await database.takeAway(engine);
-      const stored: bigint[] = [];
+      const stored: CategoryId[] = [];
       const refusal = await t.throwsAsync(async () => {
         for (let count = 0; count < 10_000; count += 1) stored.push(await newCategory(store, name));
       });

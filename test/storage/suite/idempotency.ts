@@ -1,7 +1,7 @@
 /** Idempotency records: there exactly when what they are the record of is, and one under each id. */
 import { randomBytes } from 'node:crypto';
-import type { IdempotencyRecord, Remember } from '../../../src/model.ts';
-import type { Store, Transaction } from '../../../src/storage/store.ts';
+import type { Category, IdempotencyRecord, Remember } from '../../../src/model.ts';
+import type { Store } from '../../../src/storage/store.ts';
 import { AlreadyDone } from '../../../src/storage/store-errors.ts';
 import { newCategory, test } from './database.ts';
 
@@ -13,25 +13,15 @@ function newRecord(fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
   return { id, requestDigest: randomBytes(32), answer: randomBytes(60), createdAtMs: NOW_MS, ...fields };
 }
 
-function remembering<T>(
-  store: Store,
-  how: 'write' | 'transaction',
-  work: (tx: Transaction) => Promise<T>,
-  remember: Remember,
-): Promise<T> {
+/** Creates a category and stores the record of `remember` with it. */
+function createCategory(store: Store, how: 'write' | 'transaction', remember: Remember): Promise<Category> {
   return how === 'write'
-    ? store.write(work, undefined, remember)
-    : store.transaction(work, undefined, undefined, remember);
+    ? store.write(({ categories }) => categories.insert(CATS), undefined, remember)
+    : store.transaction((tx) => tx.categories.insert(CATS), undefined, undefined, remember);
 }
 
-/** Creates a category and remembers it. */
 function create(store: Store, record: IdempotencyRecord, how: 'write' | 'transaction' = 'write') {
-  return remembering(
-    store,
-    how,
-    (tx) => tx.categories.insert(CATS),
-    () => record,
-  );
+  return createCategory(store, how, () => record);
 }
 
 async function countCategories(store: Store): Promise<number> {
@@ -59,12 +49,10 @@ export function idempotencyTests(): void {
     test(`Idempotency records - of a ${how} have what it resolved with, and are as durable`, async (t) => {
       const { store, openAgain } = t.context;
       const record = newRecord();
-      const created = await remembering(
-        store,
-        how,
-        (tx) => tx.categories.insert(CATS),
-        (category) => ({ ...record, answer: Buffer.from(String((category as { id: bigint }).id)) }),
-      );
+      const created = await createCategory(store, how, (category) => ({
+        ...record,
+        answer: Buffer.from(String((category as Category).id)),
+      }));
       await store.close();
       const again = await openAgain();
       t.deepEqual((await again.idempotency.find(record.id))?.answer, Buffer.from(String(created.id)));
@@ -74,15 +62,14 @@ export function idempotencyTests(): void {
     test(`Idempotency records - a ${how} that fails leaves none, and the id is free`, async (t) => {
       const { store } = t.context;
       const record = newRecord();
-      const refused = remembering(
-        store,
-        how,
-        async (tx) => {
-          await tx.categories.insert(CATS);
-          throw new Error('refused');
-        },
-        () => record,
-      );
+      const refuse = () => {
+        throw new Error('refused');
+      };
+      const remember = () => record;
+      const refused =
+        how === 'write'
+          ? store.write(({ categories }) => categories.insert(CATS).map(refuse), undefined, remember)
+          : store.transaction((tx) => tx.categories.insert(CATS).then(refuse), undefined, undefined, remember);
       await t.throwsAsync(refused, { message: 'refused' });
       t.is(await store.idempotency.find(record.id), undefined);
       t.is(await countCategories(store), 0);

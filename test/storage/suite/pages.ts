@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { Page, PageRequest, PetStatus } from '../../../src/model.ts';
+import { type Page, type PageRequest, type PetStatus, toCategoryId, toPetId } from '../../../src/model.ts';
 import { startLoad } from '../../support/load.ts';
 import { newCategory, newPet, test } from './database.ts';
 
@@ -60,12 +60,12 @@ export function pageTests(): void {
     const categories = [await newCategory(store), await newCategory(store)];
     const pets: Awaited<ReturnType<typeof newPet>>[] = [];
     for (let count = 0; count < 24; count += 1) {
-      const [categoryId, status] = [categories[count % 2] ?? 0n, STATUSES[count % 3] ?? 'sold'];
+      const [categoryId, status] = [categories[count % 2] ?? toCategoryId(0n), STATUSES[count % 3] ?? 'sold'];
       pets.push(await newPet(store, { categoryId, status }));
     }
     const someIds = pets.filter((_, index) => index % 5 !== 0).map(({ id }) => id);
     for (const status of [undefined, ...STATUSES]) {
-      for (const categoryId of [undefined, ...categories, 999n]) {
+      for (const categoryId of [undefined, ...categories, toCategoryId(999n)]) {
         const passing = pets
           .filter((pet) => status === undefined || pet.status === status)
           .filter((pet) => categoryId === undefined || pet.categoryId === categoryId);
@@ -74,7 +74,7 @@ export function pageTests(): void {
           ids,
           passing.map(({ id }) => id),
         );
-        const found = await store.pets.findAll({ status, categoryId, ids: [...someIds, 999_999n].reverse() });
+        const found = await store.pets.findAll({ status, categoryId, ids: [...someIds, toPetId(999_999n)].reverse() });
         t.deepEqual(
           found,
           passing.filter(({ id }) => someIds.includes(id)),
@@ -94,7 +94,7 @@ export function pageTests(): void {
       }
       return inserted;
     });
-    for (const petId of [undefined, ...petIds, 999n, 2n ** 63n - 1n]) {
+    for (const petId of [undefined, ...petIds, toPetId(999n), toPetId(2n ** 63n - 1n)]) {
       for (const complete of [undefined, true, false]) {
         const { ids } = await walk(2, (page) => store.orders.page({ petId, complete }, page));
         const passing = orders
@@ -111,7 +111,7 @@ export function pageTests(): void {
   test('Pets by ids - an id given twice is found once', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
-    t.deepEqual(await store.pets.findAll({ ids: [pet.id, pet.id, 0n, -1n, 2n ** 63n - 1n] }), [pet]);
+    t.deepEqual(await store.pets.findAll({ ids: [pet.id, pet.id, ...[0n, -1n, 2n ** 63n - 1n].map(toPetId)] }), [pet]);
     t.deepEqual(await store.pets.findAll({ ids: [] }), []);
   });
 
@@ -157,7 +157,7 @@ export function pageTests(): void {
         const turn = turns.values();
         const meddle = async () => {
           for (const action of turn.next().value ?? []) {
-            const victim = born[Math.floor((deleted.size * 7) % born.length)] ?? 0n;
+            const victim = born[Math.floor((deleted.size * 7) % born.length)] ?? toCategoryId(0n);
             if (action === 'insert') await newCategory(store);
             else await store.transaction((tx) => tx.categories.delete(victim));
             if (action === 'delete') deleted.add(victim);
@@ -171,7 +171,7 @@ export function pageTests(): void {
           assert(deleted.has(id) ? seen <= 1 : seen === 1, `${id} was seen ${seen} times`);
         }
         await store.transaction(async (tx) => {
-          for (const id of ids) await tx.categories.delete(id);
+          for (const id of ids) await tx.categories.delete(toCategoryId(id));
         });
       }),
       { numRuns: 40 },
