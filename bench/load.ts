@@ -77,7 +77,7 @@ export class LoadGenerator {
   /** @throws CommandFailed when the load could not be measured. */
   async run(job: Job): Promise<Outcome> {
     this.#child.process.send(job);
-    const message = this.#child.message() as Promise<Outcome | { readonly failure: string }>;
+    const message = this.#child.nextMessage() as Promise<Outcome | { readonly failure: string }>;
     const outcome = await message.catch(async (error: Error) => ({
       failure: `${error.message}\n${await this.#child.finalOutput()}`,
     }));

@@ -30,7 +30,7 @@ export async function startFloor(pets: number, parent: string): Promise<BenchSta
     const serverArgs = [SERVER, String(pets)];
     const server = new Child("the floor's server", process.execPath, serverArgs, { ipc: true, log: log('server') });
     children.push(server);
-    const { port: serverPort } = (await server.message()) as { readonly port: number };
+    const { port: serverPort } = (await server.nextMessage()) as { readonly port: number };
     const [port = 0] = await freePorts(1);
     const file = join(folder, 'envoy.yaml');
     await writeFile(file, fillIn(await readFile(TEMPLATE, 'utf8'), { PORT: port, SERVER_PORT: serverPort, ROOT }));

@@ -1,6 +1,6 @@
 /**
- * How many calls an edge alone lets be under way: as many as the servers can take that it has found. A name in SERVERS may
- * be any number of them, and they come and go.
+ * The limit of open calls at a standalone edge. It follows the number of healthy servers: a name in SERVERS may resolve
+ * to any number of them, and they come and go.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Envoy } from './envoy.ts';
@@ -8,13 +8,13 @@ import { MAX_CALLS_PER_SERVER } from './envoy-config.ts';
 
 const POLL_MS = 5_000;
 
-/** Looks again until it is over, and tells an Envoy that was started anew as well. */
+/** Updates the limit every few seconds until shutdown, so that an Envoy that was restarted gets it too. */
 export async function limitCalls(envoy: Envoy, shutdown: AbortSignal): Promise<void> {
   while (!shutdown.aborted) {
     try {
       await envoy.setMaxCalls(MAX_CALLS_PER_SERVER * Math.max(1, await envoy.countHealthyServers()));
     } catch {
-      // It is very busy, or being started again: what it has goes on.
+      // Envoy is busy or restarting: try again.
     }
     await delay(POLL_MS, undefined, { signal: shutdown }).catch(() => undefined);
   }

@@ -1,7 +1,7 @@
 /**
- * A child process in a process group of its own: Ctrl-C reaches the launcher alone. What it writes to stdout and stderr,
- * which is little, comes here and goes to a log; a disk without room keeps nobody from knowing why it ended. Where the log
- * is stdout it writes there itself.
+ * A child process in its own process group, so that Ctrl-C reaches only the launcher. If the log is a file, the launcher
+ * reads the process's stdout and stderr, which is little, and writes it there. So the reason why the process ended is
+ * known even if the disk is full. If the log is stdout, the process inherits it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,32 +9,33 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogFile } from '../logging/log-file.ts';
 
 export interface ChildOptions {
-  /** All its environment variables; if none are given, it has those of this process. */
+  /** Its environment variables. Default: those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** With a channel for messages to the launcher and from it. */
+  /** Whether it has an IPC channel to the launcher. */
   readonly ipc?: boolean;
-  /** For a program that does not notice by itself: it is ended when this process ends, by `kill -9` too. */
+  /** Whether it is stopped when this process ends, also by `kill -9`. For programs without an IPC channel. */
   readonly endsWithParent?: boolean;
   readonly log: LogFile;
 }
 
 const STDOUT = 1;
-/** How much of its output is kept, and how long the last of it may take. */
+/** How much of its output is kept. */
 const MAX_OUTPUT_CHARS = 65_536;
+/** How long the end of the output may take after the process has ended. */
 const FINAL_OUTPUT_MS = 1_000;
 
 /**
- * Becomes the program, and leaves a process behind that waits for the end of the pipe: this process alone has the other
- * side. `$$` is the program.
+ * Replaces the shell with the program, and leaves a background process that stops the program (`$$`) when the pipe on
+ * fd 3 closes. Only this process has the other end of the pipe.
  */
 const END_WITH_PARENT = '(read -r line <&3; kill "$$") 2>/dev/null & exec "$@" 3<&-';
 
 export class Child {
-  /** For people: "the server". */
+  /** The name in messages: "the server". */
   readonly name: string;
   readonly process: ChildProcess;
   readonly log: LogFile;
-  /** Resolves when the process has ended, with how: "exit code 1", "signal SIGKILL". */
+  /** Resolves with the reason when the process has ended: "exit code 1", "signal SIGKILL". */
   readonly ended: Promise<string>;
   #output = '';
   readonly #outputEnded: Promise<unknown>;
@@ -69,12 +70,12 @@ export class Child {
     return pid !== undefined && exitCode === null && signalCode === null;
   }
 
-  /** Resolves with the first message over the channel; rejects if the process ends before. */
-  async message(): Promise<unknown> {
+  /** Resolves with the next IPC message. Rejects if the process ends first. */
+  async nextMessage(): Promise<unknown> {
     return Promise.race([once(this.process, 'message').then(([message]) => message as unknown), this.failure()]);
   }
 
-  /** Sends a message over the channel. To a process that has ended it is lost. */
+  /** Sends an IPC message. It is lost if the process has ended. */
   send(message: string): void {
     this.process.send?.(message, () => undefined);
   }
@@ -84,27 +85,27 @@ export class Child {
     throw new ChildExited(this, await this.ended);
   }
 
-  /** What it wrote last, when it has ended. */
+  /** Resolves with the end of its output, after the process has ended. */
   async finalOutput(): Promise<string> {
     await Promise.race([this.#outputEnded, delay(FINAL_OUTPUT_MS, undefined, { ref: false })]);
     return this.#output;
   }
 
-  /** Asks the process to end, and makes it after `graceMs`. Resolves when it has ended. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`. Resolves when the process has ended. */
   async stop(graceMs: number): Promise<void> {
     this.process.kill('SIGTERM');
     const timer = new AbortController();
-    const late = delay(graceMs, undefined, { signal: timer.signal }).then(
+    const killed = delay(graceMs, undefined, { signal: timer.signal }).then(
       () => this.process.kill('SIGKILL'),
       () => false,
     );
     await this.ended;
     timer.abort();
-    await late;
+    await killed;
   }
 }
 
-/** A child process that ended when it should not have. */
+/** A child process ended unexpectedly. */
 export class ChildExited extends Error {
   override name = 'ChildExited';
 

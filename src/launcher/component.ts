@@ -1,6 +1,6 @@
 /**
- * A part of the service, a server or Envoy: the process that does its work, until the next one does. What ends a
- * process or starts one is done by one at a time (`alone`).
+ * A component of the service, a server or Envoy: a child process, which a new one replaces when it ends. Only one task
+ * at a time starts or stops processes (`runExclusive`).
  */
 import type { LogFile } from '../logging/log-file.ts';
 import type { Child } from './child.ts';
@@ -11,9 +11,9 @@ export const DRAIN_MS = 10_000;
 export const CLOSE_MS = 2_000;
 
 export abstract class Component {
-  /** For people: "the server", "server 2", "Envoy". */
+  /** The name in messages: "the server", "server 2", "Envoy". */
   readonly name: string;
-  /** Of what its processes write to stdout and stderr. */
+  /** The log of its processes' stdout and stderr. */
   readonly log: LogFile;
   #child: Child | undefined;
   #servingChild: Child | undefined;
@@ -27,39 +27,39 @@ export abstract class Component {
 
   protected abstract spawn(): Child;
 
-  /** Resolves when a new process serves. Rejects when it ends before. */
+  /** Resolves when a new process serves. Rejects when it ends first. */
   protected abstract waitUntilServing(child: Child): Promise<void>;
 
-  /** Resolves when the process gives a sign of life. */
+  /** Resolves when the process responds. */
   abstract ping(signal: AbortSignal): Promise<unknown>;
 
-  /** Whether the process is one whose end was asked for. */
+  /** Whether the process was told to drain, so that its end is expected. */
   isDraining(_child: Child): boolean {
     return false;
   }
 
-  /** The process there is, or the last that there was. */
+  /** The current or last process. */
   get child(): Child {
     if (this.#child === undefined) throw new Error(`${this.name} has not been started`);
     return this.#child;
   }
 
-  /** Whether it has served since its start, and runs. */
+  /** Whether the current process runs and has served since its start. */
   get isServing(): boolean {
     return this.#servingChild !== undefined && this.#servingChild === this.#child && this.#servingChild.isRunning;
   }
 
-  /** Starts a process and resolves when it serves. One that doesn't within `withinMs`, if that is given, is ended. */
+  /** Starts a process and resolves when it serves. Stops it and rejects if that takes longer than `withinMs`. */
   async start(withinMs?: number): Promise<void> {
-    if (this.#isStopping) throw new Error(`${this.name} is to stop`);
+    if (this.#isStopping) throw new Error(`${this.name} is stopping`);
     const child = this.spawn();
     this.#child = child;
     let isLate = false;
-    const endLate = () => {
+    const stopLate = () => {
       isLate = true;
       void child.stop(CLOSE_MS);
     };
-    const timer = withinMs === undefined ? undefined : setTimeout(endLate, withinMs);
+    const timer = withinMs === undefined ? undefined : setTimeout(stopLate, withinMs);
     try {
       await this.waitUntilServing(child);
       this.#servingChild = child;
@@ -70,20 +70,20 @@ export abstract class Component {
     }
   }
 
-  /** Does something that ends a process or starts one, when whatever of the kind is under way has been done. */
+  /** Runs a task that starts or stops a process, after all earlier ones have ended. */
   async runExclusive(task: () => Promise<void>): Promise<void> {
     const result = this.#lastTask.then(task);
     this.#lastTask = result.catch(() => undefined); // the caller of this method sees the error
     return result;
   }
 
-  /** Ends the process when its open calls are done, and starts the next. */
+  /** Stops the process after its open calls, and starts a new one. */
   async replace(withinMs: number): Promise<void> {
     await this.child.stop(DRAIN_MS + CLOSE_MS);
     await this.start(withinMs);
   }
 
-  /** Ends it for good. */
+  /** Stops the process, and prevents further starts. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     await this.#child?.stop(graceMs);

@@ -1,28 +1,28 @@
 /**
- * One service for each data folder. Its launcher holds a lock on a file in it, by SQLite: a lock of the operating system
- * (`fcntl`), which ends with its process, however that ends. A pid in a file could be another process's by now, and a
- * socket's file stays behind. For people there is the pid too, in `service.pid`.
+ * The lock of a data folder, which one service can use at a time. The launcher holds an SQLite lock on a file in it: an
+ * `fcntl` lock, which the operating system releases when the process ends for any reason. A pid file alone is not enough,
+ * as another process may have got the pid; `service.pid` is for error messages.
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../config.ts';
 
-/** SQLite's result code for a lock that another process has. */
+/** SQLite's result code when another process holds the lock. */
 const BUSY = 5;
 
 export interface DataLock {
-  /** Whether the service before was killed: its processes may be about to end. */
+  /** Whether the previous service was killed. Its processes may still be ending. */
   readonly isStale: boolean;
   release(): void;
 }
 
-/** Throws ConfigError, with the other's process, when another service has the folder. */
+/** Locks the folder. Throws ConfigError with the other's pid when another service uses it. */
 export function lockDataFolder(folder: string): DataLock {
   const pidFile = join(folder, 'service.pid');
   const lock = new DatabaseSync(join(folder, 'service.lock'));
   try {
-    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // nothing is written
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // writes nothing
   } catch (error) {
     lock.close();
     if ((error as { errcode?: number }).errcode !== BUSY) throw error;
@@ -54,6 +54,6 @@ function readPid(file: string): string | undefined {
 
 function folderInUse(folder: string, pid: string | undefined): ConfigError {
   const [other, command] = pid === undefined ? ['', ''] : [`, process ${pid}`, ` (kill ${pid})`];
-  const wayOut = `stop that one${command}, or set DATA_DIR to another folder`;
-  return new ConfigError(`${folder} is in use by another service${other}: ${wayOut}`);
+  const advice = `stop that one${command}, or set DATA_DIR to another folder`;
+  return new ConfigError(`${folder} is in use by another service${other}: ${advice}`);
 }

@@ -1,4 +1,4 @@
-/** `npm run edge`: Envoy without servers, in the foreground, until a signal stops it. */
+/** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
 import { formatAddress } from '../config/addresses.ts';
 import type { Config } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
@@ -13,10 +13,10 @@ import { publicUrl } from './stack.ts';
 const COMMAND: Command = {
   name: 'npm run edge',
   about: [
-    'Runs Envoy, without a server, in front of servers on this machine or others.',
-    'It starts without them too: callers get a 503 until one can be reached.',
-    'An Envoy that dies is started again. SIGTERM and Ctrl-C close the public port,',
-    'finish the requests that are open (10 seconds at most), and end it.',
+    'Runs Envoy without a server, in front of servers on this machine or others.',
+    'It starts even if no server can be reached: callers get a 503 until then.',
+    'An Envoy that dies is restarted. SIGTERM and Ctrl-C close the public port,',
+    'wait for open requests (10 seconds at most), and stop Envoy.',
   ],
   settings: [
     ...(['SERVERS', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   report('Stopped.');
 }
 
-/** Where all that is logged goes to stdout, a line of the edge's own is JSON as well. */
+/** Prints lines for people, or logs them as JSON if all logs go to stdout. */
 function createReporter(config: Config): (line: string) => void {
   if (config.logs === 'files') return printLine;
   const logger = createLogger(config);

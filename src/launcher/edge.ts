@@ -1,6 +1,6 @@
 /**
- * Envoy without servers: they are elsewhere, and come and go by themselves. Starts it, keeps it running, stops it. That no
- * server can be reached keeps it from nothing: callers get a 503 until one can.
+ * A standalone Envoy, whose servers are started elsewhere and come and go. Starts it, keeps it running, stops it. It
+ * starts even if no server can be reached: callers get a 503 until then.
  */
 import { type Config, ConfigError } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
@@ -19,20 +19,20 @@ import { supervise } from './supervisor.ts';
 
 export interface Edge {
   readonly children: readonly Child[];
-  /** Rejects when Envoy is given up. Resolves after `stop`. */
+  /** Rejects when Envoy has failed too often. Resolves after `stop`. */
   readonly ended: Promise<void>;
-  /** Closes the public port, lets open requests finish, then ends Envoy. */
+  /** Closes the public port, waits for open requests, then stops Envoy. */
   stop(): Promise<void>;
 }
 
 interface EdgeOptions {
-  /** Makes the start end with Interrupted when it is aborted. */
+  /** Aborts the start, which then rejects with Interrupted. */
   readonly interrupt: AbortSignal;
-  /** Takes lines for people: what becomes of Envoy. */
+  /** Reports events of Envoy, as lines for people. */
   readonly report: (line: string) => void;
 }
 
-/** Resolves when the public port is open. Whatever it rejects with, nothing goes on running. */
+/** Resolves when the public port is open. If it rejects, nothing is left running. */
 export async function startEdge(config: Config, { interrupt, report }: EdgeOptions): Promise<Edge> {
   checkSingleInstance(config);
   const binary = findEnvoy(config);
@@ -55,8 +55,8 @@ export async function startEdge(config: Config, { interrupt, report }: EdgeOptio
 
 function checkSingleInstance({ instances }: Config): void {
   if (instances === 1) return;
-  const wayOut = 'unset it, and name the servers in SERVERS; or use npm start, which starts both';
-  throw new ConfigError(`INSTANCES=${instances} is not for npm run edge, which starts no server: ${wayOut}`);
+  const advice = 'unset it, and name the servers in SERVERS; or use npm start, which starts both';
+  throw new ConfigError(`INSTANCES=${instances} is not for npm run edge, which starts no server: ${advice}`);
 }
 
 function keepRunning(

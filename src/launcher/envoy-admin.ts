@@ -1,21 +1,18 @@
-/**
- * Envoy's admin interface. It can do everything (drain, quit, log at trace), so it is a Unix socket that only its owner
- * can open.
- */
+/** Envoy's admin interface. It can drain, quit and more, so it is a Unix socket that only its owner can open. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type Config, ConfigError } from '../config.ts';
 
-/** What a socket's address has room for, in bytes: 107 on Linux, 103 on macOS. */
+/** The longest path of a Unix socket, in bytes: 107 on Linux, 103 on macOS. */
 const MAX_PATH_BYTES = 103;
 
 export function adminSocket({ dataDir }: Config): string {
   return join(dataDir, 'envoy-admin.sock');
 }
 
-/** Throws ConfigError when Envoy can't have its socket. One that an Envoy left which was killed is replaced. */
+/** Throws ConfigError when the path of the socket is too long. Envoy replaces the socket of a killed Envoy. */
 export function checkAdminSocket(config: Config): void {
   const path = adminSocket(config);
   const bytes = Buffer.byteLength(path);
@@ -32,7 +29,7 @@ export class EnvoyAdmin {
     this.#socketPath = adminSocket(config);
   }
 
-  /** The body of a 200. Rejects on any other answer, and on none. */
+  /** Resolves with the body of a 200. Rejects for any other response, and without one. */
   async get(path: string, signal: AbortSignal): Promise<string> {
     return this.#send('GET', path, signal);
   }

@@ -1,4 +1,4 @@
-/** Envoy's configuration: the places of envoy.yaml filled in, and its optional parts chosen. */
+/** Envoy's configuration: the template envoy.yaml with its values and optional sections. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
@@ -13,25 +13,25 @@ import { endpoints, hedgeDelayMs, listServers, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
 
 /**
- * How many calls a server may have under way; Envoy refuses more at once. By `npm run bench:overload`, on one core, at
- * five times the capacity: with 512 the service answers 1.5 times as many requests as with 256, because the place of a
- * call that is done stays empty until Envoy has gone through all that it has to refuse. Of 2,000 clients at once nearly
- * all are served, and not some 1,700. On a core a ninth as fast p99 is 1.9 s, and 2 s is the most that it may be.
+ * How many open calls a server may have; Envoy refuses further ones at once. Measured with `npm run bench:overload` on
+ * one core, at five times the capacity: 512 gives 1.5 times as many responses as 256, because the slot of a completed
+ * call stays empty while Envoy refuses others. Of 2,000 concurrent clients nearly all are served, with 256 some 1,700.
+ * On a core a ninth as fast p99 is 1.9 s; the bound is 2 s.
  */
 export const MAX_CALLS_PER_SERVER = 512;
 
-/** The port that an https URL has when it names none. */
+/** The default port of https URLs. */
 const HTTPS_PORT = 443;
 
-/** After which an idle connection of a caller is closed. */
+/** How long a caller's connection may be idle. */
 const IDLE_TIMEOUT = '10s';
 /**
- * And one of a proxy that brings the requests of many callers: later than the proxy would close it, so that it sends no
- * request on one that is being closed. (Google's load balancers keep one for 600 s, others 60 s or so.)
+ * How long a trusted proxy's connection may be idle: longer than the proxy itself keeps it, so that the proxy sends no
+ * request on a connection that Envoy is closing. (Google's load balancers keep one for 600 s, others for about 60 s.)
  */
 const PROXY_IDLE_TIMEOUT = '620s';
 
-/** Writes the configuration into the data folder. Resolves with its path. */
+/** Writes the configuration to the data folder. Resolves with its path. */
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
   const template = await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8');
@@ -69,7 +69,7 @@ function internalSecrets(config: Config) {
   return { own: secretFile(config, 'internal'), authority: secretFile(config, 'internal_ca') };
 }
 
-/** An IPv4 network is one of IPv6 too: a proxy that listens for both may write ::ffff:192.0.2.1. */
+/** An IPv4 network, as IPv6 too: a proxy that listens on both may write ::ffff:192.0.2.1. */
 function toRanges({ address, bits }: Network) {
   const range = { address_prefix: address, prefix_len: bits };
   return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
@@ -83,14 +83,14 @@ function tracesValues(traces: TracesConfig | undefined): Readonly<Record<string,
     TRACES_HOST: hostname.replace(/^\[|\]$/g, ''),
     TRACES_PORT: port === '' ? 80 : Number(port),
     TRACES_PPM: Math.round(traces.ratio * 1_000_000),
-    // The first digits of a request id are as good as a random number, and Envoy's own.
+    // The request id is random, so its first digits decide which requests are traced.
     TRACES_BELOW: Math.floor(traces.ratio * 2 ** 32)
       .toString(16)
       .padStart(8, '0'),
   };
 }
 
-/** Which optional parts of envoy.yaml are there. */
+/** Which optional sections of envoy.yaml are included. */
 function templateSections(config: Config): Readonly<Record<string, boolean>> {
   return {
     SECRETS: listSecrets(config).length > 0,

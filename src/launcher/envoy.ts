@@ -1,4 +1,4 @@
-/** Envoy in front of the servers: its process, and what it says of the servers. */
+/** Envoy in front of the servers: its process, and its view of the servers. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,25 +15,25 @@ const POLL_MS = 20;
 const ADMIN_MS = 5_000;
 /** A little more than the flush interval in envoy.yaml. */
 const SPAN_FLUSH_MS = 700;
-/** What Envoy may inherit. The settings among the variables hold passwords and the operator's key. */
+/** The variables that Envoy inherits. Others may contain passwords and the operator's key. */
 const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
 
-/** The form of Envoy's log among other JSON lines. */
+/** The format of Envoy's log when it is JSON lines. */
 const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","msg":"%j"}';
 
-/** What Envoy calls the bounds of calls at runtime. */
-const LIMITS = 'circuit_breakers.petstore.default';
+/** The prefix of Envoy's runtime keys for the limits of calls. */
+const CIRCUIT_BREAKERS = 'circuit_breakers.petstore.default';
 
 /** Each server is in all: one for calls, one for callers without a key, one for what needs no key. */
 const CLUSTERS = ['petstore', 'petstore_strangers', 'petstore_open'];
 
-/** A server as Envoy sees it. */
+/** A server, from Envoy's point of view. */
 export interface Host {
-  /** Whether new requests of every kind go to it. */
+  /** Whether every cluster sends new requests to it. */
   readonly isHealthy: boolean;
-  /** Whether none goes to it any more. */
+  /** Whether no cluster sends new requests to it. */
   readonly isExcluded: boolean;
-  /** Connections that requests go over; the health checks have their own. */
+  /** Open connections for requests; health checks have their own. */
   readonly connections: number;
 }
 
@@ -61,7 +61,7 @@ export class Envoy extends Component {
   readonly #binary: string;
   readonly #configFile: string;
   readonly #admin: EnvoyAdmin;
-  /** Envoy keeps spans for half a second, and does not send them when it ends. */
+  /** Envoy buffers spans for half a second, and drops them when it exits. */
   readonly #spanFlushMs: number;
 
   private constructor(config: Config, binary: string, configFile: string) {
@@ -72,10 +72,10 @@ export class Envoy extends Component {
     this.#spanFlushMs = config.traces === undefined ? 0 : SPAN_FLUSH_MS;
   }
 
-  /** Writes its configuration, once: Envoy starts again on a full disk too. A bad certificate is a ConfigError. */
+  /** Writes the configuration once, so that a restart works on a full disk. Throws ConfigError for a bad certificate. */
   static async prepare(config: Config, binary: string): Promise<Envoy> {
     await writeSecrets(config);
-    // What it is made from, the descriptors of the proto files for one, takes time to load.
+    // Its imports take time to load, among them the descriptors of the proto files.
     const { writeEnvoyConfig } = await import('./envoy-config.ts');
     return new Envoy(config, binary, await writeEnvoyConfig(config));
   }
@@ -86,13 +86,13 @@ export class Envoy extends Component {
       'warning',
       ...(this.log.isFile ? ['--log-path', this.log.path] : ['--log-format', JSON_LOG_FORMAT]),
     ];
-    // Hot restart, which is not used, would let any user of the machine end Envoy over a socket without permissions.
+    // Hot restart is not used. Its socket has no permissions: any user of the machine could stop Envoy.
     const args = ['--config-path', this.#configFile, '--disable-hot-restart', ...log];
     const env = Object.fromEntries(INHERITED_VARIABLES.map((name) => [name, process.env[name]]));
     return new Child('Envoy', this.#binary, args, { env, endsWithParent: true, log: this.log });
   }
 
-  /** Envoy is ready when it has heard of each server once, and has opened its ports. */
+  /** Envoy is ready when it has checked each server once and has opened its ports. */
   protected async waitUntilServing(child: Child): Promise<void> {
     const isReady = () =>
       this.ping(AbortSignal.timeout(ADMIN_MS)).then(
@@ -106,13 +106,13 @@ export class Envoy extends Component {
     return this.#admin.get('/ready', signal);
   }
 
-  /** Has it go on with logs that have been rotated. */
+  /** Makes Envoy reopen its logs after a rotation. */
   async reopenLogs(): Promise<void> {
     this.log.reopen();
     await this.#admin.post('/reopen_logs', AbortSignal.timeout(ADMIN_MS));
   }
 
-  /** The server on a private port; undefined while Envoy does not say. */
+  /** Resolves with the server on a private port; undefined while Envoy can't tell. */
   async host(port: number): Promise<Host | undefined> {
     const clusters = (await this.#clusters())?.filter(({ name }) => CLUSTERS.includes(name));
     const hosts = clusters?.flatMap(({ host_statuses = [] }) =>
@@ -130,28 +130,28 @@ export class Envoy extends Component {
     };
   }
 
-  /** How many servers it sends calls to. */
+  /** Resolves with the number of servers that Envoy sends calls to. */
   async countHealthyServers(): Promise<number> {
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
     return Number(/: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1] ?? 0);
   }
 
-  /** Has it refuse more calls at once than so many. Only an edge alone can be told. */
+  /** Sets how many calls may be open at once. Only a standalone edge has the runtime layer for it. */
   async setMaxCalls(count: number): Promise<void> {
-    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${LIMITS}.${name}=${count}`);
+    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${count}`);
     await this.#admin.post(`/runtime_modify?${limits.join('&')}`, AbortSignal.timeout(ADMIN_MS));
   }
 
   async #clusters(): Promise<Clusters['cluster_statuses']> {
     try {
-      const answer = await this.#admin.get('/clusters?format=json', AbortSignal.timeout(ADMIN_MS));
-      return (JSON.parse(answer) as Clusters).cluster_statuses;
+      const clusters = await this.#admin.get('/clusters?format=json', AbortSignal.timeout(ADMIN_MS));
+      return (JSON.parse(clusters) as Clusters).cluster_statuses;
     } catch {
-      return undefined; // very busy, or being started again
+      return undefined; // busy or restarting
     }
   }
 
-  /** Closes the public port and waits until the requests that are open have been answered. */
+  /** Closes the public port and waits until open requests have completed. */
   async drain(): Promise<void> {
     const signal = AbortSignal.timeout(DRAIN_MS);
     try {
@@ -162,7 +162,7 @@ export class Envoy extends Component {
       }
       if (this.#spanFlushMs > 0) await delay(this.#spanFlushMs, undefined, { signal });
     } catch {
-      // Too late, or Envoy has gone: nothing is open any more.
+      // The time is over, or Envoy has exited.
     }
   }
 }

@@ -1,13 +1,13 @@
-/** `--help` of the commands that run one part of the service alone: what it is, and the settings that matter. */
+/** `--help` of the commands that run a standalone server or edge. */
 import { parseArgs } from 'node:util';
 import type { Setting } from '../config/setting.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { ConfigError } from '../config.ts';
 
 export interface Command {
-  /** For people: "npm run server". */
+  /** "npm run server". */
   readonly name: string;
-  /** What it does, in lines. */
+  /** Its description, in lines. */
   readonly about: readonly string[];
   readonly settings: readonly (keyof typeof SETTINGS)[];
 }
@@ -15,7 +15,7 @@ export interface Command {
 const WIDTH = 80;
 const INDENT = '      ';
 
-/** Prints the help and returns true if it is asked for. Throws ConfigError for any other argument. */
+/** Prints the help and returns true if the arguments request it. Throws ConfigError for any other argument. */
 export function printHelp(command: Command, args = process.argv.slice(2)): boolean {
   const wantsHelp = read(command.name, args);
   if (wantsHelp) process.stdout.write(`${[...text(command)].join('\n')}\n`);

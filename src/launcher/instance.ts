@@ -10,10 +10,10 @@ import { Component } from './component.ts';
 import { auditLog, logDir, SERVER_NODE_OPTIONS } from './paths.ts';
 import { TemporaryFailure } from './supervisor.ts';
 
-/** What every server is started with. */
+/** How every server is started. */
 export interface ServerProgram {
   readonly config: Config;
-  /** For the process, beside the settings. */
+  /** Environment variables besides the settings. */
   readonly env: Readonly<Record<string, string>>;
   /** Its TypeScript file. */
   readonly file: string;
@@ -43,7 +43,7 @@ export class Instance extends Component {
         ...env,
         GRPC_PORT: String(this.port),
         ...(this.#metricsPort === undefined ? {} : { METRICS_PORT: String(this.#metricsPort) }),
-        INSTANCES: '1', // the settings have been checked; the ports after its own are not this one's
+        INSTANCES: '1', // a server uses none of the ports after its own
         DATA_DIR: config.dataDir,
         LOG_LEVEL: config.logLevel,
         LOG_FILE: this.log.path,
@@ -54,10 +54,10 @@ export class Instance extends Component {
     });
   }
 
-  /** Resolves when the server says that it serves. One that can't start says why. */
+  /** Resolves when the server reports that it serves. Rejects with its error message when it can't start. */
   protected async waitUntilServing(child: Child): Promise<void> {
     try {
-      await child.message();
+      await child.nextMessage();
     } catch (error) {
       const lines = (await child.finalOutput()).trimEnd().split('\n');
       const [, reason] = /^petstore: (.+)$/.exec(lines.at(-1) ?? '') ?? [];
@@ -68,18 +68,18 @@ export class Instance extends Component {
 
   ping(signal: AbortSignal): Promise<unknown> {
     const { child } = this;
-    const answered = once(child.process, 'message', { signal });
+    const pong = once(child.process, 'message', { signal });
     child.send('ping');
-    return answered;
+    return pong;
   }
 
-  /** Has it go on with a log that has been rotated. */
+  /** Makes the server reopen its logs after a rotation. */
   async reopenLogs(): Promise<void> {
     this.log.reopen();
     this.child.send('reopen');
   }
 
-  /** Asks the process to tell Envoy that it takes no new calls, while it still does. */
+  /** Makes the server's health checks fail, while it still accepts calls. */
   startDraining(): void {
     this.#drainingChild = this.child;
     this.child.send('drain');

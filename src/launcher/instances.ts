@@ -1,4 +1,4 @@
-/** The servers, side by side: one that is started again does not keep the others from their work. */
+/** The servers behind Envoy. Each is supervised independently of the others. */
 import type { Child } from './child.ts';
 import { Instance, type ServerProgram } from './instance.ts';
 import { supervise } from './supervisor.ts';
@@ -14,38 +14,38 @@ export class Instances {
     this.#report = report;
   }
 
-  /** The processes there are, or the last that there were, in the order of their ports. */
+  /** The current or last processes, in the order of their ports. */
   get children(): readonly [Child, ...Child[]] {
     const [first, ...others] = this.all;
     return [first.child, ...others.map(({ child }) => child)];
   }
 
-  /** Aborted when they are to stop. */
+  /** Aborted when the servers start to stop. */
   get shutdown(): AbortSignal {
     return this.#shutdown.signal;
   }
 
-  /** Starts all and resolves when they serve. The first comes first: it makes the tables and the keys. */
+  /** Starts all servers and resolves when they serve. The first starts alone: it creates the tables and the keys. */
   async start(): Promise<void> {
     const [first, ...others] = this.all;
     await first.start();
     await Promise.all(others.map((instance) => instance.start()));
   }
 
-  /** Watches over them. Resolves after `stop`; rejects when one is given up that no other stands in for. */
-  async watch(): Promise<void> {
+  /** Supervises the servers. Resolves after `stop`. Rejects when one fails too often and no other serves. */
+  async supervise(): Promise<void> {
     const isRedundant = () => this.all.some(({ isServing }) => isServing);
     await Promise.all(
       this.all.map((instance) => supervise(instance, { shutdown: this.shutdown, report: this.#report, isRedundant })),
     );
   }
 
-  /** From here on nothing is started again, and what ends may end. */
+  /** Stops restarting servers that end. */
   stopSupervision(): void {
     this.#shutdown.abort();
   }
 
-  /** Asks all to end, and makes them after `graceMs`. */
+  /** Sends all servers SIGTERM, and SIGKILL after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     this.stopSupervision();
     await Promise.all(this.all.map((instance) => instance.stop(graceMs)));

@@ -1,8 +1,8 @@
 /**
- * Rotates logs by size: `server.log` becomes `server.log.1`, that `server.log.2`, and so on. Whoever writes one goes on
- * with the file that it has open until it is told to open the new one, so no line is lost, and no request costs more.
+ * Rotates logs by size: `server.log` becomes `server.log.1`, that `server.log.2`, and so on. The writer keeps writing to
+ * its open file until it is told to reopen the log, so no line is lost, and requests cost nothing more.
  *
- * (pino-roll and its like rotate what their own process writes. Here Envoy writes too.)
+ * (Libraries such as pino-roll rotate only what their own process writes. Here Envoy writes too.)
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -10,14 +10,14 @@ import type { Config } from '../config.ts';
 
 const POLL_MS = 1_000;
 
-/** The logs of one part of the service. */
+/** The logs of one writer. */
 export interface LogGroup {
   readonly files: readonly string[];
-  /** Has their writer go on with what has these names now. */
+  /** Makes the writer open the files by name again. */
   reopen(): Promise<void>;
 }
 
-/** Looks at the logs' sizes every second until it is `over`. */
+/** Checks the sizes of the logs every second until shutdown. */
 export async function rotateLogs(
   logs: readonly LogGroup[],
   { logMaxBytes, logFiles }: Pick<Config, 'logMaxBytes' | 'logFiles'>,
@@ -27,7 +27,7 @@ export async function rotateLogs(
   while (!shutdown.aborted) {
     for (const group of logs) {
       for (const file of group.files) {
-        // While a writer has not been told of the last rotation there is no other: it may write to an old file still.
+        // No second rotation before the writer has reopened its logs: it may still write to an old file.
         if (!toReopen.has(group) && sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) toReopen.add(group);
       }
       if (toReopen.has(group))
@@ -44,7 +44,7 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Returns whether there is a new file. It is made here, so that its writer can open it on a full disk too. */
+/** Returns whether there is a new file. Creating it here lets its writer open it on a full disk. */
 function rotate(file: string, maxFiles: number): boolean {
   try {
     rmSync(`${file}.${maxFiles - 1}`, { force: true });

@@ -1,4 +1,4 @@
-/** `npm run migrate`: brings the database's schema up to date and ends, as a job of its own before servers are started. */
+/** `npm run migrate`: migrates the database and exits, as a job before servers are started. */
 import { parseArgs } from 'node:util';
 import { ConfigError } from '../config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../files/private-folder.ts';
@@ -8,11 +8,11 @@ import { loadConfig } from './load-config.ts';
 
 const HELP = `Usage: npm run migrate [-- --help]
 
-Brings the schema of the database up to date: that of DATABASE_URL, or the SQLite file in DATA_DIR.
-All that is lacking is done in one transaction. While another process is at it this one waits, 60 s at the most.
-Servers that are started with MIGRATE_AT_START=no leave the schema to this command.
+Migrates the database of DATABASE_URL, or the SQLite file in DATA_DIR, to the current schema.
+All migrations run in one transaction. While another process migrates, this one waits, 60 s at most.
+Servers with MIGRATE_AT_START=no rely on this command.
 
-It ends with 0 when the schema is up to date, and with 1 and the reason in one line when it is not.
+The exit code is 0 when the schema is current; otherwise 1, with the reason in one line.
 `;
 
 async function main(): Promise<void> {

@@ -1,11 +1,11 @@
-/** Whether the ports are free: a busy one is a clear line at start, not a stack trace out of a log. */
+/** Checks at start that the ports are free, so that a busy one is one clear line. */
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config.ts';
 
 const POLL_MS = 50;
 
-/** Waits so long for ports that may be about to be free. Rejects with what `check` says in the end. */
+/** Repeats `check` for `waitMs` until the ports are free. Rejects with its last error. */
 export async function waitForPorts(check: () => Promise<void>, waitMs: number): Promise<void> {
   const giveUpAtMs = performance.now() + waitMs;
   for (;;) {
@@ -18,21 +18,21 @@ export async function waitForPorts(check: () => Promise<void>, waitMs: number): 
   }
 }
 
-/** Of Envoy and its servers. Throws ConfigError when one is not free. */
+/** Checks the ports of Envoy and its servers. Throws ConfigError when one is not free. */
 export async function checkPorts(config: Config): Promise<void> {
   for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
   for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
   await checkEdgePorts(config);
 }
 
-/** Of Envoy alone. */
+/** Checks the ports of Envoy. Throws ConfigError when one is not free. */
 export async function checkEdgePorts(config: Config): Promise<void> {
   await checkFree('PORT', config.host, config.port);
   if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
 }
 
-/** Throws ConfigError when the port is not free. `setting` ends with PORT, and its address' setting with HOST. */
+/** Throws ConfigError when the port is not free. `setting` ends with PORT; the address is the setting ..._HOST. */
 export async function checkFree(setting: string, host: string, port: number): Promise<void> {
   const server = createServer();
   try {

@@ -1,16 +1,16 @@
-/** What the programs that start others have in common: lines for people, the end by a signal, the end by an error. */
+/** Common code of the programs that start others: output, signals and errors. */
 import { ConfigError } from '../config.ts';
 import { PRIVATE_UMASK } from '../files/private-folder.ts';
 import { type Child, ChildExited } from './child.ts';
 import { Interrupted } from './startup.ts';
 import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
 
-/** Signals so close together are one key press: the terminal sends it to the launcher, and so does npm. */
-const ONE_PRESS_MS = 500;
+/** Signals this close together are one key press: both the terminal and npm send it to the launcher. */
+const KEY_PRESS_MS = 500;
 
-/** What a program has started. */
+/** A running service or edge. */
 interface Running {
-  /** The processes of this moment. */
+  /** The current processes. */
   readonly children: readonly Child[];
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export class StopSignals {
   readonly #interrupt = new AbortController();
   readonly #report: (line: string) => void;
   #running: Running | undefined;
-  /** When the first came; undefined until then. */
+  /** When the first signal came. */
   #sinceMs: number | undefined;
 
   constructor(report: (line: string) => void) {
@@ -34,7 +34,7 @@ export class StopSignals {
     });
   }
 
-  /** Aborted by one that comes amid the start. */
+  /** Aborted by a signal during the start. */
   get interrupt(): AbortSignal {
     return this.#interrupt.signal;
   }
@@ -43,14 +43,14 @@ export class StopSignals {
     return this.#sinceMs !== undefined;
   }
 
-  /** To be called when the start is over. */
+  /** Call this when the start has completed. */
   started(running: Running): void {
     this.#running = running;
   }
 
   #stop(): void {
     if (this.#sinceMs !== undefined) {
-      if (performance.now() - this.#sinceMs < ONE_PRESS_MS) return;
+      if (performance.now() - this.#sinceMs < KEY_PRESS_MS) return;
       for (const { process: child } of this.#running?.children ?? []) child.kill('SIGKILL');
       process.exit(1);
     }
@@ -64,14 +64,14 @@ export class StopSignals {
   }
 }
 
-/** A line on stdout. */
+/** Prints a line to stdout. */
 export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Runs a program to its end, which is one line when it is an error that was to be expected. */
+/** Runs a program. Prints an expected error as one line, any other with its stack. */
 export async function run(main: () => Promise<void>): Promise<void> {
-  // A terminal that is gone takes no more words; that must not be the end.
+  // Writing to a closed terminal fails. That must not end the process.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   process.umask(PRIVATE_UMASK);
   try {
@@ -83,7 +83,7 @@ export async function run(main: () => Promise<void>): Promise<void> {
 }
 
 function fail(error: unknown): void {
-  const isSystem = error instanceof Error && 'syscall' in error; // EACCES and the like say enough
+  const isSystem = error instanceof Error && 'syscall' in error; // the message of EACCES and others is clear
   const isExpected =
     isSystem || [ConfigError, ChildExited, TooManyFailures, TemporaryFailure].some((kind) => error instanceof kind);
   process.stderr.write(`petstore: ${isExpected ? (error as Error).message : String((error as Error).stack)}\n`);

@@ -1,11 +1,11 @@
 /**
- * A rolling restart: one server after the other ends and is followed by a new one, and no request is lost.
+ * A rolling restart: replaces one server after the other without losing a request.
  *
- * A server that goes first tells Envoy's health check that it takes no calls, while it still does. Envoy then sends
- * nothing new its way and closes each connection to it as the last call on it ends. Only when none is left does the
- * server have to end: a connection that it closed itself could meet a request that is on its way.
+ * A draining server fails Envoy's health checks while it still accepts calls. Envoy then sends it no new calls, and closes
+ * each connection to it after the last call. The server is stopped when no connection is left: if it closed a connection
+ * itself, a request could be on the way.
  *
- * When a new server does not come up, the restart ends there. The others go on as they are.
+ * If a new server does not start, the restart ends there, and the other servers keep running.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DRAIN_MS } from './component.ts';
@@ -15,12 +15,12 @@ import type { Instances } from './instances.ts';
 import { capitalize, describeStartFailure, START_MS } from './supervisor.ts';
 
 const POLL_MS = 50;
-/** How long Envoy may take to see what its health check is told each second. */
+/** How long Envoy may take to exclude a server. Its health checks run every second. */
 const EXCLUDE_MS = 10_000;
-/** Each of Envoy's threads closes its own connections: none must be left at so many looks in a row. */
+/** How many polls in a row must find no connection: each of Envoy's threads closes its own. */
 const IDLE_POLLS = 3;
 
-/** Resolves when all have been replaced, or one could not be, or the servers are to stop; what happens is said. */
+/** Resolves when all servers have been replaced, when one could not be, or on shutdown. Reports its progress. */
 export async function rollingRestart(
   instances: Instances,
   envoy: Envoy,
@@ -30,7 +30,7 @@ export async function rollingRestart(
   try {
     for (const instance of all) {
       report(`Restarting ${instance.name} of ${all.length} …`);
-      await waitUntilAllHealthy(instances, envoy); // none may be away but this one
+      await waitUntilAllHealthy(instances, envoy); // only this server may be unavailable
       await instance.runExclusive(async () => {
         if (!(await drain(instance, envoy, shutdown))) {
           report(`${capitalize(instance.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
@@ -46,17 +46,17 @@ export async function rollingRestart(
   }
 }
 
-/** Lets Envoy take its requests elsewhere. Resolves with whether none is left: there are calls without an end. */
+/** Drains a server. Resolves with false if calls are still open after the drain time: some never end. */
 async function drain(instance: Instance, envoy: Envoy, shutdown: AbortSignal): Promise<boolean> {
-  const look = () => envoy.host(instance.port);
+  const getHost = () => envoy.host(instance.port);
   instance.startDraining();
-  await until(look, ({ isExcluded }) => isExcluded, EXCLUDE_MS, shutdown);
+  await waitFor(getHost, ({ isExcluded }) => isExcluded, EXCLUDE_MS, shutdown);
   let idlePolls = 0;
   const isIdle = ({ connections }: Host) => {
     idlePolls = connections === 0 ? idlePolls + 1 : 0;
     return idlePolls === IDLE_POLLS;
   };
-  return until(look, isIdle, DRAIN_MS, shutdown);
+  return waitFor(getHost, isIdle, DRAIN_MS, shutdown);
 }
 
 async function replace(instance: Instance): Promise<void> {
@@ -69,23 +69,23 @@ async function replace(instance: Instance): Promise<void> {
 
 async function waitUntilAllHealthy({ all, shutdown }: Instances, envoy: Envoy): Promise<void> {
   for (const { name, port } of all) {
-    const look = () => envoy.host(port);
-    if (!(await until(look, ({ isHealthy }) => isHealthy, START_MS, shutdown))) {
-      throw new Error(`Envoy does not get through to ${name}`);
+    const getHost = () => envoy.host(port);
+    if (!(await waitFor(getHost, ({ isHealthy }) => isHealthy, START_MS, shutdown))) {
+      throw new Error(`Envoy can't reach ${name}`);
     }
   }
 }
 
-/** Resolves with whether the server came to be so in time. Rejects when `over` is aborted. */
-async function until(
-  look: () => Promise<Host | undefined>,
+/** Resolves with whether the server met the condition in time. Rejects on shutdown. */
+async function waitFor(
+  getHost: () => Promise<Host | undefined>,
   condition: (host: Host) => boolean,
   withinMs: number,
   shutdown: AbortSignal,
 ): Promise<boolean> {
   const giveUpAtMs = performance.now() + withinMs;
   for (;;) {
-    const host = await look();
+    const host = await getHost();
     if (host !== undefined && condition(host)) return true;
     if (performance.now() > giveUpAtMs) return false;
     await delay(POLL_MS, undefined, { signal: shutdown });

@@ -1,10 +1,9 @@
 /**
- * Certificates as Envoy has them (its SDS, from a file). Certificate and key stand in one file, which is replaced as a
- * whole, so that Envoy never has one half of a renewal, and starts again with what worked when the other half is
- * missing. It takes a new file up for new connections; those that are open go on.
+ * Certificates for Envoy, as SDS files. Certificate and key are in one file, which is replaced atomically. So Envoy never
+ * sees half of a renewal, and restarts with the last valid pair. It uses a new file for new connections; open ones are
+ * not affected.
  *
- * (Envoy can watch the PEM files by itself, for one thing only: that a file or link is renamed. Certbot makes its links
- * anew.)
+ * (Envoy can watch PEM files itself, but only for renames. Certbot replaces its links.)
  */
 import type { X509Certificate } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
@@ -15,30 +14,30 @@ import { type PemFile, readAuthorities, readIdentity } from '../files/tls-files.
 
 const POLL_MS = 1_000;
 const DAY_MS = 86_400_000;
-/** How long before its end a certificate is spoken of. */
+/** How many days before the expiry of a certificate warnings begin. */
 const WARN_DAYS = 14;
 
-/** A certificate and its key, or the authorities that others' are checked against, by the name that Envoy has for it. */
+/** A certificate and its key, or the trusted authorities, by the name in Envoy's configuration. */
 interface Secret {
   readonly name: string;
-  /** Of the certificate's file. */
+  /** The setting of the certificate's file. */
   readonly setting: string;
-  /** Who looks at its dates. */
+  /** Who checks its dates. */
   readonly checkedBy: 'callers' | 'servers';
-  /** Throws ConfigError when a PEM file is not what it should be. */
+  /** Throws ConfigError for a bad PEM file. */
   read(): Promise<Content>;
 }
 
 interface Content {
-  /** As Envoy has it. */
+  /** The fields of Envoy's Secret message. */
   readonly fields: object;
   readonly certificate: X509Certificate;
 }
 
 interface WatchOptions {
-  /** Aborted when the service is to stop. */
+  /** Aborted when the service stops. */
   readonly shutdown: AbortSignal;
-  /** Takes lines for people. */
+  /** Reports events as lines for people. */
   readonly report: (line: string) => void;
 }
 
@@ -65,8 +64,8 @@ function identity(name: string, cert: PemFile, key: PemFile): Secret {
     checkedBy: name === 'public' ? 'callers' : 'servers',
     async read() {
       const found = await readIdentity(cert, key);
-      const certificate = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
-      return { fields: { tls_certificate: certificate }, certificate: found.certificate };
+      const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
+      return { fields: { tls_certificate: pair }, certificate: found.certificate };
     },
   };
 }
@@ -87,19 +86,19 @@ function inline(bytes: Buffer) {
   return { inline_bytes: bytes.toString('base64') };
 }
 
-/** The file that Envoy reads a secret from. */
+/** The file from which Envoy reads a secret. */
 export function secretFile({ dataDir }: Pick<Config, 'dataDir'>, name: string): string {
   return join(dataDir, `${name}.sds.json`);
 }
 
-/** Writes what Envoy is to start with. Throws ConfigError when a PEM file is not what it should be. */
+/** Writes the secrets for the start of Envoy. Throws ConfigError for a bad PEM file. */
 export async function writeSecrets(config: Config): Promise<void> {
   for (const secret of listSecrets(config)) await write(config, secret, await secret.read());
 }
 
-/** Has Envoy take up what the PEM files become, until it is over. What Envoy can't use is told, and changes nothing. */
-export async function watchSecrets(config: Config, listener: WatchOptions): Promise<void> {
-  await Promise.all(listSecrets(config).map((secret) => watch(config, secret, listener)));
+/** Updates Envoy's secrets when the PEM files change, until shutdown. Reports bad files and keeps the last secrets. */
+export async function watchSecrets(config: Config, options: WatchOptions): Promise<void> {
+  await Promise.all(listSecrets(config).map((secret) => watch(config, secret, options)));
 }
 
 async function watch(config: Config, secret: Secret, { shutdown, report }: WatchOptions): Promise<void> {
@@ -113,7 +112,7 @@ async function watch(config: Config, secret: Secret, { shutdown, report }: Watch
     try {
       const found = await secret.read();
       if (current === undefined || !isSame(found, current)) {
-        // The first may have been renewed since it was written.
+        // Written the first time too: the file may have changed since the start of Envoy.
         await write(config, secret, found);
         if (current !== undefined) report(`The renewed certificate of ${secret.setting} is used from now on.`);
         current = found;
@@ -139,7 +138,7 @@ function isSame(one: Content, other: Content): boolean {
   return JSON.stringify(one.fields) === JSON.stringify(other.fields);
 }
 
-/** What is wrong with the dates of a certificate that is used all the same: not everybody looks at them. */
+/** A warning about the dates of a certificate. It is used all the same, as not every peer checks them. */
 function dateWarning({ setting, checkedBy }: Secret, { certificate }: Content): string {
   const daysLeft = (certificate.validToDate.getTime() - Date.now()) / DAY_MS;
   if (certificate.validFromDate.getTime() > Date.now()) {

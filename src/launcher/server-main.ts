@@ -1,6 +1,6 @@
 /**
- * `npm run server`: a server without Envoy, for an edge on this machine or another. Looks whether it can start, says
- * what it is, and becomes src/main.ts with what Node needs to run it: one process, whose signals and output are its own.
+ * `npm run server`: a server without Envoy, for an edge on this machine or another. Checks the settings and the port,
+ * prints a message, and replaces itself with src/main.ts and its Node options, in the same process.
  */
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
@@ -13,9 +13,9 @@ const COMMAND: Command = {
   name: 'npm run server',
   about: [
     'Runs one gRPC server, without Envoy. Its log goes to stdout, as JSON lines.',
-    'SIGTERM tells every edge that asks to send calls elsewhere, finishes those that',
-    'are open (10 seconds at most), and ends it. Ctrl-C does not wait for the edges.',
-    'It is not started again when it ends: leave that to systemd or Kubernetes.',
+    'On SIGTERM it fails the health checks of all edges until they send calls',
+    'elsewhere, waits for open calls (10 seconds at most), and exits. Ctrl-C does not',
+    'wait for the edges. Nothing restarts it: leave that to systemd or Kubernetes.',
   ],
   settings: [
     ...(['GRPC_HOST', 'GRPC_PORT', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
@@ -35,8 +35,8 @@ async function main(): Promise<void> {
 
 function checkSingleInstance({ instances }: Config): void {
   if (instances === 1) return;
-  const wayOut = 'unset it, or use npm start, which starts several behind one Envoy';
-  throw new ConfigError(`INSTANCES=${instances} is not for npm run server, which is one server: ${wayOut}`);
+  const advice = 'unset it, or use npm start, which starts several behind one Envoy';
+  throw new ConfigError(`INSTANCES=${instances} is not for npm run server, which is one server: ${advice}`);
 }
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {

@@ -1,9 +1,9 @@
 /**
- * The servers behind Envoy, as its configuration has them: those that the launcher starts, or those of SERVERS. A name is
- * asked for its addresses again and again, and each of them is a server.
+ * The servers in Envoy's configuration: those that the launcher starts, or those of SERVERS. Envoy resolves names
+ * regularly, and each address is a server.
  *
- * By TLS a server has to show a certificate for the name or address that SERVERS has for it. So a certificate of the same
- * authority, an edge's for one, makes nobody a server.
+ * With TLS, a server needs a certificate for its name or address in SERVERS. So the holder of another certificate of the
+ * same authority, such as an edge's, can't act as a server.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
@@ -11,25 +11,25 @@ import { CALL_TIMEOUT_MS } from '../config/constants.ts';
 import { type Config, ConfigError, grpcPorts, type ServerAddress } from '../config.ts';
 import { HEDGE_DELAY_MS } from '../edge/envoy-values.ts';
 
-/** The part of an endpoint's metadata by which Envoy chooses its TLS. */
+/** The metadata of an endpoint by which Envoy selects its TLS context. */
 const TLS_MATCH = 'envoy.transport_socket_match';
 const TLS_TYPES = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3';
 
-/** SERVERS, or those on this machine. */
+/** The servers in SERVERS, or those of this machine. */
 export function listServers(config: Config): readonly ServerAddress[] {
   return config.servers ?? grpcPorts(config).map((port) => ({ host: '127.0.0.1', port }));
 }
 
-/** Throws ConfigError for a setting that is for parts that run alone: the launcher starts all of them. */
+/** Throws ConfigError for a setting of standalone servers and edges. */
 export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
-  const [alone] = [
+  const [misplaced] = [
     ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
     ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
     ...(internalTls === undefined ? [] : ['INTERNAL_TLS_CA is for npm run edge and npm run server']),
     ...(logs === 'files' ? [] : ['LOGS is for npm run edge']),
   ];
-  if (alone === undefined) return;
-  throw new ConfigError(`${alone}: unset it, as npm start starts Envoy and its servers together, on this machine`);
+  if (misplaced === undefined) return;
+  throw new ConfigError(`${misplaced}: unset it, as npm start starts Envoy and its servers together, on this machine`);
 }
 
 /**
@@ -38,8 +38,8 @@ export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs
  */
 export function hedgeDelayMs(config: Config): number {
   const [first, ...others] = listServers(config);
-  const isOnly = others.length === 0 && first !== undefined && isIP(first.host) !== 0;
-  return isOnly ? CALL_TIMEOUT_MS : HEDGE_DELAY_MS;
+  const isSingle = others.length === 0 && first !== undefined && isIP(first.host) !== 0;
+  return isSingle ? CALL_TIMEOUT_MS : HEDGE_DELAY_MS;
 }
 
 export function endpoints(config: Config) {
@@ -49,7 +49,7 @@ export function endpoints(config: Config) {
   }));
 }
 
-/** A TLS for each host of the servers. `secrets` are the files with Envoy's own certificate and the authority. */
+/** A TLS context for each host. `secrets` are the files of Envoy's certificate and of the authority. */
 export function serverTls(config: Config, secrets: { readonly own: string; readonly authority: string }) {
   const fromFile = (name: string, path: string) => ({
     name,
@@ -73,7 +73,7 @@ export function serverTls(config: Config, secrets: { readonly own: string; reado
   });
 }
 
-/** The name that a certificate must have. An IP address is not said in a handshake (RFC 6066, section 3). */
+/** The name that a certificate must have. A handshake has no SNI for IP addresses (RFC 6066, section 3). */
 function certificateName(host: string) {
   if (isIP(host) === 0) {
     const name = host.replace(/\.$/, '').toLowerCase();

@@ -1,6 +1,6 @@
 /**
- * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts all, says when they are
- * ready, keeps them running, stops all. A part that fails again and again ends the service.
+ * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts them, keeps them running, stops
+ * them. A component that fails too often ends the service.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
@@ -21,30 +21,30 @@ import { checkNoStandaloneSettings } from './servers.ts';
 import { rejectOnAbort, startEnvoy } from './startup.ts';
 import { supervise } from './supervisor.ts';
 
-/** How long the service may take until it answers. */
+/** How long the service may take to become healthy. */
 const READY_MS = 30_000;
 const POLL_MS = 20;
 
 export interface Stack {
-  /** The processes of this moment, in the order of the servers' ports. */
+  /** The servers' current processes, in the order of their ports. */
   readonly servers: readonly [Child, ...Child[]];
   readonly envoy: Child;
-  /** All of them. */
+  /** All current processes. */
   readonly children: readonly Child[];
-  /** Rejects when Envoy or the servers are given up; everything is stopped by then. Resolves after `stop`. */
+  /** Rejects when a component has failed too often; everything is stopped by then. Resolves after `stop`. */
   readonly ended: Promise<void>;
-  /** Replaces one server after the other and loses no request. It needs two at least. */
+  /** Replaces one server after the other without losing a request. Needs at least two servers. */
   restart(): Promise<void>;
-  /** Lets open requests finish, then ends everything. */
+  /** Waits for open requests, then stops everything. */
   stop(): Promise<void>;
 }
 
 interface StackOptions {
-  /** The server's; a benchmark measures another. */
+  /** Another program than the server, for a benchmark. */
   readonly program?: string | undefined;
-  /** Makes the start end with Interrupted when it is aborted. */
+  /** Aborts the start, which then rejects with Interrupted. */
   readonly interrupt?: AbortSignal;
-  /** Takes lines for people: what becomes of the servers. */
+  /** Reports events of servers and Envoy, as lines for people. */
   readonly report?: (line: string) => void;
 }
 
@@ -54,8 +54,8 @@ export function publicUrl({ host, port, tls }: Config): string {
 }
 
 /**
- * Starts servers and Envoy and resolves when Envoy sends calls to all servers. `env` goes to the servers, beside the settings.
- * Whatever it rejects with, nothing goes on running.
+ * Starts servers and Envoy and resolves when Envoy sends calls to all servers. `env` is added to the environment of the
+ * servers. If it rejects, nothing is left running.
  */
 export async function startStack(
   config: Config,
@@ -75,8 +75,8 @@ export async function startStack(
     await waitForPorts(() => checkPorts(config), lock.isStale ? DRAIN_MS + CLOSE_MS : 0);
     instances = new Instances({ config, env, file: program }, report);
     const serving = instances.start();
-    serving.catch(() => undefined); // looked at below, unless Envoy can't be prepared
-    envoy = await Envoy.prepare(config, envoyBinary); // the servers load meanwhile
+    serving.catch(() => undefined); // handled below, unless Envoy can't be prepared
+    envoy = await Envoy.prepare(config, envoyBinary); // while the servers load
     await Promise.race([serving, rejectOnAbort(interrupt)]);
     const started = startEnvoy(envoy);
     const failures = [started.then((child) => child.failure()), ...instances.children.map((child) => child.failure())];
@@ -92,7 +92,7 @@ export async function startStack(
   }
 }
 
-/** Asks Envoy, as not everybody may connect to the public port. */
+/** Asks Envoy's admin interface, as the public port may be closed to this machine. */
 async function waitUntilHealthy(envoy: Envoy, config: Config, shutdown: AbortSignal): Promise<void> {
   const giveUpAtMs = performance.now() + READY_MS;
   const isHealthy = async (port: number) => (await envoy.host(port))?.isHealthy;
@@ -109,7 +109,10 @@ function keepRunning(
   { config, report }: { readonly config: Config; readonly report: (line: string) => void },
 ): Stack {
   const { shutdown } = instances;
-  const watched = Promise.all([instances.watch(), supervise(envoy, { shutdown, report, isRedundant: () => false })]);
+  const watched = Promise.all([
+    instances.supervise(),
+    supervise(envoy, { shutdown, report, isRedundant: () => false }),
+  ]);
   const ended = watched
     .then(() => undefined)
     .catch(async (error: unknown) => {
@@ -117,7 +120,7 @@ function keepRunning(
       throw error;
     })
     .finally(() => lock.release());
-  ended.catch(() => undefined); // nobody may be waiting for it yet
+  ended.catch(() => undefined); // no unhandled rejection before the caller waits for it
   void watchSecrets(config, { shutdown, report });
   void rotateLogs(logGroups(instances, envoy, config), config, shutdown);
   return {
@@ -145,8 +148,8 @@ function keepRunning(
 function logGroups({ all }: Instances, envoy: Envoy, config: Config): LogGroup[] {
   const envoyLogs = { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() };
   const reopenAll = async () => {
-    for (const one of all) await one.reopenLogs();
+    for (const instance of all) await instance.reopenLogs();
   };
-  const ofServers = all.map((one) => ({ files: [one.log.path], reopen: () => one.reopenLogs() }));
-  return [...ofServers, { files: [auditLog(config)], reopen: reopenAll }, envoyLogs];
+  const serverLogs = all.map((instance) => ({ files: [instance.log.path], reopen: () => instance.reopenLogs() }));
+  return [...serverLogs, { files: [auditLog(config)], reopen: reopenAll }, envoyLogs];
 }

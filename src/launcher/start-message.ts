@@ -1,4 +1,4 @@
-/** What the launcher says when the service is open. Its curl line works when it is pasted into the same shell. */
+/** The launcher's message when the service is open. Its curl line can be pasted into the same shell. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -20,7 +20,7 @@ export function startMessage(config: Config): string {
     lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
   }
   if (config.databaseUrl !== undefined && config.redis === undefined) {
-    lines.push('Limits are counted per instance, in this server alone. If others share its database, set REDIS_URL.');
+    lines.push('Limits are counted in this server only. If others share its database, set REDIS_URL.');
   }
   if (config.instances > 1) {
     lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);
@@ -28,7 +28,7 @@ export function startMessage(config: Config): string {
   return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
 }
 
-/** The public address, by a name that the certificate is for, and what makes curl on this machine believe it. */
+/** The public URL, with a name in the certificate, and the curl options to trust it on this machine. */
 function address(config: Config): { readonly url: string; readonly options: readonly string[] } {
   const url = publicUrl(config);
   if (config.tls === undefined) return { url, options: [] };
@@ -44,25 +44,25 @@ function address(config: Config): { readonly url: string; readonly options: read
   return { url: named, options: name === 'localhost' && ip === '127.0.0.1' ? [trust] : [trust, resolve] };
 }
 
-/** Whom a certificate is for. For a wildcard there is a name that it covers. */
+/** The names and addresses of a certificate. A wildcard becomes a name that it matches. */
 function certificateSubjects({ cert }: TlsFiles): {
   readonly names: readonly string[];
   readonly addresses: readonly string[];
 } {
   const entries = new X509Certificate(readFileSync(cert)).subjectAltName?.split(', ') ?? [];
-  const those = (prefix: string) =>
+  const withPrefix = (prefix: string) =>
     entries.filter((entry) => entry.startsWith(prefix)).map((entry) => entry.slice(prefix.length));
-  return { names: those('DNS:').map((name) => name.replace(/^\*/, 'www')), addresses: those('IP Address:') };
+  return { names: withPrefix('DNS:').map((name) => name.replace(/^\*/, 'www')), addresses: withPrefix('IP Address:') };
 }
 
-/** The path from the folder that the reader is in, when it is below; npm says when that is another one than ours. */
+/** A path relative to the user's folder, if it is below. INIT_CWD is the folder in which npm was called. */
 function displayPath(file: string): string {
-  const { INIT_CWD: readersFolder = process.cwd() } = process.env;
+  const { INIT_CWD: usersFolder = process.cwd() } = process.env;
   const path = relative(process.cwd(), file);
-  return readersFolder !== process.cwd() || path.startsWith('..') ? file : path;
+  return usersFolder !== process.cwd() || path.startsWith('..') ? file : path;
 }
 
-/** A word for a POSIX shell; a leading dash would make an option of it. */
+/** Quotes a word for a POSIX shell. A leading dash would make it an option. */
 function shellQuote(text: string): string {
   const word = text.startsWith('-') ? `./${text}` : text;
   return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

@@ -1,46 +1,47 @@
 /**
- * Keeps a part of the service running. A process that ends by itself is followed by another, after a pause that grows
- * while that keeps happening. One that is there and gives no sign of life is ended first: it is frozen, or in a loop.
+ * Keeps a component of the service running. Restarts a process that ends, with exponential backoff, and kills one that
+ * does not respond (it is frozen, or in an endless loop).
  *
- * A part that fails again and again is given up, and with it the service, unless others do its work. What may pass by
- * itself (the disk is full, the database is away) is waited for.
+ * Too many failures in a row end the service, unless other components do the same work. Temporary failures (the disk is
+ * full, the database is unavailable) don't count.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, ChildExited } from './child.ts';
 import type { Component } from './component.ts';
 
-/** How long a process that follows another may take until it serves. */
+/** How long a restarted process may take until it serves. */
 export const START_MS = 60_000;
 const MIN_BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 5_000;
-/** A process that has run for so long has not ended soon after its start. */
+/** A process that ran this long resets the count of failures. */
 const STABLE_AFTER_MS = 10_000;
-/** So many failures in a row, at the start or soon after it, are the end. */
+/** How many failures in a row, during or soon after the start, end the service. */
 const MAX_FAILURES = 5;
-/** How often a process is asked for a sign of life, and how many questions may go unanswered: a machine may be busy. */
+/** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
+/** How many pings in a row may have no response: a machine may be busy. */
 const MAX_UNANSWERED_PINGS = 6;
 
-/** A process that can't start now, for a reason that may pass by itself. */
+/** A process can't start now, for a reason that may pass by itself. */
 export class TemporaryFailure extends Error {
   override name = 'TemporaryFailure';
 }
 
-/** A part that is not started again. */
+/** A component has failed too often and is not restarted. */
 export class TooManyFailures extends Error {
   override name = 'TooManyFailures';
 }
 
 export interface Supervision {
-  /** Aborted when the service is to stop: nothing is started any more, and what ends may end. */
+  /** Aborted when the service stops: nothing is restarted from then on. */
   readonly shutdown: AbortSignal;
-  /** Takes lines for people. */
+  /** Reports events as lines for people. */
   readonly report: (line: string) => void;
-  /** Whether others do the work of the part meanwhile. */
+  /** Whether other components do the same work. */
   readonly isRedundant: () => boolean;
 }
 
-/** Watches over a part that has been started. Resolves when it is over; rejects with GivenUp. */
+/** Supervises a component that has been started. Resolves on shutdown. Rejects with TooManyFailures. */
 export async function supervise(component: Component, supervision: Supervision): Promise<void> {
   const { shutdown, report } = supervision;
   let failures = 0;
@@ -63,7 +64,7 @@ export async function supervise(component: Component, supervision: Supervision):
   }
 }
 
-/** Tries until it serves, or all is over. Resolves with the number of failures in a row by then. */
+/** Tries until the component serves, or shutdown. Resolves with the number of failures in a row. */
 async function restartUntilServing(
   component: Component,
   failuresBefore: number,
@@ -84,7 +85,7 @@ async function restartUntilServing(
       const reason = describeStartFailure(component, error);
       if (!(error instanceof TemporaryFailure)) failures += 1;
       checkFailureCount(failures, reason, component, supervision);
-      if (reason !== lastReported) report(`${reason}. It is tried again every few seconds.`);
+      if (reason !== lastReported) report(`${reason}. Retrying every few seconds.`);
       lastReported = reason;
     }
   }
@@ -96,7 +97,7 @@ function checkFailureCount(failures: number, reason: string, { name }: Component
   throw new TooManyFailures(`${name} failed ${failures} times in a row, the last time: ${reason}`);
 }
 
-/** Asks for signs of life until the process ends. They are counted, not timed: this process may have been frozen too. */
+/** Pings the process until it ends. Counts pings instead of time, as this process may have been frozen too. */
 async function killWhenUnresponsive(
   component: Component,
   child: Child,
@@ -104,20 +105,20 @@ async function killWhenUnresponsive(
 ): Promise<void> {
   for (let unanswered = 0; child.isRunning && !shutdown.aborted; ) {
     if (unanswered === MAX_UNANSWERED_PINGS) {
-      report(`${capitalize(component.name)} has not answered ${MAX_UNANSWERED_PINGS} times in a row: it is ended.`);
+      report(`${capitalize(component.name)} has not answered ${MAX_UNANSWERED_PINGS} times in a row: it is killed.`);
       child.process.kill('SIGKILL');
       return;
     }
     unanswered += 1;
-    const noteAnswer = () => {
+    const onPong = () => {
       unanswered = 0;
     };
-    component.ping(AbortSignal.timeout(PING_INTERVAL_MS * MAX_UNANSWERED_PINGS)).then(noteAnswer, () => undefined);
+    component.ping(AbortSignal.timeout(PING_INTERVAL_MS * MAX_UNANSWERED_PINGS)).then(onPong, () => undefined);
     await Promise.race([delay(PING_INTERVAL_MS, undefined, { signal: shutdown }).catch(() => undefined), child.ended]);
   }
 }
 
-/** A line for people, without a full stop. */
+/** Describes why a start failed, in a line without a full stop. */
 export function describeStartFailure({ name, log }: Component, error: unknown): string {
   if (error instanceof ChildExited) return capitalize(error.message);
   return `${capitalize(name)} can't start: ${error instanceof Error ? error.message : error} (see ${log.path})`;

@@ -56,7 +56,7 @@ for (const [victim, survivor, name, log] of PARTS) {
       const { launcher, rest } = await opened(t);
       const before = await launcher.pair();
       process.kill(before[victim].pid, 'SIGSTOP');
-      await launcher.says(new RegExp(`\\n${name} has not answered 6 times in a row: it is ended\\.\\n`));
+      await launcher.says(new RegExp(`\\n${name} has not answered 6 times in a row: it is killed\\.\\n`));
       await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
       await untilAnswered(rest);
       const after = await launcher.pair();
