@@ -1,5 +1,4 @@
-/** The whole service, three servers behind Envoy, while its Redis dies, says nothing, or comes back. */
-
+/** The whole service, three servers behind Envoy, while Redis is killed or does not answer, and when it is back. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withinOneDay } from '../support/limit-windows.ts';
@@ -11,7 +10,7 @@ import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 const CALLERS = 30;
-const AWAY = 'Redis is unavailable';
+const UNAVAILABLE = 'Redis is unavailable';
 const BACK = 'Redis is back';
 
 interface Context {
@@ -31,7 +30,7 @@ test.afterEach.always(async (t) => {
   await shared?.close();
 });
 
-/** Reads and writes; each answer is its status, and whether it shows the limits. */
+/** Sends reads and writes. Counts responses by status and by whether they show the limits. */
 async function startCalls({ rest }: TestStack): Promise<Load> {
   const petId = await rest.pet();
   return startLoad(CALLERS, async (count) => {
@@ -41,8 +40,8 @@ async function startCalls({ rest }: TestStack): Promise<Load> {
   });
 }
 
-/** What each server has said of Redis. */
-async function said({ config }: TestStack): Promise<string[][]> {
+/** Returns the log messages of each server about Redis. */
+async function redisMessages({ config }: TestStack): Promise<string[][]> {
   const logs = [1, 2, 3].map((server) => readFile(join(config.dataDir, `logs/server-${server}.log`), 'utf8'));
   const lines = (await Promise.all(logs)).map((log) => log.trimEnd().split('\n'));
   return lines.map((log) =>
@@ -50,36 +49,42 @@ async function said({ config }: TestStack): Promise<string[][]> {
   );
 }
 
-const IN_ORDER = ['200, with the limits', '201, with the limits'];
+const EXPECTED = ['200, with the limits', '201, with the limits'];
 
 for (const [how, away, back] of [
   ['killed', (shared: Shared) => shared.redis.kill(), (shared: Shared) => shared.redis.startAgain()],
   ['silent', (shared: Shared) => shared.redis.pause(), (shared: Shared) => shared.redis.resume()],
 ] as const) {
   test.serial(
-    `Redis ${how} under load - every request is answered as ever, and each server says it once`,
+    `Redis ${how} under load - every request is answered as usual, and each server logs it once`,
     async (t) => {
       const { service, shared } = t.context;
       const load = await startCalls(service);
       await untilMore(load, 200);
       await away(shared);
       await untilMore(load, 500);
-      await until(async () => (await said(service)).every((lines) => lines.length === 1), 'the news that it is away');
+      await until(
+        async () => (await redisMessages(service)).every((messages) => messages.length === 1),
+        'the log lines of the outage',
+      );
       await back(shared);
-      await until(async () => (await said(service)).every((lines) => lines.length === 2), 'the news that it is back');
+      await until(
+        async () => (await redisMessages(service)).every((messages) => messages.length === 2),
+        'the log lines of the recovery',
+      );
       await untilMore(load, 200);
       await load.stop();
-      t.deepEqual([...load.answers.keys()].sort(), IN_ORDER, JSON.stringify([...load.answers]));
+      t.deepEqual([...load.answers.keys()].sort(), EXPECTED, JSON.stringify([...load.answers]));
       t.deepEqual(
-        await said(service),
-        [1, 2, 3].map(() => [AWAY, BACK]),
+        await redisMessages(service),
+        [1, 2, 3].map(() => [UNAVAILABLE, BACK]),
       );
     },
   );
 }
 
 test.serial(
-  'Limits - of three servers together let through exactly the limit, also after Redis has lost everything',
+  'Limits - three servers together admit exactly the limit, also after Redis has lost its data',
   async (t) => {
     const { service, shared } = t.context;
     const operator = await connectOperator(service);
@@ -93,9 +98,15 @@ test.serial(
     };
     t.is(await passed(100), 100);
     await shared.redis.kill();
-    await until(async () => (await said(service)).every((lines) => lines.length === 1), 'the news that it is away');
+    await until(
+      async () => (await redisMessages(service)).every((messages) => messages.length === 1),
+      'the log lines of the outage',
+    );
     await shared.redis.startAgain();
-    await until(async () => (await said(service)).every((lines) => lines.length === 2), 'the news that it is back');
+    await until(
+      async () => (await redisMessages(service)).every((messages) => messages.length === 2),
+      'the log lines of the recovery',
+    );
     t.is(await passed(205), 200);
     operator.close();
   },

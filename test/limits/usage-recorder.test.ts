@@ -1,4 +1,4 @@
-/** How counts are stored: all accounts' together, and again when they could not be stored at once. */
+/** How counts are stored: those of many accounts in one statement, and again after a failure. */
 
 import test from 'ava';
 import pino from 'pino';
@@ -24,39 +24,47 @@ function recorderOn(store: Store) {
   return { recorder, use, lines };
 }
 
-test('Usage - that can not be stored is kept, said once, and stored when it can', async (t) => {
+/** A store whose writes fail until `recover` is called. */
+function unavailable(store: Store) {
+  let [isUnavailable, attempts] = [true, 0];
+  const write: Store['write'] = (work, isCancelled) => {
+    attempts += 1;
+    return isUnavailable ? Promise.reject(new Error('unavailable')) : store.write(work, isCancelled);
+  };
+  return {
+    store: { ...store, write },
+    attempts: () => attempts,
+    recover() {
+      isUnavailable = false;
+    },
+  };
+}
+
+test('Usage - that can not be stored is kept, logged once, and stored later', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
   const { id } = await store.write((tx) => tx.accounts.insert(account));
-  let isAway = true;
-  let attempts = 0;
-  const flaky: Store = {
-    ...store,
-    write(work, isCancelled) {
-      attempts += 1;
-      return isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled);
-    },
-  };
-  const { recorder, use, lines } = recorderOn(flaky);
+  const { store: failing, attempts, recover } = unavailable(store);
+  const { recorder, use, lines } = recorderOn(failing);
   for (let round = 0; round < 3; round += 1) {
     use(id);
-    await t.throwsAsync(recorder.flush(), { message: 'away' });
+    await t.throwsAsync(recorder.flush(), { message: 'unavailable' });
   }
   use(id);
-  const before = attempts;
-  await until(() => attempts > before + 1, 'flushes of its own');
+  const before = attempts();
+  await until(() => attempts() >= before + 3, 'three attempts by the timer');
   t.deepEqual(lines, ['usage is not stored yet: trying again']);
-  isAway = false;
+  recover();
   await recorder.flush();
   t.like(await store.usage.ofAccount(id, 0), [{ dayIndex: 0, requests: 4, refused: 0 }]);
   await recorder.close();
 });
 
-test('Usage - that can not be stored at the end does not keep the server from stopping', async (t) => {
+test('Usage - that can not be stored at the end does not prevent the server from stopping', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
-  const { recorder, use, lines } = recorderOn({ ...store, write: () => Promise.reject(new Error('away')) });
+  const { recorder, use, lines } = recorderOn(unavailable(store).store);
   use(1n);
   await recorder.close();
   t.deepEqual(lines, ['the last usage is not stored']);
@@ -99,16 +107,12 @@ test('Usage - of a key that is banned twice while nothing can be stored is the l
   const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
   const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
   const { id: keyId } = await store.write((tx) => tx.accounts.insertKey(key, Buffer.alloc(32)));
-  let isAway = true;
-  const flaky: Store = {
-    ...store,
-    write: (work, isCancelled) => (isAway ? Promise.reject(new Error('away')) : store.write(work, isCancelled)),
-  };
-  const { recorder } = recorderOn(flaky);
+  const { store: failing, recover } = unavailable(store);
+  const { recorder } = recorderOn(failing);
   const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
   for (const untilMs of [10, 20]) recorder.recordBan({ keyId: toKeyId(keyId), untilMs, ...cause });
   await t.throwsAsync(recorder.flush());
-  isAway = false;
+  recover();
   await recorder.flush();
   t.deepEqual(await store.bans.ofKeys([keyId], { afterMs: 0, atLatestMs: 20 }), [{ keyId, untilMs: 20, cause }]);
   await recorder.close();

@@ -1,5 +1,4 @@
-/** What the metrics count, on real servers: each number after what it stands for has happened. */
-
+/** The numbers of the metrics on real servers: each is checked after the event that it counts. */
 import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { service } from 'grpc-health-check';
@@ -23,7 +22,7 @@ interface Context {
 const test = anyTest as TestFn<Context>;
 
 const GET_PET = { method: 'petstore.v1.PetService/GetPet' };
-const NOBODY = 999n;
+const UNKNOWN_PET = 999n;
 
 const { Check, Watch } = service as unknown as Record<'Check' | 'Watch', UnaryMethod<{ service: string }, object>>;
 
@@ -43,7 +42,7 @@ test.afterEach.always(async ({ context: { server, client, remove } }) => {
 
 test('Calls - are counted by method and gRPC status, with their durations', async (t) => {
   const { server, port } = t.context;
-  for (const id of [NOBODY, NOBODY]) await t.throwsAsync(server.grpc.call(Pets.getPet, { petId: id }));
+  for (const id of [UNKNOWN_PET, UNKNOWN_PET]) await t.throwsAsync(server.grpc.call(Pets.getPet, { petId: id }));
   await server.grpc.call(Pets.listPets, Pets.listPets.requestDeserialize(Buffer.alloc(0)));
   await untilSum(port, 'petstore_grpc_calls_total', { method: 'petstore.v1.PetService/ListPets' }, (sum) => sum === 1);
   const text = await scrape(port);
@@ -80,15 +79,15 @@ test('Calls - health checks are counted, and a watch from its begin to its end',
   t.is(sumOf(await scrape(port), 'petstore_grpc_open_calls', { kind: 'other' }), 0);
 });
 
-test('Limits - refusals and bans are counted by plan, and what comes without a valid key', async (t) => {
+test('Limits - refusals and bans are counted by plan, and errors without a valid key', async (t) => {
   const { server, port } = t.context;
   const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir: server.dataDir } });
   const key = await operator.keyOf(Plan.PLAN_FREE);
   operator.close();
   const ask = (asked: string | undefined) =>
-    unary(t.context.client, Pets.getPet, { petId: NOBODY }, bearer(asked)).catch(() => undefined);
+    unary(t.context.client, Pets.getPet, { petId: UNKNOWN_PET }, bearer(asked)).catch(() => undefined);
   await withinOneMinute(5_000);
-  // Five pass, three are refused, of which the last bans the key, and two meet the ban.
+  // Five are admitted, three are refused, of which the last begins a ban, and two are banned.
   for (let sent = 0; sent < 10; sent += 1) await ask(key);
   for (const wrong of [undefined, 'pst_no_key_at_all']) await ask(wrong);
   const errors = 'petstore_errors_total';
@@ -104,7 +103,7 @@ test('Limits - refusals and bans are counted by plan, and what comes without a v
 
 test('Keys - look-ups in the cache are hits or misses', async (t) => {
   const { server, port } = t.context;
-  for (let sent = 0; sent < 3; sent += 1) await t.throwsAsync(server.grpc.call(Pets.getPet, { petId: NOBODY }));
+  for (let sent = 0; sent < 3; sent += 1) await t.throwsAsync(server.grpc.call(Pets.getPet, { petId: UNKNOWN_PET }));
   await untilSum(port, 'petstore_grpc_calls_total', GET_PET, (sum) => sum === 3);
   const text = await scrape(port);
   const lookups = (result: string) => sumOf(text, 'petstore_key_cache_lookups_total', { result });
@@ -126,7 +125,7 @@ test('Storage - writes and the commits that they share are counted', async (t) =
   t.is(sumOf(text, 'petstore_database_up'), 1);
 });
 
-test('Idempotency - an answer that is replayed is counted', async (t) => {
+test('Idempotency - a replayed response is counted', async (t) => {
   const { server, port } = t.context;
   const metadata = { 'idempotency-key': 'one' };
   const request = { category: { name: 'Cats' } };
@@ -148,7 +147,7 @@ test('Process - CPU, memory, garbage collection, event loop delay and build are 
 test('Labels - hold no key, account or address', async (t) => {
   const { server, port } = t.context;
   await server.grpc.category();
-  await t.throwsAsync(server.grpc.withKey('pst_somebody').call(Pets.getPet, { petId: NOBODY }));
+  await t.throwsAsync(server.grpc.withKey('pst_somebody').call(Pets.getPet, { petId: UNKNOWN_PET }));
   await untilSum(port, 'petstore_errors_total', { reason: 'API_KEY_INVALID' }, (sum) => sum === 1);
   const labels = [...(await scrape(port)).matchAll(/(\w+)="/g)].map(([, label]) => label);
   const known = ['method', 'code', 'kind', 'reason', 'plan', 'result', 'le', 'version', 'node', 'commit', 'space'];

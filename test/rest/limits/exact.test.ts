@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../../gen/petstore/admin/v1/admin.ts';
+import { withinOneDay } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
@@ -14,7 +15,9 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** How many of `count` requests at once were let through, by the minute in which they were answered. */
+test.beforeEach(() => withinOneDay(30_000));
+
+/** Sends `count` requests at once. Returns how many were admitted in each minute, and how many were refused. */
 async function burst(send: () => Promise<{ status: number; headers: Headers }>, count: number) {
   const passed = new Map<string | null, number>();
   const responses = await Promise.all(Array.from({ length: count }, send));
@@ -54,7 +57,7 @@ test('limits - REST, native gRPC and refusals by Envoy count in one window, each
     t.is((await caller.get('/pets/abc')).status, 400);
   }
   t.is((await caller.get('/pets')).status, 429);
-  t.is((await caller.get('/nope')).status, 429); // before 404: past the limit nothing else is told
+  t.is((await caller.get('/nope')).status, 429); // before the 404: beyond the limit a caller learns nothing else
   t.deepEqual(
     (await operator.usage(id)).map(({ requests, refused }) => ({ requests, refused })),
     [{ requests: 9n, refused: 2n }],

@@ -2,6 +2,7 @@ import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grp
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { bearer, detailsOf, insecure, unary } from '../../support/grpc.ts';
+import { withinOneDay } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
@@ -19,13 +20,15 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
+test.beforeEach(() => withinOneDay(30_000));
+
 const NAMES = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'] as const;
 
 function numbers({ headers }: RestResponse): (number | undefined)[] {
   return NAMES.map((name) => (headers.has(name) ? Number(headers.get(name)) : undefined));
 }
 
-test('limits - every response shows limit, remaining and reset, whoever made it', async (t) => {
+test('limits - every response shows limit, remaining and reset, also those of Envoy', async (t) => {
   const rest = t.context.rest.withKey(await t.context.operator.keyOf({ perMinute: 1_000, perDay: 60 }));
   const { rest: demo } = t.context;
   const categoryId = await demo.category();
@@ -37,7 +40,7 @@ test('limits - every response shows limit, remaining and reset, whoever made it'
     [201, await rest.post('/pets', { name: 'Tom', categoryId })],
     [204, await rest.delete(`/pets/${gone}`)],
     [400, await rest.post('/pets', {})],
-    [400, await rest.send('POST', '/pets', { raw: '{', headers: json })], // Envoy's own refusals from here …
+    [400, await rest.send('POST', '/pets', { raw: '{', headers: json })], // errors by Envoy from here …
     [400, await rest.get('/pets/abc')],
     [404, await rest.get('/nope')],
     [405, await rest.put('/pets', {})],
@@ -61,13 +64,13 @@ test("limits - a request without a valid key is 401 with its address's numbers, 
   }
   const anonymous = t.context.rest.withKey(undefined);
   for (let i = 0; i < 150; i += 1) statuses.push((await anonymous.get('/nope')).status);
-  t.true(statuses.filter((status) => status === 401).length <= 120); // two minutes at the most
+  t.true(statuses.filter((status) => status === 401).length <= 120); // two minutes at most
   t.true(statuses.includes(429));
   const refused = await anonymous.get('/nope');
   t.is(refused.status, 429);
   t.is(refused.body.code, 'RATE_LIMITED');
   t.regex(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/);
-  t.is((await t.context.rest.get('/pets')).status, 200); // a valid key from the same address is not concerned
+  t.is((await t.context.rest.get('/pets')).status, 200); // a valid key from the same address is not affected
 });
 
 test('limits - on gRPC the numbers are metadata, on success and on error', async (t) => {
