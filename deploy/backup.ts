@@ -1,7 +1,7 @@
 /**
- * A backup of the service's data while it runs, by the settings that the service has: a copy of the SQLite file, or a
- * dump of the PostgreSQL database, and the operator's key. A backup is checked before it gets its name, and the oldest
- * are deleted then. docs/operations.md says what else belongs to it; `deploy/restore.ts` puts one back.
+ * Backs up the service's data while the service runs: a copy of the SQLite file or a dump of the PostgreSQL database,
+ * and the operator's key. It reads the service's settings. It checks a backup before it gives it its name, and then
+ * deletes the oldest ones. docs/operations.md says what else to back up. `deploy/restore.ts` restores a backup.
  */
 import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -52,7 +52,7 @@ function main(): void {
   deleteOldest(folder, Number(values.keep));
 }
 
-/** A copy as of one moment, without what the database has deleted. Readers and writers go on meanwhile. */
+/** Writes a consistent copy without deleted data. It does not block readers and writers. */
 function backUpSqlite({ dataDir }: Config, name: string): string {
   const file = join(dataDir, 'petstore.sqlite');
   if (!existsSync(file)) throw new ConfigError(`there is no ${file}: is DATA_DIR the service's?`);
@@ -71,7 +71,7 @@ function backUpPostgres(databaseUrl: string, name: string): string {
   });
 }
 
-/** A file has its name only when all of it is there. */
+/** Writes a file under a temporary name, and renames it when it is complete. */
 function whole(file: string, make: (part: string) => void): string {
   const part = `${file}.part`;
   try {

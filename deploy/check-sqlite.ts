@@ -1,8 +1,8 @@
-/** Whether a copy of a SQLite database is whole. */
+/** Checks a copy of a SQLite database. */
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../src/config.ts';
 
-/** Reads all of it. Throws ConfigError with the first thing that is wrong. */
+/** Reads the whole file. Throws ConfigError with the first fault. */
 export function checkSqlite(file: string): void {
   const copy = new DatabaseSync(file, { readOnly: true });
   const found = String(copy.prepare('PRAGMA integrity_check(1)').get()?.integrity_check);

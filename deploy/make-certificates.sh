@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the certificates of mutual TLS between edge and servers, with an authority of their own: ca.pem, server.pem and
-# server.key with the names and addresses that stand in SERVERS, edge.pem and edge.key. Run again in the same folder, it
-# renews the certificates and keeps the authority. Needs openssl.
+# Creates the certificates for mutual TLS between edge and servers, and their authority: ca.pem, server.pem and
+# server.key for the names and addresses in SERVERS, edge.pem and edge.key. In a folder with an authority it renews the
+# certificates only. Needs openssl.
 #
 #   deploy/make-certificates.sh FOLDER NAME-OR-ADDRESS...
 #   deploy/make-certificates.sh /etc/petstore/internal petstore-0 petstore-1 10.0.0.11
@@ -35,7 +35,7 @@ if [ ! -e ca.key ]; then
     -addext basicConstraints=critical,CA:true,pathlen:0 -addext keyUsage=critical,keyCertSign
 fi
 
-# leaf NAME USAGE [SUBJECT-ALTERNATIVE-NAMES]: the files come into place whole, the key first.
+# leaf NAME USAGE [SUBJECT-ALTERNATIVE-NAMES]: replaces each file as a whole, the key first.
 leaf() {
   key "$1.key.new"
   chmod 640 "$1.key.new"
@@ -47,7 +47,7 @@ leaf() {
   mv "$1.key.new" "$1.key"
   mv "$1.pem.new" "$1.pem"
 }
-# A server's is a client's too: the petstore command is run beside it.
+# A server's certificate is a client certificate too, for the petstore command on the same machine.
 leaf server serverAuth,clientAuth "${names#,}"
 leaf edge clientAuth
 echo "made $(pwd)/{ca,server,edge}.pem for ${names#,}; keep ca.key elsewhere"

@@ -1,4 +1,4 @@
-/** How the programs here end: with what they did, or with one line that says why not. */
+/** Runs a program of this folder. An expected error becomes one line on stderr. */
 import { ConfigError } from '../src/config.ts';
 import { hideKeys } from '../src/logging/logger.ts';
 
@@ -6,7 +6,7 @@ export function endWithOneLine(main: () => void): void {
   try {
     main();
   } catch (error) {
-    const isSystem = error instanceof Error && 'code' in error; // ENOSPC, a wrong option and the like say enough
+    const isSystem = error instanceof Error && 'code' in error; // its message is enough: ENOSPC, a wrong option …
     const isExpected = error instanceof ConfigError || isSystem;
     process.stderr.write(hideKeys(`petstore: ${isExpected ? error.message : String((error as Error).stack)}\n`));
     process.exitCode = 1;

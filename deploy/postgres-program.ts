@@ -1,8 +1,8 @@
-/** PostgreSQL's own programs, which have the password in their environment: their arguments can be seen by anybody. */
+/** Runs PostgreSQL's programs. The password is in their environment, because every user can see arguments. */
 import { spawnSync } from 'node:child_process';
 import { ConfigError } from '../src/config.ts';
 
-/** Runs it and waits. Throws ConfigError with what it says when it fails. */
+/** Runs a program to its end. Throws ConfigError with its message if it fails. */
 export function runProgram(program: string, args: readonly string[], databaseUrl?: string): void {
   const { dbname, password } = databaseUrl === undefined ? {} : separate(databaseUrl);
   const { status, error, stderr } = spawnSync(program, [...args, ...(dbname ? [`--dbname=${dbname}`] : [])], {

@@ -1,6 +1,6 @@
 /**
- * Puts a backup of `deploy/backup.ts` back, by the settings that the service has. The service must not run. What was
- * there is kept beside it (SQLite), or goes in the same transaction in which the backup comes (PostgreSQL).
+ * Restores a backup of `deploy/backup.ts`. It reads the service's settings. The service must not run. The previous data
+ * is kept beside the restored file (SQLite), or replaced in a single transaction (PostgreSQL).
  */
 import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ Stop the service first. The operator's key beside the backup goes into DATA_DIR 
 takes the place of is kept as <name>.before-restore.
 `;
 const FOLDER_MODE = 0o700;
-/** SQLite's own files beside the database; what was written last may be in them. */
+/** SQLite's files beside the database. The latest writes may be in them. */
 const SQLITE_FILES = ['', '-wal', '-shm'];
 
 function main(): void {
@@ -63,7 +63,7 @@ function restorePostgres(databaseUrl: string, backup: string): void {
   runProgram('pg_restore', [...options, backup], databaseUrl);
 }
 
-/** Puts a copy of `by` in the place of `file`, and keeps that. */
+/** Replaces `file` by a copy of `by`, and keeps the old file. */
 function replace(file: string, by: string): void {
   copyFileSync(by, `${file}.restoring`);
   for (const end of SQLITE_FILES) if (existsSync(file + end)) renameSync(file + end, `${file}.before-restore${end}`);

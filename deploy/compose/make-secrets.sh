@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the files of compose.yaml's secrets, once: passwords, the operator's key, certificates between edge and servers.
-# The folder is closed to other users of the machine; the files in it are not, because containers read them as users of
-# their own. Needs openssl.
+# Creates the files of compose.yaml's secrets, once: passwords, the operator's key, certificates for edge and servers.
+# Other users of the machine can't open the folder. The files in it are readable, because each container reads them as
+# its own user. Needs openssl.
 #
 #   deploy/compose/make-secrets.sh [FOLDER]
 set -eu

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes the two images that the Containerfile begins with from Debian's packages, where no image registry can be
-# reached: petstore-build (a compiler, Python with pip, this machine's Node and npm) and petstore-base (the C and C++
-# libraries, nothing else: no shell, no package manager). Needs mmdebstrap, buildah and root; takes two minutes.
+# Creates the Containerfile's two base images from Debian's packages, for machines without access to an image registry:
+# petstore-build (a compiler, Python with pip, this machine's Node and npm) and petstore-base (the C and C++ libraries,
+# without a shell or a package manager). Needs mmdebstrap, buildah and root. Takes two minutes.
 #
 #   deploy/container/make-bases.sh
 #   buildah build --build-arg BUILD_IMAGE=localhost/petstore-build --build-arg BASE_IMAGE=localhost/petstore-base ...
@@ -18,7 +18,7 @@ import() {
   echo "made localhost/$1"
 }
 
-# What runs: unpacked, not configured, so nothing of Debian's own tools comes along.
+# The runtime image. Packages are unpacked but not configured, so it has none of Debian's own tools.
 mmdebstrap --quiet --variant=extract --include=libc6,libstdc++6,libatomic1,ca-certificates,tzdata \
   --customize-hook='cd "$1" && rm -rf usr/share/doc usr/share/man usr/share/locale var/lib/dpkg var/cache' \
   --customize-hook='cat "$1"/usr/share/ca-certificates/mozilla/*.crt >"$1"/etc/ssl/certs/ca-certificates.crt' \
@@ -27,8 +27,8 @@ mmdebstrap --quiet --variant=extract --include=libc6,libstdc++6,libatomic1,ca-ce
   "$suite" "$work/petstore-base.tar"
 import petstore-base
 
-# What builds. The Node and npm of this machine stand in for an image of Node's: Debian's are too old. So do its
-# headers, which node-gyp would download, and the authorities that it trusts.
+# The build image. It has this machine's Node and npm, because Debian's are too old, its Node headers, which node-gyp
+# would download, and the certificate authorities that it trusts.
 mmdebstrap --quiet --variant=minbase --include=ca-certificates,g++,make,python3,python3-pip \
   --customize-hook="copy-in $(readlink -f "$(command -v node)") /usr/bin" \
   --customize-hook="copy-in $(npm root --global) /usr/lib" \

