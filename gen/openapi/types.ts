@@ -128,6 +128,8 @@ export interface paths {
         /**
          * List orders
          * @description Lists orders in ascending order of id, page by page.
+         *
+         *     Interactive testing is disabled: the response contains the orders of all customers. Use a client of your own.
          */
         get: operations["listOrders"];
         put?: never;
@@ -558,11 +560,11 @@ export interface components {
          */
         ServiceUnavailable: {
             headers: {
-                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
+                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: free 60 a minute and 1,000 a day; pro 300 a minute and 10,000 a day; business 1,000 a minute and 100,000 a day; enterprise as agreed. */
                 "X-RateLimit-Limit"?: number;
-                /** @description Requests left in the current window. */
+                /** @description Requests left in the window of that limit, over all keys of the account. */
                 "X-RateLimit-Remaining"?: number;
-                /** @description When the limit resets, as a Unix timestamp in seconds. */
+                /** @description When that window ends and its count starts again, as a Unix timestamp in seconds. */
                 "X-RateLimit-Reset"?: number;
                 /** @description Names the request in the logs of the service: give it when you report a problem. */
                 "X-Request-Id"?: string;
@@ -579,11 +581,11 @@ export interface components {
          */
         GatewayTimeout: {
             headers: {
-                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
+                /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: free 60 a minute and 1,000 a day; pro 300 a minute and 10,000 a day; business 1,000 a minute and 100,000 a day; enterprise as agreed. */
                 "X-RateLimit-Limit"?: number;
-                /** @description Requests left in the current window. */
+                /** @description Requests left in the window of that limit, over all keys of the account. */
                 "X-RateLimit-Remaining"?: number;
-                /** @description When the limit resets, as a Unix timestamp in seconds. */
+                /** @description When that window ends and its count starts again, as a Unix timestamp in seconds. */
                 "X-RateLimit-Reset"?: number;
                 /** @description Names the request in the logs of the service: give it when you report a problem. */
                 "X-Request-Id"?: string;
@@ -604,11 +606,11 @@ export interface components {
     };
     requestBodies: never;
     headers: {
-        /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. */
+        /** @description The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: free 60 a minute and 1,000 a day; pro 300 a minute and 10,000 a day; business 1,000 a minute and 100,000 a day; enterprise as agreed. */
         "X-RateLimit-Limit": number;
-        /** @description Requests left in the current window. */
+        /** @description Requests left in the window of that limit, over all keys of the account. */
         "X-RateLimit-Remaining": number;
-        /** @description When the limit resets, as a Unix timestamp in seconds. */
+        /** @description When that window ends and its count starts again, as a Unix timestamp in seconds. */
         "X-RateLimit-Reset": number;
         /** @description Names the request in the logs of the service: give it when you report a problem. */
         "X-Request-Id": string;

@@ -1,22 +1,23 @@
 /** The response headers of the document: each is described once, and referred to. */
 import { ETAG } from './examples.ts';
 import type { JsonObject } from './json.ts';
+import { plansPhrase } from './plans.ts';
 
 const COUNT = { type: 'integer', minimum: 0 };
 
 const HEADERS = {
   'X-RateLimit-Limit': {
-    description: 'The request limit in force: of the minute or of the day, whichever has the fewest requests left.',
+    description: `The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: ${plansPhrase()}.`,
     required: true,
     schema: { ...COUNT, minimum: 1, examples: [1000] },
   },
   'X-RateLimit-Remaining': {
-    description: 'Requests left in the current window.',
+    description: 'Requests left in the window of that limit, over all keys of the account.',
     required: true,
     schema: { ...COUNT, examples: [999] },
   },
   'X-RateLimit-Reset': {
-    description: 'When the limit resets, as a Unix timestamp in seconds.',
+    description: 'When that window ends and its count starts again, as a Unix timestamp in seconds.',
     required: true,
     schema: { ...COUNT, examples: [1798804800] },
   },

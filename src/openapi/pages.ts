@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { readConfig } from '../config.ts';
 import type { JsonObject } from './json.ts';
+import { formatCount, plansTable } from './plans.ts';
 
 const BEFORE = ['getting-started'] as const;
 const AFTER = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'] as const;
@@ -36,28 +37,16 @@ function readPage(file: string, values: Readonly<Record<string, string>>): JsonO
   return { name: title, description, 'x-traitTag': true };
 }
 
-/** The numbers of the settings, as they are unless an operator sets others. */
+/** The defaults of the settings that the pages state. */
 function settings(): Record<string, string> {
   const { limits, idempotencyMs } = readConfig({});
-  const { plans, addressPerMinute, ban } = limits;
-  const rows = Object.entries(plans).map(
-    ([plan, { perMinute, perDay }]) => `| ${plan} | ${count(perMinute)} | ${count(perDay)} |`,
-  );
+  const { addressPerMinute, ban } = limits;
   return {
-    plans: [
-      '| Plan | Requests a minute | Requests a day |',
-      '|---|---|---|',
-      ...rows,
-      '| enterprise | as agreed | as agreed |',
-    ].join('\n'),
-    addressPerMinute: count(addressPerMinute),
-    idempotencyHours: count(idempotencyMs / 3_600_000),
-    banRefusals: count(ban.refusals),
-    banWindowSeconds: count(ban.windowMs / 1_000),
-    banMinutes: count(ban.durationMs / 60_000),
+    plans: plansTable(),
+    addressPerMinute: formatCount(addressPerMinute),
+    idempotencyHours: formatCount(idempotencyMs / 3_600_000),
+    banRefusals: formatCount(ban.refusals),
+    banWindowSeconds: formatCount(ban.windowMs / 1_000),
+    banMinutes: formatCount(ban.durationMs / 60_000),
   };
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US');
 }

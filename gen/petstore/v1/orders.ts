@@ -712,7 +712,11 @@ export const CancelOrderRequest: MessageFns<CancelOrderRequest> = {
 /** Orders for pets. An open order for a pet reserves its units. Stock is never oversold and never lost. */
 export type OrderServiceService = typeof OrderServiceService;
 export const OrderServiceService = {
-  /** Lists orders in ascending order of id, page by page. */
+  /**
+   * Lists orders in ascending order of id, page by page.
+   *
+   * Interactive testing is disabled: the response contains the orders of all customers. Use a client of your own.
+   */
   listOrders: {
     path: "/petstore.v1.OrderService/ListOrders" as const,
     requestStream: false as const,
@@ -768,7 +772,11 @@ export const OrderServiceService = {
 } as const;
 
 export interface OrderServiceServer extends UntypedServiceImplementation {
-  /** Lists orders in ascending order of id, page by page. */
+  /**
+   * Lists orders in ascending order of id, page by page.
+   *
+   * Interactive testing is disabled: the response contains the orders of all customers. Use a client of your own.
+   */
   listOrders: handleUnaryCall<ListOrdersRequest, ListOrdersResponse>;
   /** Places an order. An order for a pet takes its units from the pet's inventory. It may be complete from the start. */
   placeOrder: handleUnaryCall<PlaceOrderRequest, Order>;
@@ -784,7 +792,11 @@ export interface OrderServiceServer extends UntypedServiceImplementation {
 }
 
 export interface OrderServiceClient extends Client {
-  /** Lists orders in ascending order of id, page by page. */
+  /**
+   * Lists orders in ascending order of id, page by page.
+   *
+   * Interactive testing is disabled: the response contains the orders of all customers. Use a client of your own.
+   */
   listOrders(
     request: ListOrdersRequest,
     callback: (error: ServiceError | null, response: ListOrdersResponse) => void,

@@ -2,8 +2,8 @@
  * What of a change to the interface description would break a caller: it compares what stable operations take and
  * answer. An operation that was marked beta or experimental may change. docs/compatibility.md says the same to people.
  */
-import type { JsonObject } from '../json.ts';
-import { list, object, operations, type Part, step } from './document.ts';
+import { type JsonObject, list, object } from '../json.ts';
+import { operations, type Part, step } from './document.ts';
 import { compareSchemas } from './schemas.ts';
 
 /** One line for each break, in the order of the old description; none when a caller of the old can live with the new. */

@@ -1,14 +1,5 @@
 /** Ways through a finished description: its operations, and where its references lead. */
-import type { Json, JsonObject } from '../json.ts';
-
-/** The value as an object; an empty one when it is none, so that a path through a document needs no checks. */
-export function object(value: Json | undefined): JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-}
-
-export function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
-}
+import { type Json, type JsonObject, object } from '../json.ts';
 
 /** A part of a document, which its references are to be looked up in. */
 export interface Part {

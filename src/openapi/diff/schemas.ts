@@ -1,6 +1,6 @@
 /** What of a change to one schema would break a caller. Of JSON Schema it knows the keywords that our plugin writes. */
-import type { Json, JsonObject } from '../json.ts';
-import { list, object, type Part, step } from './document.ts';
+import { type Json, type JsonObject, list, object } from '../json.ts';
+import { type Part, step } from './document.ts';
 
 /** What a request may hold must not get less; what a response may hold must not get more. */
 export type Direction = 'request' | 'response';

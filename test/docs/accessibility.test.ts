@@ -1,0 +1,105 @@
+import axe, { type AxeResults } from 'axe-core';
+import type { Page } from 'playwright-core';
+import { DESKTOP, docsPageTest, openDocs, openEverything, PHONE, setScheme } from '../support/docs-page.ts';
+import { textsWithLowContrast } from './contrast.js';
+
+// Serial: pages that load side by side only make each other slow.
+const test = docsPageTest(async (opener) => ({ expanded: await openEverything(opener, PHONE) }));
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.serial(`Accessibility - axe finds nothing with everything closed, ${colorScheme}`, async (t) => {
+    const { page } = t.context;
+    await setScheme(page, colorScheme);
+    t.deepEqual(await violationsOf(page), []);
+  });
+
+  test.serial(`Accessibility - axe finds nothing with everything open, ${colorScheme}`, async (t) => {
+    const { expanded: page } = t.context;
+    await page.setViewportSize(DESKTOP);
+    await setScheme(page, colorScheme);
+    t.deepEqual(await violationsOf(page), []);
+  });
+}
+
+test.serial('Accessibility - axe finds nothing on a phone with everything open', async (t) => {
+  const { expanded: page } = t.context;
+  await page.setViewportSize(PHONE.viewport);
+  t.deepEqual(await violationsOf(page), []);
+});
+
+test.serial('Accessibility - axe finds nothing in forms, lists of ids and the Authorize dialog', async (t) => {
+  const page = await openDocs(t.context);
+  for (const id of ['Pets-listPets', 'Store-placeOrder']) {
+    const block = page.locator(`#operations-${id}`);
+    await block.locator('.opblock-summary-control').click();
+    await block.getByRole('button', { name: 'Try it out' }).click();
+    await block.locator('.execute').waitFor();
+  }
+  await page.getByRole('button', { name: 'Add integer item' }).click();
+  t.deepEqual(await violationsOf(page), []);
+  await page.locator('.btn.authorize').click();
+  await page.locator('.modal-ux').waitFor();
+  t.deepEqual(await violationsOf(page), []);
+});
+
+test.serial('The keyboard - opens an operation, and closes the dialog', async (t) => {
+  const page = await openDocs(t.context);
+  const control = page.locator('#operations-Pets-listPets .opblock-summary-control');
+  await control.focus();
+  await page.keyboard.press('Enter');
+  await page.locator('#operations-Pets-listPets .opblock-body').waitFor();
+  await page.locator('.btn.authorize').focus();
+  await page.keyboard.press('Enter');
+  const field = page.locator('.modal-ux input');
+  await field.waitFor();
+  t.true(await field.evaluate((element) => element.matches(':focus')));
+  await page.keyboard.press('Escape');
+  await field.waitFor({ state: 'detached' });
+});
+
+test.serial('A phone - scrolls in one direction only', async (t) => {
+  const page = await openDocs(t.context, PHONE);
+  t.is(await widthOf(page), 360);
+  await page.locator('.btn.authorize').click();
+  await page.locator('.modal-ux').waitFor();
+  t.is(await widthOf(page), 360);
+});
+
+test.serial('A phone - scrolls in one direction only when everything is open', async (t) => {
+  const { expanded: page } = t.context;
+  await page.setViewportSize(PHONE.viewport);
+  t.is(await widthOf(page), 360);
+});
+
+test.serial('Colours - follow the scheme of the system, also while the page is open', async (t) => {
+  const page = await openDocs(t.context, { colorScheme: 'dark' });
+  for (const [colorScheme, background] of [
+    ['dark', 'rgb(28, 32, 34)'],
+    ['light', 'rgb(250, 250, 250)'],
+    ['dark', 'rgb(28, 32, 34)'],
+  ] as const) {
+    await setScheme(page, colorScheme);
+    t.is(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'), background);
+  }
+});
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.serial(`Colours - every text can be read, ${colorScheme}`, async (t) => {
+    const { expanded: page } = t.context;
+    await page.setViewportSize(PHONE.viewport);
+    await setScheme(page, colorScheme);
+    t.deepEqual(await page.evaluate(textsWithLowContrast, 4.5), []);
+  });
+}
+
+/** What axe-core finds in the page, a line for each element. It runs in the page, whose policy lets no script tag in. */
+async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as AxeResults;
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help}: ${target.join(' ')}`));
+}
+
+/** How wide the page is laid out: more than the screen, and it scrolls sideways. */
+function widthOf(page: Page): Promise<unknown> {
+  return page.evaluate('Math.max(document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth)');
+}
