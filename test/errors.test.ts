@@ -8,25 +8,25 @@ import { toStatus } from '../src/grpc/status.ts';
 import { entityTag } from '../src/services/entity-tags.ts';
 
 const LONG = 'x'.repeat(100_000);
-/** Cut at any even place, half a surrogate pair is left. */
+/** A cut at any even position leaves half a surrogate pair. */
 const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
 
-/** An error as a caller of the REST side gets it. */
+/** The response to a REST caller. */
 function inRest(error: ApiError) {
-  return inHttp({ 'x-envoy-original-path': '/pets' }, error);
+  return httpError({ 'x-envoy-original-path': '/pets' }, error);
 }
 
-/** The same for one who speaks the Connect protocol. */
+/** The response to a caller of the Connect protocol. */
 function inConnect(error: ApiError) {
-  return inHttp({ 'x-petstore-connect': '1' }, error);
+  return httpError({ 'x-petstore-connect': '1' }, error);
 }
 
-function inHttp(headers: Readonly<Record<string, string>>, error: ApiError) {
+function httpError(headers: Readonly<Record<string, string>>, error: ApiError) {
   const metadata = Metadata.fromHttp2Headers(headers);
   return toHttpError({ metadata, path: '/petstore.v1.PetService/ListPets' }, error);
 }
 
-/** Each error with the longest texts that a caller may bring. */
+/** Each error with the longest texts that a caller may send. */
 function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
   const violation = { path: text, name: text, description: text };
   const id = -(2n ** 63n);
@@ -107,7 +107,7 @@ test('Error table - each code has the HTTP status of the contract and the gRPC s
   }
 });
 
-test('Error table - every message says something and is one line', (t) => {
+test('Error table - every message is one line, and not empty', (t) => {
   for (const error of Object.values(everyError('x'))) t.regex(error.message, /^[^\n\r]{10,}$/);
 });
 
@@ -127,11 +127,11 @@ test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
   }
 });
 
-test('Error table - UNAVAILABLE says when to try again', (t) => {
+test('Error table - UNAVAILABLE has the time of a retry', (t) => {
   t.is(apiError('UNAVAILABLE').retryAfterSeconds, 1);
 });
 
-test('Error messages - are short however much is quoted, and well-formed wherever they are cut', (t) => {
+test('Error messages - are short, and well-formed where they are truncated', (t) => {
   for (const text of [LONG, LONG_EMOJI, LONG_EMOJI.slice(1)]) {
     for (const { code, message, violations } of Object.values(everyError(text))) {
       t.true(message.length < 2_000, `${code}: ${message.length}`);
@@ -143,20 +143,20 @@ test('Error messages - are short however much is quoted, and well-formed whereve
   }
 });
 
-test('Error messages - the words of a caller are quoted whole when they are short', (t) => {
+test('Error messages - quote short texts of a caller in full', (t) => {
   t.is(apiError('ROUTE_NOT_FOUND', { method: 'GET', path: '/猫' }).message, 'nothing answers to GET /猫');
   const violation = { path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' };
   t.is(invalidArgument([violation, violation]).message, Array(2).fill(`name: ${violation.description}`).join('; '));
 });
 
-test('Error messages - no cause is in the message or in what is sent', (t) => {
+test('Error messages - the cause is neither in the message nor sent', (t) => {
   const error = apiError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
   t.notRegex(error.message, /secret/);
   t.notRegex(JSON.stringify(inRest(error)), /secret/);
 });
 
 /** Node sends headers of 64 KiB. A gRPC message is percent-encoded, a binary value base64. */
-test('Error status - fits into headers, whatever a caller wrote', (t) => {
+test('Error status - fits into headers, whatever a caller sent', (t) => {
   for (const text of [LONG, LONG_EMOJI, '猫'.repeat(50_000), '\n'.repeat(100_000), '\0'.repeat(100_000)]) {
     for (const error of Object.values(everyError(text))) {
       const { details = '', metadata } = toStatus(error);
@@ -170,7 +170,7 @@ test('Error status - fits into headers, whatever a caller wrote', (t) => {
   }
 });
 
-test('Error answer - on REST it is the error shape, with the status of the code', (t) => {
+test('Error response - for REST it has the shape of the contract, and the status of the code', (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
     const { status, headers, body = '' } = inRest(error) ?? {};
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
@@ -180,7 +180,7 @@ test('Error answer - on REST it is the error shape, with the status of the code'
   }
 });
 
-test("Error answer - on Connect it is the protocol's shape, with the details that gRPC has", (t) => {
+test('Error response - for Connect it has the shape of the protocol, with the details of gRPC', (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
     const { headers, body } = inConnect(error) ?? {};
     const { code, message, details } = JSON.parse(String(body));
@@ -195,7 +195,7 @@ test("Error answer - on Connect it is the protocol's shape, with the details tha
   }
 });
 
-test('Error answer - has the headers of the error, and says when to try again', (t) => {
+test('Error response - has the headers of the error, and the time of a retry', (t) => {
   for (const inProtocol of [inRest, inConnect]) {
     t.is(inProtocol(apiError('API_KEY_MISSING'))?.headers['www-authenticate'], 'Bearer');
     t.is(inProtocol(apiError('UNAVAILABLE'))?.headers['retry-after'], '1');
@@ -203,12 +203,12 @@ test('Error answer - has the headers of the error, and says when to try again', 
   }
 });
 
-test('Error answer - to HEAD has no body, and says how long it would be', (t) => {
+test('Error response - for HEAD has no body, but its length', (t) => {
   const error = apiError('PET_NOT_FOUND', { petId: 7n });
   const get = { 'x-envoy-original-path': '/pets/7' };
-  const response = inHttp({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
+  const response = httpError({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
   t.deepEqual([response?.status, response?.body], [404, '']);
-  t.is(response?.headers['x-petstore-length'], inHttp(get, error)?.headers['content-length']);
+  t.is(response?.headers['x-petstore-length'], httpError(get, error)?.headers['content-length']);
   t.is(response?.headers['content-length'], undefined);
 });
 
@@ -232,7 +232,7 @@ const CONNECT_CODES: readonly (readonly [Grpc, code: string, httpStatus: number]
   [Grpc.UNAUTHENTICATED, 'unauthenticated', 401],
 ];
 
-test('Error answer - each gRPC code has the name and the HTTP status that Connect gives it', (t) => {
+test('Error response - each gRPC code has its name and HTTP status of Connect', (t) => {
   t.is(CONNECT_CODES.length, Object.keys(CONNECT_STATUSES).length);
   for (const [grpcStatus, code, httpStatus] of CONNECT_CODES) {
     const error = new ApiError('INTERNAL', 'text', { grpcStatus });
@@ -242,11 +242,11 @@ test('Error answer - each gRPC code has the name and the HTTP status that Connec
   }
 });
 
-test('Error answer - a gRPC caller gets a status instead', (t) => {
-  for (const error of Object.values(everyError('x'))) t.is(inHttp({}, error), undefined);
+test('Error response - a gRPC caller gets a status instead', (t) => {
+  for (const error of Object.values(everyError('x'))) t.is(httpError({}, error), undefined);
 });
 
-test('Error status - headers of the response and of the error are both in it', (t) => {
+test('Error status - has the headers of the response and of the error', (t) => {
   const { metadata } = toStatus(apiError('API_KEY_INVALID', { isSuspended: false }), [['x-ratelimit-limit', '60']]);
   t.deepEqual(metadata?.get('x-ratelimit-limit'), ['60']);
   t.deepEqual(metadata?.get('www-authenticate'), ['Bearer']);

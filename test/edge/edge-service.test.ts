@@ -28,7 +28,7 @@ function post(detail: string): Partial<RefuseRequest> {
   return { method: 'POST', path: '/pets', contentType: JSON_TYPE, reply: detail };
 }
 
-test('Refusal - a path that no operation has is ROUTE_NOT_FOUND, without its query', async (t) => {
+test('Refusal - an unknown path is ROUTE_NOT_FOUND, without its query', async (t) => {
   for (const path of ['/nothing', '//pets', '/', '', '/pets/1/2', '/store', '/store/pets', '/petstore.v1.PetService']) {
     const error = await refuse(t, { path: `${path}?secret=1`, status: 404 });
     t.is(error.code, 'ROUTE_NOT_FOUND');
@@ -36,7 +36,7 @@ test('Refusal - a path that no operation has is ROUTE_NOT_FOUND, without its que
   }
 });
 
-test('Refusal - a method that the path does not have is METHOD_NOT_ALLOWED with Allow', async (t) => {
+test('Refusal - a method that the path does not support is METHOD_NOT_ALLOWED with Allow', async (t) => {
   const allowed = {
     '/pets': 'GET, HEAD, POST',
     '/pets/': 'GET, HEAD, POST',
@@ -56,7 +56,7 @@ test('Refusal - a method that the path does not have is METHOD_NOT_ALLOWED with 
   }
 });
 
-test('Refusal - the interface description and the docs page can be read and nothing else', async (t) => {
+test('Refusal - the interface description and the docs page can only be read', async (t) => {
   for (const path of ['/openapi.json', '/openapi.yaml', '/docs', '/docs/page.js']) {
     const error = await refuse(t, { method: 'DELETE', path: `${path}?x=1`, status: 404 });
     t.is(error.code, 'METHOD_NOT_ALLOWED');
@@ -64,12 +64,12 @@ test('Refusal - the interface description and the docs page can be read and noth
   }
 });
 
-test('Refusal - a method is judged before the body', async (t) => {
+test('Refusal - the method is checked before the body', async (t) => {
   const error = await refuse(t, { method: 'PUT', path: '/pets', status: 404, contentType: 'text/plain' });
   t.is(error.code, 'METHOD_NOT_ALLOWED');
 });
 
-test('Refusal - what the transcoder says of broken JSON is MALFORMED_BODY with its first line', async (t) => {
+test('Refusal - malformed JSON is MALFORMED_BODY with the first line of the message of the transcoder', async (t) => {
   const details = [
     'Closing quote expected in string.\n\n^',
     'Unexpected token.\nnonsense\n^',
@@ -100,7 +100,7 @@ test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's 
   }
 });
 
-test('Refusal - a wrong type of the whole body is said of the body', async (t) => {
+test('Refusal - a wrong type of the whole body is INVALID_ARGUMENT for the body', async (t) => {
   for (const detail of [
     ': Proto field is not repeating, cannot start list.',
     'pet: invalid value "a" for type type.googleapis.com/petstore.v1.NewPet',
@@ -123,21 +123,21 @@ test('Refusal - a wrong value in path or query is INVALID_ARGUMENT', async (t) =
   }
 });
 
-test('Refusal - a body of another content type, or of none, is UNSUPPORTED_CONTENT_TYPE whatever it holds', async (t) => {
+test('Refusal - a body with another content type, or without one, is UNSUPPORTED_CONTENT_TYPE', async (t) => {
   for (const contentType of ['application/x-www-form-urlencoded', 'text/json', '', 'application/jsonp']) {
     const error = await refuse(t, { ...post('Unexpected token.\na=b\n^'), contentType });
     t.is(error.code, 'UNSUPPORTED_CONTENT_TYPE');
   }
 });
 
-test('Refusal - JSON may carry parameters and be written in any case', async (t) => {
+test('Refusal - the content type of JSON may have parameters, and any case', async (t) => {
   for (const contentType of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;x=y']) {
     const error = await refuse(t, { ...post('Unexpected token.'), contentType });
     t.is(error.code, 'MALFORMED_BODY');
   }
 });
 
-test('Refusal - an unknown query parameter is named before what the transcoder says', async (t) => {
+test('Refusal - an unknown query parameter comes before the message of the transcoder', async (t) => {
   const reply = 'limit: invalid value "x" for type TYPE_INT32';
   const error = await refuse(t, { path: '/pets?limit=x&colour=red', reply });
   t.is(error.code, 'INVALID_ARGUMENT');
@@ -149,14 +149,14 @@ test('Refusal - a body that is too large is BODY_TOO_LARGE', async (t) => {
   t.is((await refuse(t, { ...post(detail), status: 413 })).code, 'BODY_TOO_LARGE');
 });
 
-test('Refusal - a reply of Envoy that says nothing, or nothing known, still makes an answer', async (t) => {
+test('Refusal - an empty or unknown message of Envoy is MALFORMED_BODY', async (t) => {
   for (const reply of ['', 'upstream connect error', '{}', 'null', '[]']) {
     const error = await refuse(t, { method: 'POST', contentType: JSON_TYPE, reply });
     t.is(error.code, 'MALFORMED_BODY', reply);
   }
 });
 
-test('Refusal - however much a caller wrote, the answer is short', async (t) => {
+test('Refusal - the response to a long request is short', async (t) => {
   const long = 'x'.repeat(100_000);
   const errors = [
     await refuse(t, { path: `/${long}`, status: 404 }),
@@ -173,23 +173,23 @@ test('Refusal - however much a caller wrote, the answer is short', async (t) => 
   }
 });
 
-test("Refusal - a Connect call of a kind that is not taken is gRPC's UNIMPLEMENTED, and says what to send", async (t) => {
+test('Refusal - an unsupported Connect call is UNIMPLEMENTED in gRPC, and says what to send', async (t) => {
   const error = await refuse(t, { ...post(''), path: '/petstore.v1.PetService/ListPets', status: 415 });
   t.deepEqual([error.code, error.grpcStatus], ['UNSUPPORTED_CONTENT_TYPE', Status.UNIMPLEMENTED]);
   t.regex(error.message, /send "Content-Type: application\/proto"/);
 });
 
-test('Refusal - a body that came too slowly is REQUEST_TIMEOUT, whatever else is wrong', async (t) => {
+test('Refusal - a body that is too slow is REQUEST_TIMEOUT, whatever else is wrong', async (t) => {
   for (const path of ['/pets', '/nope']) {
     t.is((await refuse(t, { ...post(''), path, status: 408 })).code, 'REQUEST_TIMEOUT');
   }
 });
 
-test('Judgement - whoever comes through the interceptors may go on', async (t) => {
+test('Judge - a caller who passes the interceptors is accepted', async (t) => {
   t.deepEqual(await edge.judge({}, CONTEXT), {});
 });
 
-test('Failure - what came too late is DEADLINE_EXCEEDED, anything else UNAVAILABLE', async (t) => {
+test('Failure - a timeout is DEADLINE_EXCEEDED, everything else UNAVAILABLE', async (t) => {
   const codes = [
     [504, 'DEADLINE_EXCEEDED'],
     [503, 'UNAVAILABLE'],

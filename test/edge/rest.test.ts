@@ -4,13 +4,12 @@ import { ApiError } from '../../src/errors.ts';
 import type { HttpResponse, Response } from '../../src/interceptors/chain.ts';
 import { handler, newCall } from '../support/call.ts';
 
-/** What the service answers: a pet, and a list of one. */
+/** The response of the service: a pet, and a list of one. */
 const PET = { id: 7n, name: 'Tom', categoryId: 9_007_199_254_740_993n, status: 1 };
 const LISTS = { pets: [PET], categories: [], orders: [], items: [] };
 const RESPONSE = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Response> {
-  // It may refuse at once or in a promise: the chain takes either.
   return rest.intercept(newCall(path, { metadata }), handler(RESPONSE).next);
 }
 
@@ -20,7 +19,7 @@ async function request(path: string, originalPath: string, bodyType?: string): P
   return response;
 }
 
-test('REST request - a native gRPC call passes untouched', async (t) => {
+test('REST request - a gRPC call passes unchanged', async (t) => {
   t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), RESPONSE);
 });
 
@@ -35,7 +34,7 @@ test('REST request - JSON passes, with parameters and in any case', async (t) =>
   }
 });
 
-test('REST request - a body that does not say JSON is UNSUPPORTED_CONTENT_TYPE, and is told what it said', async (t) => {
+test('REST request - a body that is not JSON is UNSUPPORTED_CONTENT_TYPE, with its content type', async (t) => {
   const cases = {
     '': 'this one says nothing',
     'text/plain': 'this one says "text/plain"',
@@ -73,7 +72,7 @@ test('REST request - unknown query parameters are a 400 that names each', async 
   t.is(error?.message, 'colour: is not a query parameter here; size: is not a query parameter here');
 });
 
-test("REST request - another operation's parameter, a path field and the proto's own name are unknown", async (t) => {
+test('REST request - parameters of other operations, path fields and proto names are unknown', async (t) => {
   const cases = [
     ['PetService/GetPet', '/pets/7?limit=1'],
     ['PetService/GetPet', '/pets/7?petId=8'],
@@ -88,28 +87,28 @@ test("REST request - another operation's parameter, a path field and the proto's
   }
 });
 
-test('REST request - a parameter that is taken once may be given once', async (t) => {
+test('REST request - a parameter that is not a list may occur once', async (t) => {
   const error = await t.throwsAsync(request('PetService/ListPets', '/pets?limit=1&ids=1&ids=2&limit=2'), {
     instanceOf: ApiError,
   });
   t.is(error?.message, 'limit: is given more than once');
 });
 
-test('REST request - however many unknown parameters there are, the response names a few', async (t) => {
+test('REST request - the response names only a few of many unknown parameters', async (t) => {
   const query = Array.from({ length: 5_000 }, (_, index) => `p${index}=1`).join('&');
   const error = await t.throwsAsync(request('PetService/ListPets', `/pets?${query}`), { instanceOf: ApiError });
   t.true((error?.message.length ?? 0) < 2_000);
   t.true((error as ApiError).violations.length <= 20);
 });
 
-test('REST request - the content type is judged before the query', async (t) => {
+test('REST request - the content type is checked before the query', async (t) => {
   const error = await t.throwsAsync(request('PetService/CreatePet', '/pets?colour=red', 'text/plain'), {
     instanceOf: ApiError,
   });
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-/** The headers of a response, but for those of its body; undefined for a caller who gets no response over HTTP. */
+/** The headers that the interceptor sets, and whether it makes an HTTP response. */
 async function headersOf(path: string, originalPath: string | undefined, message: object) {
   const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
   const call = newCall(path, { metadata });
@@ -117,7 +116,7 @@ async function headersOf(path: string, originalPath: string | undefined, message
   return { isHttp: http !== undefined, headers: Object.fromEntries(call.responseHeaders) };
 }
 
-test('REST answer - what was created has a Location', async (t) => {
+test('REST response - what was created has a Location', async (t) => {
   t.deepEqual(await headersOf('PetService/CreatePet', '/pets', { id: 7n }), {
     isHttp: true,
     headers: { location: '/pets/7' },
@@ -128,7 +127,7 @@ test('REST answer - what was created has a Location', async (t) => {
   t.deepEqual((await headersOf('PetService/ReplacePet', '/pets/7', { id: 7n })).headers, {});
 });
 
-test('REST answer - a page that is not the last has a Link to the next, with all other parameters', async (t) => {
+test('REST response - a page that is not the last has a Link to the next one, with the other parameters', async (t) => {
   const cases = {
     '/pets': '/pets?pageToken=abc',
     '/pets?limit=5&status=sold': '/pets?limit=5&status=sold&pageToken=abc',
@@ -141,7 +140,7 @@ test('REST answer - a page that is not the last has a Link to the next, with all
   t.deepEqual((await headersOf('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' })).headers, {});
 });
 
-test('REST answer - what the caller has already is not modified', async (t) => {
+test('REST response - a response that matches If-None-Match is 304 Not Modified', async (t) => {
   const response = async (path: string, headers: Readonly<Record<string, string>>, etag?: string) => {
     const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
     const { http } = await rest.intercept(call, async () => {
@@ -160,7 +159,7 @@ test('REST answer - what the caller has already is not modified', async (t) => {
   t.notDeepEqual(await response('PetService/ListPets', { 'if-none-match': '*' }), NOT_MODIFIED);
 });
 
-test('REST answer - a gRPC caller gets none of it', async (t) => {
+test('REST response - is not sent to a gRPC caller', async (t) => {
   t.deepEqual(await headersOf('PetService/CreatePet', undefined, { id: 7n }), { isHttp: false, headers: {} });
   t.deepEqual(await headersOf('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {
     isHttp: false,
@@ -170,46 +169,46 @@ test('REST answer - a gRPC caller gets none of it', async (t) => {
   t.is(await rest.intercept(call, handler(RESPONSE).next), RESPONSE);
 });
 
-async function answerTo(path: string, method: string, message: object): Promise<HttpResponse | undefined> {
+async function responseTo(path: string, method: string, message: object): Promise<HttpResponse | undefined> {
   const metadata = { 'x-envoy-original-path': '/x', 'x-envoy-original-method': method };
   return (await rest.intercept(newCall(path, { metadata }), handler({ message, bytes: Buffer.of() }).next)).http;
 }
 
-test('REST answer - is JSON with the status of its operation', async (t) => {
+test('REST response - is JSON with the status of its operation', async (t) => {
   const body = '{"id":7,"name":"Tom","categoryId":9007199254740993,"status":"available"}';
   const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
-  t.deepEqual(await answerTo('PetService/GetPet', 'GET', PET), { status: 200, headers, body });
-  t.deepEqual(await answerTo('PetService/CreatePet', 'POST', PET), { status: 201, headers, body });
-  t.deepEqual(await answerTo('PetService/DeletePet', 'DELETE', {}), { status: 204, headers: {}, body: '' });
+  t.deepEqual(await responseTo('PetService/GetPet', 'GET', PET), { status: 200, headers, body });
+  t.deepEqual(await responseTo('PetService/CreatePet', 'POST', PET), { status: 201, headers, body });
+  t.deepEqual(await responseTo('PetService/DeletePet', 'DELETE', {}), { status: 204, headers: {}, body: '' });
 });
 
-test('REST answer - a list is a bare array', async (t) => {
+test('REST response - a list is a bare array', async (t) => {
   for (const [path, name] of [
     ['PetService/ListPets', 'pets'],
     ['CategoryService/ListCategories', 'categories'],
     ['OrderService/ListOrders', 'orders'],
     ['InventoryService/ListInventory', 'items'],
   ] as const) {
-    t.is((await answerTo(path, 'GET', { [name]: [], nextPageToken: 'x' }))?.body, '[]');
+    t.is((await responseTo(path, 'GET', { [name]: [], nextPageToken: 'x' }))?.body, '[]');
     const items = [{ id: 1n, petId: 2n }];
-    t.regex(String((await answerTo(path, 'GET', { [name]: items, nextPageToken: '' }))?.body), /^\[\{.*\}\]$/);
+    t.regex(String((await responseTo(path, 'GET', { [name]: items, nextPageToken: '' }))?.body), /^\[\{.*\}\]$/);
   }
 });
 
-test('REST answer - to HEAD has no body, and says how long it would be', async (t) => {
-  const get = await answerTo('PetService/GetPet', 'GET', PET);
-  const head = await answerTo('PetService/GetPet', 'HEAD', PET);
+test('REST response - for HEAD has no body, but its length', async (t) => {
+  const get = await responseTo('PetService/GetPet', 'GET', PET);
+  const head = await responseTo('PetService/GetPet', 'HEAD', PET);
   t.is(head?.body, '');
   t.is(head?.headers['x-petstore-length'], get?.headers['content-length']);
   t.is(head?.headers['content-length'], undefined);
 });
 
-test('REST answer - the length of its body is in bytes', async (t) => {
-  const response = await answerTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
+test('REST response - has its length in bytes', async (t) => {
+  const response = await responseTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
   t.is(response?.headers['content-length'], String(Buffer.byteLength(response?.body ?? '')));
 });
 
-test('Connect answer - is the message alone', async (t) => {
+test('Connect response - is the encoded message', async (t) => {
   const call = newCall('PetService/GetPet', { metadata: { 'x-petstore-connect': '1' } });
   const { http } = await httpResponse.intercept(call, handler(RESPONSE).next);
   const headers = { 'content-type': 'application/proto', 'content-length': '3' };

@@ -1,4 +1,4 @@
-/** Section 10 of the contract over gRPC: the metadata `etag` and `if-match`, straight at the server. */
+/** Conditional requests over gRPC: the metadata `etag` and `if-match`. */
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -19,7 +19,7 @@ async function etag<Q, A>({ grpc }: TestServer, method: UnaryMethod<Q, A>, reque
   return (await grpc.exchange(method, request)).headers.get('etag')[0];
 }
 
-test('etag - is metadata of every answer that is one pet, category, order or inventory entry', async (t) => {
+test('etag - is in the metadata of every response with one pet, category, order or inventory entry', async (t) => {
   const { grpc } = t.context;
   const petId = await grpc.pet();
   const categoryId = await grpc.category();
@@ -38,7 +38,7 @@ test('etag - is metadata of every answer that is one pet, category, order or inv
   t.is(await etag(t.context, Orders.cancelOrder, { orderId }), undefined);
 });
 
-test('if-match - ABORTED with the reason PRECONDITION_FAILED unless it matches what is stored', async (t) => {
+test('if-match - that does not match is ABORTED with the reason PRECONDITION_FAILED', async (t) => {
   const { grpc } = t.context;
   const petId = await grpc.pet();
   const request = { petId, pet: { name: 'Rex' } };
@@ -57,7 +57,7 @@ test('if-match - ABORTED with the reason PRECONDITION_FAILED unless it matches w
   t.is((await grpc.failure(Pets.deletePet, { petId }, { metadata: { 'if-match': '*' } })).code, Code.NOT_FOUND);
 });
 
-test('if-match - that is no list of entity tags, or an empty one, is INVALID_ARGUMENT and is named', async (t) => {
+test('if-match - that is malformed or empty is INVALID_ARGUMENT with its name', async (t) => {
   const { grpc } = t.context;
   const petId = await grpc.pet();
   for (const value of ['', ',', 'x', '*, "x"', '"x']) {
@@ -67,7 +67,7 @@ test('if-match - that is no list of entity tags, or an empty one, is INVALID_ARG
   }
 });
 
-test('if-match, if-none-match - are ignored where they mean nothing', async (t) => {
+test('if-match, if-none-match - are ignored by methods that do not support them', async (t) => {
   const { grpc } = t.context;
   const petId = await grpc.pet();
   for (const value of ['*', '"x"', 'nonsense']) {

@@ -1,4 +1,4 @@
-/** Each class of error on gRPC: the fitting canonical code, the same words as on REST, standard details. */
+/** Errors over gRPC: the canonical code, the same message as over REST, standard details. */
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -35,7 +35,7 @@ test('UNAUTHENTICATED - without a key, with the challenge', async (t) => {
   anonymous.close();
 });
 
-test('UNAUTHENTICATED - with a key that nobody has, or that is none', async (t) => {
+test('UNAUTHENTICATED - with an unknown or malformed key', async (t) => {
   for (const key of [generateKey(), 'pst_', 'x', 'Bearer']) {
     const anonymous = t.context.grpc.withKey(key);
     const failure = await anonymous.failure(Pets.getPet, { petId: 1n });
@@ -44,7 +44,7 @@ test('UNAUTHENTICATED - with a key that nobody has, or that is none', async (t) 
   }
 });
 
-test('UNAUTHENTICATED - comes before anything else that is wrong', async (t) => {
+test('UNAUTHENTICATED - comes before every other error', async (t) => {
   const anonymous = t.context.grpc.withKey(undefined);
   const failures = [
     await anonymous.failure(Pets.createPet, { pet: undefined }),
@@ -87,14 +87,14 @@ test('NOT_FOUND - says what does not exist', async (t) => {
   for (const failure of inventory) expect(t, failure, Code.NOT_FOUND, 'INVENTORY_NOT_FOUND', /999999/);
 });
 
-test('NOT_FOUND - any int64 is an id that may name nothing', async (t) => {
+test('NOT_FOUND - for any int64 that is not an id', async (t) => {
   for (const petId of [0n, -1n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)]) {
     const failure = await t.context.grpc.failure(Pets.getPet, { petId });
     expect(t, failure, Code.NOT_FOUND, 'PET_NOT_FOUND', `pet ${petId} does not exist`);
   }
 });
 
-test('INVALID_ARGUMENT - names every field that broke a rule, by its path, spelt as in the text', async (t) => {
+test('INVALID_ARGUMENT - names every field with a violation by its path', async (t) => {
   const { grpc } = t.context;
   const failure = await grpc.failure(Pets.createPet, { pet: { name: '', status: 0 } });
   expect(t, failure, Code.INVALID_ARGUMENT, 'INVALID_ARGUMENT', /^name: .*; categoryId: .*; status: /);
@@ -148,7 +148,7 @@ test('FAILED_PRECONDITION - gives the numbers and a way out', async (t) => {
   }
 });
 
-test('INTERNAL - says nothing of the cause, which is logged with the request id', async (t) => {
+test('INTERNAL - does not contain the cause, which is logged with the request id', async (t) => {
   const { grpc, database, logs } = t.context;
   const other = await database.open();
   const sql = 'ALTER TABLE categories RENAME TO hidden';
@@ -167,7 +167,7 @@ test('INTERNAL - says nothing of the cause, which is logged with the request id'
   for (const { err } of causes) t.regex(err.message, /no such table/);
 });
 
-test('INTERNAL - an answer that can not be serialized, logged as such, with its cause and the request id', async (t) => {
+test('INTERNAL - for a response that can not be serialized, logged with its cause and the request id', async (t) => {
   const { grpc, database, logs } = t.context;
   const petId = await grpc.pet();
   const other = await database.open();
@@ -185,7 +185,7 @@ test('INTERNAL - an answer that can not be serialized, logged as such, with its 
   t.regex(lines[0].err.message, /invalid int32: 3000000000/);
 });
 
-test('UNAVAILABLE - when the store is closing, with a time to try again', async (t) => {
+test('UNAVAILABLE - when the store is closing, with the time of a retry', async (t) => {
   const { grpc, store } = t.context;
   await grpc.category(); // the key is known from here on
   await store.close();
@@ -201,7 +201,7 @@ test('UNIMPLEMENTED - a method that does not exist', async (t) => {
   }
 });
 
-test('gRPC - no error carries what is meant for the REST side', async (t) => {
+test('gRPC - no error has the headers of the REST side', async (t) => {
   const failure = await t.context.grpc.failure(Pets.getPet, { petId: NOBODY });
   t.deepEqual(failure.metadata.get('x-petstore-error'), []);
 });

@@ -20,15 +20,16 @@ test.afterEach.always(async (t) => {
   await t.context.close();
 });
 
+// grpc-health-check types its service without the message types.
 const { Check, Watch } = service as unknown as Record<'Check' | 'Watch', UnaryMethod<{ service: string }, Health>>;
 
-/** Watches the whole server and keeps what it says. */
+/** Watches the health of the whole server and records it. */
 function watch(client: Client): { readonly seen: string[]; readonly stream: ClientReadableStream<Health> } {
   const { path, requestSerialize, responseDeserialize } = Watch;
   const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: '' });
   const seen: string[] = [];
   stream.on('data', ({ status }: Health) => seen.push(status));
-  stream.on('error', () => undefined); // it is cancelled in the end
+  stream.on('error', () => undefined); // the test cancels it
   return { seen, stream };
 }
 
@@ -36,7 +37,7 @@ test('Health - Check says SERVING, without a key', async (t) => {
   t.deepEqual((await unary(t.context.client, Check, { service: '' })).message, { status: 'SERVING' });
 });
 
-test('Health - Check knows every listed service by its name', async (t) => {
+test('Health - Check knows every public service by name', async (t) => {
   for (const name of ['CategoryService', 'InventoryService', 'OrderService', 'PetService']) {
     const { message } = await unary(t.context.client, Check, { service: `petstore.v1.${name}` });
     t.deepEqual(message, { status: 'SERVING' }, name);
@@ -46,7 +47,7 @@ test('Health - Check knows every listed service by its name', async (t) => {
   });
 });
 
-test('Health - Check of a service that is not known is NOT_FOUND', async (t) => {
+test('Health - Check of an unknown service is NOT_FOUND', async (t) => {
   const error = await t.throwsAsync<ServiceError>(unary(t.context.client, Check, { service: 'petstore.v9.Dragons' }));
   t.is(error.code, Code.NOT_FOUND);
 });
@@ -63,7 +64,7 @@ test('Health - Watch says SERVING at once, and NOT_SERVING when the server drain
   await drained;
 });
 
-test('Health - a server that has drained takes no call', async (t) => {
+test('Health - a server that has drained accepts no call', async (t) => {
   const { grpc, client, drain } = t.context;
   await grpc.category();
   await drain();

@@ -16,7 +16,7 @@ test.afterEach.always((t) => t.context.close());
 const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 const CATS = { category: { name: 'Cats' } };
 
-test('gRPC idempotency-key - the same message comes back, with idempotency-replayed: true, on all that create', async (t) => {
+test('gRPC idempotency-key - methods that create replay the same message, with idempotency-replayed: true', async (t) => {
   const { grpc } = t.context;
   const categoryId = await grpc.category();
   const petId = await grpc.pet({ stock: 5 });
@@ -39,17 +39,17 @@ test('gRPC idempotency-key - the same message comes back, with idempotency-repla
   t.is((await grpc.call(Inventory.getInventoryItem, { petId })).quantity, 3);
 });
 
-test('gRPC idempotency-key - another request with it is ALREADY_EXISTS, with the reason IDEMPOTENCY_KEY_REUSED', async (t) => {
+test('gRPC idempotency-key - with another request is ALREADY_EXISTS, reason IDEMPOTENCY_KEY_REUSED', async (t) => {
   const { grpc } = t.context;
   await grpc.call(Categories.createCategory, CATS, key('a'));
   const failure = await grpc.failure(Categories.createCategory, { category: { name: 'Dogs' } }, key('a'));
   t.like(failure, { code: Code.ALREADY_EXISTS, reason: 'IDEMPOTENCY_KEY_REUSED', domain: 'petstore' });
   t.regex(failure.message, /new key/);
   const invalid = await grpc.failure(Categories.createCategory, { category: { name: '' } }, key('a'));
-  t.is(invalid.code, Code.INVALID_ARGUMENT, 'a request that is not valid is told so first');
+  t.is(invalid.code, Code.INVALID_ARGUMENT, 'an invalid request is INVALID_ARGUMENT first');
 });
 
-test('gRPC idempotency-key - one that is none is INVALID_ARGUMENT with its name', async (t) => {
+test('gRPC idempotency-key - that is malformed is INVALID_ARGUMENT with its name', async (t) => {
   const { grpc } = t.context;
   for (const none of ['', 'a b', 'a,b', 'x'.repeat(256)]) {
     const failure = await grpc.failure(Categories.createCategory, CATS, key(none));
@@ -68,7 +68,7 @@ test('gRPC idempotency-key - other methods ignore it', async (t) => {
   }
 });
 
-test('gRPC idempotency-key - whoever waits for another waits to his own deadline at most', async (t) => {
+test('gRPC idempotency-key - a call that waits for another ends at its own deadline', async (t) => {
   const { grpc, store } = t.context;
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = store.transaction(async () => {
@@ -81,13 +81,13 @@ test('gRPC idempotency-key - whoever waits for another waits to his own deadline
   t.is(impatient.code, Code.DEADLINE_EXCEEDED);
   end.resolve();
   await holding;
-  const answers = await Promise.all(patient);
-  t.deepEqual(answers[0]?.message, answers[1]?.message);
-  t.deepEqual(answers.map(({ headers }) => headers.get('idempotency-replayed').join()).sort(), ['', 'true']);
+  const responses = await Promise.all(patient);
+  t.deepEqual(responses[0]?.message, responses[1]?.message);
+  t.deepEqual(responses.map(({ headers }) => headers.get('idempotency-replayed').join()).sort(), ['', 'true']);
   t.is((await grpc.call(Categories.listCategories, { pageToken: '' })).categories.length, 1);
 });
 
-test('gRPC idempotency-key - when the one that does the work is abandoned, the next that waits does it', async (t) => {
+test('gRPC idempotency-key - when the running call is cancelled, the next one that waits runs', async (t) => {
   const { grpc, store } = t.context;
   const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const holding = store.transaction(async () => {

@@ -1,4 +1,4 @@
-/** What comes over the wire besides well-formed messages. */
+/** Malformed, oversized and unusual messages, and the metadata of responses. */
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -15,7 +15,7 @@ test.after.always((t) => t.context.close());
 
 const MAX_BYTES = 65_536;
 
-test('Bytes - that are no message are INVALID_ARGUMENT on every method, with rules and without', async (t) => {
+test('Bytes - that are not a message are INVALID_ARGUMENT for every method, with rules and without', async (t) => {
   const definitions = [Pets, Categories, Orders].flatMap((service) => Object.values(service));
   t.true(definitions.length > 15);
   for (const { path } of definitions) {
@@ -27,7 +27,7 @@ test('Bytes - that are no message are INVALID_ARGUMENT on every method, with rul
   }
 });
 
-test('Bytes - nested without end are refused, and the server lives on', async (t) => {
+test('Bytes - nested too deeply are refused, and the server keeps running', async (t) => {
   // Groups of an unknown field, each opened in the one before.
   const failure = await t.context.grpc.failureOfBytes(Pets.createPet.path, Buffer.alloc(60_000, 0x7b));
   t.is(failure.code, Code.INVALID_ARGUMENT);
@@ -46,14 +46,14 @@ test('Fields - that are unknown are ignored', async (t) => {
   t.is(created.name, 'Tom');
 });
 
-test('Text - that is no UTF-8 is refused', async (t) => {
+test('Text - that is not UTF-8 is refused', async (t) => {
   const bytes = Buffer.from([0x0a, 0x04, 0x0a, 0x02, 0xff, 0x41]); // a category named "\xffA"
   const { code, reason } = await t.context.grpc.failureOfBytes(Categories.createCategory.path, bytes);
   t.is(code, Code.INVALID_ARGUMENT);
   t.is(reason, 'MALFORMED_BODY');
 });
 
-test('Messages - up to 64 KiB are judged by what they say, above it they are BODY_TOO_LARGE, after the key', async (t) => {
+test('Messages - of more than 64 KiB are BODY_TOO_LARGE, after the key is checked', async (t) => {
   const { grpc } = t.context;
   const request = (bytes: number) => ({ category: { name: 'Cats', description: 'x'.repeat(bytes) } });
   const below = await grpc.failure(Categories.createCategory, request(MAX_BYTES - 100));
@@ -71,7 +71,7 @@ test('Messages - up to 64 KiB are judged by what they say, above it they are BOD
   }
 });
 
-test('Metadata - every answer shows what is left of the quota', async (t) => {
+test('Metadata - every response shows what is left of the quota', async (t) => {
   const { grpc } = t.context;
   const { headers } = await grpc.exchange(Categories.listCategories, { pageToken: '' });
   const { metadata } = await grpc.failure(Pets.getPet, { petId: 999_999n });
@@ -81,7 +81,7 @@ test('Metadata - every answer shows what is left of the quota', async (t) => {
   }
 });
 
-test('Deprecation - GetPet announces it, when it answers and when it refuses, and no other method does', async (t) => {
+test('Deprecation - GetPet announces it in responses and errors, other methods do not', async (t) => {
   const { grpc } = t.context;
   const petId = await grpc.pet();
   const { headers } = await grpc.exchange(Pets.getPet, { petId });
@@ -98,7 +98,7 @@ test('Deprecation - GetPet announces it, when it answers and when it refuses, an
   for (const name of ['deprecation', 'sunset', 'link']) t.deepEqual(other.headers.get(name), []);
 });
 
-test("Messages - a caller's long request id is not sent back whole", async (t) => {
+test('Messages - a long request id is not sent back in full', async (t) => {
   const metadata = { 'x-request-id': 'x'.repeat(4_000) };
   const { message } = await t.context.grpc.failure(Pets.getPet, { petId: 999_999n }, { metadata });
   t.true(message.length < 2_000);

@@ -1,4 +1,4 @@
-/** Every method of the public services once, over a real channel straight to the server. */
+/** Every method of the public services once, over a real channel to the server. */
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';

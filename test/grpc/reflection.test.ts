@@ -20,7 +20,7 @@ for (const version of VERSIONS) {
     t.true(services.includes('grpc.health.v1.Health'));
   });
 
-  test(`Reflection ${version} - does not list the services that are not for callers`, async (t) => {
+  test(`Reflection ${version} - does not list the internal services`, async (t) => {
     const services = await listServices(t.context.address, version);
     for (const name of services) t.notRegex(name, /\.admin\.|\.edge\./);
   });
@@ -32,14 +32,14 @@ for (const version of VERSIONS) {
     for (const { dependency } of files) for (const name of dependency) t.true(names.has(name), name);
   });
 
-  test(`Reflection ${version} - finds messages and methods too, and nothing for a name that is none`, async (t) => {
+  test(`Reflection ${version} - finds messages and methods, and nothing for an unknown name`, async (t) => {
     for (const symbol of ['petstore.v1.Pet', 'petstore.v1.PetService.GetPet', 'petstore.v1.PetStatus']) {
       t.true((await filesOf(t.context.address, version, symbol)).length > 0, symbol);
     }
     t.deepEqual(await filesOf(t.context.address, version, 'petstore.v1.Dragon'), []);
   });
 
-  test(`Reflection ${version} - calls what is no request the caller's fault, and answers the next caller`, async (t) => {
+  test(`Reflection ${version} - a malformed request is INVALID_ARGUMENT, and the next one works`, async (t) => {
     const noRequest = Buffer.from([0xff, 0xff, 0xff]);
     const error = await t.throwsAsync<ServiceError>(askInBytes(t.context.address, version, noRequest));
     t.is(error?.code, status.INVALID_ARGUMENT);

@@ -19,7 +19,7 @@ interface Encoder<T> {
   encode(message: T): { finish(): Uint8Array };
 }
 
-/** What validation says of a message: the names of the fields that broke a rule; none when it passes. */
+/** The names of the fields with violations; none when the message passes. */
 async function violations<T>(path: string, { fromPartial, encode }: Encoder<T>, message: object): Promise<string[]> {
   const error = await refusal(path, encode(fromPartial(message)).finish());
   return error === undefined ? [] : error.violations.map(({ name }) => name);
@@ -42,12 +42,12 @@ const createCategory = (category: object) =>
   violations('CategoryService/CreateCategory', CreateCategoryRequest, { category });
 const placeOrder = (order: object) => violations('OrderService/PlaceOrder', PlaceOrderRequest, { order });
 
-test('Validation - a message without rules passes as bytes, readable or not', async (t) => {
+test('Validation - a message without rules is not decoded', async (t) => {
   t.deepEqual(await violations('PetService/GetPet', GetPetRequest, { petId: 7n }), []);
   t.is(await refusal('PetService/GetPet', Buffer.from([0xff])), undefined);
 });
 
-test('Validation - the call goes on with the bytes that came', async (t) => {
+test('Validation - a valid call passes with its bytes unchanged', async (t) => {
   const bytes = CreatePetRequest.encode({ pet: { name: ' Tom ', categoryId: 1n, status: undefined } }).finish();
   const { next, calls } = handler();
   const call = newCall('PetService/CreatePet', { bytes });
@@ -55,13 +55,13 @@ test('Validation - the call goes on with the bytes that came', async (t) => {
   t.deepEqual(calls, [call]);
 });
 
-test('Validation - bytes that are no message are MALFORMED_BODY', async (t) => {
+test('Validation - a malformed message is MALFORMED_BODY', async (t) => {
   for (const bytes of [[0xff], [0x0a, 0x05, 0x01], [0x0a, 0x02, 0x0a, 0x09]]) {
     t.is((await refusal('PetService/CreatePet', Buffer.from(bytes)))?.code, 'MALFORMED_BODY');
   }
 });
 
-test('Validation - an absent body is told which fields it lacks', async (t) => {
+test('Validation - the violations of an absent body are its required fields', async (t) => {
   t.deepEqual(await violations('PetService/CreatePet', CreatePetRequest, {}), ['name', 'categoryId']);
   t.deepEqual(await violations('CategoryService/ReplaceCategory', ReplaceCategoryRequest, { categoryId: 1n }), [
     'name',
@@ -74,7 +74,7 @@ test('Validation - an absent body whose fields are all optional passes', async (
   t.deepEqual(await violations('PetService/UpdatePet', UpdatePetRequest, { petId: 1n }), []);
 });
 
-test('Validation - every field that broke a rule is named, with its path in the message, spelt as in the text', async (t) => {
+test('Validation - every field with a violation is named, with its path in the message', async (t) => {
   const bytes = CreatePetRequest.encode(CreatePetRequest.fromPartial({ pet: { name: ' ', status: 0 } })).finish();
   const error = await refusal('PetService/CreatePet', bytes);
   t.is(error?.code, 'INVALID_ARGUMENT');
@@ -123,7 +123,7 @@ test('Validation - a description has 0 to 2,000 characters', async (t) => {
   t.deepEqual(await violations('CategoryService/UpdateCategory', UpdateCategoryRequest, patch), ['description']);
 });
 
-test('Validation - a status is one of the three: neither zero nor a number beyond', async (t) => {
+test('Validation - a status is one of the three, neither zero nor a larger number', async (t) => {
   for (const status of [1, 2, 3]) t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n, status }), []);
   for (const status of [0, 4, -1]) {
     t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n, status }), ['status']);
@@ -172,14 +172,14 @@ test('Validation - a page has 1 to 100 rows', async (t) => {
   for (const limit of [0, -1, 101, 2 ** 31 - 1]) t.deepEqual(await list(limit), ['limit']);
 });
 
-test('Validation - at most 100 ids are asked for at a time', async (t) => {
+test('Validation - a request has at most 100 ids', async (t) => {
   const list = (count: number) =>
     violations('PetService/ListPets', ListPetsRequest, { ids: Array.from({ length: count }, (_, id) => BigInt(id)) });
   t.deepEqual(await list(100), []);
   t.deepEqual(await list(101), ['ids']);
 });
 
-test('Validation - a second call is judged as the first', async (t) => {
+test('Validation - a second call has the same violations', async (t) => {
   for (let round = 0; round < 3; round += 1) {
     t.deepEqual(await createPet({ name: '', categoryId: 1n }), ['name']);
     t.deepEqual(await createPet({ name: 'Tom', categoryId: 1n }), []);

@@ -23,7 +23,7 @@ test.beforeEach((t) => {
 });
 test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true }));
 
-/** A device without room: each write to it is an ENOSPC. */
+/** A full device: each write to it fails with ENOSPC. */
 const FULL = '/dev/full';
 
 (process.platform === 'linux' ? test : test.skip)(
@@ -51,7 +51,7 @@ const FULL = '/dev/full';
   },
 );
 
-test('Log file - goes on with the file it has until it is told of the new one', (t) => {
+test('Log file - keeps the open file until it is reopened', (t) => {
   const { path } = t.context;
   const file = new LogFile(path);
   file.write('one\n');
@@ -64,7 +64,7 @@ test('Log file - goes on with the file it has until it is told of the new one', 
   t.is(readFileSync(path, 'utf8'), 'three\n');
 });
 
-test('Log file - that can not be opened anew stays with the one it has', (t) => {
+test('Log file - keeps the open file when the path can not be opened', (t) => {
   const { path, folder } = t.context;
   const file = new LogFile(path);
   renameSync(folder, `${folder}.away`);
@@ -74,7 +74,7 @@ test('Log file - that can not be opened anew stays with the one it has', (t) => 
   t.is(readFileSync(path, 'utf8'), 'one\n');
 });
 
-test('Log file - is appended to', (t) => {
+test('Log file - appends to an existing file', (t) => {
   writeFileSync(t.context.path, 'before\n');
   new LogFile(t.context.path).write('after\n');
   t.is(readFileSync(t.context.path, 'utf8'), 'before\nafter\n');

@@ -18,7 +18,7 @@ test('Logger - writes a line of JSON with level, time and message, and neither p
   t.is(new Date(time).toJSON(), time);
 });
 
-test('Logger - a key is not readable, whatever field it stands in and whatever surrounds it', (t) => {
+test('Logger - a key is redacted in every field, whatever surrounds it', (t) => {
   for (const key of [generateKey(), generateKey('pso')]) {
     const text = written((logger) => {
       logger.info({ requestId: key, [key]: 1, deep: [{ deeper: `x${key}y_` }] }, `Bearer ${key}${key}`);
@@ -32,13 +32,13 @@ test('Logger - a key is not readable, whatever field it stands in and whatever s
   }
 });
 
-test('Logger - an operator key that somebody chose is not readable either', (t) => {
+test('Logger - a chosen operator key is redacted too', (t) => {
   const operatorKey = 'a"key\\of-the-operator';
   const text = written((logger) => logger.info({ requestId: operatorKey }, 'call'), operatorKey);
   t.is(JSON.parse(text).requestId, '(a key)');
 });
 
-test('Keys - are hidden, and what only resembles one is not', (t) => {
+test('Keys - are redacted, and similar text is not', (t) => {
   const key = generateKey();
   t.is(hideKeys(`a ${key}, b ${key}`), 'a (a key), b (a key)');
   for (const text of [key.slice(0, 12), 'pst_mistyped', key.slice(4), '', 'pst_…']) t.is(hideKeys(text), text);

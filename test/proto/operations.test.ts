@@ -16,7 +16,7 @@ function operationOf(method: DescMethod): Operation {
   return operation;
 }
 
-/** Every field that a response can hold, however deep. Google's own types are printed as one value. */
+/** All fields of a response, at every depth. The types of Google are JSON values, not objects. */
 function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescField[] {
   if (seen.has(message) || message.typeName.startsWith('google.protobuf.')) return [];
   seen.add(message);
@@ -36,7 +36,7 @@ function namesWhere(holds: (operation: Operation) => boolean): string[] {
   return operations.filter(holds).map(({ path }) => path.split('/')[2] ?? '');
 }
 
-/** The value of one of petstore.rest.v1's options. */
+/** The value of an option of petstore.rest.v1. */
 function optionOf(method: DescMethod, name: string): unknown {
   const extension = registry.getExtension('petstore.rest.v1.operation');
   const { options } = method.proto;
@@ -67,11 +67,11 @@ test('Operations - the routes are exactly the table of the contract', (t) => {
   t.deepEqual([...new Set(others.map(({ method }) => method))], ['HEAD']);
 });
 
-test('Operations - HEAD is wherever GET is', (t) => {
+test('Operations - every GET route is a HEAD route too', (t) => {
   t.deepEqual(routesWith('HEAD').sort(), routesWith('GET').sort());
 });
 
-test('Operations - each has a route, and no two share one', (t) => {
+test('Operations - each has a route of its own', (t) => {
   const all = operations.flatMap(({ routes }) => routes.map(({ method, template }) => `${method} ${template}`));
   t.is(new Set(all).size, all.length);
   t.deepEqual(
@@ -99,7 +99,7 @@ test('Operations - the query parameters are those of the contract', (t) => {
 });
 
 // rest.lua finds the int64 fields of a response by their names.
-test('Answers - every int64 field is named id or ends in _id', (t) => {
+test('Responses - every int64 field is named id or ends in _id', (t) => {
   const int64 = scalarsOf(ScalarType.INT64);
   t.true(int64.length > 0);
   for (const { name, jsonName } of int64) {
@@ -108,21 +108,21 @@ test('Answers - every int64 field is named id or ends in _id', (t) => {
   }
 });
 
-test('Answers - no string field has a name that rest.lua could take for an id', (t) => {
+test('Responses - no string field has a name that rest.lua could take for an id', (t) => {
   for (const { jsonName } of scalarsOf(ScalarType.STRING, ScalarType.BYTES)) t.notRegex(jsonName, /[iI]d$/);
 });
 
-test('Answers - there is no other 64-bit number: it would be printed as a string', (t) => {
+test('Responses - there is no other 64-bit number: it would be printed as a string', (t) => {
   t.deepEqual(scalarsOf(ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64), []);
 });
 
-test('Answers - what is created has its id first', (t) => {
+test('Responses - a created resource has its id as first field', (t) => {
   const created = methods.filter((method) => operationOf(method).routes.some((route) => route.method === 'POST'));
   t.is(created.length, 3);
   for (const { output } of created) t.is(output.fields[0]?.name, 'id');
 });
 
-test('Answers - a list is one repeated message, then the next page token', (t) => {
+test('Responses - a list is one repeated message, then the next page token', (t) => {
   const lists = methods.filter(({ name }) => name.startsWith('List'));
   t.is(lists.length, 4);
   for (const { output } of lists) {
@@ -135,7 +135,7 @@ test('Answers - a list is one repeated message, then the next page token', (t) =
   }
 });
 
-test('Answers - a field that may be absent says so', (t) => {
+test('Responses - a field that may be absent is optional', (t) => {
   const absent = answerFields
     .filter(({ proto }) => proto.proto3Optional)
     .map(({ parent, name }) => `${parent.name}.${name}`);
@@ -149,7 +149,7 @@ test('Answers - a field that may be absent says so', (t) => {
   ]);
 });
 
-test('Entity tags - what answers with one pet, category, order or inventory entry has one', (t) => {
+test('Entity tags - responses with one pet, category, order or inventory entry have one', (t) => {
   t.deepEqual(
     methods.filter((method) => operationOf(method).isTagged).map(({ name, output }) => `${name}: ${output.name}`),
     [
@@ -162,7 +162,7 @@ test('Entity tags - what answers with one pet, category, order or inventory entr
 });
 
 // A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.
-test('Entity tags - a field that is added to what has one can be absent', (t) => {
+test('Entity tags - a field that is added to a tagged message can be absent', (t) => {
   const tagged = new Set(methods.filter((method) => operationOf(method).isTagged).map(({ output }) => output));
   const always = [...tagged].flatMap(({ name, fields }) =>
     fields.filter(({ proto }) => !proto.proto3Optional).map((field) => `${name}.${field.name}`),
@@ -224,7 +224,7 @@ test('Limits - every public operation counts', (t) => {
   );
 });
 
-test('Methods - are unary, and those without effect say so', (t) => {
+test('Methods - are unary, and those that only read are marked', (t) => {
   for (const method of methods) {
     t.is(method.methodKind, 'unary');
     const NO_SIDE_EFFECTS = 1;
@@ -232,7 +232,7 @@ test('Methods - are unary, and those without effect say so', (t) => {
   }
 });
 
-test('Request - is read by its descriptor, and bytes that are none are MALFORMED_BODY', (t) => {
+test('Request - is decoded by its descriptor; malformed bytes are MALFORMED_BODY', (t) => {
   const operation = byPath.get('/petstore.v1.PetService/GetPet');
   if (operation === undefined) return t.fail();
   t.like(decodeRequest(operation, Buffer.from([0x08, 0x07])), { petId: 7n });
@@ -241,7 +241,7 @@ test('Request - is read by its descriptor, and bytes that are none are MALFORMED
   return undefined;
 });
 
-test('File descriptors - every file that another imports is there, for reflection', (t) => {
+test('File descriptors - every imported file is included, for reflection', (t) => {
   const files = [...registry.files];
   t.is(fileDescriptors().length, files.length);
   const names = new Set(files.map(({ proto }) => proto.name));

@@ -1,4 +1,4 @@
-/** Callers at addresses of their own, of loopback's 127.0.0.0/8, over HTTP/1.1, HTTP/2 or gRPC, with TLS or without. */
+/** Requests from other loopback addresses (127.0.0.0/8) over HTTP/1.1, HTTP/2 or gRPC, with or without TLS. */
 import { request as requestHttp } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
@@ -8,9 +8,9 @@ import { status as Status } from '@grpc/grpc-js';
 /** A port to call at: the service's own, or that of a proxy before it. */
 export interface Door {
   readonly port: number;
-  /** The authority of its certificate; undefined: it has no TLS. */
+  /** The authority of its certificate; undefined without TLS. */
   readonly ca?: Buffer | undefined;
-  /** What each connection begins with. */
+  /** Sent at the start of each connection. */
   readonly preface?: string | Uint8Array;
 }
 
@@ -22,19 +22,19 @@ export interface Sent {
   readonly path?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** The end of the body never comes. */
+  /** Never end the body. */
   readonly isUnfinished?: boolean;
 }
 
 export interface Received {
-  /** The HTTP status; of a gRPC call what REST would have. */
+  /** The HTTP status; for a gRPC call that of REST. */
   readonly status: number;
   /** Headers and trailers. */
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** A connection from an address. */
+/** Opens a connection from an address. */
 export function openFrom(from: string, { port, ca, preface }: Door, protocol: Protocol = 'HTTP/1.1'): Socket {
   const socket = connect({ host: '127.0.0.1', port, localAddress: from });
   if (preface !== undefined) socket.write(preface);
@@ -43,7 +43,7 @@ export function openFrom(from: string, { port, ca, preface }: Door, protocol: Pr
   return connectTls({ socket, ca, servername: 'localhost', ALPNProtocols });
 }
 
-/** One request on a connection of its own: `GET /pets`, unless it says something else; over gRPC always `ListPets`. */
+/** Sends one request on a new connection: `GET /pets` by default; over gRPC always `ListPets`. */
 export function callFrom(from: string, door: Door, protocol: Protocol, sent: Sent = {}): Promise<Received> {
   const socket = openFrom(from, door, protocol);
   const call = { 'HTTP/1.1': overHttp1, 'HTTP/2': overHttp2, gRPC: overGrpc }[protocol];
@@ -92,7 +92,7 @@ function overHttp2(socket: Socket, sent: Sent): Promise<Received> {
 }
 
 const EMPTY_MESSAGE = new Uint8Array(5);
-const HTTP_OF: Readonly<Record<number, number>> = {
+const HTTP_STATUS_OF: Readonly<Record<number, number>> = {
   [Status.OK]: 200,
   [Status.UNAUTHENTICATED]: 401,
   [Status.RESOURCE_EXHAUSTED]: 429,
@@ -108,7 +108,7 @@ async function overGrpc(socket: Socket, sent: Sent): Promise<Received> {
     body: sent.body ?? EMPTY_MESSAGE,
   });
   const status = received.headers.get('grpc-status');
-  return { ...received, status: status === null ? received.status : (HTTP_OF[Number(status)] ?? -1) };
+  return { ...received, status: status === null ? received.status : (HTTP_STATUS_OF[Number(status)] ?? -1) };
 }
 
 function toHeaders(received: object): Headers {

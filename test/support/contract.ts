@@ -1,34 +1,36 @@
-/** What every answer of the REST side has in common, whoever made it. */
+/** Assertions for responses of the REST side, and promises that hold for every response. */
 import type { ExecutionContext } from 'ava';
 import type { RestResponse } from './rest-client.ts';
 
 const INTERNAL_HEADER = /^(x-petstore-|x-envoy-|grpc-)/;
 
-/** Fails when the answer to `method` breaks a promise that holds for every answer. */
+/** Throws when a response violates a promise that holds for every response. */
 export function checkPromises(method: string, status: number, headers: Headers, text: string): void {
-  const breach = breachOf(method, status, headers, text);
-  if (breach !== undefined) throw new Error(`the answer to ${method} breaks the contract: ${breach}: ${text}`);
+  const violation = violationOf(method, status, headers, text);
+  if (violation !== undefined)
+    throw new Error(`the response to ${method} violates the contract: ${violation}: ${text}`);
 }
 
-/** How an answer breaks such a promise; undefined when it breaks none. */
-function breachOf(method: string, status: number, headers: Headers, text: string): string | undefined {
+/** Undefined when the response keeps the promises. */
+function violationOf(method: string, status: number, headers: Headers, text: string): string | undefined {
   const internal = [...headers.keys()].find((name) => INTERNAL_HEADER.test(name));
-  if (internal !== undefined) return `it carries the internal header ${internal}`;
+  if (internal !== undefined) return `it has the internal header ${internal}`;
   if (method === 'HEAD') return text === '' ? undefined : 'HEAD has a body';
-  return status >= 400 ? breachOfError(status, headers, text) : undefined;
+  return status >= 400 ? violationOfError(status, headers, text) : undefined;
 }
 
-function breachOfError(status: number, headers: Headers, text: string): string | undefined {
+function violationOfError(status: number, headers: Headers, text: string): string | undefined {
   if (headers.get('content-type') !== 'application/json') return `an error is ${headers.get('content-type')}`;
   const error: unknown = JSON.parse(text);
-  if (typeof error !== 'object' || error === null) return 'an error is no object';
+  if (typeof error !== 'object' || error === null) return 'an error is not an object';
   if (Object.keys(error).sort().join() !== 'code,message,status') return 'an error is {code, message, status}';
   const { code, message, status: inBody } = error as Record<string, unknown>;
-  if (typeof code !== 'string' || typeof message !== 'string' || message === '') return 'an error says nothing';
+  if (typeof code !== 'string' || typeof message !== 'string' || message === '')
+    return 'the code or the message is empty';
   return inBody === status ? undefined : `the error says ${inBody}, the status line ${status}`;
 }
 
-/** Asserts that the answer is this error; its message matches `message`. */
+/** Asserts that the response is this error, with a message that matches `message`. */
 export function isError(
   t: ExecutionContext<unknown>,
   response: RestResponse,

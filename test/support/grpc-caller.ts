@@ -1,4 +1,4 @@
-/** A caller of the gRPC services over a real channel: what a generated client would send and see. */
+/** A client of the gRPC services over a real channel. */
 import { Client, type Metadata, type ServiceError, type status } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
@@ -7,12 +7,11 @@ import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { bearer, detailsOf, insecure, type UnaryMethod, unary } from './grpc.ts';
 
 interface CallSettings {
-  /** How long the call may take. */
   readonly timeoutMs?: number;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** A call that ended with an error. */
+/** The error that a call ended with. */
 export interface Failure {
   readonly code: status;
   readonly message: string;
@@ -35,7 +34,7 @@ export class GrpcCaller {
     this.#client = new Client(address, insecure);
   }
 
-  /** The same caller with another key, or with none, on a channel of its own. */
+  /** The same client with another key, or without one, on a new channel. */
   withKey(key: string | undefined): GrpcCaller {
     return new GrpcCaller(this.#address, key);
   }
@@ -49,7 +48,7 @@ export class GrpcCaller {
     return (await this.exchange(method, request, settings)).message;
   }
 
-  /** Calls one method and gives the headers of the answer too. */
+  /** Calls one method. Resolves with the response headers too. */
   exchange<Q, A>(
     method: UnaryMethod<Q, A>,
     request: Q,
@@ -61,32 +60,32 @@ export class GrpcCaller {
     return unary(this.#client, method, request, sent, options);
   }
 
-  /** The error that a call ends with. Rejects when there is none. */
+  /** Resolves with the error that a call ends with. Rejects when it succeeds. */
   async failure<Q, A>(method: UnaryMethod<Q, A>, request: Q, settings?: CallSettings): Promise<Failure> {
     try {
       await this.call(method, request, settings);
     } catch (error) {
       return toFailure(error as ServiceError);
     }
-    throw new Error(`${method.path} was answered`);
+    throw new Error(`${method.path} succeeded`);
   }
 
-  /** Calls a method with bytes for a message. */
+  /** Calls a method with raw bytes as its message. */
   failureOfBytes(path: string, bytes: Uint8Array): Promise<Failure> {
     const method = {
       path,
       requestSerialize: () => Buffer.from(bytes),
-      responseDeserialize: (answer: Buffer) => answer,
+      responseDeserialize: (response: Buffer) => response,
     };
     return this.failure(method, undefined);
   }
 
-  /** Creates a category and answers its id. */
+  /** Creates a category and returns its id. */
   async category(name = 'Cats'): Promise<bigint> {
     return (await this.call(Categories.createCategory, { category: { name } })).id;
   }
 
-  /** Creates a pet with `stock` units and answers its id. */
+  /** Creates a pet with `stock` units and returns its id. */
   async pet({ stock = 0 }: { readonly stock?: number } = {}): Promise<bigint> {
     const categoryId = await this.category();
     const { id } = await this.call(Pets.createPet, { pet: { name: 'Tom', categoryId } });
@@ -94,7 +93,7 @@ export class GrpcCaller {
     return id;
   }
 
-  /** Places an order and answers its id. */
+  /** Places an order and returns its id. */
   async order(order: Order = {}): Promise<bigint> {
     return (await this.call(Orders.placeOrder, { order })).id ?? -1n;
   }

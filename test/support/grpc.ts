@@ -1,4 +1,4 @@
-/** gRPC calls as promises, with everything that came back: message, headers, or error with its details. */
+/** gRPC calls as promises, with message and headers, or the error with its details. */
 import { type CallOptions, type Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo, QuotaFailure, RetryInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
@@ -28,7 +28,7 @@ export function detailsOf(error: ServiceError) {
   };
 }
 
-/** A generated description of one unary method. */
+/** The generated definition of a unary method. */
 export interface UnaryMethod<Q, A> {
   readonly path: string;
   readonly requestSerialize: (request: Q) => Buffer;

@@ -1,6 +1,6 @@
 /**
- * A plain HTTP caller of the REST side: what curl would send and see. Every response is held to the contract's promises
- * and to the interface description on the way; one that is not as they say fails the test.
+ * A plain HTTP client of the REST side. It checks every response against the promises of the contract and against the
+ * interface description, and throws when one does not match.
  */
 import { checkPromises } from './contract.ts';
 import { checkAgainstDescription } from './description.ts';
@@ -9,7 +9,7 @@ export interface RestResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed body. Fails on a body that is not JSON. */
+  /** The parsed body. Throws when it is not JSON. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
   readonly body: any;
 }
@@ -17,7 +17,7 @@ export interface RestResponse {
 export interface RestRequest {
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is, with no content type but that of `headers`. */
+  /** Sent unchanged, without a content type unless `headers` has one. */
   readonly raw?: string | Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -31,7 +31,7 @@ export class RestClient {
     this.#key = key;
   }
 
-  /** The same caller with another key, or with none. */
+  /** The same client with another key, or without one. */
   withKey(key: string | undefined): RestClient {
     return new RestClient(this.url, key);
   }
@@ -50,7 +50,7 @@ export class RestClient {
     });
     const { status, headers: responseHeaders } = response;
     const text = await response.text();
-    // gRPC-Web goes over the same port; it is no part of the description.
+    // gRPC-Web uses the same port, but is not part of the description.
     const isRest = !headers?.['content-type']?.startsWith('application/grpc');
     if (isRest) {
       checkPromises(method, status, responseHeaders, text);
@@ -86,12 +86,12 @@ export class RestClient {
     return this.send('DELETE', path);
   }
 
-  /** Creates a category and answers its id. */
+  /** Creates a category and returns its id. */
   async category(name = 'Cats'): Promise<number> {
     return (await this.created('/categories', { name })).id;
   }
 
-  /** Creates a pet with `stock` units and answers its id. */
+  /** Creates a pet with `stock` units and returns its id. */
   async pet({ stock = 0, ...fields }: { stock?: number; name?: string; categoryId?: number; status?: string } = {}) {
     const categoryId = fields.categoryId ?? (await this.category());
     const { id } = await this.created('/pets', { name: 'Tom', ...fields, categoryId });
@@ -99,7 +99,7 @@ export class RestClient {
     return id;
   }
 
-  /** Places an order and answers it. */
+  /** Places an order and returns it. */
   order(fields: object = {}): Promise<{ id: number; petId?: number; quantity: number; complete: boolean }> {
     return this.created('/store/orders', fields);
   }

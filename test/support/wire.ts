@@ -1,10 +1,10 @@
-/** HTTP as `fetch` can't send it: byte by byte over HTTP/1.1, and HTTP/2 without TLS. */
+/** HTTP that `fetch` can't send: raw bytes over HTTP/1.1, and HTTP/2 without TLS. */
 import { connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2';
 import { connect } from 'node:net';
 import { checkPromises } from './contract.ts';
 import type { RestResponse } from './rest-client.ts';
 
-/** Sends `request` as it is, on a connection of its own, and reads the one answer. */
+/** Sends `request` unchanged on a new connection, and reads one response. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
   const url = new URL(`http://${address}`);
   const socket = connect(Number(url.port), url.hostname);
@@ -12,17 +12,17 @@ export async function http1(address: string, request: string | Uint8Array): Prom
   let received = '';
   for await (const chunk of socket) {
     received += chunk;
-    if (isWhole(received)) break;
+    if (isComplete(received)) break;
   }
   socket.destroy();
   const [head = '', text = ''] = received.split('\r\n\r\n', 2);
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]));
-  return answer(request.toString().split(' ', 1)[0] ?? '', Number(statusLine.split(' ')[1]), headers, text);
+  return toResponse(request.toString().split(' ', 1)[0] ?? '', Number(statusLine.split(' ')[1]), headers, text);
 }
 
-/** Every answer of ours says how long it is, or that it has no body. */
-function isWhole(received: string): boolean {
+/** Every response of the service has a Content-Length, or no body. */
+function isComplete(received: string): boolean {
   const end = received.indexOf('\r\n\r\n');
   const length = /\r\ncontent-length: (\d+)\r\n/i.exec(received)?.[1] ?? '0';
   return end !== -1 && Buffer.byteLength(received.slice(end + 4)) >= Number(length);
@@ -32,11 +32,11 @@ interface Http2Request {
   readonly method: string;
   readonly path?: string;
   readonly headers?: OutgoingHttpHeaders;
-  /** Undefined: the stream ends with the headers. An empty one ends it with an empty frame. */
+  /** Undefined ends the stream with the headers, an empty body with an empty frame. */
   readonly body?: string;
 }
 
-/** One request on an HTTP/2 connection of its own. No header is sent but those given. */
+/** Sends one request on a new HTTP/2 connection, with the given headers only. */
 export async function http2(address: string, { method, path, headers, body }: Http2Request): Promise<RestResponse> {
   const session = connectHttp2(`http://${address}`);
   try {
@@ -48,9 +48,9 @@ export async function http2(address: string, { method, path, headers, body }: Ht
       let status = 0;
       let text = '';
       stream.setEncoding('utf8');
-      stream.on('response', (answer) => {
-        status = Number(answer[':status']);
-        for (const [name, value] of Object.entries(answer)) {
+      stream.on('response', (response) => {
+        status = Number(response[':status']);
+        for (const [name, value] of Object.entries(response)) {
           if (!name.startsWith(':')) received.set(name, String(value));
         }
       });
@@ -58,14 +58,14 @@ export async function http2(address: string, { method, path, headers, body }: Ht
         text += chunk;
       });
       stream.on('error', reject);
-      stream.on('end', () => resolve(answer(method, status, received, text)));
+      stream.on('end', () => resolve(toResponse(method, status, received, text)));
     });
   } finally {
     session.close();
   }
 }
 
-function answer(method: string, status: number, headers: Headers, text: string): RestResponse {
+function toResponse(method: string, status: number, headers: Headers, text: string): RestResponse {
   checkPromises(method, status, headers, text);
   return {
     status,

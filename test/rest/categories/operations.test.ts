@@ -18,7 +18,7 @@ test('POST /categories - answers 201 with the category and its Location', async 
   t.deepEqual((await rest.get(`/categories/${body.id}`)).body, body);
 });
 
-test('POST /categories - the id is assigned: one in the body is ignored, and none is ever used again', async (t) => {
+test('POST /categories - the server assigns the id: one in the body is ignored, and ids are never reused', async (t) => {
   const { rest } = t.context;
   const { body: first } = await rest.post('/categories', { id: 777_777, name: 'Cats' });
   t.not(first.id, 777_777);
@@ -31,7 +31,7 @@ test('POST /categories - two categories may have one name', async (t) => {
   t.not(await rest.category('Twins'), await rest.category('Twins'));
 });
 
-test('POST /categories - a 400 names every field that broke a rule', async (t) => {
+test('POST /categories - a 400 names every field with a violation', async (t) => {
   const { rest } = t.context;
   isInvalid(t, await rest.post('/categories', {}), 'name');
   isInvalid(t, await rest.post('/categories'), 'name');
@@ -54,7 +54,7 @@ test('GET /categories - is a bare array of categories in ascending order of id',
   t.deepEqual(body[ids.indexOf(second)], { id: second, name: 'Fish', description: '' });
 });
 
-test('GET /categories/{categoryId} - answers with the category', async (t) => {
+test('GET /categories/{categoryId} - returns the category', async (t) => {
   const { rest } = t.context;
   const id = await rest.category('Cats');
   const { status, body } = await rest.get(`/categories/${id}/`);

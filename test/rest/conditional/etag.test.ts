@@ -21,7 +21,7 @@ async function tagAt({ context: { rest } }: Test, path: string): Promise<string 
   return etagOf(await rest.get(path));
 }
 
-test('ETag - every answer that is one pet, category, order or inventory entry carries a strong one', async (t) => {
+test('ETag - every response with one pet, category, order or inventory entry has a strong one', async (t) => {
   const { rest } = t.context;
   const category = await rest.post('/categories', { name: 'Cats' });
   const pet = await rest.post('/pets', { name: 'Tom', categoryId: category.body.id });
@@ -42,7 +42,7 @@ test('ETag - every answer that is one pet, category, order or inventory entry ca
   for (const answer of answers) t.regex(etagOf(answer) ?? 'none', STRONG, answer.text);
 });
 
-test('ETag - lists carry none, and neither do errors and answers without a body', async (t) => {
+test('ETag - lists, errors and responses without a body have none', async (t) => {
   const { rest } = t.context;
   const id = await rest.pet();
   const answers = [
@@ -55,7 +55,7 @@ test('ETag - lists carry none, and neither do errors and answers without a body'
   for (const answer of answers) t.is(etagOf(answer), null, answer.text);
 });
 
-test('ETag - is the same wherever the same representation is, in answers to GET, HEAD, POST, PUT and PATCH', async (t) => {
+test('ETag - is the same for the same representation, in responses to GET, HEAD, POST, PUT and PATCH', async (t) => {
   const { rest } = t.context;
   const shipDate = '2027-01-01T00:00:00.123456789Z';
   const categoryId = await rest.category();
@@ -77,7 +77,7 @@ test('ETag - is the same wherever the same representation is, in answers to GET,
   t.is(await tagAt(t, `/store/inventory/${petId}`), etagOf(set));
 });
 
-test('ETag - changes when the representation does, and comes back when that comes back', async (t) => {
+test('ETag - changes with the representation, and is the same again when that is', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const path = `/pets/${await rest.pet({ categoryId, status: 'sold' })}`;
@@ -95,7 +95,7 @@ test('ETag - changes when the representation does, and comes back when that come
   t.is(etagOf(await rest.put(category, { name: 'Cats' })), bare);
 });
 
-test('ETag - does not change when the representation does not, whatever is written', async (t) => {
+test('ETag - does not change by a write that does not change the representation', async (t) => {
   const { rest } = t.context;
   const path = `/pets/${await rest.pet()}`;
   const { body, headers } = await rest.get(path);
@@ -105,7 +105,7 @@ test('ETag - does not change when the representation does not, whatever is writt
   t.is(await tagAt(t, path), headers.get('etag'));
 });
 
-test("ETag - an order changes that of the inventory entry, and the pet's only with the pet's status", async (t) => {
+test('ETag - an order changes the tag of the inventory entry, and that of the pet only with its status', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 2 });
   const tags = () => Promise.all([tagAt(t, `/pets/${petId}`), tagAt(t, `/store/inventory/${petId}`)]);

@@ -19,7 +19,7 @@ interface Write {
   readonly json?: object;
 }
 
-/** Every operation that takes If-Match, each on something of its own. */
+/** Every operation that supports If-Match, each on its own resource. */
 async function writes(rest: RestClient): Promise<Write[]> {
   const categoryId = await rest.category();
   const path = async (list: string, id: number | Promise<number>) => `${list}/${await id}`;
@@ -55,7 +55,7 @@ async function isUnmet(t: Test, write: Write, ifMatch: string): Promise<void> {
   t.deepEqual((await rest.get(write.path)).body, body);
 }
 
-test('If-Match - a PUT, PATCH or DELETE happens when it matches what is stored', async (t) => {
+test('If-Match - a PUT, PATCH or DELETE with the current tag succeeds', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) {
     const answer = await send(rest, write, await tagAt(rest, write.path));
@@ -66,11 +66,11 @@ test('If-Match - a PUT, PATCH or DELETE happens when it matches what is stored',
   }
 });
 
-test('If-Match - is a 412 PRECONDITION_FAILED unless it matches what is stored, and nothing is changed', async (t) => {
+test('If-Match - without the current tag is a 412 PRECONDITION_FAILED, and nothing changes', async (t) => {
   for (const write of await writes(t.context.rest)) await isUnmet(t, write, '"x"');
 });
 
-test('If-Match - is a 412 once somebody else has changed what was read', async (t) => {
+test('If-Match - is a 412 after another caller has changed the resource', async (t) => {
   const { rest } = t.context;
   const path = `/pets/${await rest.pet()}`;
   const read = await tagAt(rest, path);
@@ -81,7 +81,7 @@ test('If-Match - is a 412 once somebody else has changed what was read', async (
   t.is((await send(rest, { method: 'DELETE', path }, read)).status, 204);
 });
 
-test('If-Match - on an inventory entry is about the entry: an order in between is a 412', async (t) => {
+test('If-Match - of an inventory entry is a 412 after an order for the pet', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const path = `/store/inventory/${petId}`;
@@ -89,7 +89,7 @@ test('If-Match - on an inventory entry is about the entry: an order in between i
   await rest.order({ petId, quantity: 2 });
   await isUnmet(t, { method: 'PUT', path, json: { quantity: 6 } }, read);
   await isUnmet(t, { method: 'PUT', path, json: { quantity: 6 } }, pet);
-  // The pet itself is still what it was.
+  // The pet itself is unchanged.
   t.is((await send(rest, { method: 'PATCH', path: `/pets/${petId}`, json: { name: 'Rex' } }, pet)).status, 200);
 });
 
@@ -98,7 +98,7 @@ test('If-Match - * matches whatever exists', async (t) => {
   for (const write of await writes(rest)) t.true((await send(rest, write, '*')).status < 300, write.path);
 });
 
-test('If-Match - what does not exist is a 404 as ever', async (t) => {
+test('If-Match - for an unknown resource is a 404', async (t) => {
   const { rest } = t.context;
   for (const { path, ...write } of await writes(rest)) {
     const nowhere = path.replace(/\d+$/, '999999');
@@ -109,7 +109,7 @@ test('If-Match - what does not exist is a 404 as ever', async (t) => {
   }
 });
 
-test('If-Match - takes a list, and a weak tag never matches', async (t) => {
+test('If-Match - accepts a list, and a weak tag never matches', async (t) => {
   const { rest, publicAddress, key } = t.context;
   const path = `/categories/${await rest.category()}`;
   const write = { method: 'PATCH', path, json: {} };
@@ -126,7 +126,7 @@ test('If-Match - takes a list, and a weak tag never matches', async (t) => {
   t.is((await http1(publicAddress, `${head}${json}${lines}\r\n{}`)).status, 200); // several lines are one list
 });
 
-test('If-Match - that is no list of entity tags, or an empty one, is a 400 INVALID_ARGUMENT', async (t) => {
+test('If-Match - that is malformed or empty is a 400 INVALID_ARGUMENT', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) {
     for (const list of ['', ' , ', 'x', '"x', '"x" "y"', '*, "x"', 'w/"x"', '\u00e9']) {
@@ -136,7 +136,7 @@ test('If-Match - that is no list of entity tags, or an empty one, is a 400 INVAL
   }
 });
 
-test("If-Match - a 412 comes after 400 for the request's own form", async (t) => {
+test('If-Match - a 412 comes after a 400 for an invalid request', async (t) => {
   const { rest } = t.context;
   const pet = `/pets/${await rest.pet()}`;
   isInvalid(t, await send(rest, { method: 'PUT', path: pet, json: { name: '' } }, '"x"'), 'name', 'categoryId');
@@ -148,7 +148,7 @@ test("If-Match - a 412 comes after 400 for the request's own form", async (t) =>
   isError(t, await send(key, { method: 'DELETE', path: pet }, '"x"'), 401, 'API_KEY_MISSING');
 });
 
-test('If-Match - a 412 comes before what the method finds: a 409, or a 400 for an unknown category', async (t) => {
+test('If-Match - a 412 comes before the errors of the method: a 409, or a 400 for an unknown category', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId, stock: 1 });
@@ -170,7 +170,7 @@ test('If-Match - a 412 comes before what the method finds: a 409, or a 400 for a
   }
 });
 
-test('If-Match - is ignored on every other operation, whatever it says', async (t) => {
+test('If-Match - is ignored by every other operation, whatever its value', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const id = await rest.pet({ categoryId });

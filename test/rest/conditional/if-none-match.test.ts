@@ -54,7 +54,7 @@ test('If-None-Match - a 304 has the other headers of the 200: rate limits, depre
   }
 });
 
-test('If-None-Match - a GET is a 200 once something has changed, and a 304 when that has come back', async (t) => {
+test('If-None-Match - a GET is a 200 after a change, and a 304 after the change is undone', async (t) => {
   const { rest } = t.context;
   const path = `/pets/${await rest.pet()}`;
   const headers = { 'if-none-match': await tagAt(rest, path) };
@@ -67,7 +67,7 @@ test('If-None-Match - a GET is a 200 once something has changed, and a 304 when 
   t.is((await rest.get(path, { headers })).status, 304);
 });
 
-test('If-None-Match - takes a list, weak tags, and * for whatever exists', async (t) => {
+test('If-None-Match - accepts a list, weak tags, and * for whatever exists', async (t) => {
   const { rest } = t.context;
   const path = `/categories/${await rest.category()}`;
   const tag = await tagAt(rest, path);
@@ -88,7 +88,7 @@ test('If-None-Match - several header lines are one list', async (t) => {
   t.is((await http1(publicAddress, `${head}${lines}\r\n`)).status, 304);
 });
 
-test('If-None-Match - over HTTP/2 the answer is the same 304', async (t) => {
+test('If-None-Match - over HTTP/2 the response is the same 304', async (t) => {
   const { rest, publicAddress, key } = t.context;
   const path = `/categories/${await rest.category()}`;
   const headers = { authorization: `Bearer ${key}`, 'if-none-match': await tagAt(rest, path) };
@@ -96,7 +96,7 @@ test('If-None-Match - over HTTP/2 the answer is the same 304', async (t) => {
   t.deepEqual({ status, text }, { status: 304, text: '' });
 });
 
-test('If-None-Match - that is no list of entity tags, or an empty one, is a 400 INVALID_ARGUMENT', async (t) => {
+test('If-None-Match - that is malformed or empty is a 400 INVALID_ARGUMENT', async (t) => {
   const { rest, publicAddress, key } = t.context;
   const [path = ''] = await resources(rest);
   const tag = await tagAt(rest, path);
@@ -108,7 +108,7 @@ test('If-None-Match - that is no list of entity tags, or an empty one, is a 400 
   isError(t, await http1(publicAddress, `${head}If-None-Match:\r\n\r\n`), 400, 'INVALID_ARGUMENT', message);
 });
 
-test('If-None-Match - what does not exist is a 404, and a caller without a key gets a 401', async (t) => {
+test('If-None-Match - for an unknown resource is a 404, and without a key a 401', async (t) => {
   const { rest } = t.context;
   const headers = { 'if-none-match': '*' };
   isError(t, await rest.get('/pets/999999', { headers }), 404, 'PET_NOT_FOUND');
@@ -116,7 +116,7 @@ test('If-None-Match - what does not exist is a 404, and a caller without a key g
   isError(t, await rest.withKey(undefined).get(path, { headers }), 401, 'API_KEY_MISSING');
 });
 
-test('If-None-Match - is ignored on every other operation, whatever it says', async (t) => {
+test('If-None-Match - is ignored by every other operation, whatever its value', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const id = await rest.pet({ categoryId });

@@ -48,7 +48,7 @@ test('GET /pets/{petId} - its successor answers with the same pet', async (t) =>
   t.deepEqual(found.body, [body]);
 });
 
-test('deprecation - nothing else announces one', async (t) => {
+test('deprecation - no other operation announces one', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const id = await rest.pet({ categoryId });
@@ -77,6 +77,6 @@ test('deprecation - nothing else announces one', async (t) => {
   }
 });
 
-test('GET /pets/{petId} - an id that is none announces nothing and is a 400', async (t) => {
+test('GET /pets/{petId} - a malformed id is a 400 without the announcement', async (t) => {
   isError(t, await t.context.rest.get('/pets/abc'), 400, 'INVALID_ARGUMENT');
 });

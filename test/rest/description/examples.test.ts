@@ -93,7 +93,7 @@ function resolved(ref: string): Parameter {
   return parameter;
 }
 
-test('Examples - every one works on a new store, and is answered as the description shows', async (t) => {
+test('Examples - each works on a new store, with the response that the description shows', async (t) => {
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );

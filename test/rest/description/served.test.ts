@@ -15,7 +15,7 @@ const FILES = [
 ] as const;
 
 for (const [path, type, file] of FILES) {
-  test(`GET ${path} - is the description as it was generated, for anybody`, async (t) => {
+  test(`GET ${path} - is the generated description, without a key`, async (t) => {
     const { status, headers, text } = await t.context.rest.withKey(undefined).get(path);
     t.is(status, 200);
     t.is(headers.get('content-type'), type);
@@ -24,7 +24,7 @@ for (const [path, type, file] of FILES) {
     t.is(text, readFileSync(file, 'utf8'));
   });
 
-  test(`HEAD ${path} - says the same without a body`, async (t) => {
+  test(`HEAD ${path} - has the same headers without a body`, async (t) => {
     const { status, headers, text } = await t.context.rest.withKey(undefined).send('HEAD', path);
     t.is(status, 200);
     t.is(headers.get('content-type'), type);
@@ -32,7 +32,7 @@ for (const [path, type, file] of FILES) {
     t.is(text, '');
   });
 
-  test(`POST ${path} - is 405 with Allow, like any method that a path does not have`, async (t) => {
+  test(`POST ${path} - is a 405 with Allow`, async (t) => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const { status, headers, body } = await t.context.rest.send(method, path);
       t.is(status, 405);
@@ -41,19 +41,19 @@ for (const [path, type, file] of FILES) {
     }
   });
 
-  test(`POST ${path} - without a key is 401: only reading is for anybody`, async (t) => {
+  test(`POST ${path} - without a key is a 401: only reading needs no key`, async (t) => {
     t.is((await t.context.rest.withKey(undefined).post(path)).status, 401);
   });
 }
 
-// Serial: what the other tests of this file use up would count as well.
-test.serial('GET /openapi.json - counts against nobody', async (t) => {
+// Serial, because the requests of the other tests in this file count too.
+test.serial('GET /openapi.json - does not count against the limits', async (t) => {
   const { rest } = t.context;
   const before = Number((await rest.get('/pets')).headers.get('x-ratelimit-remaining'));
   await rest.get('/openapi.json');
   t.is(Number((await rest.get('/pets')).headers.get('x-ratelimit-remaining')), before - 1);
 });
 
-test('GET /openapi.json/ - is no path of ours', async (t) => {
+test('GET /openapi.json/ - is a 404', async (t) => {
   t.is((await t.context.rest.get('/openapi.json/')).body.code, 'ROUTE_NOT_FOUND');
 });

@@ -47,7 +47,7 @@ test('openapi-fetch - an error is typed, with a code that may be a new one', asy
   t.true(isOpen);
 });
 
-test('openapi-fetch - what the description does not allow does not compile', async (t) => {
+test('openapi-fetch - a call that violates the description does not compile', async (t) => {
   const { client } = t.context;
   // @ts-expect-error: a pet needs a category
   t.is((await client.POST('/pets', { body: { name: 'Tom' } })).error?.status, 400);

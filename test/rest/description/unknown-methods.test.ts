@@ -8,7 +8,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('FOO /pets - a method that nobody has heard of is 405 like any other, and 401 without a key', async (t) => {
+test('FOO /pets - an unknown method is a 405, and without a key a 401', async (t) => {
   for (const method of ['FOO', 'PROPFIND', 'QUERY']) {
     const json = method === 'QUERY' ? {} : undefined; // Envoy itself refuses a QUERY that has no content type
     const { status, headers, body } = await t.context.rest.send(method, '/pets/1', { json });

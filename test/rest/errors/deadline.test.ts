@@ -38,8 +38,11 @@ test.serial(
   },
 );
 
-test.serial('503 - a server that dies amid its answer is UNAVAILABLE, and nothing of it is shown', async (t) => {
-  const response = await t.context.rest.get('/store/inventory');
-  isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
-  t.is(response.headers.get('retry-after'), '1');
-});
+test.serial(
+  '503 - the response of a server that dies while it responds is UNAVAILABLE, and nothing else',
+  async (t) => {
+    const response = await t.context.rest.get('/store/inventory');
+    isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
+    t.is(response.headers.get('retry-after'), '1');
+  },
+);

@@ -13,14 +13,14 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Changes the database behind the server's back. */
+/** Changes the database without the server. */
 async function sabotage({ config }: TestStack, sql: string): Promise<void> {
   const database = new sqlite3.Database(join(config.dataDir, 'petstore.sqlite'));
   await promisify((text: string, done: (error: Error | null) => void) => database.exec(text, done))(sql);
   await promisify((done: (error: Error | null) => void) => database.close(done))();
 }
 
-/** What the server has logged so far, the lines of one request. */
+/** The log lines of one request, so far. */
 async function logOf({ config }: TestStack, requestId: string) {
   const log = await readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
   const lines = log.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
@@ -32,7 +32,7 @@ test.serial(
   async (t) => {
     const { rest } = t.context;
     const petId = await rest.pet();
-    // More than the int32 of the answer can hold, and than the table would take.
+    // More than the int32 of the response can hold, and more than the table allows.
     const sql = `update pets set quantity = 3000000000 where id = ${petId}`;
     await sabotage(t.context, `pragma ignore_check_constraints = on; ${sql}`);
     for (const path of [`/store/inventory/${petId}`, '/store/inventory?limit=100']) {
@@ -48,7 +48,7 @@ test.serial(
   },
 );
 
-test.serial('500 - INTERNAL says nothing of the cause, which is logged with the request id', async (t) => {
+test.serial('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { rest } = t.context;
   await sabotage(t.context, 'alter table orders rename to misplaced');
   const responses = [
@@ -61,7 +61,7 @@ test.serial('500 - INTERNAL says nothing of the cause, which is logged with the 
     const requestId = response.headers.get('x-request-id') ?? '';
     isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
     t.notRegex(response.text, /sql|table|orders/i);
-    // The caller of a request with a body is judged first, under the same id.
+    // A request with a body is judged first, with the same request id.
     const entry = (await logOf(t.context, requestId)).at(-1);
     t.regex(entry?.err?.message ?? '', /no such table: orders/);
   }

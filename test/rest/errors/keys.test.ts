@@ -16,7 +16,7 @@ test.after.always((t) => t.context.close());
 const MISSING = 'an API key is needed: send "Authorization: Bearer <API_KEY>"';
 const INVALID = 'the API key is not valid: it is unknown, revoked or expired';
 
-test('401 - no key, and anything that is not Bearer <key>, is API_KEY_MISSING', async (t) => {
+test('401 - without a header of the form Bearer <key> is API_KEY_MISSING', async (t) => {
   const { rest, key, publicAddress } = t.context;
   const anonymous = rest.withKey(undefined);
   const basic = `Basic ${Buffer.from(`user:${key}`).toString('base64')}`;
@@ -48,7 +48,7 @@ test('401 - no key, and anything that is not Bearer <key>, is API_KEY_MISSING', 
   );
 });
 
-test('401 - a mistyped key, an unknown one and any other word are API_KEY_INVALID', async (t) => {
+test('401 - a mistyped, unknown or malformed key is API_KEY_INVALID', async (t) => {
   const { rest, key } = t.context;
   const last = key.endsWith('x') ? 'y' : 'x';
   const mistyped = [
@@ -75,14 +75,14 @@ test('401 - a mistyped key, an unknown one and any other word are API_KEY_INVALI
   }
 });
 
-test('Authorization - the scheme may be written in any case, with spaces around the key', async (t) => {
+test('Authorization - the scheme may be in any case, with spaces around the key', async (t) => {
   const { rest, key } = t.context;
   for (const authorization of [`bearer ${key}`, `BEARER ${key}`, `Bearer   ${key}`, `Bearer ${key}  `]) {
     t.is((await rest.withKey(undefined).get('/pets', { headers: { authorization } })).status, 200);
   }
 });
 
-test('401 - is all that a caller without a valid key learns, whatever else is wrong', async (t) => {
+test('401 - is the only error for a caller without a valid key, whatever else is wrong', async (t) => {
   const { rest, publicAddress } = t.context;
   const json = { 'content-type': 'application/json' };
   for (const [key, code, message] of [
@@ -157,7 +157,7 @@ test('HEAD without a key - is 401 with WWW-Authenticate and no body', async (t) 
   }
 });
 
-test('401 - comes before the body has, whatever type the body has', async (t) => {
+test('401 - is sent before the body has arrived, whatever its content type', async (t) => {
   const { publicAddress } = t.context;
   const started = Date.now();
   for (const type of ['application/json', 'text/plain', 'application/grpcx', 'application/grpc-web+json']) {

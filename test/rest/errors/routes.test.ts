@@ -41,7 +41,7 @@ for (const [path, allow] of Object.entries(ALLOWED)) {
   });
 }
 
-test('405 - TRACE and methods of no standard too', async (t) => {
+test('405 - also for TRACE and for unknown methods', async (t) => {
   const { publicAddress, key } = t.context;
   for (const method of ['TRACE', 'PROPFIND', 'PURGE']) {
     const head = `${method} /pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
@@ -56,7 +56,7 @@ test('405 - TRACE and methods of no standard too', async (t) => {
   }
 });
 
-test('404 - a path that no operation has is ROUTE_NOT_FOUND', async (t) => {
+test('404 - an unknown path is ROUTE_NOT_FOUND', async (t) => {
   const { rest } = t.context;
   const paths = [
     ...[
@@ -87,7 +87,7 @@ test('404 - a path that no operation has is ROUTE_NOT_FOUND', async (t) => {
   isError(t, await rest.get('/nope?secret=1'), 404, 'ROUTE_NOT_FOUND', 'nothing answers to GET /nope');
 });
 
-test('404 - gRPC paths are none for JSON', async (t) => {
+test('404 - gRPC paths are not routes for JSON', async (t) => {
   const { rest } = t.context;
   for (const path of [
     '/petstore.v1.PetService/ListPets',
@@ -99,13 +99,13 @@ test('404 - gRPC paths are none for JSON', async (t) => {
   }
 });
 
-test('404 - a path however long is answered, and cut in the message', async (t) => {
+test('404 - a long path is truncated in the message', async (t) => {
   const { body } = await t.context.rest.get(`/${'x'.repeat(30_000)}`);
   t.is(body.code, 'ROUTE_NOT_FOUND');
   t.true(body.message.length < 1_000);
 });
 
-test('order of judgement - a path and its methods come before content type, body and query', async (t) => {
+test('order of errors - path and method come before content type, body and query', async (t) => {
   const { rest } = t.context;
   const form = { raw: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
   const broken = { raw: '{', headers: { 'content-type': 'application/json' } };
@@ -115,7 +115,7 @@ test('order of judgement - a path and its methods come before content type, body
   }
 });
 
-test('order of judgement - what is wrong with the request comes before what the method finds', async (t) => {
+test('order of errors - an invalid request comes before the errors of the method', async (t) => {
   const { rest } = t.context;
   const form = { raw: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
   const broken = { raw: '{', headers: { 'content-type': 'application/json' } };

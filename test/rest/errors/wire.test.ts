@@ -12,7 +12,7 @@ test.after.always((t) => t.context.close());
 
 const NOT_HTTP = 'the request is not valid HTTP, or its headers are too large';
 
-test('HTTP - what Envoy itself can not read is a 400 in the shape of every error', async (t) => {
+test('HTTP - a request that Envoy can not parse is a 400 in the shape of every error', async (t) => {
   const { publicAddress, key } = t.context;
   const authorization = `Authorization: Bearer ${key}\r\n`;
   const requests = [
@@ -50,7 +50,7 @@ test('HTTP - 1.0, an Upgrade and Expect are answered like any request', async (t
   t.is((await rest.get('/pets', { headers: { upgrade: 'h2c' } }).catch(() => ({ status: 200 }))).status, 200);
 });
 
-test('HTTP - CONNECT leads nowhere: 404 ROUTE_NOT_FOUND', async (t) => {
+test('HTTP - CONNECT is a 404 ROUTE_NOT_FOUND', async (t) => {
   const { publicAddress, key } = t.context;
   const headers = { authorization: `Bearer ${key}` };
   const tunnel = `CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\nAuthorization: Bearer ${key}\r\n\r\n`;
@@ -58,7 +58,7 @@ test('HTTP - CONNECT leads nowhere: 404 ROUTE_NOT_FOUND', async (t) => {
   isError(t, await http2(publicAddress, { method: 'CONNECT', headers }), 404, 'ROUTE_NOT_FOUND');
 });
 
-test("headers - the service's own can not be set from outside, and change nothing", async (t) => {
+test('headers - the internal ones have no effect when a caller sends them', async (t) => {
   const { rest } = t.context;
   const id = await rest.category('Cats');
   const expected = { id, name: 'Cats' };
@@ -92,7 +92,7 @@ test("headers - the service's own can not be set from outside, and change nothin
   }
 });
 
-test('headers - every answer carries an x-request-id and names no software but ours', async (t) => {
+test('headers - every response has an x-request-id, and names no other software', async (t) => {
   const { rest } = t.context;
   const ids = new Set<string>();
   for (const path of ['/pets', '/pets/999999', '/nope', '/pets/abc', '/pets?limit=0', '/healthz']) {

@@ -26,7 +26,7 @@ const PATHS = [
 
 for (const [path, name, code, methods] of PATHS) {
   for (const [method, body] of Object.entries(methods)) {
-    test(`${method} ${path}/{${name}} - an int64 that names nothing is 404 ${code}, any other word 400`, async (t) => {
+    test(`${method} ${path}/{${name}} - an unknown int64 is 404 ${code}, any other text a 400`, async (t) => {
       const { rest } = t.context;
       const json = body === 'pet' ? { name: 'Tom', categoryId: await rest.category() } : body;
       for (const id of NOTHING) {
@@ -38,7 +38,7 @@ for (const [path, name, code, methods] of PATHS) {
   }
 }
 
-test('ids in the query - an int64 that names nothing finds nothing, any other word is a 400', async (t) => {
+test('ids in the query - an unknown int64 finds nothing, any other text is a 400', async (t) => {
   const { rest } = t.context;
   await rest.pet();
   await rest.order();
@@ -52,7 +52,7 @@ test('ids in the query - an int64 that names nothing finds nothing, any other wo
   }
 });
 
-test('ids in the body - an int64 that names nothing is UNKNOWN_CATEGORY or UNKNOWN_PET, any other number a 400', async (t) => {
+test('ids in the body - an unknown int64 is UNKNOWN_CATEGORY or UNKNOWN_PET, any other number a 400', async (t) => {
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
   for (const id of NOTHING) {

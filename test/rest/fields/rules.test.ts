@@ -10,7 +10,7 @@ interface Context extends TestStack {
   readonly orders: readonly Operation[];
   readonly inventory: readonly Operation[];
 }
-/** Sends one good request, with these fields instead of its own. */
+/** Sends a valid request in which these fields are replaced. */
 type Operation = (fields: object) => Promise<RestResponse>;
 
 const test = anyTest as TestFn<Context>;
@@ -46,7 +46,7 @@ test.after.always((t) => t.context.close());
 
 type Shapes = 'pets' | 'categories' | 'orders' | 'inventory';
 
-/** Each of the values is taken, and answered as it is, or as the second of a pair. */
+/** Asserts that each value is accepted, and returned unchanged, or as the second of a pair. */
 const takes = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
   for (const operation of t.context[shapes]) {
     for (const value of values) {
@@ -58,7 +58,7 @@ const takes = test.macro(async (t, shapes: Shapes, name: string, values: readonl
   }
 });
 
-/** Each of the values is a 400 that names the field, and no other. */
+/** Asserts that each value is a 400 that names the field, and no other. */
 const refuses = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
   for (const operation of t.context[shapes]) {
     for (const value of values) isInvalid(t, await operation({ [name]: value }), name);
@@ -91,9 +91,9 @@ const CONTROLS = ['\0', 'a\u0001b', 'a\tb', 'a\nb', '\tTom', 'Tom\r\n', '\u001f'
 
 for (const shapes of ['pets', 'categories'] as const) {
   test(`${shapes} - a name has 1 to 200 characters after trimming`, takes, shapes, 'name', NAMES);
-  test(`${shapes} - a name of none or more than 200 characters is refused`, refuses, shapes, 'name', NO_NAMES);
+  test(`${shapes} - an empty name, or one of more than 200 characters, is refused`, refuses, shapes, 'name', NO_NAMES);
   test(`${shapes} - control characters in a name are refused, at its ends too`, refuses, shapes, 'name', CONTROLS);
-  test(`${shapes} - a name that is no string is refused`, refuses, shapes, 'name', [5, true]);
+  test(`${shapes} - a name that is not a string is refused`, refuses, shapes, 'name', [5, true]);
 }
 
 const DESCRIPTIONS = ['', ' ', ' kept as it is ', 'a'.repeat(2_000), CAT.repeat(2_000), 'line\nline\t\0\u0085'];
@@ -109,8 +109,8 @@ test('categories - a longer description is refused', refuses, 'categories', 'des
 
 test('pets - a status is available, pending or sold', takes, 'pets', 'status', ['available', 'pending', 'sold']);
 const NO_STATES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'Sold', 'SOLD', ' sold', '', 'gone', true, 1.5];
-test('pets - any other status is refused, the zero value of the enum too', refuses, 'pets', 'status', NO_STATES);
-test('pets - a categoryId that is no int64 is refused', refuses, 'pets', 'categoryId', [
+test('pets - any other status is refused, also the zero value of the enum', refuses, 'pets', 'status', NO_STATES);
+test('pets - a categoryId that is not an int64 is refused', refuses, 'pets', 'categoryId', [
   'abc',
   '',
   '1.5',
@@ -134,7 +134,7 @@ test(
 const NO_STOCKS = [-1, 1_000_000_001, 2_147_483_648, 1e30, 0.5, 'many', '', true];
 test('inventory - any other quantity is refused', refuses, 'inventory', 'quantity', NO_STOCKS);
 
-test('rules - a 400 names every field that broke one, and only those', async (t) => {
+test('rules - a 400 names every field with a violation, and no other', async (t) => {
   const { pets, categories, orders, rest } = t.context;
   for (const operation of pets) {
     isInvalid(t, await operation({ name: '', status: 0 }), 'name', 'status');
@@ -165,7 +165,7 @@ test('rules - a 400 names every field, of the wrong type or against a rule', asy
   isInvalid(t, await rest.put('/store/inventory/abc', { quantity: -1 }), 'petId', 'quantity');
 });
 
-test('rules - a field that is right is not named because another is wrong, in whatever form it is right', async (t) => {
+test('rules - a valid field, in any valid form, is not named when another is invalid', async (t) => {
   const { pets, orders, rest } = t.context;
   for (const operation of pets) {
     isInvalid(t, await operation({ categoryId: 'abc', status: '2', colour: 5 }), 'categoryId');
@@ -187,7 +187,7 @@ test('rules - a field that is right is not named because another is wrong, in wh
   isInvalid(t, await rest.get('/store/orders?complete=true&petId=x'), 'petId');
 });
 
-test('rules - every field is named of a body as long as it may be, too', async (t) => {
+test('rules - a 400 names every field of a body of the maximum length too', async (t) => {
   const { categories } = t.context;
   const padding = 'x'.repeat(65_000);
   for (const operation of categories) {

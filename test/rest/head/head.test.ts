@@ -15,7 +15,7 @@ function lasting(headers: Headers): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => !PASSING.includes(name)));
 }
 
-test('HEAD - works wherever GET does, with the same status and headers and no body', async (t) => {
+test('HEAD - has the status and headers of GET on every route, and no body', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId, stock: 3 });
@@ -37,7 +37,7 @@ test('HEAD - works wherever GET does, with the same status and headers and no bo
   }
 });
 
-test('HEAD - is a 404 where nothing answers', async (t) => {
+test('HEAD - of an unknown path is a 404', async (t) => {
   const { status, headers, text } = await t.context.rest.send('HEAD', '/nope');
   t.is(status, 404);
   t.is(headers.get('content-type'), 'application/json');

@@ -11,7 +11,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Asks until the answer has this status. */
+/** Repeats the request until the response has this status. */
 function untilStatus(rest: RestClient, path: string, status: number): Promise<RestResponse> {
   const look = async () => {
     const response = await rest.get(path);

@@ -13,13 +13,13 @@ import { until } from '../../support/until.ts';
 
 interface Context extends TestStack {
   readonly grpc: Client;
-  /** Each keeps calls open that take up slots. */
+  /** Each keeps calls open, which occupy slots. */
   readonly sessions: ClientHttp2Session[];
 }
 
 const test = anyTest as TestFn<Context>;
 const { Check } = service as unknown as Record<'Check', UnaryMethod<{ service: string }, { status: string }>>;
-/** As many as one connection may have. */
+/** The maximum of one connection. */
 const CALLS = 100;
 /** Many more calls than there are slots. */
 const MAX_SESSIONS = 50;
@@ -34,14 +34,14 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** Whether all slots for calls are taken, by what Envoy says. */
+/** Whether all slots for calls are taken, according to Envoy. */
 async function isFull({ config }: Context): Promise<boolean> {
   const name = 'cluster.petstore.circuit_breakers.default.rq_open';
   const stats = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
   return (await stats.text()).trim() === `${name}: 1`;
 }
 
-/** Opens calls with a valid key whose messages never come, until there is no room for one more. */
+/** Opens calls with a valid key and without a message, until all slots are taken. */
 async function fill(context: Context): Promise<void> {
   while (!(await isFull(context))) {
     if (context.sessions.length === MAX_SESSIONS) throw new Error('there is room for any number of calls');

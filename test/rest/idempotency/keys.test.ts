@@ -1,4 +1,4 @@
-/** What an idempotency key may be, and where one counts. */
+/** The syntax of idempotency keys, and the operations that support them. */
 import { request as httpRequest } from 'node:http';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isInvalid } from '../../support/contract.ts';
@@ -22,7 +22,7 @@ test('Idempotency-Key - is 1 to 255 visible ASCII characters', async (t) => {
   }
 });
 
-test('Idempotency-Key - anything else is a 400 INVALID_ARGUMENT that names it, and nothing is created', async (t) => {
+test('Idempotency-Key - a malformed one is a 400 INVALID_ARGUMENT with its name, and nothing is created', async (t) => {
   const { rest } = t.context;
   for (const key of ['', 'a b', 'a,b', ',', 'x'.repeat(256), 'x'.repeat(2_000)]) {
     isInvalid(t, await post(t, key), 'idempotency-key');
@@ -31,7 +31,7 @@ test('Idempotency-Key - anything else is a 400 INVALID_ARGUMENT that names it, a
   t.is(status, 400, JSON.stringify(body));
 });
 
-/** Sends bytes and repeated headers, which `fetch` would not. */
+/** Sends bytes and repeated headers, which `fetch` refuses. */
 function sendRaw({ config, key }: TestStack, keys: readonly string[]): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = httpRequest(
@@ -56,7 +56,7 @@ function sendRaw({ config, key }: TestStack, keys: readonly string[]): Promise<{
   });
 }
 
-test('Idempotency-Key - bytes beyond ASCII, a tab, and a header that is there twice are a 400 too', async (t) => {
+test('Idempotency-Key - bytes beyond ASCII, a tab, and a repeated header are a 400 too', async (t) => {
   for (const keys of [['caf\u00e9'], ['\u00ff'], ['a\tb'], ['a', 'b'], ['a', 'a'], ['a', '\u00e9'], ['\u00e9', 'a']]) {
     const { status, text } = await sendRaw(t.context, keys);
     t.is(status, 400, `${keys}: ${text}`);
@@ -64,7 +64,7 @@ test('Idempotency-Key - bytes beyond ASCII, a tab, and a header that is there tw
   }
 });
 
-test('Idempotency-Key - other operations ignore it, also what is none', async (t) => {
+test('Idempotency-Key - other operations ignore it, also a malformed one', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category('Birds');
   for (const key of ['same', 'same', 'a b', 'x'.repeat(256)]) {

@@ -1,4 +1,4 @@
-/** What is sent again under its key: the same answer, and nothing else. */
+/** Repeated requests with an idempotency key: the same response, and no other effect. */
 
 import anyTest, { type TestFn } from 'ava';
 import { isError } from '../../support/contract.ts';
@@ -33,7 +33,7 @@ async function requests({ rest }: TestStack) {
   ] as const;
 }
 
-test('Idempotency-Key - the same request gets the same status, body, Location and ETag, with Idempotency-Replayed: true', async (t) => {
+test('Idempotency-Key - the same request gets the same response, with Idempotency-Replayed: true', async (t) => {
   const { rest } = t.context;
   for (const [path, json] of await requests(t.context)) {
     const headers = { 'idempotency-key': newKey() };
@@ -51,7 +51,7 @@ test('Idempotency-Key - the same request gets the same status, body, Location an
   }
 });
 
-test('Idempotency-Key - a replay changes nothing: neither is there a second one, nor does stock move', async (t) => {
+test('Idempotency-Key - a replay changes nothing: nothing is created, and no stock moves', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const request = { json: { petId, quantity: 2 }, headers: { 'idempotency-key': newKey() } };
@@ -60,7 +60,7 @@ test('Idempotency-Key - a replay changes nothing: neither is there a second one,
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
 });
 
-test('Idempotency-Key - the answer is as it was then, also when the thing has been changed or deleted since', async (t) => {
+test('Idempotency-Key - a replay is the original response, also after the resource was changed or deleted', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const request = { json: { petId, quantity: 2 }, headers: { 'idempotency-key': newKey() } };
@@ -79,7 +79,7 @@ test('Idempotency-Key - the answer is as it was then, also when the thing has be
   isError(t, await rest.get(`/store/orders/${first.body.id}`), 404, 'ORDER_NOT_FOUND');
 });
 
-test('Idempotency-Key - another valid request with it is 409 IDEMPOTENCY_KEY_REUSED, and one that is not valid a 400', async (t) => {
+test('Idempotency-Key - another request with it is 409 IDEMPOTENCY_KEY_REUSED, an invalid one a 400', async (t) => {
   const { rest } = t.context;
   const headers = { 'idempotency-key': newKey() };
   const first = await rest.send('POST', '/categories', { json: { name: 'Cats' }, headers });
@@ -93,7 +93,7 @@ test('Idempotency-Key - another valid request with it is 409 IDEMPOTENCY_KEY_REU
   t.true(isReplayOf(first, await rest.send('POST', '/categories', { json: { name: 'Cats' }, headers })));
 });
 
-test('Idempotency-Key - only a success is remembered: after a refusal the key is still free, for any request', async (t) => {
+test('Idempotency-Key - only a success is remembered: after an error the key is free for any request', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1 });
   const headers = { 'idempotency-key': newKey() };
@@ -127,7 +127,7 @@ test('Idempotency-Key - is per account and operation', async (t) => {
   t.false(order.headers.has('idempotency-replayed'), 'another operation');
 });
 
-test('Idempotency-Key - of many requests with one key at the same time one does the work, and all get its answer', async (t) => {
+test('Idempotency-Key - of concurrent requests with one key one runs, and all get its response', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1 });
   const request = { json: { petId }, headers: { 'idempotency-key': newKey() } };
@@ -138,7 +138,7 @@ test('Idempotency-Key - of many requests with one key at the same time one does 
   t.is((await rest.get(`/store/orders?petId=${petId}`)).body.length, 1);
 });
 
-test('Idempotency-Key - a replay counts against the limits like any request, and is refused past them', async (t) => {
+test('Idempotency-Key - a replay counts against the limits like any request, and is refused beyond them', async (t) => {
   await withinOneDay(20_000);
   const { rest } = t.context;
   const operator = await connectOperator(t.context);

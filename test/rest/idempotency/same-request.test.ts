@@ -1,4 +1,4 @@
-/** Which requests are the same: those whose messages are, however they were written and whichever way they came. */
+/** Requests are the same when their messages are equal, whatever their notation and protocol. */
 import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
@@ -18,7 +18,7 @@ function post({ rest }: TestStack, path: string, key: string, raw: string, type 
   return rest.send('POST', path, { raw, headers: { 'content-type': type, 'idempotency-key': key } });
 }
 
-test('The same request - white space, the order of fields, unknown fields and a number in a string make no difference', async (t) => {
+test('The same request - white space, field order, unknown fields and numbers in strings make no difference', async (t) => {
   const first = '{"petId":null,"quantity":3,"shipDate":"2027-01-02T03:04:05Z","complete":false}';
   const same = [
     ' { "quantity" : 3 ,\n\t"shipDate":"2027-01-02T03:04:05Z", "complete":false } ',

@@ -25,7 +25,7 @@ test('GET /store/inventory - is a bare array of entries in ascending order of pe
   t.deepEqual(body[ids.indexOf(second)], { petId: second, quantity: 0, status: 'sold' });
 });
 
-test('GET /store/inventory - status narrows the list, by the status that the pet has now', async (t) => {
+test('GET /store/inventory - status filters the list by the current status of the pet', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1 });
   const listed = async (status: string) => {
@@ -40,7 +40,7 @@ test('GET /store/inventory - status narrows the list, by the status that the pet
   t.deepEqual([await listed('available'), await listed('pending'), await listed('sold')], [false, false, true]);
 });
 
-test('GET /store/inventory/{petId} - answers with the entry', async (t) => {
+test('GET /store/inventory/{petId} - returns the entry', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 3 });
   for (const path of [`/store/inventory/${petId}`, `/store/inventory/${petId}/`]) {
@@ -50,7 +50,7 @@ test('GET /store/inventory/{petId} - answers with the entry', async (t) => {
   }
 });
 
-test('PUT /store/inventory/{petId} - sets the count and answers with the entry', async (t) => {
+test('PUT /store/inventory/{petId} - sets the count and returns the entry', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet();
   for (const quantity of [5, 0, 1_000_000_000, 1]) {
@@ -71,14 +71,14 @@ test('PUT /store/inventory/{petId} - quantity is required: 0 is a value, absent 
   t.is((await rest.put(`/store/inventory/${petId}`, { quantity: 0 })).body.quantity, 0);
 });
 
-test("PUT /store/inventory/{petId} - the status is the pet's own: one in the body is ignored", async (t) => {
+test('PUT /store/inventory/{petId} - the status is that of the pet: one in the body is ignored', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet();
   const { body } = await rest.put(`/store/inventory/${petId}`, { petId: 7, quantity: 2, status: 'sold' });
   t.deepEqual(body, { petId, quantity: 2, status: 'available' });
 });
 
-test('PUT /store/inventory/{petId} - counts what is in stock: units in open orders come on top when they return', async (t) => {
+test('PUT /store/inventory/{petId} - sets the units in stock: units of open orders are added when they return', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { id } = await rest.order({ petId, quantity: 2 });
@@ -87,7 +87,7 @@ test('PUT /store/inventory/{petId} - counts what is in stock: units in open orde
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
 });
 
-test('PUT /store/inventory/{petId} - leaves room for what open orders may give back: no cancel is refused', async (t) => {
+test('PUT /store/inventory/{petId} - leaves room for the units of open orders, so that no cancellation is refused', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1_000_000_000 });
   const ids: number[] = [];

@@ -33,7 +33,7 @@ const OTHER_TYPES = [
   'multipart/form-data; boundary=x',
 ];
 
-/** How a body can travel: HTTP/1.1 in one piece or in chunks, HTTP/2 with and without its length. */
+/** How a body can be sent: HTTP/1.1 in one piece or in chunks, HTTP/2 with and without its length. */
 const TRANSPORTS = ['HTTP/1.1', 'HTTP/1.1, chunked', 'HTTP/2', 'HTTP/2, no length'] as const;
 
 function post(
@@ -59,14 +59,14 @@ function post(
 }
 
 for (const transport of TRANSPORTS) {
-  test(`Content-Type - over ${transport} application/json is taken, with parameters and in any case`, async (t) => {
+  test(`Content-Type - over ${transport} application/json is accepted, with parameters and in any case`, async (t) => {
     for (const type of JSON_TYPES) {
       const { status, text } = await post(t.context, transport, type);
       t.is(status, 201, `${type}: ${text}`);
     }
   });
 
-  test(`Content-Type - over ${transport} a body of any other type, or of none, is a 400`, async (t) => {
+  test(`Content-Type - over ${transport} a body with another content type, or without one, is a 400`, async (t) => {
     for (const type of OTHER_TYPES) {
       const said = type === '' ? 'nothing' : `"${type}"`;
       const message = `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
@@ -88,7 +88,7 @@ test("Content-Type - curl's default for a body, and fetch's, are a 400", async (
   t.like(await response.json(), { code: 'UNSUPPORTED_CONTENT_TYPE' });
 });
 
-test('Content-Type - is asked of every operation with a body, and judged before the body', async (t) => {
+test('Content-Type - is required by every operation with a body, and checked before the body', async (t) => {
   const { rest } = t.context;
   const id = await rest.category();
   const headers = { 'content-type': 'text/plain' };
@@ -105,7 +105,7 @@ test('Content-Type - is asked of every operation with a body, and judged before 
   isError(t, await rest.send('PATCH', '/store/orders/1', { raw: '{}', headers }), 400, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-test('Content-Type - bytes that are not ASCII do not hide that a body is of another type', async (t) => {
+test('Content-Type - a value with bytes beyond ASCII is a 400', async (t) => {
   const { publicAddress, key } = t.context;
   const head = `POST /categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n`;
   const sent = (type: string) =>
@@ -115,7 +115,7 @@ test('Content-Type - bytes that are not ASCII do not hide that a body is of anot
   t.is((await sent('application/json;\tx=y')).status, 201);
 });
 
-test('Content-Type - a request without a body needs none, and may have any', async (t) => {
+test('Content-Type - is ignored for a request without a body', async (t) => {
   const { publicAddress, rest, key } = t.context;
   const authorization = `Bearer ${key}`;
   const typed = { authorization, 'content-type': 'text/plain' };
@@ -167,7 +167,7 @@ const MALFORMED = [
   ],
 ];
 
-test('MALFORMED_BODY - a body that is not JSON is a 400, however little is wrong with it', async (t) => {
+test('MALFORMED_BODY - a body that is not valid JSON is a 400', async (t) => {
   const { rest } = t.context;
   for (const raw of MALFORMED) {
     const response = await rest.send('POST', '/categories', { raw, headers: { 'content-type': 'application/json' } });
@@ -175,7 +175,7 @@ test('MALFORMED_BODY - a body that is not JSON is a 400, however little is wrong
   }
 });
 
-test('MALFORMED_BODY - bytes that are no UTF-8, and nesting without end, are a 400', async (t) => {
+test('MALFORMED_BODY - invalid UTF-8 and endless nesting are a 400', async (t) => {
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
   const broken = Buffer.from('{"name":"Cats\xff\xfe"}', 'latin1');
@@ -185,7 +185,7 @@ test('MALFORMED_BODY - bytes that are no UTF-8, and nesting without end, are a 4
   t.is((await rest.get('/categories')).status, 200);
 });
 
-test('a body of the wrong kind is a 400 of its own: an array, a word, a number', async (t) => {
+test('INVALID_ARGUMENT - a body that is an array, a string or a number is a 400', async (t) => {
   const { rest } = t.context;
   for (const raw of ['[]', '[{"name":"Cats"}]', '"Cats"', '5', 'true']) {
     const response = await rest.send('POST', '/categories', { raw, headers: { 'content-type': 'application/json' } });
@@ -193,7 +193,7 @@ test('a body of the wrong kind is a 400 of its own: an array, a word, a number',
   }
 });
 
-test('BODY_TOO_LARGE - a body of 64 KiB is taken, one byte more is 413', async (t) => {
+test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', async (t) => {
   const { rest } = t.context;
   const MAX = 65_536;
   const headers = { 'content-type': 'application/json' };
@@ -217,7 +217,7 @@ test('BODY_TOO_LARGE - a body of 64 KiB is taken, one byte more is 413', async (
   }
 });
 
-test('INVALID_ARGUMENT - a body of up to 64 KiB is told what is wrong with it, however long the query or the value', async (t) => {
+test('INVALID_ARGUMENT - the error of a body of up to 64 KiB names the field, however long query and value are', async (t) => {
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
   for (const size of [60_000, 65_400, 65_500, 65_536]) {

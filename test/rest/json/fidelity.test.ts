@@ -11,7 +11,7 @@ test.after.always((t) => t.context.close());
 
 const RUNS = { numRuns: 40 };
 
-/** What the REST side looks for in a text, and what JSON must escape. */
+/** Texts that the REST side parses, and characters that JSON must escape. */
 const TRAPS = fc.constantFrom(
   ...[
     '"',
@@ -56,7 +56,7 @@ const name = pieces(fc.oneof(TRAPS, fc.string({ unit: 'grapheme', maxLength: 3 }
   .filter((text) => [...text].length <= 200);
 const around = fc.constantFrom('', ' ', '\u00a0 ', '\u2003');
 
-test('names and descriptions - come back exactly as they were sent, whatever is in them; a name trimmed', async (t) => {
+test('names and descriptions - are returned exactly as they were sent, names trimmed', async (t) => {
   const { rest } = t.context;
   const property = fc.asyncProperty(name, description, around, async (plain, text, space) => {
     const { status, body } = await rest.post('/categories', { name: space + plain + space, description: text });
@@ -93,7 +93,7 @@ test('bodies - JSON may be written with any white space and any escapes', async 
   await fc.assert(property, RUNS);
 });
 
-test('orders - any combination of fields comes back with what was given, and the defaults of what was not', async (t) => {
+test('orders - any combination of fields is returned, with defaults for the absent ones', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1_000_000_000 });
   const shipDate = fc

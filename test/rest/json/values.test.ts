@@ -9,7 +9,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('int64 - is a JSON number in every answer, alone and in lists', async (t) => {
+test('int64 - is a JSON number in every response, alone and in lists', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId, stock: 3 });
@@ -42,7 +42,7 @@ test('numbers - are accepted in strings too', async (t) => {
   t.is((await rest.patch(`/pets/${petId}`, { categoryId: `${categoryId}` })).body.categoryId, categoryId);
 });
 
-test('fields - a value is always printed, zeros and false too; an optional field never set is absent', async (t) => {
+test('fields - every value is written, also 0 and false; an unset optional field is absent', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet();
   t.is((await rest.get(`/store/inventory/${petId}`)).text, `{"petId":${petId},"quantity":0,"status":"available"}`);
@@ -82,7 +82,7 @@ const SHIP_DATES = [
   ['9999-12-31T23:59:59.999999999Z', '9999-12-31T23:59:59.999999999Z'],
 ] as const;
 
-test('timestamps - are RFC 3339 in UTC, to the nanosecond, whatever offset they came with', async (t) => {
+test('timestamps - are RFC 3339 in UTC, to the nanosecond, whatever offset was sent', async (t) => {
   const { rest } = t.context;
   const { id: patched } = await rest.order();
   for (const [sent, printed] of SHIP_DATES) {
@@ -110,7 +110,7 @@ test('timestamps - anything else is a 400 that names the field', async (t) => {
   }
 });
 
-test('bodies - an unknown field is ignored, whatever it holds', async (t) => {
+test('bodies - an unknown field is ignored, whatever its value', async (t) => {
   const { rest } = t.context;
   const unknown = {
     colour: 'red',

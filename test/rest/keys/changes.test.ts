@@ -33,7 +33,7 @@ test('keys - a revoked key is refused from the next request on, other keys of th
   t.deepEqual(again.revokeTime, revoked.revokeTime); // once is for good
 });
 
-test("keys - a suspended account's keys answer 401, and say why, until it is resumed", async (t) => {
+test('keys - the keys of a suspended account get a 401 with the reason, until it is resumed', async (t) => {
   const { rest, operator } = t.context;
   const { id: accountId } = await operator.account(Plan.PLAN_FREE);
   const caller = rest.withKey((await operator.key(accountId)).key);
@@ -47,7 +47,7 @@ test("keys - a suspended account's keys answer 401, and say why, until it is res
   t.is((await caller.get('/pets')).status, 200);
 });
 
-test('keys - a change of plan or of agreed limits holds from the next request on', async (t) => {
+test('keys - a change of plan or of agreed limits takes effect with the next request', async (t) => {
   const { rest, operator } = t.context;
   const { id: accountId } = await operator.account({ perMinute: 1_000, perDay: 7 });
   const caller = rest.withKey((await operator.key(accountId)).key);

@@ -1,4 +1,4 @@
-/** A key that a caller puts where it does not belong is in no log. */
+/** No log contains a key, wherever a caller puts it. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
@@ -15,7 +15,7 @@ test.beforeEach(async (t) => {
 });
 test.afterEach.always((t) => t.context.close());
 
-/** All logs of the service, when it has written the last line of them. */
+/** All logs of the service, once the last line is written. */
 async function logsOf({ stack, config }: TestStack): Promise<string> {
   await stack.stop();
   const names = readdirSync(logDir(config));
@@ -24,7 +24,7 @@ async function logsOf({ stack, config }: TestStack): Promise<string> {
 
 const percentEncoded = (text: string) => Buffer.from(text).toString('hex').replace(/../g, '%$&');
 
-/** Request lines and headers with a key in them; that they have no Host is one more way to be refused early. */
+/** Request lines and headers with a key. Without a Host header they are refused early. */
 function requestsWith(key: string): string[] {
   const paths = [
     `/pets/${key}`,
@@ -68,7 +68,7 @@ function requestsWith(key: string): string[] {
   ];
 }
 
-test('Logs - a key anywhere in a request is in none of them', async (t) => {
+test('Logs - contain no key, wherever it is in a request', async (t) => {
   const { publicAddress, key, rest } = t.context;
   const made = [key, generateKey(), generateKey('pso')];
   let answers = 0;
@@ -96,7 +96,7 @@ test('Logs - a key anywhere in a request is in none of them', async (t) => {
   }
 });
 
-test('Logs - what is asked for is there all the same', async (t) => {
+test('Logs - contain the request', async (t) => {
   const { rest } = t.context;
   const paths = [
     '/pets',
@@ -116,7 +116,7 @@ test('Logs - what is asked for is there all the same', async (t) => {
   t.false(logs.includes('(hidden)'));
 });
 
-test('Logs - no name in the path of a public method is so long that it would be hidden', (t) => {
+test('Logs - no path of a public method is so long that it would be redacted', (t) => {
   const paths = [...loadOperations().byPath.keys()].filter((path) => path.startsWith('/petstore.v1.'));
   t.true(paths.length > 15);
   for (const path of paths) for (const name of path.split(/[/.]/)) t.true(name.length <= 21, name);

@@ -28,7 +28,7 @@ async function burst(send: () => Promise<{ status: number; headers: Headers }>, 
   return { passed: [...passed.values()], refused: responses.filter(({ status }) => status === 429).length };
 }
 
-test('limits - 200 requests at once on the Free plan: exactly 60 pass in a minute', async (t) => {
+test('limits - of 200 concurrent requests on the Free plan exactly 60 pass in a minute', async (t) => {
   const rest = t.context.rest.withKey(await t.context.operator.keyOf(Plan.PLAN_FREE));
   const { passed } = await burst(() => rest.get('/pets'), 200);
   t.true(passed.every((count) => count === 60) || passed.reduce((a, b) => a + b) <= 120, String(passed));
@@ -64,7 +64,7 @@ test('limits - REST, native gRPC and refusals by Envoy count in one window, each
   );
 });
 
-test("limits - the day's refusal says when the day ends, in whole seconds", async (t) => {
+test('limits - a refusal by the daily limit has the time to the end of the day in whole seconds', async (t) => {
   const caller = t.context.rest.withKey(await t.context.operator.keyOf({ perMinute: 5, perDay: 1 }));
   await caller.get('/pets');
   const { status, headers, body } = await caller.get('/pets');

@@ -30,7 +30,7 @@ test('POST /store/orders - answers 201 with every field that was given', async (
   t.deepEqual((await rest.get(`/store/orders/${body.id}/`)).body, body);
 });
 
-test('POST /store/orders - the id is assigned: one in the body is ignored, and none is ever used again', async (t) => {
+test('POST /store/orders - the server assigns the id: one in the body is ignored, and ids are never reused', async (t) => {
   const { rest } = t.context;
   const first = await rest.order({ id: 777_777 });
   t.not(first.id, 777_777);
@@ -59,7 +59,7 @@ test('GET /store/orders - is a bare array of orders in ascending order of id', a
   t.true((await rest.get('/store/orders?limit=100')).body.length >= 2);
 });
 
-test('GET /store/orders - petId and complete narrow the list, together too', async (t) => {
+test('GET /store/orders - petId and complete filter the list, also together', async (t) => {
   const { rest } = t.context;
   const [petId, otherId] = [await rest.pet({ stock: 5 }), await rest.pet({ stock: 5 })];
   const open = await rest.order({ petId });
@@ -91,7 +91,7 @@ test('PATCH /store/orders/{orderId} - changes only what the body names', async (
   t.deepEqual((await rest.get(`/store/orders/${id}`)).body, expected);
 });
 
-test('PATCH /store/orders/{orderId} - the pet of an order stays: a petId in the body is ignored, like an id', async (t) => {
+test('PATCH /store/orders/{orderId} - the pet of an order does not change: petId and id in the body are ignored', async (t) => {
   const { rest } = t.context;
   const [petId, otherId] = [await rest.pet({ stock: 5 }), await rest.pet({ stock: 5 })];
   const order = await rest.order({ petId });
@@ -99,7 +99,7 @@ test('PATCH /store/orders/{orderId} - the pet of an order stays: a petId in the 
   t.deepEqual((await rest.patch(`/store/orders/${order.id}`)).body, order);
 });
 
-test('PATCH /store/orders/{orderId} - a 400 names every field that broke a rule, and nothing changes', async (t) => {
+test('PATCH /store/orders/{orderId} - a 400 names every field with a violation, and nothing changes', async (t) => {
   const { rest } = t.context;
   const order = await rest.order();
   isInvalid(t, await rest.patch(`/store/orders/${order.id}`, { quantity: 0, complete: true }), 'quantity');
@@ -123,7 +123,7 @@ test('/store/orders/{orderId} - an order that does not exist is 404 ORDER_NOT_FO
   for (const answer of answers) isError(t, answer, 404, 'ORDER_NOT_FOUND', 'order 999999 does not exist');
 });
 
-test('/store/orders/{orderId} - a complete order is closed for good: 409 ORDER_COMPLETE', async (t) => {
+test('/store/orders/{orderId} - a complete order can not be changed: 409 ORDER_COMPLETE', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const placed = await rest.order({ complete: true });

@@ -10,7 +10,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Stock and status of a pet, which its two resources must agree on. */
+/** Stock and status of a pet, which must be equal in its two resources. */
 async function stockOf(rest: RestClient, petId: number): Promise<[quantity: number, status: string]> {
   const [entry, pet] = await Promise.all([rest.get(`/store/inventory/${petId}`), rest.get(`/pets/${petId}`)]);
   if (entry.body.status !== pet.body.status) throw new Error(`${entry.text} contradicts ${pet.text}`);
@@ -32,7 +32,7 @@ test('stock - an order takes its units; one without petId touches none', async (
   t.deepEqual(await stockOf(rest, petId), [6, 'available']);
 });
 
-test('stock - more than there is is 409 INSUFFICIENT_STOCK, and nothing happens', async (t) => {
+test('stock - an order for more units than in stock is 409 INSUFFICIENT_STOCK, and changes nothing', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 3 });
   const message = `pet ${petId}: quantity 4 is more than the 3 in stock`;
@@ -46,7 +46,7 @@ test('stock - more than there is is 409 INSUFFICIENT_STOCK, and nothing happens'
   t.deepEqual(await stockOf(rest, petId), [1, 'available']);
 });
 
-test('stock - a pet without stock takes no order', async (t) => {
+test('stock - an order for a pet without stock is refused', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet();
   isError(t, await rest.post('/store/orders', { petId }), 409, 'INSUFFICIENT_STOCK');
@@ -181,7 +181,7 @@ test('status - setting the inventory to zero changes no status', async (t) => {
   }
 });
 
-test('status - one that a client set stands until the next event', async (t) => {
+test('status - a status that a client has set stays until the next event', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { id } = await rest.order({ petId, quantity: 2 });
@@ -208,7 +208,7 @@ test('status - restocking a sold pet makes it available, and it can be sold agai
   }
 });
 
-test('stock - any number of orders at once never oversell, and none of the stock is lost', async (t) => {
+test('stock - concurrent orders never oversell, and lose no stock', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
   const place = () => rest.post('/store/orders', { petId, quantity: 2 });
@@ -217,7 +217,7 @@ test('stock - any number of orders at once never oversell, and none of the stock
   for (const response of placed) if (response.status !== 201) isError(t, response, 409, 'INSUFFICIENT_STOCK');
   t.deepEqual(await stockOf(rest, petId), [0, 'pending']);
   const orders = placed.filter(({ status }) => status === 201).map(({ body }) => body.id as number);
-  // Cancelled and completed at once: each order ends one way, and its units are back or gone.
+  // Cancelled and completed concurrently: each order ends one way, and its units are back or gone.
   const endings = await Promise.all(
     orders.flatMap((id) => [change(rest, id, { complete: true }), cancel(rest, id), change(rest, id, { quantity: 1 })]),
   );

@@ -63,7 +63,7 @@ for (const [path, idName] of Object.entries(LISTS)) {
     t.false(full.headers.has('link'));
   });
 
-  test(`GET ${path} - a token of another list, a broken one and any other word are a 400`, async (t) => {
+  test(`GET ${path} - a token of another list, a damaged one and any other text are a 400`, async (t) => {
     const { rest } = t.context;
     const tokens = await Promise.all(
       Object.keys(LISTS).map(async (other) => [other, tokenOf(nextOf((await rest.get(other)).headers))] as const),
@@ -121,7 +121,7 @@ test('pageToken - the limit and the filters may change from page to page', async
 
 test.serial('paging - a page of 100 rows at their largest arrives whole', async (t) => {
   const { rest } = t.context;
-  // The characters that JSON makes longest: twelve bytes each.
+  // The characters with the longest JSON: twelve bytes each.
   const [name, description] = ['\u{E0041}'.repeat(200), '\u{E0041}'.repeat(2_000)];
   const before = (await walk(rest, '/categories?limit=100')).flat().length;
   const created = await Promise.all(

@@ -14,7 +14,7 @@ const STEADY = 40;
 
 interface Shelf {
   readonly path: string;
-  /** Adds a row that the list shows. */
+  /** Adds a row to the list. */
   readonly add: () => Promise<number>;
   readonly remove: (id: number) => Promise<RestResponse>;
 }
@@ -70,7 +70,7 @@ test.serial(titled('/pets?status&categoryId'), seesEachOnce, async (rest) => {
   return {
     path: `/pets?limit=7&status=sold&categoryId=${categoryId}`,
     add: () => rest.pet({ categoryId, status: 'sold' }),
-    // Some leave the store, some only the list.
+    // Some are deleted, some only leave the list.
     remove: (id) => (id % 4 < 2 ? rest.delete(`/pets/${id}`) : rest.patch(`/pets/${id}`, { status: 'pending' })),
   };
 });

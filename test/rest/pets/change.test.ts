@@ -20,7 +20,7 @@ test('PUT /pets/{petId} - replaces every field; an absent status becomes availab
   t.is((await rest.put(`/pets/${id}/`, { ...body, status: 'pending' })).body.status, 'pending');
 });
 
-test('PUT /pets/{petId} - needs what POST needs, and changes nothing when refused', async (t) => {
+test('PUT /pets/{petId} - requires the same fields as POST, and changes nothing when it fails', async (t) => {
   const { rest } = t.context;
   const id = await rest.pet();
   const { body: before } = await rest.get(`/pets/${id}`);
@@ -53,7 +53,7 @@ test('PATCH /pets/{petId} - changes only what the body names', async (t) => {
   t.deepEqual((await rest.get(`/pets/${id}`)).body, expected);
 });
 
-test('PATCH /pets/{petId} - holds what it names to the same rules', async (t) => {
+test('PATCH /pets/{petId} - its fields have the same rules', async (t) => {
   const { rest } = t.context;
   const id = await rest.pet();
   isInvalid(t, await rest.patch(`/pets/${id}`, { name: '', status: 'PET_STATUS_UNSPECIFIED' }), 'name', 'status');
@@ -68,7 +68,7 @@ test('PUT and PATCH /pets/{petId} - a pet that does not exist is 404 PET_NOT_FOU
   isError(t, await rest.patch('/pets/999999', {}), 404, 'PET_NOT_FOUND', message);
 });
 
-test("PUT and PATCH /pets/{petId} - the stock stays, and the entry's status is the pet's", async (t) => {
+test('PUT and PATCH /pets/{petId} - do not change the stock; the entry has the status of the pet', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { body: pet } = await rest.get(`/pets/${petId}`);

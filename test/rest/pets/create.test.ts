@@ -19,7 +19,7 @@ test('POST /pets - answers 201 with the pet and its Location', async (t) => {
   t.deepEqual((await rest.get(`/pets/${body.id}`)).body, body);
 });
 
-test('POST /pets - the Location is the path of the pet, however the path of the request was written', async (t) => {
+test('POST /pets - the Location is the path of the pet, in every notation of the path of the request', async (t) => {
   const { rest } = t.context;
   const json = { name: 'Tom', categoryId: await rest.category() };
   for (const path of ['/pets/', '/pets?', '/pets/?', '/%70ets']) {
@@ -36,7 +36,7 @@ test('POST /pets - an absent status becomes available', async (t) => {
   t.is((await rest.post('/pets', { name: 'Tom', categoryId, status: null })).body.status, 'available');
 });
 
-test('POST /pets - an inventory entry with quantity 0 and the status of the pet appears', async (t) => {
+test('POST /pets - creates an inventory entry with quantity 0 and the status of the pet', async (t) => {
   const { rest } = t.context;
   for (const status of ['available', 'pending', 'sold']) {
     const petId = await rest.pet({ status });
@@ -44,7 +44,7 @@ test('POST /pets - an inventory entry with quantity 0 and the status of the pet 
   }
 });
 
-test('POST /pets - the id is assigned: one in the body is ignored, and none is ever used again', async (t) => {
+test('POST /pets - the server assigns the id: one in the body is ignored, and ids are never reused', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const { body: first } = await rest.post('/pets', { id: 777_777, name: 'Tom', categoryId });
@@ -61,7 +61,7 @@ test('POST /pets - a category that does not exist is 400 UNKNOWN_CATEGORY', asyn
   }
 });
 
-test('POST /pets - a 400 names every field that broke a rule', async (t) => {
+test('POST /pets - a 400 names every field with a violation', async (t) => {
   const { rest } = t.context;
   isInvalid(t, await rest.post('/pets', {}), 'name', 'categoryId');
   isInvalid(t, await rest.post('/pets'), 'name', 'categoryId');

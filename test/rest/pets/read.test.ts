@@ -10,7 +10,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** The ids that a list answers with, in its order. */
+/** The ids of a list, in its order. */
 async function idsOf(rest: RestClient, path: string): Promise<number[]> {
   const { status, text, body } = await rest.get(path);
   if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${text}`);
@@ -38,7 +38,7 @@ test('GET /pets - an empty list is an empty array', async (t) => {
   t.is((await rest.get('/pets?ids=999999')).text, '[]');
 });
 
-test('GET /pets - status and categoryId narrow the list, together too', async (t) => {
+test('GET /pets - status and categoryId filter the list, also together', async (t) => {
   const { rest } = t.context;
   const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
   const soldCat = await rest.pet({ categoryId: cats, status: 'sold' });
@@ -51,14 +51,14 @@ test('GET /pets - status and categoryId narrow the list, together too', async (t
   t.true(sold.includes(soldCat) && sold.includes(soldDog) && !sold.includes(cat));
 });
 
-test('GET /pets - the zero value of the status is no filter, nor is any other word', async (t) => {
+test('GET /pets - the zero value of the status, or any other text, is not a filter', async (t) => {
   const { rest } = t.context;
   for (const status of ['PET_STATUS_UNSPECIFIED', '0', 'SOLD', 'gone', '']) {
     isInvalid(t, await rest.get(`/pets?status=${status}`), 'status');
   }
 });
 
-test('GET /pets?ids - answers with each pet that exists once, in order of id', async (t) => {
+test('GET /pets?ids - returns each existing pet once, in order of id', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const [a, b, c] = [await rest.pet({ categoryId }), await rest.pet({ categoryId }), await rest.pet({ categoryId })];
@@ -67,7 +67,7 @@ test('GET /pets?ids - answers with each pet that exists once, in order of id', a
   t.deepEqual(await idsOf(rest, `/pets?ids=${a}&ids=${b}&ids=0&ids=-5&ids=9223372036854775807`), [a]);
 });
 
-test('GET /pets?ids - the other filters hold too', async (t) => {
+test('GET /pets?ids - the other filters apply too', async (t) => {
   const { rest } = t.context;
   const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
   const soldCat = await rest.pet({ categoryId: cats, status: 'sold' });
@@ -79,7 +79,7 @@ test('GET /pets?ids - the other filters hold too', async (t) => {
   t.deepEqual(await idsOf(rest, `/pets?${all}&categoryId=${cats}&status=pending`), []);
 });
 
-test('GET /pets?ids - takes 100 ids and no more, and answers them all without pages', async (t) => {
+test('GET /pets?ids - accepts at most 100 ids, and returns all pets without pages', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const pets = await Promise.all(Array.from({ length: 30 }, () => rest.pet({ categoryId })));
@@ -94,7 +94,7 @@ test('GET /pets?ids - takes 100 ids and no more, and answers them all without pa
   isInvalid(t, await rest.get(`/pets?${query([...absent, ...pets, 1])}`), 'ids');
 });
 
-test('GET /pets/{petId} - answers with the pet', async (t) => {
+test('GET /pets/{petId} - returns the pet', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const id = await rest.pet({ categoryId, name: 'Tom', status: 'pending' });

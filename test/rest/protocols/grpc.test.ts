@@ -42,7 +42,7 @@ test('gRPC - the public port answers native calls, on the same store as REST', a
   t.deepEqual((await unary(grpc, Pets.listPets, list, bearer(key))).message, { pets: [pet], nextPageToken: '' });
 });
 
-test('gRPC - next_page_token leads through a list', async (t) => {
+test('gRPC - next_page_token continues a list', async (t) => {
   const { grpc, key, rest } = t.context;
   const petId = BigInt(await rest.pet({ stock: 5 }));
   for (let i = 0; i < 5; i += 1) await rest.order({ petId: Number(petId) });
@@ -81,7 +81,7 @@ const INTERNAL = [
 ] as const;
 
 for (const [method, request] of INTERNAL) {
-  test(`${method.path} - is not reached on the public port: by gRPC, by gRPC-Web or as JSON`, async (t) => {
+  test(`${method.path} - can not be called on the public port: by gRPC, by gRPC-Web or as JSON`, async (t) => {
     const { grpc, key, rest } = t.context;
     const error = await t.throwsAsync<ServiceError>(
       unary(grpc, method as typeof Edge.refuse, request as never, bearer(key)),
@@ -140,7 +140,7 @@ async function grpcWeb(
   };
 }
 
-test('gRPC-Web - the public port answers it, in binary and in text', async (t) => {
+test('gRPC-Web - the public port supports it, in binary and in text', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet();
   const request = ListPetsRequest.encode({ ids: [BigInt(petId)], pageToken: '' }).finish();

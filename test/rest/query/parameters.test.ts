@@ -9,7 +9,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** What each list knows; everything else knows nothing. */
+/** The parameters of each list; other operations have none. */
 const KNOWN = {
   '/pets': ['status', 'categoryId', 'ids', 'limit', 'pageToken'],
   '/categories': ['limit', 'pageToken'],
@@ -20,7 +20,7 @@ const VALUES: Readonly<Record<string, string>> = { status: 'sold', complete: 'tr
 const ALL = [...new Set(Object.values(KNOWN).flat())];
 
 for (const [path, known] of Object.entries(KNOWN)) {
-  test(`GET ${path} - knows ${known.join(', ')} and nothing else`, async (t) => {
+  test(`GET ${path} - accepts ${known.join(', ')} and nothing else`, async (t) => {
     const { rest } = t.context;
     for (const name of ALL.filter((one) => one !== 'pageToken')) {
       const response = await rest.get(`${path}?${name}=${VALUES[name] ?? '7'}`);
@@ -44,7 +44,7 @@ for (const [path, known] of Object.entries(KNOWN)) {
     }
   });
 
-  test(`GET ${path} - a parameter that is taken once may not be repeated`, async (t) => {
+  test(`GET ${path} - a parameter that is not a list may not be repeated`, async (t) => {
     const { rest } = t.context;
     for (const name of known) {
       const value = VALUES[name] ?? '7';
@@ -129,7 +129,7 @@ test('query - names and values may be percent-encoded, and a value empty', async
   isInvalid(t, await rest.get('/pets?limit='), 'limit');
 });
 
-test('query - however many and however long the names, the 400 names some of them', async (t) => {
+test('query - a 400 names only some of many or long parameters', async (t) => {
   const { rest } = t.context;
   const many = Array.from({ length: 2_000 }, (_, i) => `x${i}=`).join('&');
   isError(t, await rest.get(`/pets?${many}`), 400, 'INVALID_ARGUMENT', /^x0: /);
