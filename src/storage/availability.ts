@@ -1,16 +1,16 @@
 /**
- * Whether the database is away, told once each time it goes and comes back, not per call.
+ * Whether the database is unavailable. The listener hears of each change once, not per call.
  *
- * Away is when a connection is refused, breaks, or says nothing for longer than the server itself would take to give up.
- * A database that is slow, busy, or out of connections is not away.
+ * The database is unavailable when a connection is refused, breaks, or stays silent for longer than the server's own
+ * timeouts. A database that is slow, busy, or out of connections is available.
  */
 export interface AvailabilityListener {
   readonly onAway?: (cause: Error) => void;
   readonly onBack?: () => void;
 }
 
-/** A connection that still answers so long after another failed has a server that lives. */
-const SURE_MS = 1_000;
+/** A response on an old connection counts only if the call began this long after another connection failed. */
+const SETTLE_MS = 1_000;
 
 export class Availability {
   readonly #listener: AvailabilityListener;
@@ -26,7 +26,7 @@ export class Availability {
     return this.#isAway;
   }
 
-  /** A connection failed during a call. What began before the database was back says nothing new. */
+  /** Records that a connection failed. A call that began before the last change is ignored: its failure is old news. */
   noteFailure(cause: Error, callBeganMs: number): void {
     if (this.#isAway || callBeganMs < this.#changedMs) return;
     this.#isAway = true;
@@ -34,10 +34,10 @@ export class Availability {
     this.#listener.onAway?.(cause);
   }
 
-  /** A call was answered. A server that dies may do so on one connection when it has closed another. */
-  noteAnswer(connectionOpenedMs: number, callBeganMs: number): void {
+  /** Records a response. A server that is shutting down may still respond on one connection after it closed another. */
+  noteResponse(connectionOpenedMs: number, callBeganMs: number): void {
     if (!this.#isAway) return;
-    if (connectionOpenedMs <= this.#changedMs && callBeganMs <= this.#changedMs + SURE_MS) return;
+    if (connectionOpenedMs <= this.#changedMs && callBeganMs <= this.#changedMs + SETTLE_MS) return;
     this.#isAway = false;
     this.#changedMs = performance.now();
     this.#listener.onBack?.();

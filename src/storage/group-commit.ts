@@ -1,74 +1,75 @@
 /**
- * Group commit: writes that wait for the disk together share one transaction, so one fsync.
+ * Group commit: writes that wait at the same time share one transaction, and so one fsync.
  *
- * While one group is being committed, new writes queue; the next group takes them all (up to `MAX_GROUP`). Each
- * piece of work runs in a savepoint of its own, so that one's failure never undoes another's. A single statement needs
- * none: the database itself undoes one that fails. Everybody is answered after the commit, so a success is durable and
- * a refusal rests on durable facts. When the commit itself fails, or the database goes away in the midst (the disk is
- * full), all of the group fail with its error and nothing of it stays.
+ * While a group is being committed, new writes queue. The next group takes all of them, up to MAX_GROUP. Each write runs
+ * in a savepoint, so that a failing write rolls back only its own changes. A single statement needs no savepoint, since
+ * the database itself undoes a statement that fails. Callers get their results after the commit, failures too. When the
+ * commit fails, or the database becomes unavailable (the disk is full), all writes of the group fail with that error and
+ * none is stored.
  *
- * Those in a row that want the same statement, if it can be shared, share one run of it. When that fails each of them is
- * run alone. Where nothing else waits the statement is a transaction by itself: the whole group takes one trip. While
- * another process has the database locked that fails, and the group begins a transaction, which waits for it.
+ * Consecutive writes of the same shareable statement form a batch, which runs once. When a batch fails, each of its
+ * writes runs by itself. When the queue holds one batch and nothing else, it runs without BEGIN and COMMIT, in one trip
+ * to the database's thread. That fails while another process has the file locked: then the batch goes back to the queue
+ * and runs in a transaction, whose beginning waits for the lock.
  */
 import type { IsCancelled } from '../model.ts';
 import type { Row } from './row.ts';
 import type { Params, Statement } from './statement.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
-/** The most work in one commit: bounds how long the first of a group waits for the last. */
+/** The maximum number of writes in a commit. It bounds how long the first one waits for the last. */
 const MAX_GROUP = 256;
 
-/**
- * The commands of one connection's transactions, each a single trip to the database. A savepoint is always open in a
- * transaction: the one that the next piece of work runs in, or the last one ran in.
- */
-export interface Commands {
-  /** Begins a transaction and opens a savepoint. */
+/** A connection's transaction commands, each one trip to the database's thread. A transaction always has a savepoint. */
+export interface TransactionCommands {
+  /** Begins a transaction and sets the savepoint. */
   begin(): Promise<void>;
-  /** Keeps what was done in the savepoint, and opens a new one. */
+  /** Keeps the changes since the savepoint, and sets a new one. */
   next(): Promise<void>;
-  /** Undoes what was done in the savepoint, which stays open. */
+  /** Rolls back to the savepoint, which stays. */
   undo(): Promise<void>;
-  /** Keeps what was done in the savepoint, and commits. */
+  /** Commits everything. */
   commit(): Promise<void>;
   rollback(): Promise<void>;
   /** Runs a statement for these callers: one, or several if it can be shared. Resolves with the rows of each. */
   run(statement: Statement, callers: readonly Params[]): Promise<readonly (readonly Row[])[]>;
-  /** Whether a statement was not run because another process has the database locked. */
+  /** Whether a statement failed because another process has the database locked. */
   isLocked(error: unknown): boolean;
 }
 
-/** Is told of commits that have succeeded, and of each write as its turn comes. */
+/** Observes the queue and successful commits, for metrics. */
 export interface CommitListener {
+  /** A write leaves the queue. */
   onTurn(waitedMs: number): void;
   onCommitted(writes: number, tookMs: number): void;
 }
 
-interface Work {
-  /** When it was submitted, if anybody asks. */
+interface Write {
+  /** When it was queued; 0 without a listener. */
   readonly sinceMs: number;
-  /** Does it for all of these callers, and resolves with the result of each. */
+  /** Runs the write for all of these callers, and resolves with the result of each. */
   readonly run: (callers: readonly Params[]) => Promise<readonly unknown[]>;
   readonly params: Params;
   readonly isCancelled: IsCancelled | undefined;
-  /** There when it is one statement, which is undone by the database when it fails. */
+  /** Set when the write is a single statement. */
   readonly statement: Statement | undefined;
-  /** It has failed together with others. */
-  isAlone: boolean;
+  /** False once a batch with this write has failed. */
+  isBatchable: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
 
+type Outcome = PromiseSettledResult<readonly unknown[]>;
+
 export class GroupCommit {
-  readonly #commands: Commands;
+  readonly #commands: TransactionCommands;
   readonly #listener: CommitListener | undefined;
-  readonly #queue: Work[] = [];
+  readonly #queue: Write[] = [];
   #isDraining = false;
-  /** The last statement by itself found the database locked. */
+  /** The last batch without a transaction found the database locked. */
   #isLocked = false;
 
-  constructor(commands: Commands, listener?: CommitListener) {
+  constructor(commands: TransactionCommands, listener?: CommitListener) {
     this.#commands = commands;
     this.#listener = listener;
   }
@@ -77,7 +78,6 @@ export class GroupCommit {
     return this.#enqueue(async () => [await work()], {}, isCancelled, undefined);
   }
 
-  /** Submits one statement and nothing else. */
   submitStatement(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]> {
     return this.#enqueue((callers) => this.#commands.run(statement, callers), params, isCancelled, statement);
   }
@@ -90,28 +90,28 @@ export class GroupCommit {
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const sinceMs = this.#listener === undefined ? 0 : performance.now();
-      const settle = { resolve: resolve as (value: unknown) => void, reject };
-      this.#queue.push({ run, params, isCancelled, statement, isAlone: false, sinceMs, ...settle });
+      const callbacks = { resolve: resolve as (value: unknown) => void, reject };
+      this.#queue.push({ run, params, isCancelled, statement, isBatchable: true, sinceMs, ...callbacks });
       if (!this.#isDraining) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
     this.#isDraining = true;
-    while (this.#queue.length > 0) await (this.#isOneRun() ? this.#runByItself() : this.#commitGroup());
+    while (this.#queue.length > 0) {
+      await (this.#canRunWithoutTransaction() ? this.#runWithoutTransaction() : this.#commitGroup());
+    }
     this.#isDraining = false;
   }
 
-  /** Whether all that waits is one run of a statement, and the database is not known to be locked. */
-  #isOneRun(): boolean {
-    return !this.#isLocked && this.#queue[0]?.statement !== undefined && this.#countTogether() === this.#queue.length;
+  #canRunWithoutTransaction(): boolean {
+    return !this.#isLocked && this.#queue[0]?.statement !== undefined && this.#batchLength() === this.#queue.length;
   }
 
-  /** Runs a statement that is a transaction by itself. */
-  async #runByItself(): Promise<void> {
+  async #runWithoutTransaction(): Promise<void> {
     const beganMs = performance.now();
     const { batch, cancelled } = this.#takeBatch(MAX_GROUP);
-    for (const work of cancelled) work.reject(new Cancelled());
+    rejectCancelled(cancelled);
     if (batch.length === 0) return;
     const outcome = await run(batch);
     const error = outcome.status === 'rejected' ? outcome.reason : undefined;
@@ -119,85 +119,101 @@ export class GroupCommit {
     if (this.#isLocked) {
       this.#queue.unshift(...batch);
     } else if (error instanceof StoreUnavailable) {
-      answer(batch, outcome);
+      settle(batch, outcome);
     } else if (outcome.status === 'rejected' && batch.length > 1) {
-      this.#queue.unshift(...batch.map(alone));
+      this.#requeueSeparately(batch);
     } else {
       this.#listener?.onCommitted(batch.length, performance.now() - beganMs);
-      answer(batch, outcome);
+      settle(batch, outcome);
     }
   }
 
   async #commitGroup(): Promise<void> {
-    const group: Work[] = [];
-    const answers: (() => void)[] = [];
     const beganMs = performance.now();
+    const group: Write[] = [];
+    const settleAll: (() => void)[] = [];
     this.#isLocked = false;
-    let isFresh = true; // nothing has been done in the savepoint that is open
     try {
       await this.#commands.begin();
-      while (group.length < MAX_GROUP && this.#queue.length > 0) {
-        const { batch, cancelled } = this.#takeBatch(MAX_GROUP - group.length);
-        group.push(...cancelled, ...batch);
-        answers.push(() => cancelled.map((work) => work.reject(new Cancelled())));
-        const [first] = batch;
-        if (first === undefined) continue;
-        const isStatement = first.statement !== undefined;
-        if (!isFresh && !isStatement) await this.#commands.next();
-        const outcome = await run(batch);
-        const hasFailed = outcome.status === 'rejected';
-        if (hasFailed && outcome.reason instanceof StoreUnavailable) throw outcome.reason; // no transaction may be left
-        // After some failures no transaction is left, and `next` fails: what came before must not count as kept.
-        if (hasFailed) await (isStatement ? this.#commands.next() : this.#commands.undo());
-        isFresh = hasFailed;
-        if (hasFailed && batch.length > 1) this.#queue.unshift(...group.splice(-batch.length).map(alone));
-        else answers.push(() => answer(batch, outcome));
-      }
+      await this.#runQueued(group, settleAll);
       await this.#commands.commit();
       this.#listener?.onCommitted(group.length, performance.now() - beganMs);
     } catch (error) {
-      await this.#commands.rollback().catch(() => undefined); // there may be none left to roll back
-      if (group.length === 0) group.push(...this.#queue.splice(0)); // it could not even begin
-      for (const work of group) work.reject(error);
+      await this.#commands.rollback().catch(() => undefined); // the transaction may have ended already
+      if (group.length === 0) group.push(...this.#queue.splice(0)); // the transaction could not begin
+      for (const write of group) write.reject(error);
       return;
     }
-    for (const give of answers) give();
+    for (const settleBatch of settleAll) settleBatch();
   }
 
-  /** How many at the head of the queue are done by one run. */
-  #countTogether(): number {
+  /**
+   * Runs queued writes in the open transaction. Adds them to `group`, and adds to `settleAll` what settles their
+   * promises after the commit.
+   */
+  async #runQueued(group: Write[], settleAll: (() => void)[]): Promise<void> {
+    let isSavepointFresh = true;
+    while (group.length < MAX_GROUP && this.#queue.length > 0) {
+      const { batch, cancelled } = this.#takeBatch(MAX_GROUP - group.length);
+      group.push(...cancelled, ...batch);
+      settleAll.push(() => rejectCancelled(cancelled));
+      const [first] = batch;
+      if (first === undefined) continue;
+      const isStatement = first.statement !== undefined;
+      if (!isSavepointFresh && !isStatement) await this.#commands.next();
+      const outcome = await run(batch);
+      const hasFailed = outcome.status === 'rejected';
+      if (hasFailed) await this.#recover(outcome.reason, isStatement);
+      isSavepointFresh = hasFailed;
+      if (hasFailed && batch.length > 1) this.#requeueSeparately(group.splice(-batch.length));
+      else settleAll.push(() => settle(batch, outcome));
+    }
+  }
+
+  /** After some failures SQLite has ended the transaction. Then `next` and `undo` fail, and so does the whole group. */
+  async #recover(error: unknown, isStatement: boolean): Promise<void> {
+    if (error instanceof StoreUnavailable) throw error;
+    await (isStatement ? this.#commands.next() : this.#commands.undo());
+  }
+
+  /** The number of writes at the head of the queue that can run as one batch. */
+  #batchLength(): number {
     const [first] = this.#queue;
-    if (first?.statement?.shared === undefined || first.isAlone) return Math.min(this.#queue.length, 1);
-    const end = this.#queue.findIndex(({ statement, isAlone }) => statement !== first.statement || isAlone);
+    if (first?.statement?.shared === undefined || !first.isBatchable) return Math.min(this.#queue.length, 1);
+    const end = this.#queue.findIndex((write) => write.statement !== first.statement || !write.isBatchable);
     return end === -1 ? this.#queue.length : end;
   }
 
-  /** Takes those at the head of the queue that are done by one run, `room` at the most. */
-  #takeBatch(room: number): { batch: Work[]; cancelled: Work[] } {
-    const [batch, cancelled]: [Work[], Work[]] = [[], []];
-    for (const work of this.#queue.splice(0, Math.min(this.#countTogether(), room))) {
-      this.#listener?.onTurn(performance.now() - work.sinceMs);
-      (work.isCancelled?.() === true ? cancelled : batch).push(work);
+  /** Removes the next batch from the queue, at most `limit` writes. */
+  #takeBatch(limit: number): { batch: Write[]; cancelled: Write[] } {
+    const [batch, cancelled]: [Write[], Write[]] = [[], []];
+    for (const write of this.#queue.splice(0, Math.min(this.#batchLength(), limit))) {
+      this.#listener?.onTurn(performance.now() - write.sinceMs);
+      (write.isCancelled?.() === true ? cancelled : batch).push(write);
     }
     return { batch, cancelled };
   }
+
+  #requeueSeparately(batch: readonly Write[]): void {
+    for (const write of batch) write.isBatchable = false;
+    this.#queue.unshift(...batch);
+  }
 }
 
-function alone(work: Work): Work {
-  work.isAlone = true;
-  return work;
-}
-
-/** Does the work of a batch, which is that of its first, for all of its callers. */
-async function run(batch: readonly Work[]): Promise<PromiseSettledResult<readonly unknown[]>> {
-  const params = batch.map((work) => work.params);
+/** Runs the first write of a batch for all of its callers. */
+async function run(batch: readonly Write[]): Promise<Outcome> {
+  const params = batch.map((write) => write.params);
   const [outcome] = await Promise.allSettled([batch[0]?.run(params) ?? []]);
   return outcome;
 }
 
-function answer(batch: readonly Work[], outcome: PromiseSettledResult<readonly unknown[]>): void {
+function settle(batch: readonly Write[], outcome: Outcome): void {
   for (const [index, { resolve, reject }] of batch.entries()) {
     if (outcome.status === 'fulfilled') resolve(outcome.value[index]);
     else reject(outcome.reason);
   }
+}
+
+function rejectCancelled(writes: readonly Write[]): void {
+  for (const write of writes) write.reject(new Cancelled());
 }

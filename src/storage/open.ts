@@ -1,4 +1,4 @@
-/** Which database the settings ask for, and whether its schema is brought up to date first. */
+/** Opens the database of the settings. */
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
@@ -6,13 +6,13 @@ import { diskFull } from '../files/private-folder.ts';
 import type { Engine } from './engine.ts';
 import type { CommitListener } from './group-commit.ts';
 import { openSqlite } from './sqlite.ts';
-import { isKept } from './sqlite-errors.ts';
+import { isLockedByOther } from './sqlite-errors.ts';
 import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
 
 /**
- * `commitListener` is told of commits where writes share them.
+ * Opens the database and, if the settings allow it, migrates its schema. `commitListener` observes SQLite's commits.
  *
- * @throws ConfigError when the database can't be used, with one line that says why.
+ * @throws ConfigError with one line that explains why the database can't be used.
  */
 export async function openEngine(
   config: Config,
@@ -48,7 +48,7 @@ export async function openEngine(
   } catch (error) {
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
     if (!(error instanceof StoreUnavailable)) throw error;
-    if (databaseUrl === undefined && isKept(error)) {
+    if (databaseUrl === undefined && isLockedByOther(error)) {
       const what = `another process keeps the SQLite file in ${dataDir} (${error.message})`;
       throw new ConfigError(`${what}: end it, or wait until it is done`, { cause: error });
     }

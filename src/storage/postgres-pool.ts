@@ -1,34 +1,34 @@
 /**
- * Some connections to PostgreSQL: each is borrowed for one piece of work, and kept for the next unless it is broken.
+ * A pool of connections to PostgreSQL. Each piece of work borrows a connection and returns it unless it is broken.
  *
- * Nothing waits for long, neither for a connection nor for an answer, and only so many wait at all. The server gives up
- * on its side too, so that work that nobody waits for any more holds no lock there.
+ * The number of waiting calls, the wait for a connection and the wait for a response are bounded. The server has
+ * shorter timeouts, so that work whose caller has given up holds no lock there.
  *
- * A server that has no connection left for us is made do with: what has been opened serves all, in turn, and it is
- * asked for more a little later.
+ * When the server refuses a connection because it has too many, the open ones serve all calls, and the pool tries to
+ * open more a little later.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
 import type { Availability } from './availability.ts';
 import { isAway, isOutOfConnections, toStoreError, unavailable } from './postgres-errors.ts';
-import { Turns } from './turns.ts';
+import { Semaphore } from './semaphore.ts';
 
-/** How long a call waits for a connection to be free, and for one to be made. */
+/** How long a call waits for a free connection, and for a new one to open. */
 const FREE_MS = 10_000;
 const CONNECT_MS = 5_000;
-/** How many calls may wait for a connection; those beyond are refused at once. */
+/** How many calls may wait for a connection. Further calls are refused at once. */
 const MAX_WAITING = 2_000;
-/** The server gives up so early that its answer arrives, over a slow network too, before we do. */
-const ANSWER_MS = 7_500;
-export const SERVER_GIVES_UP = {
+/** The server's timeouts are shorter, so that its error arrives first, even over a slow network. */
+const RESPONSE_MS = 7_500;
+export const SERVER_TIMEOUTS = {
   lock_timeout: 4_000,
   statement_timeout: 5_000,
   idle_in_transaction_session_timeout: 5_000,
 };
 
-/** When to ask a server again that had no connection left: the call that asked, and then the pool. */
-const ASK_AGAIN_MS = 100;
-const GROW_AGAIN_MS = 2_000;
+/** When a call retries after the server refused a connection, and when the pool grows to its full size again. */
+const RETRY_MS = 100;
+const GROW_MS = 2_000;
 
 /** A borrowed connection. */
 export class Connection {
@@ -39,7 +39,7 @@ export class Connection {
     this.#client = client;
   }
 
-  /** Why it can't be used any more. */
+  /** Why the connection is broken; undefined while it works. */
   get failure(): Error | undefined {
     return this.#failure;
   }
@@ -48,7 +48,7 @@ export class Connection {
     return this.#failure !== undefined;
   }
 
-  /** @throws StoreUnavailable when it breaks, or when no answer comes in time. */
+  /** @throws StoreUnavailable when the connection breaks or no response arrives in time. */
   async query(query: string | QueryConfig): Promise<QueryResult> {
     try {
       return await this.#client.query(query);
@@ -61,24 +61,24 @@ export class Connection {
 
 export interface PoolOptions {
   readonly url: string;
-  /** Connections at the most. */
+  /** The maximum number of connections. */
   readonly size: number;
-  /** Whether the session is ours alone, so that it can be told when to give up. A pooler's is not. */
+  /** Whether each connection has a session of its own, for which timeouts can be set. Through a pooler it has not. */
   readonly hasOwnSessions: boolean;
 }
 
-/** How busy a pool is at the moment. */
+/** The current use of a pool. */
 export interface PoolReading {
-  /** Connections that there may be. */
+  /** The maximum number of connections. */
   readonly size: number;
   readonly inUse: number;
-  /** Calls that wait for one. */
+  /** Calls that wait for a connection. */
   readonly waiting: number;
 }
 
 export class PostgresPool implements PoolReading {
   readonly #pool: Pool;
-  readonly #turns: Turns;
+  readonly #semaphore: Semaphore;
   readonly size: number;
   readonly #availability: Availability;
   readonly #openedMs = new WeakMap<PoolClient, number>();
@@ -86,20 +86,20 @@ export class PostgresPool implements PoolReading {
   constructor({ url, size, hasOwnSessions }: PoolOptions, availability: Availability) {
     this.#availability = availability;
     this.size = size;
-    this.#turns = new Turns({ what: 'a connection', atATime: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
+    this.#semaphore = new Semaphore({ what: 'a connection', limit: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
     this.#pool = new Pool({
       connectionString: url,
       max: size,
       min: 1,
       connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: ANSWER_MS,
-      ...(hasOwnSessions ? SERVER_GIVES_UP : {}),
+      query_timeout: RESPONSE_MS,
+      ...(hasOwnSessions ? SERVER_TIMEOUTS : {}),
       application_name: 'petstore',
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      pipeline: true, // what is sent without waiting goes out together
+      pipeline: true, // sends queries without waiting for earlier responses
     });
-    // Whoever uses a connection that breaks is told by the query; an idle one is taken out of the pool.
+    // A query reports a connection that breaks during it, and the pool removes an idle one: nothing is left to do.
     this.#pool.on('error', () => undefined);
     this.#pool.on('connect', (client) => {
       client.on('error', () => undefined);
@@ -108,20 +108,20 @@ export class PostgresPool implements PoolReading {
   }
 
   get inUse(): number {
-    return this.#turns.inside;
+    return this.#semaphore.running;
   }
 
   get waiting(): number {
-    return this.#turns.waiting;
+    return this.#semaphore.waiting;
   }
 
   /**
-   * Lends a connection to `work`.
+   * Runs `work` with a connection.
    *
-   * @throws StoreUnavailable when there is none to be had in time.
+   * @throws StoreUnavailable when no connection is available in time.
    */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#turns.use(() => this.#use(work));
+    return this.#semaphore.run(() => this.#use(work));
   }
 
   close(): Promise<void> {
@@ -136,7 +136,7 @@ export class PostgresPool implements PoolReading {
       return await work(connection);
     } finally {
       if (connection.failure !== undefined) this.#availability.noteFailure(connection.failure, beganMs);
-      else this.#availability.noteAnswer(this.#openedMs.get(client) ?? 0, beganMs);
+      else this.#availability.noteResponse(this.#openedMs.get(client) ?? 0, beganMs);
       client.release(connection.isBroken);
     }
   }
@@ -146,20 +146,21 @@ export class PostgresPool implements PoolReading {
       try {
         return await this.#pool.connect();
       } catch (error) {
-        const refused = unavailable(error);
+        const unavailableError = unavailable(error);
         if (!isOutOfConnections(error)) {
-          this.#availability.noteFailure(refused, beganMs);
-          throw refused;
+          this.#availability.noteFailure(unavailableError, beganMs);
+          throw unavailableError;
         }
-        this.#makeDo();
-        if (performance.now() > beganMs + CONNECT_MS) throw refused;
-        await delay(ASK_AGAIN_MS); // one of ours may be free by then
+        this.#shrink();
+        if (performance.now() > beganMs + CONNECT_MS) throw unavailableError;
+        await delay(RETRY_MS); // an open connection may be free by then
       }
     }
   }
 
-  #makeDo(): void {
-    this.#turns.limit(this.#pool.totalCount);
-    setTimeout(() => this.#turns.limit(this.size), GROW_AGAIN_MS).unref();
+  /** Limits the pool to its open connections for a while. */
+  #shrink(): void {
+    this.#semaphore.setLimit(this.#pool.totalCount);
+    setTimeout(() => this.#semaphore.setLimit(this.size), GROW_MS).unref();
   }
 }

@@ -1,35 +1,34 @@
 /**
- * How statements are run on a connection.
+ * Runs statements on a connection.
  *
- * With a session of our own, the server was told once when to give up, and each statement is prepared once, by name.
- * Through a pooler that lends a session for a transaction (PgBouncer), nothing may be left behind in it: each
- * transaction says when to give up, a single statement is a transaction too, and nothing is prepared unless the pooler
- * is known to keep track of it. What then goes with a statement is sent together with it, so that neither way waits
- * for more answers than the other.
+ * A connection with its own session sets its timeouts once, and prepares each statement once, by name. A pooler such as
+ * PgBouncer shares sessions between clients per transaction, so no state may stay in the session: each transaction sets
+ * the timeouts, a single statement runs in a transaction, and statements are prepared only if the pooler tracks them.
+ * The additional commands are sent together with the statement, so both modes wait for the same number of responses.
  */
 import type { QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
-import { type Connection, SERVER_GIVES_UP } from './postgres-pool.ts';
+import { type Connection, SERVER_TIMEOUTS } from './postgres-pool.ts';
 import { decodeRow, toPostgres } from './postgres-values.ts';
 import type { Row } from './row.ts';
 import type { Params, Statement } from './statement.ts';
 
-const SET_LIMITS = Object.entries(SERVER_GIVES_UP).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);
+const SET_TIMEOUTS = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);
 
 export interface SessionOptions {
   readonly hasOwnSessions: boolean;
-  /** Whether statements are prepared and kept by name. */
+  /** Whether statements are prepared by name. */
   readonly isPreparing: boolean;
 }
 
 export interface Session {
-  /** Runs one statement, which is a transaction of its own. */
+  /** Runs one statement as a transaction. */
   single(connection: Connection, statement: Statement, params: Params): Promise<readonly Row[]>;
   transact<T>(connection: Connection, work: (tx: Runner) => Promise<T>): Promise<T>;
 }
 
 export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): Session {
-  const begin = hasOwnSessions ? 'BEGIN' : `BEGIN${SET_LIMITS.join('')}`;
+  const begin = hasOwnSessions ? 'BEGIN' : `BEGIN${SET_TIMEOUTS.join('')}`;
 
   const run = async (connection: Connection, statement: Statement, params: Params): Promise<readonly Row[]> => {
     const query = { text: statement.sql, values: statement.bind(params).map(toPostgres) };
@@ -38,13 +37,13 @@ export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): 
   };
 
   const transact: Session['transact'] = async (connection, work) => {
-    const begun = connection.query(begin); // not waited for: it goes out together with the first statement
-    begun.catch(() => undefined);
+    const beginning = connection.query(begin); // not awaited: it is sent together with the first statement
+    beginning.catch(() => undefined);
     let result: Awaited<ReturnType<typeof work>>;
     try {
       result = await work({ all: (statement, params) => run(connection, statement, params) });
     } catch (error) {
-      await begun;
+      await beginning;
       if (!connection.isBroken) await connection.query('ROLLBACK');
       throw error;
     }
@@ -54,7 +53,7 @@ export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): 
 
   const runAsTransaction: Session['single'] = async (connection, statement, params) => {
     const all = [connection.query(begin), run(connection, statement, params), connection.query('COMMIT')] as const;
-    await Promise.allSettled(all); // the connection is nobody else's before the last answer is there
+    await Promise.allSettled(all); // the connection is in use until the last response has arrived
     const [, rows, committed] = await Promise.all(all);
     checkCommit(committed);
     return rows;
@@ -63,7 +62,7 @@ export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): 
   return { single: hasOwnSessions ? run : runAsTransaction, transact };
 }
 
-/** What the server answers to COMMIT after a statement that failed, if `work` did not mind, is something else. */
+/** After a failed statement the server responds to COMMIT with ROLLBACK, even if `work` ignored the failure. */
 function checkCommit({ command }: QueryResult): void {
   if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
 }

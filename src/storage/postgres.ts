@@ -1,15 +1,15 @@
 /**
- * The PostgreSQL engine: some connections that read, and others that write, so that no write holds up a read.
+ * The PostgreSQL engine. Reads and writes have separate connection pools, so that writes never delay reads.
  *
- * Isolation is READ COMMITTED: what a transaction builds on it locks first (`forUpdate`, `forKeyShare`). Engines that
- * speak PostgreSQL and are stricter (CockroachDB, Yugabyte) refuse a transaction now and then, as PostgreSQL does on a
- * deadlock: it is run anew then, a few times.
+ * The isolation level is READ COMMITTED: a transaction locks the rows it depends on (`forUpdate`, `forKeyShare`).
+ * A transaction is run again, a few times, after a deadlock or a serialization failure. Databases with PostgreSQL's
+ * protocol and stricter isolation (CockroachDB, Yugabyte) report the latter.
  *
- * Transactions that lock the same row first wait for each other here, one of them with a connection, so that a row
- * that somebody keeps locked holds up nobody else. Those that wait too long, or are too many, are refused.
+ * Transactions that lock the same row first queue in this process, and only one of them holds a connection. So a row
+ * that stays locked does not use up the pool. Transactions that wait too long or exceed the queue are refused.
  *
- * When the database is away or silent a call fails with StoreUnavailable after a bounded wait (see postgres-pool.ts).
- * Each call tries by itself, so nothing has to be told when the database is back.
+ * While the database is unavailable, calls fail with StoreUnavailable after a bounded wait (see postgres-pool.ts). Each
+ * call tries to connect, so no recovery step is needed.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex, { type Knex } from 'knex';
@@ -24,32 +24,32 @@ import { hasOwnSessions, type LockOptions, takeLock, withAdvisoryLock } from './
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { toPostgres } from './postgres-values.ts';
+import { NamedMutex } from './semaphore.ts';
 import { param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
-import { Lanes } from './turns.ts';
 
-/** How often a transaction is run at the most, and the pause before the second time; it doubles each time. */
+/** How often a transaction runs at most, and the base of the exponential backoff between runs. */
 const MAX_RUNS = 6;
-const FIRST_PAUSE_MS = 5;
-/** How many transactions may wait for those that lock the same row, and how long. */
-const LANE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
-/** How long a migration waits for each table that it changes: meanwhile everybody else waits behind it. */
+const BACKOFF_MS = 5;
+/** How many transactions may queue for the same row, and for how long. */
+const QUEUE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
+/** How long a migration waits to lock a table. Other transactions on the table wait behind it. */
 const TABLE_LOCK_MS = 10_000;
 
 export interface PostgresOptions extends AvailabilityListener, MigrationListener, LockOptions {
-  /** Connections at the most: two fifths read, the others write. */
+  /** The maximum number of connections: two fifths for reads, the rest for writes. */
   readonly connections?: number;
-  /** Whether statements are prepared; undefined: unless there is a pooler in between. */
+  /** Whether statements are prepared. By default they are, unless a pooler is in between. */
   readonly preparedStatements?: boolean | undefined;
-  /** Whether the schema is brought up to date, rather than only looked at. */
+  /** Whether to migrate the schema, rather than only check it. */
   readonly migrates?: boolean;
 }
 
 /**
- * Connects to the database at `url` and brings its schema up to date.
+ * Connects to the database at `url` and migrates its schema.
  *
- * @throws StoreUnavailable when there is no connection to be had, with the reason as its message.
- * @throws SchemaRefused when the schema is not one that this release works with.
+ * @throws StoreUnavailable when the database can't be reached, with the reason as its message.
+ * @throws SchemaRefused when this release does not support the schema.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Engine> {
   const { connections = 10, preparedStatements, migrates = true } = options;
@@ -61,19 +61,19 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   } catch (error) {
     throw error instanceof DatabaseError ? toStoreError(error) : error;
   } finally {
-    await knex.destroy(); // from here on it composes SQL and runs none
+    await knex.destroy(); // from now on it only composes SQL
   }
 
   const availability = new Availability(options);
   const readers = Math.max(1, Math.floor(connections * 0.4));
   const poolOf = (size: number) => new PostgresPool({ url, size, hasOwnSessions: isDirect }, availability);
   const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];
-  // Each has one from the start, and keeps it, should there be none to be had later.
+  // Each pool opens one connection now and keeps it, in case the server has none left later.
   for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
   const session = createSession({ hasOwnSessions: isDirect, isPreparing: preparedStatements ?? isDirect });
-  const lanes = new Lanes(LANE_BOUNDS);
-  const change = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled) =>
-    runAnew(() => {
+  const mutex = new NamedMutex(QUEUE_BOUNDS);
+  const runWrite = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled) =>
+    retryConflicts(() => {
       checkNotCancelled(isCancelled);
       return writePool.use((connection) => {
         checkNotCancelled(isCancelled);
@@ -98,18 +98,18 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
     async transaction(work, isCancelled, contended) {
-      const transact = () => change((connection) => session.transact(connection, work), isCancelled);
-      const lane = typeof contended === 'function' ? await contended() : contended;
-      return lane === undefined ? transact() : lanes.use(lane, transact);
+      const transact = () => runWrite((connection) => session.transact(connection, work), isCancelled);
+      const name = typeof contended === 'function' ? await contended() : contended;
+      return name === undefined ? transact() : mutex.run(name, transact);
     },
     write: (statement, params, isCancelled) =>
-      change((connection) => session.single(connection, statement, params), isCancelled),
+      runWrite((connection) => session.single(connection, statement, params), isCancelled),
     withAdvisoryLock: (work) => withAdvisoryLock(url, work, options),
     close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
 }
 
-/** So that what others did while the lock was waited for is seen. */
+/** The migration must see what other processes committed while it waited for the lock. */
 const READ_COMMITTED = { transaction: { isolationLevel: 'read committed' } } as const;
 
 async function lockForMigration(trx: Knex.Transaction, options: LockOptions): Promise<void> {
@@ -121,14 +121,14 @@ function checkNotCancelled(isCancelled?: IsCancelled): void {
   if (isCancelled?.() === true) throw new Cancelled();
 }
 
-/** Runs what was undone because others were in its way anew, after a pause that differs from theirs. */
-async function runAnew<T>(attempt: () => Promise<T>): Promise<T> {
+/** Retries after a conflict with another transaction, with exponential backoff and jitter. */
+async function retryConflicts<T>(attempt: () => Promise<T>): Promise<T> {
   for (let runs = 1; ; runs += 1) {
     try {
       return await attempt();
     } catch (error) {
       if (!isConflict(error) || runs === MAX_RUNS) throw error;
-      await delay(Math.random() * FIRST_PAUSE_MS * 2 ** runs);
+      await delay(Math.random() * BACKOFF_MS * 2 ** runs);
     }
   }
 }

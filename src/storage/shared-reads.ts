@@ -1,34 +1,35 @@
 /**
- * Reads that share their way to the database: while one trip is under way, those that come in wait and go together
- * with the next. A single read is not delayed; many at a time cost one trip.
+ * Batches reads. While a load from the database is in progress, new reads wait and share the next load. A single read is
+ * not delayed; many concurrent reads cost one load.
  *
- * A slow trip holds nobody up for long: those that wait go beside it then, in so many trips at the most. Whoever has
- * waited for all of these, because the database does not answer, is refused and does not wait for a trip of its own.
+ * When a load is slow, the waiting reads start another one beside it, up to MAX_LOADS. A read that has waited too long
+ * because all loads hang is refused.
  *
- * A read never sees a statement that began before it was asked for, so a caller always reads its own writes.
+ * A read never joins a load that began before it, so a caller always sees its own writes.
  */
 import { StoreUnavailable } from './store-errors.ts';
 
-interface Waiting<Key, T> {
+interface PendingRead<Key, T> {
   readonly key: Key;
   readonly sinceMs: number;
   readonly resolve: (result: T) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Reads in one trip at the most. */
+/** The maximum number of reads in one load. */
 const MAX_BATCH = 500;
-/** How long those that wait let a trip go on alone, and how many are under way at the most. */
+/** After this time the waiting reads do not wait for a load any longer. */
 const SLOW_MS = 20;
-const MAX_TRIPS = 3;
-/** Who waits longer than this for others is refused. */
+/** The maximum number of concurrent loads. */
+const MAX_LOADS = 3;
+/** A read that has waited this long for a load to start is refused. */
 const MAX_WAIT_MS = 5_000;
 
-/** Makes one trip for all of these keys, each once. Resolves with what gives each key its result. */
+/** Loads all of these distinct keys at once. Resolves with a function that returns the result of each key. */
 type Load<Key, T> = (keys: readonly Key[]) => Promise<(key: Key) => T>;
 
 interface Options {
-  /** Told when nothing is under way any more. */
+  /** Called when the last load in progress has ended. */
   readonly onIdle?: () => void;
   readonly nowMs?: () => number;
 }
@@ -37,10 +38,10 @@ class SharedReads<Key, T> {
   readonly #load: Load<Key, T>;
   readonly #onIdle: () => void;
   readonly #nowMs: () => number;
-  #waiting: Waiting<Key, T>[] = [];
-  #underWay = 0;
-  /** The trip that those that come in wait for; undefined when there is none, or when it is slow. */
-  #awaited: object | undefined;
+  #pending: PendingRead<Key, T>[] = [];
+  #loadsInProgress = 0;
+  /** The load that new reads wait for; undefined when there is none or it is slow. */
+  #currentLoad: object | undefined;
 
   constructor(load: Load<Key, T>, { onIdle = () => undefined, nowMs = () => performance.now() }: Options = {}) {
     this.#load = load;
@@ -50,40 +51,40 @@ class SharedReads<Key, T> {
 
   read(key: Key): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, sinceMs: this.#nowMs(), resolve, reject });
-      this.#loadNext();
+      this.#pending.push({ key, sinceMs: this.#nowMs(), resolve, reject });
+      this.#startLoad();
     });
   }
 
-  #loadNext(): void {
-    if (this.#awaited !== undefined || this.#underWay === MAX_TRIPS) return;
-    this.#refuseLate();
-    if (this.#waiting.length === 0) return;
-    const trip = {};
-    const goOn = () => {
-      if (this.#awaited === trip) this.#awaited = undefined;
-      this.#loadNext();
+  #startLoad(): void {
+    if (this.#currentLoad !== undefined || this.#loadsInProgress === MAX_LOADS) return;
+    this.#rejectExpired();
+    if (this.#pending.length === 0) return;
+    const load = {};
+    const stopWaiting = () => {
+      if (this.#currentLoad === load) this.#currentLoad = undefined;
+      this.#startLoad();
     };
-    this.#awaited = trip;
-    this.#underWay += 1;
-    const timer = setTimeout(goOn, SLOW_MS);
-    void this.#loadBatch(this.#waiting.splice(0, MAX_BATCH)).then(() => {
+    this.#currentLoad = load;
+    this.#loadsInProgress += 1;
+    const timer = setTimeout(stopWaiting, SLOW_MS);
+    void this.#loadBatch(this.#pending.splice(0, MAX_BATCH)).then(() => {
       clearTimeout(timer);
-      this.#underWay -= 1;
-      goOn();
-      if (this.#underWay === 0) this.#onIdle();
+      this.#loadsInProgress -= 1;
+      stopWaiting();
+      if (this.#loadsInProgress === 0) this.#onIdle();
     });
   }
 
-  /** The first in the queue is the one that has waited longest. */
-  #refuseLate(): void {
-    const lateMs = this.#nowMs() - MAX_WAIT_MS;
-    while (this.#waiting[0] !== undefined && this.#waiting[0].sinceMs < lateMs) {
-      this.#waiting.shift()?.reject(new StoreUnavailable('the database is too slow to be read'));
+  /** The queue is in order of arrival. */
+  #rejectExpired(): void {
+    const oldestMs = this.#nowMs() - MAX_WAIT_MS;
+    while (this.#pending[0] !== undefined && this.#pending[0].sinceMs < oldestMs) {
+      this.#pending.shift()?.reject(new StoreUnavailable('the database is too slow to be read'));
     }
   }
 
-  async #loadBatch(batch: readonly Waiting<Key, T>[]): Promise<void> {
+  async #loadBatch(batch: readonly PendingRead<Key, T>[]): Promise<void> {
     try {
       const resultOf = await this.#load([...new Set(batch.map(({ key }) => key))]);
       for (const { key, resolve } of batch) resolve(resultOf(key));
@@ -93,7 +94,7 @@ class SharedReads<Key, T> {
   }
 }
 
-/** Look-ups by id that share statements, each of which asks for many ids. */
+/** Finds rows by id. Concurrent calls share statements that select many ids. */
 export class BatchedLookup<T extends { readonly id: Id }, Id = bigint> {
   readonly #reads: SharedReads<Id, T | undefined>;
 
@@ -110,18 +111,18 @@ export class BatchedLookup<T extends { readonly id: Id }, Id = bigint> {
   }
 }
 
-/** Reads with a name: those of the same name share their result. None waits for those of another name. */
+/** Shares the result of concurrent reads with the same name. Reads with different names are independent. */
 export class NamedReads<T> {
   readonly #byName = new Map<string, SharedReads<undefined, T>>();
 
   read(name: string, load: () => Promise<T>): Promise<T> {
     let reads = this.#byName.get(name);
     if (reads === undefined) {
-      const share = async (): Promise<() => T> => {
+      const loadOnce = async (): Promise<() => T> => {
         const result = await load();
         return () => result;
       };
-      reads = new SharedReads(share, { onIdle: () => this.#byName.delete(name) });
+      reads = new SharedReads(loadOnce, { onIdle: () => this.#byName.delete(name) });
       this.#byName.set(name, reads);
     }
     return reads.read(undefined);

@@ -1,4 +1,4 @@
-/** One `sqlite3` connection as promises, with every statement prepared when it is first run and kept. */
+/** A `sqlite3` connection with promises. Each statement is prepared when it first runs, and kept. */
 import sqlite3 from 'sqlite3';
 import type { Runner } from './engine.ts';
 import type { Row } from './row.ts';
@@ -7,7 +7,7 @@ import type { Params, SqlValue, Statement } from './statement.ts';
 
 type Callback = (error: Error | null) => void;
 
-/** Resolves when a callback-style function has called back without an error. */
+/** Converts a function with a callback to a promise. */
 function promised(run: (callback: Callback) => void): Promise<void> {
   return new Promise((resolve, reject) => run((error) => (error === null ? resolve() : reject(toStoreError(error)))));
 }
@@ -35,7 +35,7 @@ export class SqliteConnection implements Runner {
     return this.#run(statement, statement.bind(params));
   }
 
-  /** Runs a statement once for several callers, if it can be shared, or else for each. Resolves with the rows of each. */
+  /** Runs a statement once for all callers if it can be shared, or once per caller. Resolves with the rows of each. */
   async allFor(statement: Statement, callers: readonly Params[]): Promise<(readonly Row[])[]> {
     const { shared } = statement;
     if (shared === undefined) return Promise.all(callers.map((params) => this.all(statement, params)));
@@ -48,12 +48,12 @@ export class SqliteConnection implements Runner {
     return new Promise((resolve, reject) => {
       prepared.all(values, (error: Error | null, rows: Row[]) => {
         if (error === null) resolve(rows);
-        else prepared.reset(() => reject(toStoreError(error))); // one that found a lock is still under way
+        else prepared.reset(() => reject(toStoreError(error))); // a statement that met a lock stays active until reset
       });
     });
   }
 
-  /** Runs SQL without values or rows: several commands in one trip. */
+  /** Runs SQL commands without parameters or rows, in one trip to the database's thread. */
   exec(sql: string): Promise<void> {
     return promised((callback) => this.#database.exec(sql, callback));
   }
@@ -71,12 +71,12 @@ export class SqliteConnection implements Runner {
     if (preparing === undefined) {
       preparing = this.#prepareNew(statement.sql);
       this.#prepared.set(statement, preparing);
-      preparing.catch(() => this.#prepared.delete(statement)); // the next one tries again
+      preparing.catch(() => this.#prepared.delete(statement)); // the next call tries again
     }
     return preparing;
   }
 
-  /** With a callback of its own: without one, `sqlite3` ends the process when a statement can't be prepared. */
+  /** Without a callback, `sqlite3` would end the process when a statement can't be prepared. */
   #prepareNew(sql: string): Promise<sqlite3.Statement> {
     return new Promise((resolve, reject) => {
       const prepared = this.#database.prepare(sql, (error: Error | null) =>
@@ -87,8 +87,7 @@ export class SqliteConnection implements Runner {
 }
 
 /**
- * `sqlite3` binds no bigint. Every id that exists is far below 2^53, and a larger one loses precision only among
- * numbers that name nothing.
+ * `sqlite3` does not bind bigint. Existing ids are far below 2^53, so only ids that do not exist lose precision.
  */
 function toSqlite(value: SqlValue): SqlValue {
   if (typeof value === 'bigint') return Number(value);

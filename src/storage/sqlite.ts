@@ -1,19 +1,19 @@
 /**
- * The SQLite engine: one connection that writes, one that reads, each with its statements prepared once.
+ * The SQLite engine: one connection for writes and one for reads, each with prepared statements.
  *
- * WAL lets the reader go on while the writer waits for the disk; `synchronous=FULL` makes every commit
- * durable before it is answered. The writer's transactions go through GroupCommit.
+ * WAL allows reads while a write waits for the disk. `synchronous=FULL` makes every commit durable before its callers
+ * get their results. Writes go through GroupCommit.
  *
- * While the disk is full writes fail and reads go on. Nothing has to be opened again when there is room.
+ * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
 import makeKnex from 'knex';
 import type { AvailabilityListener } from './availability.ts';
 import { toJson } from './bulk.ts';
 import type { Engine, EngineState } from './engine.ts';
-import { type Commands, type CommitListener, GroupCommit } from './group-commit.ts';
+import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { isKept, toStoreError } from './sqlite-errors.ts';
+import { isLockedByOther, toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
@@ -25,20 +25,20 @@ const DO_NOT_WAIT = 'PRAGMA busy_timeout = 0';
 
 const PRAGMAS = [WAIT, 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL', 'PRAGMA foreign_keys = ON'];
 
-/** So long after the last failure a write that succeeds says that the database is back. */
-const SURE_MS = 1_000;
+/** Writes count as available again when one succeeds this long after the last failure. */
+const SETTLE_MS = 1_000;
 
 export interface SqliteOptions extends AvailabilityListener, MigrationListener {
   readonly commitListener?: CommitListener | undefined;
-  /** Whether the schema is brought up to date, rather than only looked at. */
+  /** Whether to migrate the schema, rather than only check it. */
   readonly migrates?: boolean;
 }
 
 /**
- * Opens `file`, creates it if need be, and brings its schema up to date.
+ * Opens or creates `file` and migrates its schema.
  *
- * @throws StoreUnavailable when another process keeps the file for too long, or there is no room.
- * @throws SchemaRefused when the schema is not one that this release works with.
+ * @throws StoreUnavailable when another process locks the file for too long, or the disk is full.
+ * @throws SchemaRefused when this release does not support the schema.
  */
 export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<Engine> {
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
@@ -48,16 +48,16 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   } catch (error) {
     throw toStoreError(error);
   } finally {
-    await knex.destroy(); // from here on it composes SQL and runs none
+    await knex.destroy(); // from now on it only composes SQL
   }
   const writer = await SqliteConnection.open(file, [...PRAGMAS, DO_NOT_WAIT]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
-  const writes = new Writes(options);
-  const noted = <T>(write: Promise<T>) => writes.note(write);
+  const availability = new WriteAvailability(options);
+  const observed = <T>(write: Promise<T>) => availability.observe(write);
   return {
     knex,
-    state: writes,
+    state: availability,
     reader,
     whereIdIn: (query, column) =>
       query.whereIn(column, (ids) => {
@@ -66,22 +66,22 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     toIdList: (ids) => `[${ids.map((id) => (typeof id === 'string' ? `"${id}"` : id)).join(',')}]`,
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
     toElements: toJson,
-    // There is one writer: nobody else can change or delete anything meanwhile.
+    // No locks are needed, since there is one writer.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
-    transaction: (work, isCancelled) => noted(commits.submit(() => work(writer), isCancelled)),
-    write: (statement, params, isCancelled) => noted(commits.submitStatement(statement, params, isCancelled)),
+    transaction: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled)),
+    write: (statement, params, isCancelled) => observed(commits.submitStatement(statement, params, isCancelled)),
     withAdvisoryLock: (work) => work(), // one process owns the file
     async close() {
-      // One after the other: the last one out folds the WAL into the file, and at the same time neither would be the last.
+      // In sequence, since the last connection to close writes the WAL back to the file.
       await reader.close();
       await writer.close();
     },
   };
 }
 
-/** How writes go. */
-class Writes implements EngineState {
+/** Whether writes succeed. The listener hears of each change once. */
+class WriteAvailability implements EngineState {
   readonly #listener: AvailabilityListener;
   #failedAtMs: number | undefined;
 
@@ -93,7 +93,7 @@ class Writes implements EngineState {
     return this.#failedAtMs !== undefined;
   }
 
-  note<T>(write: Promise<T>): Promise<T> {
+  observe<T>(write: Promise<T>): Promise<T> {
     write.then(
       () => this.#noteSuccess(),
       (error: unknown) => this.#noteFailure(error),
@@ -108,21 +108,21 @@ class Writes implements EngineState {
   }
 
   #noteSuccess(): void {
-    if (this.#failedAtMs === undefined || performance.now() < this.#failedAtMs + SURE_MS) return;
+    if (this.#failedAtMs === undefined || performance.now() < this.#failedAtMs + SETTLE_MS) return;
     this.#failedAtMs = undefined;
     this.#listener.onBack?.();
   }
 }
 
-/** Only the beginning of a transaction waits for another process: whatever waits behind it can still be taken back. */
-function transactionCommands(writer: SqliteConnection): Commands {
+/** Only BEGIN waits for another process's lock, since the queued writes behind it can still be cancelled then. */
+function transactionCommands(writer: SqliteConnection): TransactionCommands {
   return {
     begin: () => writer.exec(`${WAIT}; BEGIN IMMEDIATE; SAVEPOINT work; ${DO_NOT_WAIT}`),
     next: () => writer.exec('RELEASE work; SAVEPOINT work'),
     undo: () => writer.exec('ROLLBACK TO work'),
     commit: () => writer.exec('RELEASE work; COMMIT'),
     rollback: () => writer.exec(`${DO_NOT_WAIT}; ROLLBACK`),
-    isLocked: (error) => error instanceof StoreUnavailable && isKept(error),
+    isLocked: (error) => error instanceof StoreUnavailable && isLockedByOther(error),
     run: (statement, callers) => writer.allFor(statement, callers),
   };
 }

@@ -1,31 +1,31 @@
 /**
- * SQL composed once, with knex, and run many times as a prepared statement.
+ * Statements that knex composes once and the driver runs as prepared statements.
  *
- * A statement is built with `param('name')` where a value will stand; running it maps the named values to the
- * places in which knex put them. Composing costs about 60 µs and happens once, not per request.
+ * `param('name')` marks a parameter in a query. When the statement runs, `bind` puts the named values in the order of
+ * the SQL's placeholders. Composing a query costs about 60 µs, so it is not done per request.
  */
 import type { Knex } from 'knex';
 import type { Engine } from './engine.ts';
 import { integer, type Row } from './row.ts';
 
 export type SqlValue = string | number | bigint | boolean | Buffer | null;
-/** Values by name. One that a statement has no place for is not looked at. */
+/** Parameter values by name. Names that the statement does not use are ignored. */
 export type Params = Readonly<Record<string, SqlValue | undefined>>;
 
 export interface Statement {
-  /** Unique: the name of the prepared statement. */
+  /** The unique name of the prepared statement. */
   readonly name: string;
   readonly sql: string;
   /** The values in the order of the SQL's placeholders. */
   bind(params: Params): SqlValue[];
-  /** There when one run can do what several callers want. */
+  /** Set when one run can serve several callers. */
   readonly shared?: SharedRuns;
 }
 
-/** How one run of a statement serves several callers, of whom each gets one row or none. */
+/** Serves several callers with one run of a statement. Each caller gets one row or none. */
 interface SharedRuns {
   bindAll(callers: readonly Params[]): SqlValue[];
-  /** The rows of such a run by caller, in the order of the callers. */
+  /** Assigns the rows of the run to the callers, in the order of the callers. */
   share(callers: readonly Params[], rows: readonly Row[]): (readonly Row[])[];
 }
 
@@ -36,9 +36,9 @@ class Param {
   }
 }
 
-/** A place in a statement to be filled in at each run. */
+/** Marks a parameter in a query. */
 export function param(name: string): Knex.Value {
-  return new Param(name) as unknown as Knex.Value;
+  return new Param(name) as unknown as Knex.Value; // knex passes any object through to the bindings
 }
 
 export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Statement {
@@ -58,16 +58,16 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
 }
 
 /**
- * An insert from `engine.elementsOf('elements')`, in the order of the keys: each element has the parameters `names` of
- * one caller. It returns ids; `isOf` says whether a row can be a caller's. When it can be that of two, then what they
- * want is refused to both or to neither.
+ * Compiles an insert that several callers can share. The query selects from `engine.elementsOf('elements')` in the order
+ * of the keys, and each element holds the parameters `names` of one caller. The query returns ids. `belongsTo` says
+ * whether a row can be a caller's; callers to whom the same row can belong must be inserted or refused together.
  */
 export function compileInsert(
   name: string,
   query: Knex.QueryBuilder | Knex.Raw,
   { toElements }: Engine,
   names: readonly string[],
-  isOf: (params: Params, row: Row) => boolean,
+  belongsTo: (params: Params, row: Row) => boolean,
 ): Statement {
   const { bind, ...statement } = compile(name, query);
   const bindAll = (callers: readonly Params[]) =>
@@ -77,7 +77,7 @@ export function compileInsert(
     let next = 0;
     return callers.map((params) => {
       const row = inOrder[next];
-      if (row === undefined || !isOf(params, row)) return [];
+      if (row === undefined || !belongsTo(params, row)) return [];
       next += 1;
       return [row];
     });
@@ -85,7 +85,7 @@ export function compileInsert(
   return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
 }
 
-/** Composes each variant of a statement when it is first needed, and keeps it. `variant` names the filters in use. */
+/** Compiles a variant of a statement for each set of filters, when it is first needed. */
 export function compiledByVariant(
   name: string,
   compose: (filters: ReadonlySet<string>) => Knex.QueryBuilder,
