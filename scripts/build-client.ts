@@ -1,6 +1,6 @@
 /**
- * Packs the typed client: `npm run build:client [-- FOLDER]` leaves petstore-client-VERSION.tgz in FOLDER, or in build/.
- * It is JavaScript and declarations, made of src/client and of what that imports from gen/.
+ * Packs the typed client: `npm run build:client [-- FOLDER]` leaves petstore-client-VERSION.tgz in FOLDER, or in
+ * build/. It contains JavaScript and declarations of src/client and of its imports from gen/.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const folder = resolve(process.argv[2] ?? 'build');
 const staging = mkdtempSync(join(tmpdir(), 'petstore-client-'));
 try {
   execFileSync('tsc', ['--project', 'src/client', '--outDir', join(staging, 'dist')], { stdio: 'inherit' });
-  // The compiler rewrites imports in JavaScript only. Declarations with ".ts" in them are read by itself, not by others.
+  // The compiler rewrites imports in JavaScript only. No other compiler reads declarations with ".ts" imports.
   for (const file of globSync(join(staging, 'dist/**/*.d.ts'))) {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(\bfrom ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'));
   }

@@ -1,6 +1,6 @@
 /**
- * `npm run test:chaos`: random clients, random faults, and a checker of everything that the clients were told. Each run has
- * a service of its own, with its own PostgreSQL and Redis, and everything is on loopback.
+ * `npm run test:chaos`: random clients, random faults, and a checker of all responses. Each run has its own service,
+ * PostgreSQL and Redis, all on loopback.
  */
 import { Option } from 'commander';
 import { DEPLOYMENTS, type DeploymentName } from '../test/support/chaos/deployment.ts';
@@ -24,11 +24,11 @@ const names = FAULTS.map(({ name }) => name);
 
 const command = createCommand(
   'test:chaos',
-  `Starts the service by its launcher, sends random requests, causes random faults, and then checks what the clients were told:
-every acknowledged write is there, every read is explained by some order of the writes, no unit was lost or sold twice, no
-account had more requests than its limit, usage is the number of admitted requests, and all was well 10 seconds after the
-last fault. Progress goes to stderr, the table to stdout. The exit code is 1 when something did not hold; then the seed and
-the shortest part of the history that shows it are printed. Ctrl-C stops it cleanly.`,
+  `Starts the service with its launcher, sends random requests, causes random faults, and then checks all responses:
+every acknowledged write is there, every read is consistent with an order of the writes, no unit was lost or sold
+twice, no account exceeded its limit, usage is the number of admitted requests, and the service was healthy 10 seconds
+after the last fault. Progress goes to stderr, the table to stdout. After a violation the exit code is 1, and the seed
+and the shortest part of the history that shows the violation are printed. Ctrl-C stops it cleanly.`,
 )
   .addOption(
     new Option('--seed <n>', 'the seed of faults and clients')

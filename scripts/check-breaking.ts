@@ -1,5 +1,5 @@
 /**
- * Holds the proto files and the interface description to what callers rely on: compares them with the main branch, or
+ * Checks that the proto files and the OpenAPI description have no breaking change compared with the main branch, or
  * says why it can't.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -8,14 +8,14 @@ import { findBreaks } from '../src/openapi/diff/breaks.ts';
 
 const DESCRIPTION = 'gen/openapi/openapi.json';
 
-/** The main branch, as this clone has it; undefined in one that has no history, or none of the file or folder. */
+/** The main branch of this clone. Undefined without history, or if the branch lacks the file or folder. */
 function mainBranch(path: string): string | undefined {
   return ['origin/main', 'main'].find(
     (ref) => spawnSync('git', ['rev-parse', '--verify', '--quiet', `${ref}:${path}`], { stdio: 'ignore' }).status === 0,
   );
 }
 
-/** Calls `check` with the main branch, if it is there and has `path`. */
+/** Calls `check` with the main branch, if it exists and has `path`. */
 function againstMain(what: string, path: string, check: (ref: string) => void): void {
   const ref = mainBranch(path);
   if (ref === undefined)

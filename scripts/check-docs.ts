@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 
 const LINK = /\]\(([^()\s]+)\)/g;
 const HEADING = /^#+ (.+)$/gm;
-/** What GitHub leaves out of a heading's anchor. */
+/** The characters that GitHub removes from a heading for its anchor. */
 const NOT_IN_ANCHOR = /[^\p{L}\p{N}_\- ]/gu;
 
 function anchorsOf(page: string): Set<string> {
@@ -13,7 +13,7 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((text) => text.toLowerCase().replace(NOT_IN_ANCHOR, '').trim().replaceAll(' ', '-')));
 }
 
-/** Says what is wrong with a link; undefined when it is fine. */
+/** Returns what is wrong with a link; undefined if it is correct. */
 function problemOf(page: string, target: string): string | undefined {
   if (/^[a-z]+:/.test(target)) return undefined; // another site's
   const [path = '', anchor] = target.split('#', 2);

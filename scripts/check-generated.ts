@@ -1,4 +1,4 @@
-/** Fails when what `npm run generate` makes is stale: generates into a temporary folder and compares. */
+/** Fails if generated files are stale: generates into a temporary folder and compares. */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,8 @@
-/** What the typed client must know of the methods beyond their messages, read from the proto files. */
+/** What the typed client needs to know about methods besides their messages, from the proto files. */
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { Operations } from '../src/proto/operations.ts';
 
-/** The operations that take a condition: RFC 9110, section 13.1.1. */
+/** The operations that accept a condition (RFC 9110, section 13.1.1). */
 const WRITES = ['PUT', 'PATCH', 'DELETE'];
 const PACKAGE = '/petstore.v1.';
 

@@ -1,6 +1,6 @@
 /**
- * Holds the running service to its interface description: starts it with a database of its own and lets schemathesis
- * loose on it, as test/contract/schemathesis.toml says. Arguments go to schemathesis: `npm run test:contract -- --seed 7`.
+ * Tests the running service against its OpenAPI description: starts it with its own database and runs schemathesis with
+ * the settings in test/contract/schemathesis.toml. Arguments go to schemathesis: `npm run test:contract -- --seed 7`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const say = (text: string) => process.stderr.write(`${text}\n`);
 
 say('Starting the service …');
 const service = await startTestStack();
-// schemathesis and Hypothesis leave folders of their own where they run.
+// schemathesis and Hypothesis create folders in the working directory.
 const scratch = await mkdtemp(join(tmpdir(), 'petstore-contract-'));
 try {
   say('Testing it against its description, about a minute …');

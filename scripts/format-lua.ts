@@ -1,4 +1,4 @@
-/** Formats the Lua files with StyLua. With `--check` it names those that are not formatted, and fails. */
+/** Formats the Lua files with StyLua. With `--check` it lists unformatted files, and fails. */
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import {
   CollapseSimpleStatement,

@@ -1,6 +1,6 @@
 /**
- * Makes everything under `gen/` from the proto files, and docs/settings.md from the declared settings.
- * `npm run generate [-- FOLDER]`: into that folder instead.
+ * Generates everything under `gen/` from the proto files, and docs/settings.md from the declared settings.
+ * `npm run generate [-- FOLDER]` generates into another folder.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
 // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
 const descriptors = join(gen, 'petstore.binpb');
 buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
-// For Envoy's Lua filter.
+// For Envoy's Lua filters.
 mkdirSync(join(gen, 'edge'));
 const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
 writeFileSync(join(gen, 'edge/tables.lua'), luaTables(operations));
@@ -38,6 +38,6 @@ writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
 // The types of the REST side, for openapi-fetch and the like.
 const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
 writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));
-// The settings, for people.
+// The docs page of the settings.
 mkdirSync(join(target, 'docs'), { recursive: true });
 writeFileSync(join(target, 'docs/settings.md'), settingsPage());

@@ -1,6 +1,6 @@
 /**
- * `npm run test:hostile`: every attack of test/hostile at full size, and a long fuzz. Each attack has a service of its own,
- * with the default limits for callers without a key, and everything goes to loopback addresses.
+ * `npm run test:hostile`: every attack of test/hostile at full size, and a long fuzz. Each attack has a service of its
+ * own, with the default limits for anonymous callers, and all traffic is on loopback.
  */
 import { Option } from 'commander';
 import { toColumns } from '../test/support/columns.ts';
@@ -20,9 +20,10 @@ const names = CAMPAIGN.map(({ name }) => name);
 
 const command = createCommand(
   'test:hostile',
-  `Attacks the whole service (Envoy, server, a database in a temporary folder) at full size, as one host without a key would,
-and prints what that did to it and to other callers. Progress goes to stderr, the table to stdout. All of it takes about
-fifteen minutes, two cores and up to 4 GB of memory. The exit code is 1 when a bound was exceeded. Ctrl-C stops it cleanly.`,
+  `Attacks the whole service (Envoy, server, a database in a temporary folder) at full size from a host without an API
+key, and prints the effects on the service and on other callers. Progress goes to stderr, the table to stdout. It takes
+about fifteen minutes, two cores and up to 4 GB of memory. The exit code is 1 if a bound was exceeded. Ctrl-C stops it
+cleanly.`,
 )
   .addOption(new Option('--only <name...>', 'only these attacks').choices(names).default(names, 'all'))
   .addOption(

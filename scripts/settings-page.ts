@@ -11,8 +11,8 @@ const HEAD = `# Settings
 Settings are environment variables, read at start. An empty variable counts as unset. A bad value ends the start with
 one line that says what it must be. A variable whose name is one typo away from a setting is reported on stderr.
 
-A secret may stand in a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. This works for the settings that are
-marked "secret" below.
+A secret may stand in a file: set \`<NAME>_FILE\` to its path instead of \`<NAME>\`. This works for the settings that
+are marked "secret" below.
 `;
 
 export function settingsPage(): string {
@@ -28,7 +28,7 @@ function toEntry(name: string, { about, fallback, fallbackInWords, isSecret }: S
   return wrap(`- **\`${name}\`** (${isSecret ? 'secret; ' : ''}default: ${unset}). ${about}`);
 }
 
-/** Breaks a list item between words, with its lines indented like its first word. */
+/** Wraps a list item, with its lines indented like its first word. */
 function wrap(item: string): string {
   const lines: string[] = [];
   for (const word of item.split(' ')) {

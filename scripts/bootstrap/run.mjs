@@ -22,10 +22,10 @@ let stopping;
 const isTerminal = process.stderr.isTTY === true;
 
 /**
- * Runs the command in the repository, quietly: what it prints is shown only when it fails. Ends this process then.
+ * Runs the command in the repository. If it fails, prints its output and ends this process.
  * @param {readonly string[]} command
- * @param {{ what: string, hint: string, progress?: () => string }} texts `what` is done, for people: "installing Envoy";
- *   `progress` says how far it is
+ * @param {{ what: string, hint: string, progress?: () => string }} texts `what` describes the command ("installing
+ *   Envoy"), `progress` how far it is
  */
 export async function run([program = '', ...args], { what, hint, progress = () => '' }) {
   // A process group of its own, so that the compilers and downloads below it are ended with it.
