@@ -10,10 +10,10 @@ const PLANS = {
   business: { perMinute: 1_000, perDay: 100_000 },
 };
 
-/** Limits that let every look-up pass. */
+/** A check that allows every look-up. */
 const allowed = async () => undefined;
 
-/** A cache on a clock of its own over one stored key. It counts look-ups, and can hold them up after they have read. */
+/** A cache with its own clock over one stored key. Counts look-ups, and can block them after they have read. */
 function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {}) {
   const secret = generateKey();
   const state = { nowMs: 1_000_000, monotonicMs: 5_000, lookUps: 0, held: undefined as Promise<void> | undefined };
@@ -55,7 +55,7 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {
     state.nowMs += ms;
     state.monotonicMs += ms;
   };
-  /** Holds up all look-ups that begin from here on, until what it returns is called. */
+  /** Blocks all look-ups that begin from now on, until the returned function is called. */
   const hold = () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     state.held = promise;
@@ -82,11 +82,11 @@ test('API key cache - a mistyped key fails without a look-up', async (t) => {
   t.is(state.lookUps, 0);
 });
 
-test('API key cache - a well-formed key that nobody has is not valid', async (t) => {
+test('API key cache - a well-formed key that does not exist is not valid', async (t) => {
   t.is(await setUp().cache.identify(generateKey(), allowed), undefined);
 });
 
-test('API key cache - a key is looked up anew within 5 seconds, so a change elsewhere is noticed', async (t) => {
+test('API key cache - changes by other processes take effect within 5 seconds', async (t) => {
   const { cache, secret, change, pass } = setUp();
   await cache.identify(secret, allowed);
   change({ account: { plan: 'pro' } });
@@ -97,7 +97,7 @@ test('API key cache - a key is looked up anew within 5 seconds, so a change else
   t.is(await cache.identify(secret, allowed), undefined);
 });
 
-test('API key cache - what a look-up found is believed from before it read, however slow it was', async (t) => {
+test('API key cache - an entry is fresh from before its look-up began, however slow the look-up was', async (t) => {
   const { cache, secret, change, pass, hold, state } = setUp();
   const release = hold();
   const slow = cache.identify(secret, allowed);
@@ -112,20 +112,20 @@ test('API key cache - what a look-up found is believed from before it read, howe
   t.is(state.lookUps, 2);
 });
 
-test('API key cache - who comes 5 seconds after a change waits for a look-up that began after it', async (t) => {
+test('API key cache - a request 5 seconds after a change waits for a look-up that began after it', async (t) => {
   const { cache, secret, change, pass, hold, state } = setUp();
   const release = hold();
   const early = cache.identify(secret, allowed);
   await turn();
   change({ key: { revokedAtMs: 1 } });
-  pass(5_000); // the look-up is still under way
+  pass(5_000); // the look-up is still in progress
   const late = [cache.identify(secret, allowed), cache.identify(secret, allowed)];
   await turn();
   t.is(state.lookUps, 1, 'one look-up at a time');
   release();
   t.truthy(await early);
   t.deepEqual(await Promise.all(late), [undefined, undefined]);
-  t.is(state.lookUps, 2, 'and one for all who waited');
+  t.is(state.lookUps, 2, 'and one for all that waited');
 });
 
 test('API key cache - requests at the moment of expiry share one look-up', async (t) => {
@@ -135,22 +135,22 @@ test('API key cache - requests at the moment of expiry share one look-up', async
   t.is(state.lookUps, 1, 'a key that is new');
   pass(5_000);
   t.true((await many()).every((identity) => identity !== undefined));
-  t.is(state.lookUps, 2, 'a key that is no longer fresh');
+  t.is(state.lookUps, 2, 'a stale key');
 });
 
-test('API key cache - a look-up that fails fails for all who share it, and the next request tries again', async (t) => {
+test('API key cache - a failed look-up fails all requests that share it, and the next one tries again', async (t) => {
   const { cache, secret, state, pass } = setUp();
   await cache.identify(secret, allowed);
   pass(5_000);
-  state.held = Promise.reject(new Error('the database is away'));
+  state.held = Promise.reject(new Error('the database is unavailable'));
   const failed = [1, 2, 3].map(async () => cache.identify(secret, allowed));
-  for (const one of failed) await t.throwsAsync(one, { message: 'the database is away' });
+  for (const one of failed) await t.throwsAsync(one, { message: 'the database is unavailable' });
   state.held = undefined;
   t.truthy(await cache.identify(secret, () => Promise.reject(new Error('it is known'))));
   t.is(state.lookUps, 3);
 });
 
-test('API key cache - a clock that is set back makes no change unnoticed', async (t) => {
+test('API key cache - a clock that is set back hides no change', async (t) => {
   const { cache, secret, change, pass, state } = setUp();
   await cache.identify(secret, allowed);
   state.nowMs -= 3_600_000;
@@ -161,7 +161,7 @@ test('API key cache - a clock that is set back makes no change unnoticed', async
 
 for (const kind of ['key', 'account', 'any'] as const) {
   const changed: KeyChange = kind === 'any' ? { kind } : { kind, id: kind === 'key' ? 3n : 7n };
-  test(`API key cache - after a change of kind "${kind}" it is noticed at once`, async (t) => {
+  test(`API key cache - a change of kind "${kind}" takes effect at once`, async (t) => {
     const { cache, secret, change } = setUp();
     await cache.identify(secret, allowed);
     change({ account: { isSuspended: true } });
@@ -170,7 +170,7 @@ for (const kind of ['key', 'account', 'any'] as const) {
   });
 }
 
-test('API key cache - a change drops nothing but what it concerns', async (t) => {
+test('API key cache - a change leaves unaffected keys fresh', async (t) => {
   const { cache, secret, state } = setUp();
   await cache.identify(secret, allowed);
   for (const id of [1n, 2n, 8n]) for (const kind of ['key', 'account'] as const) cache.invalidate({ kind, id });
@@ -180,7 +180,7 @@ test('API key cache - a change drops nothing but what it concerns', async (t) =>
   t.is(state.lookUps, 1);
 });
 
-test('API key cache - what was read before a change is not believed after it', async (t) => {
+test('API key cache - a look-up that began before a change is not used after it', async (t) => {
   const { cache, secret, change, hold, state } = setUp();
   const release = hold();
   const early = cache.identify(secret, allowed);
@@ -195,7 +195,7 @@ test('API key cache - what was read before a change is not believed after it', a
   t.is(state.lookUps, 3);
 });
 
-test('API key cache - what was read before a change of another key is remembered', async (t) => {
+test('API key cache - a look-up that began before a change of another key is used', async (t) => {
   const { cache, secret, hold, state } = setUp();
   const release = hold();
   const early = cache.identify(secret, allowed);
@@ -207,20 +207,20 @@ test('API key cache - what was read before a change of another key is remembered
   t.is(state.lookUps, 1);
 });
 
-test("API key cache - a suspended account's key says so, unless it is no valid key for another reason", async (t) => {
+test('API key cache - a suspended account is reported, unless its key is invalid for another reason', async (t) => {
   const account = { isSuspended: true };
   const { cache, secret, change } = setUp({ account });
   t.is(await cache.identify(secret, allowed), 'suspended');
   t.is(await cache.identify(generateKey(), allowed), undefined);
   change({ account: { isSuspended: false } });
-  t.truthy(await cache.identify(secret, allowed), 'nothing of it is remembered');
+  t.truthy(await cache.identify(secret, allowed), 'suspended keys are not cached');
   for (const key of [{ revokedAtMs: 1 }, { expiresAtMs: 1_000_000 }]) {
     const other = setUp({ account, key });
     t.is(await other.cache.identify(other.secret, allowed), undefined);
   }
 });
 
-test('API key cache - keys that nobody has drive out none that is known', async (t) => {
+test('API key cache - keys that do not exist evict no valid key', async (t) => {
   const { cache, secret, state } = setUp();
   await cache.identify(secret, allowed);
   for (let count = 0; count < 10_001; count += 1) await cache.identify(generateKey(), allowed);
@@ -250,20 +250,20 @@ test('API key cache - each plan has its quota, an enterprise account the agreed 
   t.like(await cache.identify(secret, allowed), { quota: agreed });
 });
 
-test('API key cache - a key that was never seen to be valid is looked up only if the limits of its caller allow it', async (t) => {
+test('API key cache - an unknown key is looked up only if the limits of its caller allow it', async (t) => {
   const { cache, secret, state, pass } = setUp();
   const refused = () => Promise.reject(new Error('past the limit'));
   await t.throwsAsync(async () => cache.identify(secret, refused), { message: 'past the limit' });
   t.is(state.lookUps, 0);
   await cache.identify(secret, allowed);
   pass(5_000);
-  t.truthy(await cache.identify(secret, refused)); // stale, but known: its owner must not suffer from a neighbour
+  t.truthy(await cache.identify(secret, refused)); // stale, but known to be valid
   cache.invalidate({ kind: 'any' });
   t.truthy(await cache.identify(secret, refused));
   t.is(state.lookUps, 3);
 });
 
-test('API key cache - the first requests with a key ask once whether it may be looked up, and share the look-up', async (t) => {
+test('API key cache - concurrent first requests with a key share the check and the look-up', async (t) => {
   const { secret, state, cache } = setUp();
   let asked = 0;
   const ask = async () => {
@@ -275,7 +275,7 @@ test('API key cache - the first requests with a key ask once whether it may be l
   t.deepEqual([asked, state.lookUps], [1, 1]);
 });
 
-test('API key cache - who may not look a key up keeps nobody else from it', async (t) => {
+test('API key cache - a caller beyond its limit does not prevent others from looking the key up', async (t) => {
   const { secret, cache } = setUp();
   const refused = cache.identify(secret, async () => {
     await turn();

@@ -6,14 +6,14 @@ import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../src/key
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** New keys as fast-check sees them: it can't replay or shrink real randomness, so a failure prints the key. */
+/** Random keys for fast-check. It can't replay or shrink them, so a failure prints the key. */
 const key = fc.constant(undefined).map(() => generateKey());
 
-test('Key - is pst_, 32 characters of randomness and 6 of checksum', (t) => {
+test('Key - is pst_, 32 random characters and 6 of checksum', (t) => {
   for (let i = 0; i < 1_000; i += 1) t.regex(generateKey(), /^pst_[0-9A-Za-z]{38}$/);
 });
 
-test('Key - an operator’s begins with pso_, and neither passes for the other', (t) => {
+test('Key - an operator’s begins with pso_, and neither is valid as the other', (t) => {
   const operators = generateKey('pso');
   t.regex(operators, /^pso_[0-9A-Za-z]{38}$/);
   t.true(isWellFormed(operators, 'pso'));

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts';
 interface Server {
   readonly cache: ApiKeyCache;
   readonly invalidation: KeyInvalidation;
-  readonly heard: KeyChange[];
+  readonly received: KeyChange[];
   readonly unbanned: Ban[];
 }
 
@@ -47,18 +47,18 @@ function oneKey() {
   return { accounts, revoke };
 }
 
-/** A server on a clock that stands still: what is in its cache is believed until it hears of a change. */
+/** A server whose clock stands still: its entries are fresh until it receives a change. */
 function serve(opened: Context['opened'], redis: TestRedis, accounts: ReturnType<typeof oneKey>['accounts']): Server {
   const cache = createApiKeyCache(accounts, PLANS, { nowMs: () => 0, monotonicMs: () => 0 });
-  const heard: KeyChange[] = [];
+  const received: KeyChange[] = [];
   const unbanned: Ban[] = [];
   const onChange = (change: KeyChange) => {
-    heard.push(change);
+    received.push(change);
     cache.invalidate(change);
   };
   const invalidation = createKeyInvalidation(redis.config, onChange, (ended) => unbanned.push(ended));
   opened.push(invalidation);
-  return { cache, invalidation, heard, unbanned };
+  return { cache, invalidation, received, unbanned };
 }
 
 async function isKnown({ cache }: Server): Promise<boolean> {
@@ -69,27 +69,27 @@ for (const [name, start] of [
   ['Redis', () => RedisProcess.start()],
   ['Redis cluster', startRedisCluster],
 ] as const) {
-  test(`${name} - a key that one server revokes is not valid at another as soon as it hears of it`, async (t) => {
+  test(`${name} - a key that one server revokes is invalid on another as soon as the message arrives`, async (t) => {
     const redis = await start();
     t.context.opened.push({ close: () => redis.stop() });
     const { accounts, revoke } = oneKey();
     const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
-    await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
+    await until(() => one.received.length > 0 && other.received.length > 0, 'both connections');
     t.true((await isKnown(one)) && (await isKnown(other)));
     revoke();
     t.true(await isKnown(other), 'it is still in the cache');
     one.invalidation.publish({ kind: 'key', id: 1n });
     await until(async () => !(await isKnown(other)) && !(await isKnown(one)), 'the change');
-    t.deepEqual(other.heard, [{ kind: 'any' }, { kind: 'key', id: 1n }]); // the new connection, and what has changed
+    t.deepEqual(other.received, [{ kind: 'any' }, { kind: 'key', id: 1n }]); // the new connection, and what has changed
   });
 }
 
-test('Redis away - nobody fails; what was missed is made up for, and changes are heard of again', async (t) => {
+test('Redis unavailable - no call fails; missed changes take effect after it, and new ones arrive again', async (t) => {
   const redis = await RedisProcess.start();
   t.context.opened.push({ close: () => redis.stop() });
   const { accounts, revoke } = oneKey();
   const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
-  await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
+  await until(() => one.received.length > 0 && other.received.length > 0, 'both connections');
   await redis.kill();
   t.true(await isKnown(other));
   revoke();
@@ -97,36 +97,36 @@ test('Redis away - nobody fails; what was missed is made up for, and changes are
   t.true(await isKnown(other));
   await redis.startAgain();
   await until(async () => !(await isKnown(other)), 'the new connection');
-  await until(() => one.heard.length > 1 && other.heard.length > 1, 'both connections');
-  const { length } = other.heard;
+  await until(() => one.received.length > 1 && other.received.length > 1, 'both connections');
+  const { length } = other.received;
   one.invalidation.publish({ kind: 'key', id: 1n });
-  await until(() => other.heard.length > length, 'the change');
+  await until(() => other.received.length > length, 'the change');
 });
 
-test('Redis - the end of a ban reaches every server, and concerns no cache', async (t) => {
+test('Redis - the end of a ban reaches every server, and affects no cache', async (t) => {
   const redis = await RedisProcess.start();
   t.context.opened.push({ close: () => redis.stop() });
   const { accounts } = oneKey();
   const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
-  await until(() => one.heard.length > 0 && other.heard.length > 0, 'both connections');
+  await until(() => one.received.length > 0 && other.received.length > 0, 'both connections');
   const ended = { keyId: toKeyId(3n), untilMs: Date.UTC(2026, 6, 1) };
   one.invalidation.publishUnban(ended);
   await until(() => one.unbanned.length > 0 && other.unbanned.length > 0, 'the end of the ban');
   t.deepEqual([one.unbanned, other.unbanned], [[ended], [ended]]);
-  t.deepEqual([one.heard.length, other.heard.length], [1, 1]);
+  t.deepEqual([one.received.length, other.received.length], [1, 1]);
 });
 
-test('Redis - an account is named; of a message that names nothing everything is concerned', async (t) => {
+test('Redis - a message names an account; an unknown message invalidates everything', async (t) => {
   const redis = await RedisProcess.start();
   t.context.opened.push({ close: () => redis.stop() });
-  const { invalidation, heard } = serve(t.context.opened, redis, oneKey().accounts);
-  await until(() => heard.length === 1, 'the connection');
+  const { invalidation, received } = serve(t.context.opened, redis, oneKey().accounts);
+  await until(() => received.length === 1, 'the connection');
   invalidation.publish({ kind: 'account', id: 2n ** 63n - 1n });
-  await until(() => heard.length === 2, 'the account');
+  await until(() => received.length === 2, 'the account');
   for (const [sent, message] of ['', 'key:', 'key:x', 'account:-1', 'other:1', 'unban:x:1'].entries()) {
     await redis.command('PUBLISH', 'petstore:keys', message);
-    await until(() => heard.length === 3 + sent, message);
+    await until(() => received.length === 3 + sent, message);
   }
   const any = { kind: 'any' } as const;
-  t.deepEqual(heard, [any, { kind: 'account', id: 2n ** 63n - 1n }, any, any, any, any, any, any]);
+  t.deepEqual(received, [any, { kind: 'account', id: 2n ** 63n - 1n }, any, any, any, any, any, any]);
 });

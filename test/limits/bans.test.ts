@@ -9,7 +9,7 @@ const POLICY: BanPolicy = { refusals: 20, windowMs: 60_000, durationMs: 300_000 
 const START_MS = Date.UTC(2026, 6, 1, 12);
 const [KEY, OTHER_KEY] = [toKeyId(1n), toKeyId(2n)];
 
-/** Refuses a key a number of times at one moment and gives the last answer. */
+/** Records a number of refusals at one moment. Returns the last result. */
 function refuse(bans: BanTracker, key: KeyId, times: number, nowMs: number): number | undefined {
   let answer: number | undefined;
   for (let i = 0; i < times; i += 1) answer = bans.recordRefusal(key, nowMs);
@@ -36,7 +36,7 @@ test('Ban - 20 refusals over more than a minute do not ban', (t) => {
   t.is(refuse(bans, KEY, 19, START_MS + 60_001), undefined);
 });
 
-test('Ban - the minute slides: it need not begin with a window', (t) => {
+test('Ban - the minute slides: it is not aligned to a window', (t) => {
   const bans = new BanTracker(POLICY);
   refuse(bans, KEY, 10, START_MS + 59_000);
   t.is(refuse(bans, KEY, 10, START_MS + 61_000), START_MS + 361_000);
@@ -91,13 +91,13 @@ test('Restored ban - holds until its end, and the refusals start from zero after
   t.is(refuse(bans, KEY, 19, START_MS + 1_000), undefined);
 });
 
-test('Restored ban - one that is over does no harm', (t) => {
+test('Restored ban - one that has ended is ignored', (t) => {
   const bans = new BanTracker(POLICY);
   bans.restore(KEY, START_MS - 1);
   t.is(bans.bannedUntil(KEY, START_MS), undefined);
 });
 
-test('Memory - keys with nothing to remember are dropped', (t) => {
+test('Memory - idle keys are dropped', (t) => {
   const bans = new BanTracker(POLICY);
   const refusalsPerMinute = 100;
   for (let i = 0; i < 100_000; i += 1)

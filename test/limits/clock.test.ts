@@ -1,25 +1,25 @@
-/** The time that requests are judged by: right, whatever the wall clock reads for a moment. */
+/** The clock of the limits: right even while the wall clock is wrong for a moment. */
 import test from 'ava';
 import { steadyClock } from '../../src/limits/clock.ts';
 
 const NOON_MS = Date.UTC(2026, 6, 1, 12);
 const HOUR_MS = 3_600_000;
 
-/** A clock on hands that the test moves: `run` lets time pass, `set` sets the wall clock alone. */
+/** A clock under the test's control: `run` advances time, `set` moves the wall clock alone. */
 function setUp() {
-  const hands = { wallMs: NOON_MS, monotonicMs: 12_345.5 };
+  const readings = { wallMs: NOON_MS, monotonicMs: 12_345.5 };
   const clock = steadyClock(
-    () => hands.wallMs,
-    () => hands.monotonicMs,
+    () => readings.wallMs,
+    () => readings.monotonicMs,
   );
   const set = (byMs: number) => {
-    hands.wallMs += byMs;
+    readings.wallMs += byMs;
   };
   const run = (forMs: number) => {
-    hands.monotonicMs += forMs;
-    hands.wallMs += forMs;
+    readings.monotonicMs += forMs;
+    readings.wallMs += forMs;
   };
-  return { clock, set, run, hands };
+  return { clock, set, run, readings };
 }
 
 for (const [name, byMs] of [
@@ -28,7 +28,7 @@ for (const [name, byMs] of [
   ['an hour behind', -HOUR_MS],
   ['a day behind', -24 * HOUR_MS],
 ] as const) {
-  test(`Clock - one reading ${name} is not believed`, (t) => {
+  test(`Clock - one reading ${name} is ignored`, (t) => {
     const { clock, set, run } = setUp();
     run(5_000);
     set(byMs);
@@ -38,7 +38,7 @@ for (const [name, byMs] of [
     t.is(clock(), NOON_MS + 6_000);
   });
 
-  test(`Clock - that is set ${name} for good is believed after a minute`, (t) => {
+  test(`Clock - that is set ${name} is followed after a minute`, (t) => {
     const { clock, set, run } = setUp();
     set(byMs);
     for (let second = 0; second < 60; second += 1) {
@@ -51,7 +51,7 @@ for (const [name, byMs] of [
   });
 }
 
-test('Clock - readings that are each wrong in another way are never believed', (t) => {
+test('Clock - readings that are wrong by varying amounts are ignored', (t) => {
   const { clock, set, run } = setUp();
   for (let second = 0; second < 300; second += 1) {
     const byMs = (second % 7) * HOUR_MS;
@@ -62,12 +62,12 @@ test('Clock - readings that are each wrong in another way are never believed', (
   }
 });
 
-test('Clock - a wall clock that is slowed or hurried is followed at once', (t) => {
-  const { clock, set, run, hands } = setUp();
+test('Clock - a wall clock that is slewed is followed at once', (t) => {
+  const { clock, set, run, readings } = setUp();
   for (let second = 0; second < 600; second += 1) {
     run(1_000);
     set(second < 300 ? 5 : -5);
-    t.is(clock(), hands.wallMs);
+    t.is(clock(), readings.wallMs);
   }
 });
 

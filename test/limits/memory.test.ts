@@ -1,4 +1,4 @@
-/** The memory engine: what every engine guarantees, and that its memory is bounded. */
+/** The memory limiter: the suite of all limiters, and bounds of its memory. */
 
 import anyTest from 'ava';
 import { createMemoryLimiter, type MemoryLimiter } from '../../src/limits/memory.ts';
@@ -22,7 +22,7 @@ function fromAddress(limiter: MemoryLimiter, address: string, nowMs = NOON_MS) {
   return limiter.admit({ kind: 'address', address: toAddress(address), nowMs });
 }
 
-test('Memory - a flood of addresses is bounded, and those past the bound share one quota', (t) => {
+test('Memory - a flood of addresses is bounded, and those beyond the bound share one quota', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   fromAddress(limiter, 'early');
   let admitted = 0;
@@ -32,14 +32,14 @@ test('Memory - a flood of addresses is bounded, and those past the bound share o
   t.like(fromAddress(limiter, 'early'), { allowed: true, remaining: 58 });
 });
 
-test('Memory - the flood is over with its minute', (t) => {
+test('Memory - a flood of addresses ends with its minute', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   for (let i = 0; i < 100_000; i += 1) fromAddress(limiter, `flood ${i}`);
   t.like(fromAddress(limiter, 'newcomer', NOON_MS + 60_000), { allowed: true, remaining: 59 });
   t.is(limiter.tracked.addresses, 1);
 });
 
-test('Memory - a flood of addresses takes nothing from an account', (t) => {
+test('Memory - a flood of addresses does not affect an account', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   limiter.admit(ACCOUNT);
   for (let i = 0; i < 100_000; i += 1) fromAddress(limiter, `flood ${i}`);
@@ -54,7 +54,7 @@ test('Memory - the accounts of a day are dropped when the next begins', (t) => {
   t.is(limiter.tracked.accounts, 1);
 });
 
-test('Memory - nothing is held of an account whose stored day is over', (t) => {
+test('Memory - a stored day that has ended takes no memory', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   limiter.restoreUsage([
     { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 5, refused: 5 },

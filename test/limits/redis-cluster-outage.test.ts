@@ -1,4 +1,4 @@
-/** A cluster of which a node goes away and comes back: limits hold, and nothing that was counted is lost. */
+/** An outage of one node of a cluster: limits hold, and no counts are lost. */
 
 import type { TestFn } from 'ava';
 import { openRedisLimiter } from '../../src/limits/redis.ts';
@@ -32,7 +32,7 @@ test('Cluster without one of its nodes - requests are served, and merged when th
   await until(() => !one.isDegraded && !other.isDegraded, 'the cluster');
 
   const left = await Promise.all(accounts.map(async (account) => (await one.peek(account)).remaining));
-  // Of the requests that were under way when the node was lost, those for other nodes may count on both sides.
+  // Requests in flight during the loss may be counted twice if they went to other nodes: by Redis and by the server.
   t.true(Math.max(...left) <= 60 - 10 && Math.min(...left) >= 60 - 10 - 2, `${left} are left`);
   t.deepEqual(log.sort(), ['info', 'info', 'warn', 'warn']);
 });

@@ -1,4 +1,4 @@
-/** 5,000 requests at 1,000 a minute over three servers: never more than the limit, and as good as all of it. */
+/** 5,000 requests at 1,000 a minute over three servers: never more than the limit, and nearly all of it. */
 import type { Decision } from '../../src/limits/limiter.ts';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
 import { until } from '../support/until.ts';
@@ -16,7 +16,7 @@ const REQUESTS = 5_000;
 const NO_BAN = { ban: { refusals: 1_000_000, windowMs: 60_000, durationMs: 1_000 } };
 const PAUSE_MS = 400;
 
-/** Three servers that have all found Redis: a busy machine may take more than the second that a start waits. */
+/** Three servers connected to Redis: on a busy machine that may take longer than the second that a start waits. */
 async function openThree({ open, log }: OutageContext): Promise<RedisLimiter[]> {
   const servers = [await open(NO_BAN), await open(NO_BAN), await open(NO_BAN)];
   await waitForRecovery(...servers);
@@ -24,7 +24,7 @@ async function openThree({ open, log }: OutageContext): Promise<RedisLimiter[]> 
   return servers;
 }
 
-/** Sends all requests over all servers, `atATime` each; `meanwhile` happens while they do. */
+/** Sends all requests to all servers, `atATime` to each, and runs `meanwhile`. Returns how many were admitted. */
 async function sendAll(
   servers: RedisLimiter[],
   atATime: number,
@@ -56,7 +56,7 @@ for (const [name, pause] of [
   ['CLIENT PAUSE', 'command'],
   ['SIGSTOP', 'signal'],
 ] as const) {
-  test(`5,000 requests while Redis pauses (${name}) - one slow answer is no absence: 990 to 1,000 pass`, async (t) => {
+  test(`5,000 requests while Redis pauses (${name}) - one slow reply is no outage: 990 to 1,000 pass`, async (t) => {
     const servers = await openThree(t.context);
     const { redis } = t.context;
     const passed = await sendAll(servers, 20, async (decisions) => {
@@ -71,11 +71,11 @@ for (const [name, pause] of [
     t.true(passed <= 1_000 && passed >= 990, `${passed} passed`);
     t.deepEqual(levels(t), []);
     const [one] = servers as [RedisLimiter];
-    t.is(await remaining(one, LARGE), 1_000 - passed); // what is booked is what was let through
+    t.is(await remaining(one, LARGE), 1_000 - passed); // the count equals the admitted requests
   });
 }
 
-test('Cut connections under load - what was asked and never answered counts once', async (t) => {
+test('Cut connections under load - a request whose reply was lost counts once', async (t) => {
   const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   const attempt = { ...LARGE, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
   let [passed, isOver] = [0, false];
@@ -98,7 +98,7 @@ test('Cut connections under load - what was asked and never answered counts once
   for (const server of servers) t.is(await remaining(server, attempt), 1_000_000 - passed);
 });
 
-test('Silent Redis under load - what was asked and never answered counts once', async (t) => {
+test('Silent Redis under load - a request whose reply was lost counts once', async (t) => {
   const limiter = await t.context.open({ timeoutMs: 200 });
   await Promise.all(Array.from({ length: 100 }, () => limiter.admit(LARGE)));
   t.context.redis.pause();

@@ -1,4 +1,4 @@
-/** Redis comes back, with all, some or none of its data: nothing that was counted meanwhile or before is lost. */
+/** Redis recovers with all, some or none of its data: no counts from before or during the outage are lost. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -8,13 +8,13 @@ import { until } from '../support/until.ts';
 import { fill, LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';
 
-test('Back without its data - the totals of 3 servers are merged exactly, whichever comes first', async (t) => {
+test('Recovery without data - the totals of 3 servers are merged exactly, whichever comes first', async (t) => {
   const servers = [
     await t.context.open(LONG_TIMEOUT),
     await t.context.open(LONG_TIMEOUT),
     await t.context.open(LONG_TIMEOUT),
   ];
-  // What each last heard is not the same: 100, 300 and 600.
+  // Each server has last seen another total: 100, 300 and 600.
   for (const [index, server] of servers.entries()) await repeat(server, (index + 1) * 100, LARGE);
   await t.context.redis.kill();
   for (const [index, server] of servers.entries()) await repeat(server, index + 5, LARGE);
@@ -28,7 +28,7 @@ test('Back without its data - the totals of 3 servers are merged exactly, whiche
   t.deepEqual(levels(t).sort(), ['info', 'info', 'info', 'warn', 'warn', 'warn']);
 });
 
-test('Back with data of its past - the totals are merged exactly', async (t) => {
+test('Recovery with old data - the totals are merged exactly', async (t) => {
   const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   for (const server of servers) await repeat(server, 30, LARGE);
   await t.context.redis.command('SAVE');
@@ -40,7 +40,7 @@ test('Back with data of its past - the totals are merged exactly', async (t) => 
   for (const server of servers) t.is(await remaining(server, LARGE), 1_000 - 260 - 14);
 });
 
-test('Back with its data - the totals are merged exactly, refusals too', async (t) => {
+test('Recovery with all data - the totals are merged exactly, refusals too', async (t) => {
   const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   for (const server of servers) await repeat(server, 10, ACCOUNT);
   const full = await fill(t.context.redis);
@@ -52,22 +52,22 @@ test('Back with its data - the totals are merged exactly, refusals too', async (
   t.deepEqual(totals(servers[0]?.drainUsage() ?? []), { requests: 60, refused: 1 });
 });
 
-test('Back with its data - under load exactly as many requests have passed as the limit says', async (t) => {
+test('Recovery with all data - under load every admitted request is counted exactly once', async (t) => {
   const limiter = await t.context.open(LONG_TIMEOUT);
   const attempt = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
   let [passed, isOver] = [0, false];
   const worker = async () => {
     while (!isOver) {
       if ((await limiter.admit(attempt)).allowed) passed += 1;
-      await new Promise(setImmediate); // what is counted in memory never waits, and others want a turn
+      await new Promise(setImmediate); // the fallback never waits: let other work run
     }
   };
   const load = Promise.all(Array.from({ length: 20 }, worker));
-  for (let absences = 0; absences < 3; absences += 1) {
+  for (let outages = 0; outages < 3; outages += 1) {
     const before = passed;
     await until(() => passed > before + 200, 'the load');
     const full = await fill(t.context.redis);
-    await until(() => limiter.isDegraded, 'the absence');
+    await until(() => limiter.isDegraded, 'the outage');
     const away = passed;
     await until(() => passed > away + 200, 'the load');
     await full.undo();
@@ -79,7 +79,7 @@ test('Back with its data - under load exactly as many requests have passed as th
   t.deepEqual(levels(t), ['warn', 'info', 'warn', 'info', 'warn', 'info']);
 });
 
-test('Back - many accounts are brought in, and each is right', async (t) => {
+test('Recovery - many accounts are merged, each exactly', async (t) => {
   const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   const accounts = Array.from({ length: 3_000 }, (_, index) => ({ ...ACCOUNT, accountId: toAccountId(BigInt(index)) }));
   await Promise.all(accounts.map((account) => one.admit(account)));
@@ -91,7 +91,7 @@ test('Back - many accounts are brought in, and each is right', async (t) => {
   t.deepEqual([...new Set(left)], [58]);
 });
 
-test('Back - a ban that began meanwhile holds at all servers', async (t) => {
+test('Recovery - a ban that began during the outage holds on all servers', async (t) => {
   const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   await repeat(one, 10, ACCOUNT);
   await t.context.redis.kill();
@@ -102,11 +102,11 @@ test('Back - a ban that began meanwhile holds at all servers', async (t) => {
 });
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
-test('Model - any sequence of requests and absences, with one loss of data, ends with the sum of what was counted', async (t) => {
+test('Model - any sequence of requests and outages, with one loss of data, loses no counts', async (t) => {
   const server = fc.nat({ max: 2 });
   const requests = fc.record({ do: fc.constant('requests' as const), server, times: fc.integer({ min: 1, max: 20 }) });
-  const absence = fc.record({ do: fc.constantFrom('absence' as const, 'loss' as const) });
-  const steps = fc.array(fc.oneof({ weight: 5, arbitrary: requests }, { weight: 1, arbitrary: absence }), {
+  const outage = fc.record({ do: fc.constantFrom('outage' as const, 'loss' as const) });
+  const steps = fc.array(fc.oneof({ weight: 5, arbitrary: requests }, { weight: 1, arbitrary: outage }), {
     minLength: 5,
     maxLength: 25,
   });
@@ -137,7 +137,7 @@ test('Model - any sequence of requests and absences, with one loss of data, ends
     }
     await full?.undo();
     await waitForRecovery(...servers);
-    // A server that noticed nothing brings in what it knows with its next request.
+    // A server that has not noticed the loss merges its counts with its next request.
     for (const one of servers) await one.admit(attempt);
     for (const one of servers) {
       const left = () => remaining(one, attempt);
@@ -150,7 +150,7 @@ test('Model - any sequence of requests and absences, with one loss of data, ends
   t.pass();
 });
 
-test('Emptied behind the servers’ backs - what was counted comes back with the next requests', async (t) => {
+test('Loss of data without an outage - counts are restored with the next requests', async (t) => {
   const limiter = await t.context.open(LONG_TIMEOUT);
   await repeat(limiter, 40, ACCOUNT);
   await t.context.redis.command('FLUSHALL');

@@ -12,7 +12,7 @@ const BY_DAY = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
 
 test.beforeEach(() => withinOneDay(60_000));
 
-test('Redis’s time - servers whose clocks are an hour or a day wrong share one limit, and Retry-After is true', async (t) => {
+test('Redis’s time - servers with clocks an hour or a day off share one limit, and Retry-After is right', async (t) => {
   const servers = [await t.context.open(OWN_TIME), await t.context.open(OWN_TIME), await t.context.open(OWN_TIME)];
   const [seconds] = (await t.context.redis.command('TIME')) as [string];
   const startMs = Number(seconds) * 1_000;
@@ -44,7 +44,7 @@ test('Redis’s time - it is used while Redis is unavailable, too', async (t) =>
   t.is((await limiter.peek(ahead)).remaining, 10);
 });
 
-test('Redis’s time - a ban that was stored by a clock that was a day ahead is over', async (t) => {
+test('Redis’s time - a ban stored by a clock that was a day ahead is ignored', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;

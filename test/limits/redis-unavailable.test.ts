@@ -1,11 +1,11 @@
-/** Redis goes away: every request is answered, limits go on from the counts at hand, and the log says it once. */
+/** Redis becomes unavailable: every request is decided, limits continue from the known counts, with one log line. */
 import type { Decision } from '../../src/limits/limiter.ts';
 import { RedisProcess } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT, ACCOUNT_ID, fromAddress, NOON_MS, repeat } from './suite/setup.ts';
 
-test('Killed - requests go on from the counts at hand, and the log says it once', async (t) => {
+test('Killed - limits continue from the known counts, with one log line', async (t) => {
   const limiter = await t.context.open();
   await repeat(limiter, 40, ACCOUNT);
   await t.context.redis.kill();
@@ -17,7 +17,7 @@ test('Killed - requests go on from the counts at hand, and the log says it once'
   t.deepEqual(levels(t), ['warn']);
 });
 
-test('Killed - under load every request is answered, and none passes beyond the limit', async (t) => {
+test('Killed - under load every request is decided, and none exceeds the limit', async (t) => {
   const limiter = await t.context.open();
   const decisions: Decision[] = [];
   const worker = async () => {
@@ -28,12 +28,12 @@ test('Killed - under load every request is answered, and none passes beyond the 
   await t.context.redis.kill();
   await load;
   const passed = decisions.filter(({ allowed }) => allowed).length;
-  // The answers that were under way are lost: those requests may have been counted there, and are counted here.
+  // Replies in flight are lost: Redis may have counted those requests, and the server counts them again.
   t.true(passed <= 1_000 && passed >= 1_000 - 20, `${passed} passed`);
   t.deepEqual(levels(t), ['warn']);
 });
 
-test('Killed - a ban that Redis told of holds', async (t) => {
+test('Killed - a ban that began in Redis holds', async (t) => {
   const [limiter, other] = [await t.context.open(), await t.context.open()];
   await repeat(limiter, 80, ACCOUNT);
   t.like(await other.admit(ACCOUNT), { bannedUntilMs: NOON_MS + 300_000 });
@@ -50,7 +50,7 @@ test('Killed - addresses are limited in memory', async (t) => {
   t.is(decisions.filter(({ allowed }) => allowed).length, 60);
 });
 
-test('Hanging - a request waits a moment, those after it not at all, and Redis is taken up again', async (t) => {
+test('Hanging - one request waits, later ones do not, and Redis is used again when it responds', async (t) => {
   const limiter = await t.context.open();
   await repeat(limiter, 10, LARGE);
   t.context.redis.pause();
@@ -67,7 +67,7 @@ test('Hanging - a request waits a moment, those after it not at all, and Redis i
   t.is(await remaining(limiter, LARGE), 489); // the request that waited counts once
 });
 
-test('Start without Redis - requests are served, and Redis is taken up when it is there', async (t) => {
+test('Start without Redis - requests are served, and Redis is used once it is available', async (t) => {
   await t.context.redis.kill();
   const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   t.deepEqual(levels(t), ['warn', 'warn']);
@@ -84,7 +84,7 @@ test('Start without Redis - requests are served, and Redis is taken up when it i
 
 test('One round trip - a request is one command', async (t) => {
   const limiter = await t.context.open(LONG_TIMEOUT);
-  await limiter.admit(ACCOUNT); // the script is known from here on
+  await limiter.admit(ACCOUNT); // loads the script
   await t.context.redis.command('CONFIG', 'RESETSTAT');
   await repeat(limiter, 50, LARGE);
   for (let i = 0; i < 30; i += 1) await fromAddress(limiter, '192.0.2.1');
@@ -94,7 +94,7 @@ test('One round trip - a request is one command', async (t) => {
   t.notRegex(stats, /cmdstat_(eval|ping|multi|set|publish|script[^:]*):/);
 });
 
-test('Addresses - past so many in a minute they share one count', async (t) => {
+test('Addresses - beyond the maximum in a minute they share one counter', async (t) => {
   const limiter = await t.context.open({ ...LONG_TIMEOUT, addresses: { perMinute: 60, maxTracked: 100 } });
   const floods = Array.from({ length: 500 }, (_, index) => fromAddress(limiter, `192.0.2.${index}`));
   t.is((await Promise.all(floods)).filter(({ allowed }) => allowed).length, 100 + 60);

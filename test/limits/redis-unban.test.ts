@@ -1,4 +1,4 @@
-/** The operator ends a ban, or looks at the counts, while Redis comes and goes. */
+/** The operator ends a ban or reads the counts, before, during and after an outage of Redis. */
 import { LimitsUnavailable } from '../../src/limits/limiter.ts';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
 import { ban } from './suite/bans.ts';
@@ -15,7 +15,7 @@ async function withBan(open: (options: typeof LONG_TIMEOUT) => Promise<RedisLimi
   return [one, other] as const;
 }
 
-test('Counts - while Redis is away are this server’s own, and say so', async (t) => {
+test('Counts - while Redis is unavailable are this server’s own, and marked so', async (t) => {
   const [one, other] = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
   await repeat(one, 10, ACCOUNT);
   await repeat(other, 20, ACCOUNT);
@@ -28,7 +28,7 @@ test('Counts - while Redis is away are this server’s own, and say so', async (
   t.like(await one.counts(ACCOUNT_ID, NOON_MS), { counter: { minuteCount: 31, dayCount: 31 }, isLocal: false });
 });
 
-test('Counts - of an account that Redis was not told of yet are told first', async (t) => {
+test('Counts - of an account that is not in Redis yet are merged first', async (t) => {
   const limiter = await t.context.open(LONG_TIMEOUT);
   limiter.restoreUsage([
     { accountId: ACCOUNT_ID, dayIndex: Math.floor(NOON_MS / 86_400_000), requests: 30, refused: 3 },
@@ -36,14 +36,14 @@ test('Counts - of an account that Redis was not told of yet are told first', asy
   t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter: { dayCount: 30 }, refused: 3, isLocal: false });
 });
 
-test('Unban - while Redis is away is refused, and the ban holds', async (t) => {
+test('Unban - while Redis is unavailable is refused, and the ban holds', async (t) => {
   const [one] = await withBan(t.context.open);
   await t.context.redis.kill();
   await t.throwsAsync(async () => one.unban(ACCOUNT_ID, KEY_ID, NOON_MS), { instanceOf: LimitsUnavailable });
   t.true('bannedUntilMs' in (await one.admit(LATER)));
 });
 
-test('Unban - at one server and heard of by the other, the ban is over there too when Redis goes away', async (t) => {
+test('Unban - a server that has received the message does not restore the ban during an outage', async (t) => {
   const [one, other] = await withBan(t.context.open);
   const untilMs = await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
   other.forgetBan({ keyId: KEY_ID, untilMs });
@@ -51,18 +51,18 @@ test('Unban - at one server and heard of by the other, the ban is over there too
   for (const server of [one, other]) t.true((await server.admit(LATER)).allowed);
 });
 
-test('Unban - a server that has not heard of it does not bring the ban back after an absence of Redis', async (t) => {
+test('Unban - a server that has missed the message does not restore the ban after an outage', async (t) => {
   const [one, other] = await withBan(t.context.open);
   await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
   await t.context.redis.command('SAVE');
   await t.context.redis.kill();
-  t.true('bannedUntilMs' in (await other.admit(LATER)), 'it has not heard of it');
+  t.true('bannedUntilMs' in (await other.admit(LATER)), 'it has missed the message');
   await t.context.redis.startAgain();
   await waitForRecovery(one, other);
   for (const server of [one, other]) t.true((await server.admit(LATER)).allowed);
 });
 
-test('Unban - a ban that begins later is told to a Redis that comes back without its data', async (t) => {
+test('Unban - a ban that begins later is restored in a Redis that has lost its data', async (t) => {
   const [one, other] = await withBan(t.context.open);
   await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
   t.true('bannedUntilMs' in (await repeat(one, 81, LATER)));

@@ -1,4 +1,4 @@
-/** Usage that is older than it is to be kept goes, a portion at a time. */
+/** Old usage is deleted in portions. */
 import test from 'ava';
 import pino from 'pino';
 import { startUsageRetention } from '../../src/limits/usage-recorder.ts';
@@ -11,7 +11,7 @@ const TODAY = 20_000;
 const silent = pino({ level: 'silent' });
 const nowMs = () => dayStartMs(TODAY) + 1;
 
-/** Accounts that have used something on each of some days. */
+/** Inserts accounts with usage on each of the days. */
 async function fill(store: Store, accounts: number, dayIndexes: readonly number[]): Promise<void> {
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
   await store.transaction(async (tx) => {
@@ -26,16 +26,16 @@ async function rowsOf(store: Store, dayIndex: number): Promise<number> {
   return (await store.usage.ofDay(dayIndex)).length;
 }
 
-test('Usage retention - what is older than so many days goes, in many portions, and the rest stays', async (t) => {
+test('Usage retention - usage older than the limit is deleted in many portions, and the rest is kept', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   await fill(store, 1_000, [TODAY - 500, TODAY - 401, TODAY - 400, TODAY]);
-  let most = 0;
+  let largest = 0;
   const counted: Store = {
     ...store,
     write: async (work, isCancelled) => {
       const deleted = await store.write(work, isCancelled);
-      most = Math.max(most, Number(deleted));
+      largest = Math.max(largest, Number(deleted));
       return deleted;
     },
   };
@@ -45,10 +45,10 @@ test('Usage retention - what is older than so many days goes, in many portions, 
   t.is(await rowsOf(store, TODAY - 500), 0);
   t.is(await rowsOf(store, TODAY - 400), 1_000);
   t.is(await rowsOf(store, TODAY), 1_000);
-  t.is(most, 250);
+  t.is(largest, 250);
 });
 
-test('Usage retention - a clock that is a day ahead takes nothing of today, however little is kept', async (t) => {
+test('Usage retention - a clock that is a day ahead deletes nothing of today, however little is kept', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   await fill(store, 1, [TODAY - 1, TODAY]);
@@ -59,7 +59,7 @@ test('Usage retention - a clock that is a day ahead takes nothing of today, howe
   t.is(await rowsOf(store, TODAY), 1);
 });
 
-test('Usage retention - a database that is away is said, and does not keep the server from stopping', async (t) => {
+test('Usage retention - an unavailable database is logged, and does not block a stop', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const lines: string[] = [];

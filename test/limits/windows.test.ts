@@ -19,7 +19,7 @@ function retryAfterSeconds(verdict: Verdict): number {
   return verdict.retryAfterSeconds;
 }
 
-test('Minute - exactly as many requests as the quota says pass', (t) => {
+test('Minute - exactly the quota is admitted', (t) => {
   const quota = { perMinute: 60, perDay: 1_000 };
   const counter = newCounter(NOON_MS);
   const verdicts = Array.from({ length: 100 }, () => countRequest(counter, quota, NOON_MS).allowed);
@@ -40,7 +40,7 @@ test('Minute - is aligned to UTC, not to the first request', (t) => {
   t.true(countRequest(counter, quota, NOON_MS + 60_000).allowed);
 });
 
-test('Day - exactly as many requests as the quota says pass, over all its minutes', (t) => {
+test('Day - exactly the quota is admitted, over all its minutes', (t) => {
   const quota = { perMinute: 60, perDay: 1_000 };
   const counter = newCounter(MIDNIGHT_MS);
   let admitted = 0;
@@ -166,7 +166,7 @@ test('Retry-After - waiting for so long is enough', (t) => {
   }
 });
 
-test('Quota change - a lower limit holds from the next request on', (t) => {
+test('Quota change - a lower limit takes effect with the next request', (t) => {
   const counter = used(10, { perMinute: 60, perDay: 1_000 }, NOON_MS);
   t.like(countRequest(counter, { perMinute: 5, perDay: 1_000 }, NOON_MS), {
     allowed: false,
@@ -181,7 +181,7 @@ test('Quota change - a lower limit holds from the next request on', (t) => {
   });
 });
 
-test('Quota change - a higher limit holds from the next request on, and what was used stays used', (t) => {
+test('Quota change - a higher limit takes effect with the next request, and used requests stay counted', (t) => {
   const counter = used(5, { perMinute: 5, perDay: 1_000 }, NOON_MS);
   t.like(countRequest(counter, { perMinute: 300, perDay: 10_000 }, NOON_MS), {
     allowed: true,
@@ -190,7 +190,7 @@ test('Quota change - a higher limit holds from the next request on, and what was
   });
 });
 
-test('Clock going backwards - an earlier minute is taken for the current one', (t) => {
+test('Clock stepping back - an earlier minute counts as the current one', (t) => {
   const quota = { perMinute: 1, perDay: 1_000 };
   const counter = used(1, quota, NOON_MS);
   const verdict = countRequest(counter, quota, NOON_MS - 60_000);
@@ -198,21 +198,21 @@ test('Clock going backwards - an earlier minute is taken for the current one', (
   t.is(retryAfterSeconds(verdict), 120);
 });
 
-test('Clock going backwards - an earlier day is taken for the current one', (t) => {
+test('Clock stepping back - an earlier day counts as the current one', (t) => {
   const quota = { perMinute: 60, perDay: 1 };
   const counter = used(1, quota, NEXT_MIDNIGHT_MS);
   t.like(countRequest(counter, quota, NEXT_MIDNIGHT_MS - 1), { allowed: false, window: 'day' });
   t.false(countRequest(counter, quota, NEXT_MIDNIGHT_MS).allowed);
 });
 
-test('Reading - shows what is left and counts nothing', (t) => {
+test('Peek - shows what is left and counts nothing', (t) => {
   const quota = { perMinute: 3, perDay: 1_000 };
   const counter = used(1, quota, NOON_MS);
   for (let i = 0; i < 5; i += 1) t.like(peek(counter, quota, NOON_MS), { allowed: true, limit: 3, remaining: 2 });
   t.like(countRequest(counter, quota, NOON_MS), { allowed: true, remaining: 1 });
 });
 
-test('Reading - says that a request would be refused', (t) => {
+test('Peek - says that a request would be refused', (t) => {
   const quota = { perMinute: 1, perDay: 1_000 };
   const counter = used(1, quota, NOON_MS);
   t.like(peek(counter, quota, NOON_MS), { allowed: false, remaining: 0, retryAfterSeconds: 60 });

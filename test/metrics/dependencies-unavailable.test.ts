@@ -1,4 +1,4 @@
-/** The metrics of what a server shares with others, PostgreSQL and Redis: there, away, and back. */
+/** The metrics of PostgreSQL and Redis: available, unavailable, and available again. */
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../support/exposition.ts';
 import { freePorts } from '../support/ports.ts';
@@ -34,7 +34,7 @@ test.after.always(async ({ context: { postgres, redis, server, remove } }) => {
   await remove?.();
 });
 
-test.serial('Pools - how many connections there may be, are lent, and are waited for', async (t) => {
+test.serial('Pools - connections: their maximum, those in use, and calls that wait for one', async (t) => {
   const { server, port } = t.context;
   await server.grpc.category();
   const text = await scrape(port);
@@ -43,7 +43,7 @@ test.serial('Pools - how many connections there may be, are lent, and are waited
   t.deepEqual([read('in_use', 'read'), read('waiting', 'read'), read('waiting', 'write')], [0, 0, 0]);
 });
 
-test.serial('Redis - is up, or away while this server judges by itself', async (t) => {
+test.serial('Redis - is up, or down while this server counts by itself', async (t) => {
   const { server, redis, port } = t.context;
   await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
   t.is(sumOf(await scrape(port), 'petstore_redis_fallback_decisions_total'), 0);
@@ -56,7 +56,7 @@ test.serial('Redis - is up, or away while this server judges by itself', async (
   await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
 });
 
-test.serial('Database - is up, or away while calls fail for its sake', async (t) => {
+test.serial('Database - is up, or down while calls fail because of it', async (t) => {
   const { server, postgres, port } = t.context;
   await untilSum(port, 'petstore_database_up', {}, (sum) => sum === 1);
   const read = () => server.grpc.call(Pets.getPet, { petId: 1n }).catch((error: unknown) => error);

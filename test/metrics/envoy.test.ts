@@ -1,4 +1,4 @@
-/** What the alerts and the dashboard ask Envoy for means what they take it for. */
+/** Envoy's metrics have the meaning that the alerts and the dashboard rely on. */
 import { type ClientHttp2Session, connect } from 'node:http2';
 import type { ExecutionContext } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -15,9 +15,9 @@ interface Context {
 const test = testUnless<Context>(noOpenssl);
 
 const DAYS = 'envoy_server_days_until_first_cert_expiring';
-/** What Envoy gives for a time that never comes. */
+/** Envoy's value without a certificate. */
 const NEVER = 2 ** 32 - 1;
-/** The certificates of these tests are good for two days. */
+/** How long the certificates of these tests are valid. */
 const CERTIFICATE_DAYS = 2;
 
 test.beforeEach((t) => {
@@ -42,7 +42,7 @@ async function read(stack: TestStack, name: string, labels = {}): Promise<number
   return sumOf(await statistics(stack), name, labels);
 }
 
-/** As many calls as one connection may have, each without the end of its message. */
+/** Opens the maximum of calls on one connection, each without the end of its message. */
 function openCalls({ context }: ExecutionContext<Context>, { publicAddress, key }: TestStack): void {
   const session = connect(`http://${publicAddress}`).on('error', () => undefined);
   context.sessions.push(session);
@@ -53,7 +53,7 @@ function openCalls({ context }: ExecutionContext<Context>, { publicAddress, key 
   }
 }
 
-test('Envoy - counts the calls that it sheds, and nothing before', async (t) => {
+test('Envoy - counts the calls that it sheds, and no others', async (t) => {
   const stack = await start(t);
   const shed = async () => {
     const [active, pending] = await Promise.all(
@@ -71,7 +71,7 @@ test('Envoy - counts the calls that it sheds, and nothing before', async (t) => 
   }, 'a call that is shed');
 });
 
-test('Envoy - says in how many days its certificate expires', async (t) => {
+test('Envoy - has the days until its certificate expires', async (t) => {
   const certificates = await makeCertificates();
   try {
     const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };

@@ -1,4 +1,4 @@
-/** The port of metrics: what it answers, what it holds, and that nothing of it is there unless it is asked for. */
+/** The metrics port: its responses and bounds, and that nothing is loaded without METRICS_PORT. */
 import { createServer } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
@@ -35,7 +35,7 @@ async function start(t: ExecutionContext<Context>, settings: Readonly<Record<str
   return server;
 }
 
-/** A connection that has opened; `isClosed` when the server has closed it. */
+/** An open connection; `isClosed` once the server has closed it. */
 async function open(port: number): Promise<{ readonly socket: Socket; isClosed: boolean }> {
   const opened = { socket: connect(port, '127.0.0.1'), isClosed: false };
   opened.socket
@@ -48,7 +48,7 @@ async function open(port: number): Promise<{ readonly socket: Socket; isClosed: 
   return opened;
 }
 
-test('Metrics port - GET /metrics is what Prometheus reads, and all else is 404', async (t) => {
+test('Metrics port - GET /metrics is the exposition, and all else is 404', async (t) => {
   await start(t);
   const url = `http://127.0.0.1:${t.context.port}`;
   const answer = await fetch(`${url}/metrics`);
@@ -70,7 +70,7 @@ test('Metrics port - is open on loopback alone unless METRICS_HOST says otherwis
   t.is((await fetch(other)).status, 200);
 });
 
-test('Metrics port - holds few connections, and none that says nothing', async (t) => {
+test('Metrics port - holds few connections, and closes silent ones', async (t) => {
   await start(t);
   const held = await Promise.all(Array.from({ length: 8 }, () => open(t.context.port)));
   const ninth = await open(t.context.port);
@@ -83,7 +83,7 @@ test('Metrics port - holds few connections, and none that says nothing', async (
   t.is((await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).status, 200);
 });
 
-test('Metrics port - is not there, and nothing of it is loaded, unless METRICS_PORT is set', async (t) => {
+test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is set', async (t) => {
   const script =
     'import { createRequire } from "node:module"; process.on("exit", () => console.log("loaded", ' +
     'Object.keys(createRequire("/").cache).filter((file) => file.includes("prom-client")).length > 0))';
@@ -91,7 +91,7 @@ test('Metrics port - is not there, and nothing of it is loaded, unless METRICS_P
   const loaded = async (settings: Readonly<Record<string, string>>) => {
     const server = await start(t, { ...tell, ...settings });
     t.context.servers.pop();
-    await server.grpc.category(); // from here on it ends as it should, and says so
+    await server.grpc.category(); // the server has started
     server.grpc.close();
     await server.end('SIGTERM');
     return /loaded (\w+)/.exec(server.output)?.[1];
@@ -100,7 +100,7 @@ test('Metrics port - is not there, and nothing of it is loaded, unless METRICS_P
   t.is(await loaded({}), 'true');
 });
 
-test('Metrics port - one that is busy ends the start with one line', async (t) => {
+test('Metrics port - a port in use fails the start with one line', async (t) => {
   const taken = createServer().listen(t.context.port, '127.0.0.1');
   const [grpcPort] = await freePorts(1);
   const settings = { DATA_DIR: t.context.dataDir, GRPC_PORT: String(grpcPort), METRICS_PORT: String(t.context.port) };
@@ -110,7 +110,7 @@ test('Metrics port - one that is busy ends the start with one line', async (t) =
   t.regex(server.errors, /^petstore: METRICS_PORT can't be opened on 127\.0\.0\.1, port \d+: .*EADDRINUSE[^\n]*\n$/);
 });
 
-test('Metrics port - a number that can not be had is a 500, and the log has the cause', async (t) => {
+test('Metrics port - a metric that can not be read is a 500, and the log has the cause', async (t) => {
   const registry = new Registry();
   const fail = () => Promise.reject(new Error('no such number'));
   new Gauge({ name: 'broken', help: 'It never is.', registers: [registry], collect: fail });

@@ -52,7 +52,7 @@ test('Calls - are counted by method and gRPC status, with their durations', asyn
   t.is(sumOf(text, 'petstore_errors_total', { reason: 'PET_NOT_FOUND', plan: 'business' }), 2);
 });
 
-test('Calls - that are open are shown, and one whose caller leaves is CANCELLED and no error', async (t) => {
+test('Calls - that are open are shown, and one whose caller leaves is CANCELLED, not an error', async (t) => {
   const { server, port } = t.context;
   const request = { category: { name: 'Cats' } };
   const call = await beginCall(server.address, server.key, Categories.createCategory, request);
@@ -65,7 +65,7 @@ test('Calls - that are open are shown, and one whose caller leaves is CANCELLED 
   t.is(sumOf(text, 'petstore_errors_total'), 0);
 });
 
-test('Calls - health checks are counted, and a watch from its begin to its end', async (t) => {
+test('Calls - health checks are counted, and a watch from start to end', async (t) => {
   const { client, port } = t.context;
   const method = 'grpc.health.v1.Health/Watch';
   await unary(client, Check, { service: '' });
@@ -111,7 +111,7 @@ test('Keys - look-ups in the cache are hits or misses', async (t) => {
   t.is(sumOf(text, 'petstore_key_cache_keys'), 1);
 });
 
-test('Storage - writes and the commits that they share are counted', async (t) => {
+test('Storage - writes and their shared commits are counted', async (t) => {
   const { server, port } = t.context;
   const size = 'petstore_group_commit_writes_sum';
   const before = sumOf(await scrape(port), size) ?? 0;

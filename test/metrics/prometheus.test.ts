@@ -1,6 +1,6 @@
 /**
- * The alert rules and the dashboard: the rules do what their tests say, and a real Prometheus that scrapes the running
- * service finds every series that they ask for.
+ * The alert rules and the dashboard: the tests of the rules pass, and a real Prometheus that scrapes the running
+ * service has every series that they query.
  */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 const RULES = join(ROOT, 'deploy/prometheus');
 const DASHBOARD = join(ROOT, 'deploy/grafana/petstore.json');
 const INSTANCES = 2;
-/** What follows a name that is a metric of ours, or one that we build on. */
+/** Matches the metrics of the service, of Envoy and of Node, with their label matchers. */
 const SELECTOR = /\b((?:petstore|envoy|nodejs|process)_\w+|up\b)(?:\{([^}]*)\})?/g;
 
 interface Context {
@@ -59,7 +59,7 @@ test.after.always(async ({ context: { stack, prometheus, postgres, redis, url } 
   await Promise.all([postgres?.stop(), redis?.stop()]);
 });
 
-/** Ours, with the ports of this test, and faster. */
+/** Returns the project's configuration with the ports of this test and a short interval. */
 async function scrapeConfig(stack: TestStack, metricsPort: number): Promise<string> {
   const config = parse(await readFile(join(RULES, 'prometheus.yml'), 'utf8'));
   const [servers, envoy] = config.scrape_configs;
@@ -69,7 +69,7 @@ async function scrapeConfig(stack: TestStack, metricsPort: number): Promise<stri
   return stringify({ ...config, global: { scrape_interval: '1s', evaluation_interval: '1s' } });
 }
 
-/** Calls that go well and others, so that every kind of number is there. */
+/** Makes calls that succeed and calls that fail, so that every kind of metric exists. */
 async function use({ rest }: TestStack): Promise<void> {
   const petId = await rest.pet({ stock: 1 });
   for (let sent = 0; sent < 10; sent += 1) {
@@ -85,20 +85,20 @@ async function hasScraped(prometheus: TestPrometheus): Promise<boolean> {
   return result.length === INSTANCES + 1 && seen.result.length > 0;
 }
 
-test('Rules - are as promtool wants them, and so is the scrape configuration', (t) => {
+test('Rules - promtool accepts them and the scrape configuration', (t) => {
   const { status, output } = promtool(RULES, ['check', 'config', 'prometheus.yml']);
   t.is(status, 0, output);
   t.regex(output, /rules found/);
 });
 
-test('Rules - each alert comes when it must, and none when all is well', async (t) => {
+test('Rules - each alert fires when it should, and none without a problem', async (t) => {
   const { status, output } = promtool(RULES, ['test', 'rules', 'alerts.test.yml']);
   t.is(status, 0, output);
   const tests = await readFile(join(RULES, 'alerts.test.yml'), 'utf8');
   for (const { alert } of await alerts()) t.true(tests.includes(`alertname="${alert}"`), `${alert} has no test`);
 });
 
-test('Rules - each alert says what is wrong and how much it matters, and the docs say what to do', async (t) => {
+test('Rules - each alert has a summary and a severity, and the docs say what to do', async (t) => {
   const docs = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
   for (const { alert, labels, annotations } of await alerts()) {
     t.regex(labels.severity ?? '', /^(critical|warning)$/, alert);
@@ -107,13 +107,13 @@ test('Rules - each alert says what is wrong and how much it matters, and the doc
   }
 });
 
-test('Metrics - are as promtool wants them', async (t) => {
+test('Metrics - promtool accepts them', async (t) => {
   const { status, output } = promtool(RULES, ['check', 'metrics'], await scrape(t.context.metricsPort));
   t.is(status, 0, output);
   t.is(output, '');
 });
 
-test('Metrics - those in docs/observability.md are those that there are', async (t) => {
+test('Metrics - docs/observability.md lists all of them, and no others', async (t) => {
   const docs = await readFile(join(ROOT, 'docs/observability.md'), 'utf8');
   const listed = [...docs.matchAll(/^\| `(\w+)` \| (counter|gauge|histogram) \|/gm)].map(([, name, type]) => [
     name,
@@ -142,15 +142,15 @@ test('Prometheus - reaches every server and Envoy, and every rule can be evaluat
   );
 });
 
-test('Prometheus - has every series that an alert asks for', async (t) => {
+test('Prometheus - has every series that an alert queries', async (t) => {
   for (const { alert, expr } of await alerts()) await hasAllSeries(t, alert, expr);
 });
 
-test('Prometheus - has every series that the dashboard asks for, and all its questions can be answered', async (t) => {
+test('Prometheus - has every series that the dashboard queries, and evaluates all its queries', async (t) => {
   const { panels } = JSON.parse(await readFile(DASHBOARD, 'utf8')) as { panels: Panel[] };
-  const questions = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const));
-  t.true(questions.length > 30);
-  for (const [title, template] of questions) {
+  const queries = panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const));
+  t.true(queries.length > 30);
+  for (const [title, template] of queries) {
     const expr = template.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*');
     await t.context.prometheus.get('query', { query: expr });
     await hasAllSeries(t, title, expr);
@@ -175,18 +175,18 @@ async function alerts(): Promise<Alert[]> {
 }
 
 /**
- * Each selector of an expression finds something. An error that has not happened yet has no series: of a reason it is
- * asked whether there is such a code.
+ * Checks that each selector of an expression finds a series. An error that has not happened yet has none: for a reason,
+ * checks that the error code exists.
  */
 async function hasAllSeries(t: Test, asker: string, expr: string): Promise<void> {
   const selectors = [...expr.replace(/\bby \([^)]*\)/g, '').matchAll(SELECTOR)];
-  t.true(selectors.length > 0, `${asker} asks for nothing`);
+  t.true(selectors.length > 0, `${asker} has no selector`);
   for (const [text, name, matchers = ''] of selectors) {
     const reasons = /reason=~?"([^"]*)"/.exec(matchers)?.[1]?.split('|') ?? [];
     for (const reason of reasons) t.true(isErrorCode(reason), `${asker}: there is no code ${reason}`);
     const others = matchers.replace(/reason=~?"[^"]*"/, 'reason!=""');
     const selector = `${name}{${others}}`;
     const found = await t.context.prometheus.get('series', { 'match[]': selector });
-    t.true(found.length > 0, `${asker} asks for ${text}, which is not there`);
+    t.true(found.length > 0, `${asker} queries ${text}, which does not exist`);
   }
 }

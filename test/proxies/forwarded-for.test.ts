@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { accessLog } from '../../src/launcher/paths.ts';
-import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -39,7 +39,7 @@ for (const protocol of PROTOCOLS) {
     const { door } = t.context;
     const [one, another] = [newAddress(), newAddress()];
     t.true(isFirst(await callFrom(PROXY, door, protocol, forwardedFor(one))));
-    t.true(await usesUp(() => callFrom(PROXY, door, protocol, forwardedFor(one))));
+    t.true(await exceedsLimit(() => callFrom(PROXY, door, protocol, forwardedFor(one))));
     t.true(isFirst(await callFrom(PROXY, door, protocol, forwardedFor(another))));
   });
 
@@ -47,20 +47,20 @@ for (const protocol of PROTOCOLS) {
     const from = { 'HTTP/1.1': '127.0.2.1', 'HTTP/2': '127.0.2.2', gRPC: '127.0.2.3' }[protocol];
     const send = () => callFrom(from, t.context.door, protocol, forwardedFor(newAddress()));
     t.true(isFirst(await send()));
-    t.true(await usesUp(send));
+    t.true(await exceedsLimit(send));
   });
 
   test(`Trusted proxies - what a caller behind one writes itself is not believed, over ${protocol}`, async (t) => {
     const caller = newAddress();
     const send = () => callFrom(PROXY, t.context.door, protocol, forwardedFor(`${newAddress()}, ${caller}`));
     t.true(isFirst(await send()));
-    t.true(await usesUp(send));
+    t.true(await exceedsLimit(send));
   });
 }
 
 test('Trusted proxies - callers that connect by themselves have allowances of their own', async (t) => {
   const { door } = t.context;
-  t.true(await usesUp(() => callFrom('127.0.2.4', door, 'HTTP/1.1')));
+  t.true(await exceedsLimit(() => callFrom('127.0.2.4', door, 'HTTP/1.1')));
   t.true(isFirst(await callFrom('127.0.2.5', door, 'HTTP/1.1')));
 });
 
@@ -92,7 +92,7 @@ test('Trusted proxies - an IPv4-mapped address is its IPv4, and a /64 is one', a
 test('Trusted proxies - without an address that can be read the caller is the proxy', async (t) => {
   for (const text of ['unknown', '', `${newAddress()}, unknown`, `${newAddress()}:4000`, '_hidden, 10.0.0']) {
     const send = () => callFrom(PROXY, t.context.door, 'HTTP/1.1', forwardedFor(text));
-    t.true(await usesUp(send), text);
+    t.true(await exceedsLimit(send), text);
   }
 });
 
@@ -107,7 +107,7 @@ test('Trusted proxies - every refusal counts against the caller, whoever makes i
   ]) {
     const headers = { ...sent.headers, ...forwardedFor(newAddress()).headers };
     t.true(isFirst(await callFrom(PROXY, door, 'HTTP/1.1', { ...sent, headers })), JSON.stringify(sent));
-    t.true(await usesUp(() => callFrom(PROXY, door, 'HTTP/1.1', { ...sent, headers })), JSON.stringify(sent));
+    t.true(await exceedsLimit(() => callFrom(PROXY, door, 'HTTP/1.1', { ...sent, headers })), JSON.stringify(sent));
   }
 });
 

@@ -1,6 +1,6 @@
 /** HAProxy as a TCP load balancer: the PROXY protocol, with TLS at the service. */
 import type { TestFn } from 'ava';
-import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
 import { testUnless } from '../support/programs.ts';
 import { haproxyTcp, type RunningProxy } from '../support/proxies.ts';
@@ -39,7 +39,7 @@ for (const version of [1, 2] as const) {
     test(`PROXY protocol of HAProxy - version ${version}: callers have allowances, over ${protocol}`, async (t) => {
       const { door } = t.context.proxies[version];
       t.true(isFirst(await callFrom(address(1), door, protocol)));
-      t.true(await usesUp(() => callFrom(address(1), door, protocol)));
+      t.true(await exceedsLimit(() => callFrom(address(1), door, protocol)));
       t.true(isFirst(await callFrom(address(2), door, protocol)));
     });
 
@@ -48,7 +48,7 @@ for (const version of [1, 2] as const) {
       const send = (last: number) =>
         callFrom(address(3), door, protocol, { headers: { 'x-forwarded-for': `198.51.100.${last}` } });
       t.true(isFirst(await send(0)));
-      t.true(await usesUp((round) => send(round + 1)));
+      t.true(await exceedsLimit((round) => send(round + 1)));
     });
   });
 

@@ -1,6 +1,6 @@
 /** PROXY_PROTOCOL: whose header is believed, byte by byte. */
 import anyTest, { type TestFn } from 'ava';
-import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, openFrom, PROTOCOLS } from '../support/callers.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -41,7 +41,7 @@ for (const [version, header] of [
       const [one, another] = [newAddress(), newAddress()];
       const send = (address: string) => callFrom(PROXY, { port, preface: header(address) }, protocol);
       t.true(isFirst(await send(one)));
-      t.true(await usesUp(() => send(one)));
+      t.true(await exceedsLimit(() => send(one)));
       t.true(isFirst(await send(another)));
     });
   }
@@ -54,15 +54,15 @@ test('PROXY protocol - IPv6 is known by its /64, and a mapped address by its IPv
     callFrom(PROXY, { port, preface: `PROXY TCP6 ${address} ::1 40000 8080\r\n` }, 'HTTP/1.1');
   t.true(isFirst(await send('2001:db8:0:1::1')));
   t.true(isFirst(await send('2001:db8:0:2::1')));
-  t.true(await usesUp((index) => send(`2001:db8:0:2::${index + 2}`)));
-  t.true(await usesUp(() => send(`::ffff:${caller}`)));
-  t.true(await usesUp(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
+  t.true(await exceedsLimit((index) => send(`2001:db8:0:2::${index + 2}`)));
+  t.true(await exceedsLimit(() => send(`::ffff:${caller}`)));
+  t.true(await exceedsLimit(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
 });
 
 test("PROXY protocol - a header without an address, of a proxy's own health checks, means the proxy", async (t) => {
   const { port } = t.context.config;
-  t.true(await usesUp(() => callFrom('127.0.0.3', { port, preface: V1_OF_NOBODY }, 'HTTP/1.1')));
-  t.true(await usesUp(() => callFrom('127.0.0.3', { port, preface: V2_OF_NOBODY }, 'HTTP/1.1')));
+  t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V1_OF_NOBODY }, 'HTTP/1.1')));
+  t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V2_OF_NOBODY }, 'HTTP/1.1')));
 });
 
 test('PROXY protocol - a caller can not set its address by X-Forwarded-For', async (t) => {
@@ -71,7 +71,7 @@ test('PROXY protocol - a caller can not set its address by X-Forwarded-For', asy
   const send = () =>
     callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1', { headers: { 'x-forwarded-for': newAddress() } });
   t.true(isFirst(await send()));
-  t.true(await usesUp(send));
+  t.true(await exceedsLimit(send));
 });
 
 test('PROXY protocol - X-Forwarded-For of a trusted proxy that it names is believed', async (t) => {
@@ -80,7 +80,7 @@ test('PROXY protocol - X-Forwarded-For of a trusted proxy that it names is belie
   const send = () =>
     callFrom(PROXY, { port, preface: V1('127.0.0.3') }, 'HTTP/1.1', { headers: { 'x-forwarded-for': caller } });
   t.true(isFirst(await send()));
-  t.true(await usesUp(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
+  t.true(await exceedsLimit(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
 });
 
 /** Whether a connection is closed without an answer to a request. */

@@ -1,17 +1,17 @@
-/** What an address has left of its requests without a key: who counts with whom. */
+/** Tests by the limits which callers count as one address. */
 import type { Received } from './callers.ts';
 
-/** Settings of a service at which an address soon has nothing left. */
+/** Settings with a low limit for an address. */
 export const FEW_REQUESTS = { ADDRESS_PER_MINUTE: '5' };
 const LIMIT = Number(FEW_REQUESTS.ADDRESS_PER_MINUTE);
 
-/** Whether the request was its address's first in this minute. */
+/** Whether the request was the first of its address in this minute. */
 export function isFirst({ status, headers }: Received): boolean {
   return status === 401 && headers.get('x-ratelimit-remaining') === String(LIMIT - 1);
 }
 
-/** Sends requests until one is refused as one too many. Resolves with whether one was: within two minutes' allowances. */
-export async function usesUp(send: (index: number) => Promise<Received>): Promise<boolean> {
+/** Sends requests until one is refused, at most the quota of two minutes. Resolves with whether one was. */
+export async function exceedsLimit(send: (index: number) => Promise<Received>): Promise<boolean> {
   for (let index = 0; index <= 2 * LIMIT; index += 1) {
     const { status } = await send(index);
     if (status === 429) return true;

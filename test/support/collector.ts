@@ -1,4 +1,4 @@
-/** A collector of traces: a real OTLP/HTTP receiver, which decodes what arrives. */
+/** A collector of traces: an OTLP/HTTP receiver that decodes the spans. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -26,17 +26,17 @@ export interface Collector {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   readonly url: string;
   readonly spans: readonly Span[];
-  /** All bytes that came, as text: what must be in none of them. */
+  /** All received bytes as text, to check what they do not contain. */
   readonly received: string;
   readonly requests: number;
-  /** From now on takes requests and answers none. */
+  /** From now on accepts requests without responding. */
   freeze(): void;
   close(): Promise<void>;
 }
 
 export const [SERVER, CLIENT] = [2, 3];
 
-/** On a port of its own, unless it is given one. */
+/** Listens on `port`, or on a free one. */
 export async function startCollector(port = 0): Promise<Collector> {
   const spans: Span[] = [];
   const sockets = new Set<Socket>();
@@ -71,18 +71,18 @@ export async function startCollector(port = 0): Promise<Collector> {
   };
 }
 
-/** The span that callers say they are in. */
+/** The caller's span id in `traceparent`. */
 export const PARENT = 'b7ad6b7169203331';
 let traces = 0;
 
-/** A caller's traceparent, of a trace of its own, and the id of that trace. */
+/** Returns a new trace id, and a traceparent with it. */
 export function newTrace(flags = '01'): { readonly traceId: string; readonly traceparent: string } {
   traces += 1;
   const traceId = traces.toString(16).padStart(32, 'c');
   return { traceId, traceparent: `00-${traceId}-${PARENT}-${flags}` };
 }
 
-/** The spans of a trace by their names, when all of `names` are there. */
+/** Resolves with the spans of a trace by name, once all of `names` have arrived. */
 export function spansOf(collector: Collector, traceId: string, names: readonly string[]): Promise<Map<string, Span>> {
   return until(() => {
     const spans = new Map(collector.spans.filter((span) => span.traceId === traceId).map((span) => [span.name, span]));
@@ -96,7 +96,7 @@ async function read(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** The values of a message's fields, by number: bytes, or numbers. */
+/** The values of a protobuf message's fields, by number: bytes or integers. */
 class Fields {
   readonly #values = new Map<number, (Uint8Array | bigint)[]>();
 
@@ -134,7 +134,7 @@ class Fields {
   }
 }
 
-/** The spans of an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
+/** Decodes an ExportTraceServiceRequest (opentelemetry/proto/trace/v1/trace.proto). */
 function decode(body: Uint8Array): Span[] {
   return new Fields(body).messages(1).flatMap((resourceSpans) => {
     const resource = attributesOf(resourceSpans.messages(1)[0], 1);

@@ -1,4 +1,4 @@
-/** What a server's METRICS_PORT says, taken apart. */
+/** Reads the exposition at a server's METRICS_PORT. */
 import { until } from './until.ts';
 
 interface Sample {
@@ -11,7 +11,7 @@ export async function scrape(port: number): Promise<string> {
   return (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
 }
 
-/** The samples of an exposition whose labels need no escapes. */
+/** Parses the samples of an exposition whose labels need no escapes. */
 function samplesOf(exposition: string): Sample[] {
   return exposition.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
@@ -21,13 +21,13 @@ function samplesOf(exposition: string): Sample[] {
   });
 }
 
-/** Names and types of what an exposition has. */
+/** Returns the types of the metrics in an exposition, by name. */
 export function typesOf(exposition: string): Map<string, string> {
   const lines = [...exposition.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
   return new Map(lines.map(([, name = '', type = '']) => [name, type]));
 }
 
-/** The sum of the samples of that name with at least these labels; undefined when there is none. */
+/** Returns the sum of the samples of that name with at least these labels; undefined when there is none. */
 export function sumOf(
   exposition: string,
   name: string,
@@ -39,7 +39,7 @@ export function sumOf(
   return found.length === 0 ? undefined : found.reduce((sum, { value }) => sum + value, 0);
 }
 
-/** Waits until the sum is so much: what is shown may be a second old. */
+/** Waits until the sum is right: the exposition may be a second old. */
 export async function untilSum(
   port: number,
   name: string,

@@ -1,25 +1,25 @@
-/** A server that is well, says so whenever it is asked, and answers no call, or dies when it has begun to. */
+/** A server that responds to health checks but to no other call; in one method it begins a response and disconnects. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { readConfig } from '../../src/config.ts';
 
-/** What it answers: a HealthCheckResponse that says SERVING, an HttpBody without anything. */
-const ANSWERS: Readonly<Record<string, Buffer>> = {
+/** The responses by method: a HealthCheckResponse with SERVING, an empty HttpBody. */
+const RESPONSES: Readonly<Record<string, Buffer>> = {
   '/grpc.health.v1.Health/Check': Buffer.of(8, 1),
   '/petstore.web.v1.WebService/CheckHealth': Buffer.of(),
 };
 
-/** It begins an answer and dies. */
-const DYING = '/petstore.v1.InventoryService/ListInventory';
-const DYING_MS = 50;
+/** The method in which the server begins a response and disconnects. */
+const DISCONNECTING = '/petstore.v1.InventoryService/ListInventory';
+const DISCONNECT_MS = 50;
 
 const server = createServer();
 server.on('stream', (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => {
-  const answer = ANSWERS[String(headers[':path'])];
-  stream.on('error', () => undefined); // nobody waits any more
-  const isDying = headers[':path'] === DYING;
-  if (answer === undefined && !isDying) return;
+  const answer = RESPONSES[String(headers[':path'])];
+  stream.on('error', () => undefined); // the caller has left
+  const disconnects = headers[':path'] === DISCONNECTING;
+  if (answer === undefined && !disconnects) return;
   stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
-  if (isDying) setTimeout(() => stream.session?.destroy(), DYING_MS);
+  if (disconnects) setTimeout(() => stream.session?.destroy(), DISCONNECT_MS);
   if (answer === undefined) return;
   stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
   stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, answer.length), answer]));

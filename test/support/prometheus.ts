@@ -1,4 +1,4 @@
-/** Debian's prometheus: promtool, and a real server that scrapes what a test tells it to. */
+/** Prometheus: promtool, and a real server with a test's configuration. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ const PROMETHEUS = findProgram(['prometheus']);
 const PROMTOOL = findProgram(['promtool']);
 const HOW = 'NO PROMETHEUS FOUND, so nothing of this file is tested: install it (apt-get install prometheus)';
 
-/** Why tests that use it can't run, if they can't. */
+/** Why tests that use Prometheus can't run; undefined when they can. */
 export const prometheusMissing = PROMETHEUS && PROMTOOL ? undefined : HOW;
 
 /** Runs promtool in a folder. */
@@ -32,7 +32,7 @@ export class TestPrometheus {
     this.#process = started;
   }
 
-  /** Starts it with this configuration, next to copies of the files that it names. */
+  /** Starts a server with this configuration and copies of the files that it names. */
   static async start(config: string, files: Readonly<Record<string, string>>): Promise<TestPrometheus> {
     const folder = await mkdtemp(join(tmpdir(), 'petstore-prometheus-'));
     await writeFile(join(folder, 'prometheus.yml'), config);
@@ -51,7 +51,7 @@ export class TestPrometheus {
     return prometheus;
   }
 
-  /** The data of an answer of its API. Rejects with its complaint, about an expression for instance. */
+  /** Calls the HTTP API. Resolves with the data; rejects with the error, such as that of an expression. */
   // biome-ignore lint/suspicious/noExplicitAny: each path has a shape of its own
   async get(path: string, parameters: Readonly<Record<string, string>> = {}): Promise<any> {
     const response = await fetch(`${this.#url}/api/v1/${path}?${new URLSearchParams(parameters)}`);

@@ -5,7 +5,7 @@ import type { TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { restBody } from '../../src/edge/http-errors.ts';
 import { apiError } from '../../src/errors.ts';
-import { FEW_REQUESTS, isFirst, usesUp } from './allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst } from './allowances.ts';
 import { callFrom, PROTOCOLS } from './callers.ts';
 import { bearer, unary } from './grpc.ts';
 import { freePorts } from './ports.ts';
@@ -42,7 +42,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     test(`${name} - each caller has an allowance of its own, over ${protocol}`, async (t) => {
       const { door } = t.context.proxy;
       t.true(isFirst(await callFrom(address(1), door, protocol)));
-      t.true(await usesUp(() => callFrom(address(1), door, protocol)));
+      t.true(await exceedsLimit(() => callFrom(address(1), door, protocol)));
       t.true(isFirst(await callFrom(address(2), door, protocol)));
     });
 
@@ -51,7 +51,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
       const send = (last: number) =>
         callFrom(address(3), door, protocol, { headers: { 'x-forwarded-for': `198.51.100.${last}` } });
       t.true(isFirst(await send(0)));
-      t.true(await usesUp((round) => send(round + 1)));
+      t.true(await exceedsLimit((round) => send(round + 1)));
     });
 
     test(`${name} - a caller with a key is answered, over ${protocol}`, async (t) => {

@@ -1,6 +1,6 @@
 /**
- * Redis for tests: real servers on free ports, their data in a temporary folder; or the one of TEST_REDIS_URL, for tests
- * that do no more than use it, under names of their own.
+ * Redis for tests: real servers on free ports, with their data in a temporary folder; or the server of TEST_REDIS_URL,
+ * for tests that only use it, with key names of their own.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,9 +17,9 @@ const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
 const GIVEN_URL = process.env.TEST_REDIS_URL || undefined;
 const HOW = 'NO REDIS FOUND, so nothing of this file is tested: install it (apt-get install redis-server)';
 
-/** Why tests that start and stop servers can't run, if they can't. */
+/** Why tests that start and stop servers can't run; undefined when they can. */
 export const MISSING_REDIS_SERVER = PROGRAM ? undefined : HOW;
-/** Why tests that only use a server can't run, if they can't. */
+/** Why tests that only use a server can't run; undefined when they can. */
 export const MISSING_REDIS = GIVEN_URL || PROGRAM ? undefined : `${HOW}, or set TEST_REDIS_URL`;
 
 const SLOTS_END = 16_383;
@@ -29,7 +29,7 @@ export interface TestRedis {
   stop(): Promise<void>;
 }
 
-/** A server that is a process of the test's own: it can be killed, paused and started again. */
+/** A server process of the test, which can be killed, paused and started again. */
 export class RedisProcess implements TestRedis {
   readonly port: number;
   readonly config: RedisConfig;
@@ -44,14 +44,14 @@ export class RedisProcess implements TestRedis {
     this.#settings = settings;
   }
 
-  /** Starts a server; `userInfo` (`:password@`) is for its address. */
+  /** Starts a server; its URL contains `userInfo` (`:password@`). */
   static async start(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
     const redis = await RedisProcess.prepare(settings, userInfo);
     await redis.startAgain();
     return redis;
   }
 
-  /** A server that is yet to be started. */
+  /** Prepares a server without starting it. */
   static async prepare(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
     const [port = 0] = await freePorts(1);
     return new RedisProcess(port, await mkdtemp(join(tmpdir(), 'petstore-redis-')), settings, userInfo);
@@ -61,7 +61,7 @@ export class RedisProcess implements TestRedis {
     return this.#process?.pid;
   }
 
-  /** Starts it on the same port, with what data it has saved: none, unless it was told to `save`. */
+  /** Starts it on the same port, with the data that it has saved by `SAVE`. */
   async startAgain(): Promise<void> {
     const place = ['--port', String(this.port), '--bind', '127.0.0.1', '--dir', this.#folder];
     const options = [...place, '--save', '', '--appendonly', 'no', ...this.#settings];
@@ -77,7 +77,7 @@ export class RedisProcess implements TestRedis {
     }, 'redis-server');
   }
 
-  /** Ends it at once; what it held is gone. */
+  /** Kills it; unsaved data is lost. */
   async kill(): Promise<void> {
     const killed = this.#process;
     this.#process = undefined;
@@ -87,12 +87,12 @@ export class RedisProcess implements TestRedis {
     await ended;
   }
 
-  /** Loses what was saved, while it is not running. */
+  /** Deletes the saved data, while it is not running. */
   async forget(): Promise<void> {
     await rm(join(this.#folder, 'dump.rdb'), { force: true });
   }
 
-  /** Makes it stand still: it takes connections and commands, and answers nothing. */
+  /** Freezes it: it accepts connections and commands, and does not reply. */
   pause(): void {
     this.#process?.kill('SIGSTOP');
   }
@@ -101,7 +101,7 @@ export class RedisProcess implements TestRedis {
     this.#process?.kill('SIGCONT');
   }
 
-  /** The answer to a command. */
+  /** Sends a command. Resolves with the reply. */
   async command(...args: string[]): Promise<unknown> {
     return command(this.config.urls[0], ...args);
   }
@@ -112,16 +112,16 @@ export class RedisProcess implements TestRedis {
   }
 }
 
-/** A server to use: a process of the test's own, or the one that was given. */
+/** Starts a server, or uses the one of TEST_REDIS_URL. */
 export async function startRedis(): Promise<TestRedis> {
   if (GIVEN_URL === undefined) return RedisProcess.start();
   return { config: { urls: [GIVEN_URL], isCluster: false }, stop: async () => undefined };
 }
 
-/** A cluster of three servers, each with a third of the slots. */
+/** Starts a cluster of three servers, each with a third of the slots. */
 export async function startRedisCluster(): Promise<TestRedis & { readonly nodes: readonly RedisProcess[] }> {
   const settings = ['--cluster-enabled', 'yes'];
-  // The nodes talk to each other on a second port, which is to be free too.
+  // The nodes communicate on a second port, which must be free too.
   const nodes = await Promise.all(
     [1, 2, 3].map(async () => RedisProcess.start([...settings, '--cluster-port', String((await freePorts(1))[0])])),
   );

@@ -1,5 +1,5 @@
 /** TLS that a load balancer passes through, with the PROXY protocol before it. */
-import { FEW_REQUESTS, isFirst, usesUp } from '../support/allowances.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, PROTOCOLS } from '../support/callers.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
@@ -32,7 +32,7 @@ for (const [index, protocol] of PROTOCOLS.entries()) {
     const send = (number: number) =>
       callFrom(PROXY, { port: config.port, ca, preface: caller(2 * index + number) }, protocol);
     t.true(isFirst(await send(1)));
-    t.true(await usesUp(() => send(1)));
+    t.true(await exceedsLimit(() => send(1)));
     t.true(isFirst(await send(2)));
   });
 }

@@ -1,4 +1,4 @@
-/** What a collector that is away, frozen or not wanted costs: nothing. */
+/** A collector that is unavailable, frozen or not configured costs calls nothing. */
 import { readFileSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -14,8 +14,8 @@ test.beforeEach(async (t) => {
 });
 test.afterEach.always((t) => t.context.folder.remove());
 
-/** Writes to stderr what Node loads from @opentelemetry. */
-const TELL = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
+/** Writes to stderr which modules of @opentelemetry Node loads. */
+const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
   if(url.includes('@opentelemetry'))process.stderr.write('loaded '+url+'\\n');return next(url,context)}})`;
 
 async function call(server: ServerProcess, times: number): Promise<void> {
@@ -36,7 +36,7 @@ const residentMb = ({ pid }: ServerProcess) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
 test.serial('Collector - without one nothing of OpenTelemetry is loaded', async (t) => {
-  const options = { NODE_OPTIONS: `--import=${TELL.replaceAll('\n', '').replaceAll(' ', '%20')}` };
+  const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
   const off = await startServerProcess(t.context.folder.path, options);
   await call(off, 50);
   await stop(off);
@@ -52,17 +52,17 @@ test.serial('Collector - without one nothing of OpenTelemetry is loaded', async 
   await collector.close();
 });
 
-test.serial('Collector - that is away is one line in the log, and one when it is back', async (t) => {
+test.serial('Collector - an outage is one line in the log, and its end another', async (t) => {
   const [port] = await freePorts(1);
   const endpoint = `http://127.0.0.1:${port}`;
   const server = await startServerProcess(t.context.folder.path, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
-  const AWAY = /traces can not be sent/g;
+  const UNAVAILABLE = /traces can not be sent/g;
   await until(async () => {
     await call(server, 50);
-    return AWAY.test(server.output);
+    return UNAVAILABLE.test(server.output);
   }, 'the line');
   await call(server, 50);
-  t.is(server.output.match(AWAY)?.length, 1);
+  t.is(server.output.match(UNAVAILABLE)?.length, 1);
   const collector = await startCollector(port);
   await until(async () => {
     await call(server, 50);
@@ -75,7 +75,7 @@ test.serial('Collector - that is away is one line in the log, and one when it is
 });
 
 test.serial(
-  'Collector - that is frozen holds up no call, holds so many spans, and holds up the end for seconds',
+  'Collector - one that is frozen delays no call, and a stop by seconds only; the number of kept spans is bounded',
   async (t) => {
     const collector = await startCollector();
     collector.freeze();

@@ -1,4 +1,4 @@
-/** Where the id of a trace is told, and what a stop still sends. */
+/** The trace id in the logs, and the spans that a stop sends. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
@@ -25,7 +25,7 @@ test.serial('Traces - the id is in every log line of a call, in the access log, 
   t.like(spans.get(LIST_ORDERS), { status: 2 });
   t.like(spans.get('orders.page'), { status: 2 });
 
-  await service.stack.stop(); // then all is in the logs
+  await service.stack.stop(); // then the logs are complete
   const requestId = answer.headers.get('x-request-id');
   const linesOf = (file: string) =>
     readFileSync(join(config.dataDir, 'logs', file), 'utf8')
@@ -40,7 +40,7 @@ test.serial('Traces - the id is in every log line of a call, in the access log, 
   await collector.close();
 });
 
-test.serial('Traces - a clean stop sends what is left, of Envoy and of the server', async (t) => {
+test.serial('Traces - a clean stop sends the remaining spans of Envoy and of the server', async (t) => {
   const collector = await startCollector();
   const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const { traceId, traceparent } = newTrace();

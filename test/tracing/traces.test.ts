@@ -1,4 +1,4 @@
-/** Traces of the real service, as a real collector gets them. */
+/** Traces of the real service, as a collector receives them. */
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import {
@@ -37,7 +37,7 @@ const CREATE = 'petstore.v1.CategoryService/CreateCategory';
 const ORDER = 'petstore.v1.OrderService/PlaceOrder';
 const LIST = 'petstore.v1.PetService/ListPets';
 
-/** Whether the spans are each below the one before, and the first below the caller's. */
+/** Whether each span is a child of the one before, and the first a child of the caller's. */
 function below(spans: ReadonlyMap<string, Span>, ...names: readonly string[]): boolean {
   return names.every((name, index) => {
     const parent = index === 0 ? PARENT : spans.get(names[index - 1] ?? '')?.spanId;
@@ -45,7 +45,7 @@ function below(spans: ReadonlyMap<string, Span>, ...names: readonly string[]): b
   });
 }
 
-test('Traces - of REST: Envoy below the caller, the call below Envoy, transaction, statements and commit below it', async (t) => {
+test('Traces - of REST: caller, Envoy, call, and below the call its transaction, statements and commit', async (t) => {
   const { rest } = t.context.service;
   const petId = await rest.pet({ stock: 5 });
   const { traceId, traceparent } = newTrace();
@@ -91,7 +91,7 @@ test('Traces - of gRPC through Envoy, and of gRPC-Web', async (t) => {
   }
 });
 
-test('Traces - of gRPC at the private port: the caller is the parent, and says whether it is recorded', async (t) => {
+test('Traces - of gRPC at the private port: the caller is the parent, and its flag decides', async (t) => {
   const { grpcAddress, key } = t.context.service;
   const grpc = new GrpcCaller(grpcAddress, key);
   const [unrecorded, recorded] = [newTrace('00'), newTrace('01')];
@@ -103,7 +103,7 @@ test('Traces - of gRPC at the private port: the caller is the parent, and says w
   t.false(t.context.collector.spans.some(({ traceId }) => traceId === unrecorded.traceId));
 });
 
-test('Traces - what Envoy asks the server for a request is in its trace', async (t) => {
+test('Traces - calls that Envoy itself makes for a request are in its trace', async (t) => {
   const { rest } = t.context.service;
   const { traceId, traceparent } = newTrace();
   await rest.get('/nowhere', { headers: { traceparent } });
@@ -115,7 +115,7 @@ test('Traces - what Envoy asks the server for a request is in its trace', async 
   t.is(spans.get(refuse)?.attributes['error.type'], 'ROUTE_NOT_FOUND');
 });
 
-test('Traces - without a traceparent are of their own', async (t) => {
+test('Traces - a request without a traceparent begins a trace', async (t) => {
   const { collector, service } = t.context;
   await service.rest.get('/healthz');
   const isHealth = ({ name }: Span) => name === 'petstore.web.v1.WebService/CheckHealth';
@@ -138,7 +138,7 @@ test('Traces - a read that shares its statement with others is in its own trace'
   }
 });
 
-test('Traces - writes that share a commit wait for it each in its own trace', async (t) => {
+test('Traces - writes that share a commit each have it in their own trace', async (t) => {
   const { rest } = t.context.service;
   const petId = await rest.pet({ stock: 100 });
   const mine = Array.from({ length: 10 }, () => newTrace());

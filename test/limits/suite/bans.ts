@@ -1,8 +1,8 @@
-/** A key that keeps sending is shut out, to the request and to the millisecond. */
+/** Bans, exact to the request and to the millisecond. */
 import type { ManagedLimiter, NewBan } from '../../../src/limits/limiter.ts';
 import { ACCOUNT, KEY_ID, type LimitsTest, NOON_MS, OTHER_KEY, repeat } from './setup.ts';
 
-/** What is told of that. */
+/** The ban that `ban` begins. */
 export const BEGUN: NewBan = {
   keyId: KEY_ID,
   untilMs: NOON_MS + 300_000,
@@ -11,13 +11,13 @@ export const BEGUN: NewBan = {
   window: 'minute',
 };
 
-/** Makes a key be banned at noon: 60 requests pass, 20 are refused. */
+/** Bans the key at noon: 60 requests are admitted, 20 are refused. */
 export async function ban(limiter: ManagedLimiter): Promise<void> {
   await repeat(limiter, 80, ACCOUNT);
 }
 
 export function banTests(test: LimitsTest): void {
-  test('Ban - begins with the 20th refusal, and its caller is told', async (t) => {
+  test('Ban - begins with the 20th refusal, and is reported once', async (t) => {
     const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 79, ACCOUNT);
@@ -30,7 +30,7 @@ export function banTests(test: LimitsTest): void {
     t.is(bans.length, 1);
   });
 
-  test('Ban - is told with its end, the wait in whole seconds, and the numbers of the account', async (t) => {
+  test('Ban - a decision has its end, the wait in whole seconds, and the numbers of the account', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
     t.deepEqual(await limiter.admit({ ...ACCOUNT, nowMs: NOON_MS + 70_001 }), {
@@ -44,7 +44,7 @@ export function banTests(test: LimitsTest): void {
     });
   });
 
-  test('Ban - requests during it count for nothing and do not prolong it', async (t) => {
+  test('Ban - requests during it neither count nor prolong it', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
     for (let second = 1; second < 300; second += 1) {
@@ -62,7 +62,7 @@ export function banTests(test: LimitsTest): void {
     });
   });
 
-  test('Ban - of refusals beyond the day’s limit says so', async (t) => {
+  test('Ban - names the day’s limit if that was exceeded', async (t) => {
     const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 25, { ...ACCOUNT, quota: { perMinute: 60, perDay: 5 } });

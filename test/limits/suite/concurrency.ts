@@ -1,8 +1,8 @@
-/** However many requests come at once, never one more than the quota passes. */
+/** Concurrent requests never exceed the quota. */
 import { ACCOUNT, fromAddress, type LimitsTest, repeat } from './setup.ts';
 
 export function concurrencyTests(test: LimitsTest): void {
-  test('Concurrency - of 500 requests at once exactly as many pass as the minute has room for', async (t) => {
+  test('Concurrency - of 500 requests at once exactly the minute’s quota is admitted', async (t) => {
     const limiter = await t.context.open({ ban: { refusals: 1_000, windowMs: 60_000, durationMs: 1_000 } });
     const decisions = await Promise.all(Array.from({ length: 500 }, () => limiter.admit(ACCOUNT)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 60);
@@ -12,14 +12,14 @@ export function concurrencyTests(test: LimitsTest): void {
     );
   });
 
-  test('Concurrency - of 500 requests at once exactly as many pass as the day has room for', async (t) => {
+  test('Concurrency - of 500 requests at once exactly the day’s quota is admitted', async (t) => {
     const limiter = await t.context.open({ ban: { refusals: 1_000, windowMs: 60_000, durationMs: 1_000 } });
     const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 123 } };
     const decisions = await Promise.all(Array.from({ length: 500 }, () => limiter.admit(attempt)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 123);
   });
 
-  test('Concurrency - of 500 requests at once by one address exactly 60 pass', async (t) => {
+  test('Concurrency - of 500 requests at once from one address exactly 60 are admitted', async (t) => {
     const limiter = await t.context.open();
     const decisions = await Promise.all(Array.from({ length: 500 }, () => fromAddress(limiter, '192.0.2.1')));
     t.is(decisions.filter(({ allowed }) => allowed).length, 60);

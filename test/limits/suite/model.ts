@@ -1,4 +1,4 @@
-/** Any sequence of requests, against the contract's section 8 at its plainest. */
+/** Any sequence of requests, compared with a naive implementation of the limits. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -18,7 +18,7 @@ type Step =
   | { readonly do: 'request'; readonly accountId: AccountId; readonly key: bigint }
   | { readonly do: 'change'; readonly accountId: AccountId; readonly quota: Quota };
 
-/** Time moves a little, by the minute, by the hour, and now and then backwards: then it stands still. */
+/** Time advances by seconds, minutes or hours, or steps back, which the limiter ignores. */
 const byMs = fc.oneof(
   { weight: 4, arbitrary: fc.integer({ min: 0, max: 20_000 }) },
   { weight: 2, arbitrary: fc.integer({ min: 20_000, max: 3 * MINUTE_MS }) },
@@ -36,7 +36,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('change'), accountId, quota }) },
 );
 
-/** The contract's section 8 at its plainest: lists of what happened, counted anew for each request. */
+/** A naive implementation: lists of all events, counted anew for each request. */
 class Reference {
   readonly #accepted: { readonly accountId: AccountId; readonly atMs: number }[] = [];
   readonly #refused: { readonly accountId: AccountId; readonly atMs: number }[] = [];
@@ -62,7 +62,7 @@ class Reference {
     return { allowed: false, ...before, retryAfterSeconds: wait, ...(beginsBan ? { beginsBan } : {}) };
   }
 
-  /** The totals of each subject's every day. */
+  /** Returns the totals of each account's days. */
   usage(): UsageRow[] {
     const days = new Set([...this.#accepted, ...this.#refused].map(({ atMs }) => Math.floor(atMs / DAY_MS)));
     const rows = [...days].flatMap((dayIndex) =>
@@ -105,7 +105,7 @@ class Reference {
 
 export function modelTests(test: LimitsTest): void {
   // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
-  test('Model - any sequence of requests, times and quotas agrees with a plain list of what happened', async (t) => {
+  test('Model - any sequence of requests, times and quotas agrees with a naive implementation', async (t) => {
     const seen = { admitted: 0, refused: 0, banned: 0 };
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 150 }), async (steps) => {

@@ -1,4 +1,4 @@
-/** What the operator sees of the limits and may do: what is left, when keys were used, the end of a ban. */
+/** What the operator can read and change: counts, last uses of keys, bans. */
 import type { KeyUse, NewBan } from '../../../src/limits/limiter.ts';
 import { minuteIndexAt } from '../../../src/limits/windows.ts';
 import { ban } from './bans.ts';
@@ -29,7 +29,7 @@ export function overviewTests(test: LimitsTest): void {
     t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS + 60_000), { counter, refused: 3, isLocal: false });
   });
 
-  test('Counts - of a minute or a day that has begun meanwhile are zero', async (t) => {
+  test('Counts - of a minute or a day that has just begun are zero', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 63, ACCOUNT);
     const later = NOON_MS + 120_000;
@@ -39,7 +39,7 @@ export function overviewTests(test: LimitsTest): void {
     t.deepEqual(await limiter.counts(ACCOUNT_ID, MIDNIGHT_MS), { counter: tomorrow, refused: 0, isLocal: false });
   });
 
-  test('Counts - to read them counts nothing and leaves no trace', async (t) => {
+  test('Counts - reading them counts nothing and changes nothing', async (t) => {
     const limiter = await t.context.open();
     for (let i = 0; i < 100; i += 1) await limiter.counts(ACCOUNT_ID, NOON_MS);
     t.deepEqual(limiter.drainUsage(), []);
@@ -47,14 +47,14 @@ export function overviewTests(test: LimitsTest): void {
     t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 59 });
   });
 
-  test('Counts - those that were stored are taken up', async (t) => {
+  test('Counts - stored counts are restored', async (t) => {
     const limiter = await t.context.open();
     limiter.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 7, refused: 2 }]);
     const counter = countsOf(minuteIndexAt(NOON_MS), 0, DAY_INDEX, 7);
     t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter, refused: 2, isLocal: false });
   });
 
-  test('Key uses - are the latest of each key, of refused requests and banned keys too, and drained once', async (t) => {
+  test('Key uses - are the latest of each key, including refused and banned requests, and drained once', async (t) => {
     const limiter = await t.context.open();
     await limiter.admit({ ...ACCOUNT, keyId: OTHER_KEY });
     await ban(limiter);
@@ -66,7 +66,7 @@ export function overviewTests(test: LimitsTest): void {
     t.deepEqual(limiter.drainKeyUses(), []);
   });
 
-  test('Unban - the key works at once, with what is left of its account', async (t) => {
+  test('Unban - the key works at once, with the remaining quota of its account', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
     t.true('bannedUntilMs' in (await limiter.admit(NEXT_MINUTE)));
@@ -74,7 +74,7 @@ export function overviewTests(test: LimitsTest): void {
     t.like(await limiter.admit(NEXT_MINUTE), { allowed: true, remaining: 59 });
   });
 
-  test('Unban - the next refusals are counted from zero: 19 do not ban, the 20th does', async (t) => {
+  test('Unban - refusals count from zero again: 19 do not ban, the 20th does', async (t) => {
     const bans: NewBan[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await ban(limiter);
@@ -86,7 +86,7 @@ export function overviewTests(test: LimitsTest): void {
     t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
   });
 
-  test('Unban - forgets the refusals of a key that is not banned yet', async (t) => {
+  test('Unban - deletes the refusals of a key that is not banned yet', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 79, ACCOUNT);
     await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
@@ -94,7 +94,7 @@ export function overviewTests(test: LimitsTest): void {
     t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
   });
 
-  test('Unban - is for one key alone', async (t) => {
+  test('Unban - affects one key alone', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
     await repeat(limiter, 20, { ...ACCOUNT, keyId: OTHER_KEY });
@@ -103,14 +103,14 @@ export function overviewTests(test: LimitsTest): void {
     t.true((await limiter.admit(NEXT_MINUTE)).allowed);
   });
 
-  test('Unban - of a stored ban ends it, too', async (t) => {
+  test('Unban - ends a restored ban, too', async (t) => {
     const limiter = await t.context.open();
     limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
     await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
     t.true((await limiter.admit(ACCOUNT)).allowed);
   });
 
-  test('Unban - a server that is told of it forgets the ban, but not one that began later', async (t) => {
+  test('Unban - a server that receives the message deletes the ban, but not one that ends later', async (t) => {
     const limiter = await t.context.open();
     limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
     limiter.forgetBan({ keyId: KEY_ID, untilMs: NOON_MS + 299_999 });

@@ -1,4 +1,4 @@
-/** A Redis server for each test that may go away, and what its servers have logged. */
+/** A Redis server for each test, which the test can kill or pause, and the log lines of the limiters. */
 import type { ExecutionContext, TestFn } from 'ava';
 import type { AccountAttempt, ManagedLimiter, UsageRow } from '../../../src/limits/limiter.ts';
 import { openRedisLimiter, type RedisLimiter } from '../../../src/limits/redis.ts';
@@ -14,19 +14,19 @@ interface LogLine {
 
 export interface OutageContext {
   redis: RedisProcess;
-  /** Opens a limiter as another server would. */
+  /** Opens a limiter, like one more server. */
   readonly open: (options?: Partial<Parameters<typeof openRedisLimiter>[0]>) => Promise<RedisLimiter>;
   readonly opened: RedisLimiter[];
-  /** What all limiters of the test have logged. */
+  /** The log lines of all limiters of the test. */
   readonly log: LogLine[];
 }
 
-// One after the other: they are about time, and each has a Redis server of its own to run.
+// Serial: the tests depend on timing, and each runs its own Redis server.
 const { serial, beforeEach, afterEach } = testUnless<OutageContext>(MISSING_REDIS_SERVER) as TestFn<OutageContext>;
 export const test = serial;
 
 export const LARGE: AccountAttempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
-/** For what is not about a server that hangs: a busy machine is not one. */
+/** For tests without a hanging Redis: a busy machine must not look like one. */
 export const LONG_TIMEOUT = { timeoutMs: 30_000 };
 
 beforeEach(async (t) => {
@@ -55,7 +55,7 @@ export async function waitForRecovery(...limiters: RedisLimiter[]): Promise<void
   await until(() => limiters.every(({ isDegraded }) => !isDegraded), 'Redis');
 }
 
-/** Makes Redis refuse whatever writes, so that nothing is counted there; `undo` ends it. */
+/** Makes Redis refuse all writes, so that it counts nothing, until `undo` is called. */
 export async function fill(redis: RedisProcess): Promise<{ undo(): Promise<unknown> }> {
   await redis.command('CONFIG', 'SET', 'maxmemory', '1');
   return { undo: () => redis.command('CONFIG', 'SET', 'maxmemory', '0') };

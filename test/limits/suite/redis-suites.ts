@@ -1,4 +1,4 @@
-/** Redis as the limits engine: what every engine guarantees, and what servers with one Redis do together. */
+/** The suites of the Redis limiter: that of all limiters, and that of servers which share one Redis. */
 import type { Attempt, Limiter } from '../../../src/limits/limiter.ts';
 import { openRedisLimiter } from '../../../src/limits/redis.ts';
 import { ignoreBackwardStep } from '../../../src/limits/windows.ts';
@@ -9,9 +9,9 @@ import type { LimitsTest } from './setup.ts';
 import { runLimitsSuite, runSharedLimitsSuite } from './suite.ts';
 
 const logger = { info: () => undefined, warn: () => undefined };
-const timeoutMs = 30_000; // a busy machine is not a server that is away
+const timeoutMs = 30_000; // a busy machine is no outage
 
-/** The tests' time as Redis's own would be: it does not go back a little. */
+/** Ignores small steps back of the tests' time, which Redis's own clock does not make. */
 function onOneClock(limiter: Limiter): Limiter {
   let latestMs = Number.NEGATIVE_INFINITY;
   const timed = (attempt: Attempt): Attempt => {
@@ -21,7 +21,7 @@ function onOneClock(limiter: Limiter): Limiter {
   return { admit: (attempt) => limiter.admit(timed(attempt)), peek: (attempt) => limiter.peek(timed(attempt)) };
 }
 
-/** Runs the suites on what `start` starts, a server or a cluster, unless it is `missing`. */
+/** Runs the suites on the server or cluster that `start` starts, unless the program is `missing`. */
 export function runRedisSuites(missing: string | undefined, start: () => Promise<TestRedis>): void {
   const test: LimitsTest = testUnless(missing);
   let redis: TestRedis;

@@ -27,7 +27,9 @@ export const ACCOUNT: AccountAttempt = {
   nowMs: NOON_MS,
 };
 
-/** Opens a limiter on the state of that name, which is empty when the name is new. Limiters in memory ignore the name. */
+/**
+ * Opens a limiter on the state of that name, which is empty when the name is new. Limiters in memory ignore the name.
+ */
 export type OpenLimits = (options: MemoryLimiterOptions, state: string) => Promise<ManagedLimiter>;
 
 interface Context {

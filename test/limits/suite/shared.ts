@@ -1,4 +1,4 @@
-/** Servers that share one state: together they are as exact as one is alone. */
+/** Servers that share one state: together they are as exact as one alone. */
 import { BEGUN } from './bans.ts';
 import {
   ACCOUNT,
@@ -14,7 +14,7 @@ import {
 
 const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
 
-/** So many requests at once, dealt out to all engines in turn. */
+/** Sends concurrent requests to all servers in turn. */
 function distribute<Server, Result>(
   servers: readonly Server[],
   times: number,
@@ -24,7 +24,7 @@ function distribute<Server, Result>(
 }
 
 export function sharedTests(test: LimitsTest): void {
-  test('Servers - of 501 requests at once over 3 of them exactly as many pass as the minute has room for', async (t) => {
+  test('Servers - of 501 requests at once to 3 of them exactly the minute’s quota is admitted', async (t) => {
     const servers = await t.context.openShared(3, NO_BAN);
     const decisions = await Promise.all(distribute(servers, 501, (server) => server.admit(ACCOUNT)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 60);
@@ -35,20 +35,20 @@ export function sharedTests(test: LimitsTest): void {
     );
   });
 
-  test('Servers - of 501 requests at once over 3 of them exactly as many pass as the day has room for', async (t) => {
+  test('Servers - of 501 requests at once to 3 of them exactly the day’s quota is admitted', async (t) => {
     const servers = await t.context.openShared(3, NO_BAN);
     const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 77 } };
     const decisions = await Promise.all(distribute(servers, 501, (server) => server.admit(attempt)));
     t.is(decisions.filter(({ allowed }) => allowed).length, 77);
   });
 
-  test('Servers - of 501 requests at once by one address over 3 of them exactly 60 pass', async (t) => {
+  test('Servers - of 501 requests at once from one address to 3 of them exactly 60 are admitted', async (t) => {
     const servers = await t.context.openShared(3);
     const decisions = await Promise.all(distribute(servers, 501, (server) => fromAddress(server, '192.0.2.1')));
     t.is(decisions.filter(({ allowed }) => allowed).length, 60);
   });
 
-  test('Servers - refusals at any of them add up to one ban, which one of them tells', async (t) => {
+  test('Servers - refusals by any of them add up to one ban, which one of them reports', async (t) => {
     const bans: unknown[] = [];
     const servers = await t.context.openShared(3, { onBan: (ban) => bans.push(ban) });
     await Promise.all(distribute(servers, 60, (server) => server.admit(ACCOUNT)));
@@ -62,7 +62,7 @@ export function sharedTests(test: LimitsTest): void {
     for (const server of servers) t.true((await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 300_000 })).allowed);
   });
 
-  test('Servers - the numbers that one shows are those of all', async (t) => {
+  test('Servers - each shows the common numbers', async (t) => {
     const [one, other] = await t.context.openShared(2);
     await one?.admit(ACCOUNT);
     t.like(await other?.peek(ACCOUNT), { allowed: true, remaining: 59 });
@@ -70,7 +70,7 @@ export function sharedTests(test: LimitsTest): void {
     t.like(await one?.peek(ACCOUNT), { allowed: true, remaining: 58 });
   });
 
-  test('Servers - a change of the quota at one takes nothing from what was used at another', async (t) => {
+  test('Servers - a change of the quota on one keeps what was used on another', async (t) => {
     const [one, other] = await t.context.openShared(2);
     if (one) await repeat(one, 61, ACCOUNT);
     const upgraded = { ...ACCOUNT, quota: { perMinute: 300, perDay: 10_000 } };
@@ -78,7 +78,7 @@ export function sharedTests(test: LimitsTest): void {
     t.false((await one?.admit(ACCOUNT))?.allowed);
   });
 
-  test('Servers - one whose clock is behind gets nothing that is used up', async (t) => {
+  test('Servers - a clock that is behind grants no extra requests', async (t) => {
     const [ahead, behind] = await t.context.openShared(2);
     const late = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
     if (ahead) await repeat(ahead, 60, late);
@@ -90,7 +90,7 @@ export function sharedTests(test: LimitsTest): void {
     });
   });
 
-  test('Servers - each drains totals that count in what passed at the others before', async (t) => {
+  test('Servers - each drains totals that include earlier requests to the others', async (t) => {
     const [one, other] = await t.context.openShared(2);
     if (one) await repeat(one, 40, ACCOUNT);
     if (other) await repeat(other, 25, ACCOUNT);
@@ -98,7 +98,7 @@ export function sharedTests(test: LimitsTest): void {
     t.deepEqual(other?.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 60, refused: 5 }]);
   });
 
-  test('Servers - stored totals count once, however many servers take them up', async (t) => {
+  test('Servers - stored totals count once, however many servers restore them', async (t) => {
     const servers = await t.context.openShared(3, NO_BAN);
     const rows = [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 50, refused: 4 }];
     const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 60 } };
@@ -111,7 +111,7 @@ export function sharedTests(test: LimitsTest): void {
     t.deepEqual(servers[0]?.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 60, refused: 26 }]);
   });
 
-  test('Servers - a stored ban that one of them takes up holds at all once its key has come', async (t) => {
+  test('Servers - a ban that one of them restores holds on all after a request with its key', async (t) => {
     const [one, other] = await t.context.openShared(2);
     one?.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 1_000 }]);
     t.like(await one?.admit(ACCOUNT), { allowed: false, bannedUntilMs: NOON_MS + 1_000 });
@@ -119,7 +119,7 @@ export function sharedTests(test: LimitsTest): void {
     t.true((await other?.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 }))?.allowed);
   });
 
-  test('Servers - a ban that is ended at one is over at all, those that had met it among them', async (t) => {
+  test('Servers - a ban that is ended on one has ended on all, also on those that have enforced it', async (t) => {
     const servers = await t.context.openShared(3);
     const later = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
     await Promise.all(distribute(servers, 120, (server) => server.admit(ACCOUNT)));
@@ -130,7 +130,7 @@ export function sharedTests(test: LimitsTest): void {
     for (const server of servers) t.true((await server.admit({ ...later, nowMs: NOON_MS + 120_000 })).allowed);
   });
 
-  test('Servers - one ends a ban that only another has taken up', async (t) => {
+  test('Servers - one ends a ban that only another has restored', async (t) => {
     const [one, other] = await t.context.openShared(2);
     other?.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
     await one?.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
@@ -138,7 +138,7 @@ export function sharedTests(test: LimitsTest): void {
     t.true((await one?.admit(ACCOUNT))?.allowed);
   });
 
-  test('Servers - the counts that one tells are those of all', async (t) => {
+  test('Servers - each returns the common counts', async (t) => {
     const [one, other] = await t.context.openShared(2);
     if (one) await repeat(one, 40, ACCOUNT);
     if (other) await repeat(other, 25, ACCOUNT);

@@ -1,4 +1,4 @@
-/** What every limits engine guarantees. An engine's own test file runs it with a way to open one. */
+/** The guarantees of every limiter. The test file of a limiter runs this suite with a function that opens one. */
 import { banTests } from './bans.ts';
 import { jumpTests } from './clock-jumps.ts';
 import { concurrencyTests } from './concurrency.ts';
@@ -9,7 +9,7 @@ import { sharedTests } from './shared.ts';
 import { usageTests } from './usage.ts';
 import { windowTests } from './windows.ts';
 
-/** `test` is ava's, or what skips every test of an engine that is not there. */
+/** `test` is ava's, or a substitute that skips all tests when a program is missing. */
 export function runLimitsSuite(openLimits: OpenLimits, test: LimitsTest): void {
   useLimits(openLimits, test);
   windowTests(test);
@@ -21,7 +21,7 @@ export function runLimitsSuite(openLimits: OpenLimits, test: LimitsTest): void {
   modelTests(test);
 }
 
-/** What engines guarantee that share one state; after `runLimitsSuite`. */
+/** The guarantees of limiters that share one state. Runs after `runLimitsSuite`. */
 export function runSharedLimitsSuite(test: LimitsTest): void {
   sharedTests(test);
 }

@@ -1,4 +1,4 @@
-/** The totals that outlive the engine. */
+/** The totals that are stored and restored. */
 import {
   ACCOUNT,
   ACCOUNT_ID,
@@ -11,13 +11,13 @@ import {
 } from './setup.ts';
 
 export function usageTests(test: LimitsTest): void {
-  test('Usage - a drain gives the totals of the day, refusals and bans among them', async (t) => {
+  test('Usage - a drain returns the totals of the day, including refusals and bans', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 85, ACCOUNT);
     t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 60, refused: 25 }]);
   });
 
-  test('Usage - a drain gives only what changed since the last, as totals', async (t) => {
+  test('Usage - a drain returns only accounts that changed since the last, with their totals', async (t) => {
     const limiter = await t.context.open();
     await limiter.admit(ACCOUNT);
     await limiter.admit({ ...ACCOUNT, accountId: OTHER_ACCOUNT });
@@ -27,7 +27,7 @@ export function usageTests(test: LimitsTest): void {
     t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 2, refused: 0 }]);
   });
 
-  test('Usage - what was counted just before midnight is drained after it, as the day it belongs to', async (t) => {
+  test('Usage - counts from just before midnight are drained after it, with their own day', async (t) => {
     const limiter = await t.context.open();
     await limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS - 1 });
     await limiter.admit({ ...ACCOUNT, nowMs: MIDNIGHT_MS });
@@ -37,7 +37,7 @@ export function usageTests(test: LimitsTest): void {
     ]);
   });
 
-  test('Usage - none is kept of addresses', async (t) => {
+  test('Usage - does not include addresses', async (t) => {
     const limiter = await t.context.open();
     await fromAddress(limiter, '192.0.2.1');
     t.deepEqual(limiter.drainUsage(), []);
@@ -54,7 +54,7 @@ export function usageTests(test: LimitsTest): void {
     t.deepEqual(restarted.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 70, refused: 2 }]);
   });
 
-  test('Usage - the count of a day that is over is not taken up', async (t) => {
+  test('Usage - the count of a day that has ended is not restored', async (t) => {
     const limiter = await t.context.open();
     await limiter.restoreUsage([
       { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 5, refused: 5 },

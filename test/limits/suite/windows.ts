@@ -1,4 +1,4 @@
-/** Who counts with whom, in which windows. */
+/** Which requests count together, in which windows. */
 import { toAddress, toKeyId } from '../../../src/limits/subjects.ts';
 import {
   ACCOUNT,
@@ -19,7 +19,7 @@ export function windowTests(test: LimitsTest): void {
     t.like(await limiter.admit({ ...ACCOUNT, keyId: toKeyId(3n) }), { allowed: false, window: 'minute' });
   });
 
-  test('Account - one does not use what is another’s', async (t) => {
+  test('Account - does not use another account’s quota', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 60, ACCOUNT);
     t.like(await limiter.admit({ ...ACCOUNT, accountId: OTHER_ACCOUNT }), { allowed: true, remaining: 59 });
@@ -31,7 +31,7 @@ export function windowTests(test: LimitsTest): void {
     t.like(await fromAddress(limiter, ACCOUNT.accountId), { allowed: true, remaining: 59 });
   });
 
-  test('Account - a change of its quota holds from the next request on', async (t) => {
+  test('Account - a change of its quota takes effect with the next request', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 60, ACCOUNT);
     t.false((await limiter.admit(ACCOUNT)).allowed);
@@ -47,7 +47,7 @@ export function windowTests(test: LimitsTest): void {
     t.like(await limiter.admit({ ...attempt, nowMs: MIDNIGHT_MS }), { allowed: true, remaining: 0 });
   });
 
-  test('Address - 60 requests a minute pass, and no limit by the day', async (t) => {
+  test('Address - 60 requests a minute are admitted, without a limit by the day', async (t) => {
     const limiter = await t.context.open();
     for (let minute = 0; minute < 1_440; minute += 1) {
       const nowMs = NOON_MS + minute * 60_000;
@@ -62,13 +62,13 @@ export function windowTests(test: LimitsTest): void {
     }
   });
 
-  test('Address - is never banned: any number of refusals later the next minute is open', async (t) => {
+  test('Address - is never banned: the next minute admits requests after any number of refusals', async (t) => {
     const limiter = await t.context.open();
     for (let i = 0; i < 1_000; i += 1) await fromAddress(limiter, '192.0.2.1');
     t.true((await fromAddress(limiter, '192.0.2.1', NOON_MS + 60_000)).allowed);
   });
 
-  test('Clock going backwards - grants nothing, not even to what was forgotten meanwhile', async (t) => {
+  test('Clock stepping back - grants nothing, even to subjects whose counters were dropped', async (t) => {
     const limiter = await t.context.open();
     const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 1 }, nowMs: MIDNIGHT_MS - 1 };
     await limiter.admit(attempt);
@@ -81,7 +81,7 @@ export function windowTests(test: LimitsTest): void {
     t.false((await limiter.admit({ ...attempt, nowMs: MIDNIGHT_MS })).allowed);
   });
 
-  test('Reading - shows the numbers, counts nothing and leaves no trace', async (t) => {
+  test('Peek - shows the numbers, counts nothing and changes nothing', async (t) => {
     const limiter = await t.context.open();
     t.like(await limiter.peek(ACCOUNT), { allowed: true, limit: 60, remaining: 60 });
     t.like(await limiter.peek({ kind: 'address', address: toAddress('192.0.2.1'), nowMs: NOON_MS }), {
