@@ -158,13 +158,15 @@ const TABLE = {
     grpc: Status.RESOURCE_EXHAUSTED,
     http: 429,
     message: ({ limit, window, retryAfterSeconds }: { limit: number; window: string; retryAfterSeconds: number }) =>
-      `the limit of ${limit} ${window === AT_A_TIME ? window : `per ${window}`} is used up: try again in ${retryAfterSeconds} s`,
+      `the limit of ${limit} ${window === AT_A_TIME ? window : `per ${window}`} is used up: ` +
+      `try again in ${retryAfterSeconds} s`,
   },
   API_KEY_BANNED: {
     grpc: Status.RESOURCE_EXHAUSTED,
     http: 429,
     message: ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
-      `the API key is banned for sending on after refusals: try again in ${retryAfterSeconds} s, and back off after a 429`,
+      'the API key is banned for sending on after refusals: ' +
+      `try again in ${retryAfterSeconds} s, and back off after a 429`,
   },
   OPERATOR_KEY_INVALID: {
     grpc: Status.UNAUTHENTICATED,

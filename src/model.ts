@@ -148,7 +148,7 @@ export interface IdempotencyRecord {
   /** Distinguishes this request from a different one under the same key. */
   readonly requestDigest: Buffer;
   /** The encoded response message. */
-  readonly answer: Buffer;
+  readonly response: Buffer;
   readonly createdAtMs: number;
 }
 

@@ -45,7 +45,7 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     if (existing !== undefined) return { record: existing };
     let record: IdempotencyRecord | undefined;
     call.remember = (message) => {
-      record = { ...request, answer: call.responseCodec.serialize(message), createdAtMs: nowMs() };
+      record = { ...request, response: call.responseCodec.serialize(message), createdAtMs: nowMs() };
       return record;
     };
     try {
@@ -120,5 +120,5 @@ function digestOf({ operation, requestBytes }: Call): Buffer {
 function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Response {
   if (!record.requestDigest.equals(requestDigest)) throw apiError('IDEMPOTENCY_KEY_REUSED');
   call.responseHeaders.set(REPLAYED, 'true');
-  return { message: call.responseCodec.deserialize(record.answer), bytes: record.answer };
+  return { message: call.responseCodec.deserialize(record.response), bytes: record.response };
 }

@@ -12,7 +12,7 @@ export interface Context {
   readonly isCancelled: IsCancelled;
   /** If there is one: what is to be changed must have one of these tags (see if-match.ts). */
   readonly ifMatch?: EntityTags;
-  /** There when the answer is to be remembered with the write; the store takes it. */
+  /** Makes the idempotency record of the response; pass it to the store with the write. Undefined without a key. */
   readonly remember?: Remember;
 }
 

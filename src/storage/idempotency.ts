@@ -28,7 +28,7 @@ function toRecord(row: Row): IdempotencyRecord {
   return {
     id: text(row.id),
     requestDigest: bytes(row.request_digest),
-    answer: bytes(row.answer),
+    response: bytes(row.answer),
     createdAtMs: integer(row.created_at_ms),
   };
 }
@@ -44,7 +44,7 @@ export function idempotencyStatements(engine: Engine) {
         .insert({
           id: param('id'),
           request_digest: param('requestDigest'),
-          answer: param('answer'),
+          answer: param('response'),
           created_at_ms: param('createdAtMs'),
         })
         .onConflict('id')

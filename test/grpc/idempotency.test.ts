@@ -16,7 +16,7 @@ test.afterEach.always((t) => t.context.close());
 const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 const CATS = { category: { name: 'Cats' } };
 
-test('gRPC idempotency-key - methods that create replay the same message, with idempotency-replayed: true', async (t) => {
+test('gRPC idempotency-key - methods that create replay the same message, marked as replayed', async (t) => {
   const { grpc } = t.context;
   const categoryId = await grpc.category();
   const petId = await grpc.pet({ stock: 5 });

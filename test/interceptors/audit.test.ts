@@ -74,7 +74,7 @@ test('Audit - an attempt without the key is a warning that contains nothing of t
   t.notRegex(JSON.stringify(lines), /SECRET/);
 });
 
-test('Audit - attempts without the key are at most 60 lines a minute, and the next line counts the omitted ones', async (t) => {
+test('Audit - attempts without the key are at most 60 lines a minute, then counted', async (t) => {
   const { lines, run, wait } = newAudit();
   for (let i = 0; i < 100; i += 1) await run(refused(), refuse);
   t.is(lines.length, 60);

@@ -150,7 +150,7 @@ test('Idempotency - an absent field and its default are different requests', asy
 
 const NO_KEYS = ['', ' ', 'a b', 'a,b', ',', 'x'.repeat(256)];
 
-test('Idempotency - a key must be 1 to 255 visible ASCII characters without a comma, or the call is a 400', async (t) => {
+test('Idempotency - a key is 1 to 255 visible ASCII characters without a comma, else a 400', async (t) => {
   const { send, countCategories } = setUp(t);
   for (const key of NO_KEYS) {
     const error = await t.throwsAsync(send(callWith(key)), undefined, key);
@@ -248,5 +248,5 @@ test('Idempotency - a record has its time of creation, and neither the key nor t
   t.is(record?.createdAtMs, 1_234);
   t.regex(record?.id ?? '', /^[\w-]{43}$/);
   t.is(record?.requestDigest.length, 32);
-  t.deepEqual(record?.answer, Buffer.from('{"id":7}'));
+  t.deepEqual(record?.response, Buffer.from('{"id":7}'));
 });

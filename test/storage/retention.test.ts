@@ -19,7 +19,7 @@ async function fill(store: Store, name: string, count: number, createdAtMs: numb
   const empty = Buffer.alloc(0);
   await store.transaction(async ({ idempotency }) => {
     for (let index = 0; index < count; index += 1) {
-      await idempotency.insert({ id: `${name}-${index}`, requestDigest: empty, answer: empty, createdAtMs });
+      await idempotency.insert({ id: `${name}-${index}`, requestDigest: empty, response: empty, createdAtMs });
     }
   });
 }

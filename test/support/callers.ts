@@ -73,8 +73,8 @@ function overHttp2(socket: Socket, sent: Sent): Promise<Received> {
     if (isUnfinished) stream.write(body ?? '');
     else if (body !== undefined) stream.end(body);
     let received = {};
-    stream.on('response', (answer) => {
-      received = answer;
+    stream.on('response', (headers) => {
+      received = headers;
     });
     stream.on('trailers', (trailers) => {
       received = { ...received, ...trailers };

@@ -18,7 +18,7 @@ test('POST /categories - answers 201 with the category and its Location', async 
   t.deepEqual((await rest.get(`/categories/${body.id}`)).body, body);
 });
 
-test('POST /categories - the server assigns the id: one in the body is ignored, and ids are never reused', async (t) => {
+test('POST /categories - the server assigns the id, ignores one in the body, and never reuses ids', async (t) => {
   const { rest } = t.context;
   const { body: first } = await rest.post('/categories', { id: 777_777, name: 'Cats' });
   t.not(first.id, 777_777);

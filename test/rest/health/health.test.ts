@@ -76,7 +76,8 @@ test.serial(
 
     stack.servers[0].process.kill('SIGKILL'); // and another one follows
     await untilStatus(anonymous, '/healthz', 200);
-    const { body } = await untilStatus(rest, `/categories/${id}`, 200); // Envoy's other threads hear of it a moment later
+    // Each thread of Envoy learns of it at its own time.
+    const { body } = await untilStatus(rest, `/categories/${id}`, 200);
     t.deepEqual(body, { id, name: 'Cats' }); // nothing had been done
     isError(t, await untilStatus(rest, '/nope', 404), 404, 'ROUTE_NOT_FOUND');
     isError(t, await untilStatus(anonymous, '/categories', 401), 401, 'API_KEY_MISSING');

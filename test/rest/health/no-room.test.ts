@@ -56,7 +56,7 @@ async function fill(context: Context): Promise<void> {
   }
 }
 
-test('503 - without room a call is refused and changes nothing; what needs no key is answered, and who has none', async (t) => {
+test('503 - a call without a free slot is refused; calls without a key have slots of their own', async (t) => {
   const { rest, grpc, key, publicAddress, stack, sessions } = t.context;
   const anonymous = rest.withKey(undefined);
   const categoryId = await rest.category();

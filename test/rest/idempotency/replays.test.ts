@@ -60,7 +60,7 @@ test('Idempotency-Key - a replay changes nothing: nothing is created, and no sto
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
 });
 
-test('Idempotency-Key - a replay is the original response, also after the resource was changed or deleted', async (t) => {
+test('Idempotency-Key - a replay is the original response, also after a change or deletion', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const request = { json: { petId, quantity: 2 }, headers: { 'idempotency-key': newKey() } };

@@ -18,7 +18,7 @@ function post({ rest }: TestStack, path: string, key: string, raw: string, type 
   return rest.send('POST', path, { raw, headers: { 'content-type': type, 'idempotency-key': key } });
 }
 
-test('The same request - white space, field order, unknown fields and numbers in strings make no difference', async (t) => {
+test('The same request - white space, field order, unknown fields, numbers in strings do not matter', async (t) => {
   const first = '{"petId":null,"quantity":3,"shipDate":"2027-01-02T03:04:05Z","complete":false}';
   const same = [
     ' { "quantity" : 3 ,\n\t"shipDate":"2027-01-02T03:04:05Z", "complete":false } ',

@@ -78,7 +78,7 @@ test('PUT /store/inventory/{petId} - the status is that of the pet: one in the b
   t.deepEqual(body, { petId, quantity: 2, status: 'available' });
 });
 
-test('PUT /store/inventory/{petId} - sets the units in stock: units of open orders are added when they return', async (t) => {
+test('PUT /store/inventory/{petId} - sets the units in stock, without those of open orders', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { id } = await rest.order({ petId, quantity: 2 });
@@ -87,7 +87,7 @@ test('PUT /store/inventory/{petId} - sets the units in stock: units of open orde
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 3);
 });
 
-test('PUT /store/inventory/{petId} - leaves room for the units of open orders, so that no cancellation is refused', async (t) => {
+test('PUT /store/inventory/{petId} - leaves room for the units of open orders', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1_000_000_000 });
   const ids: number[] = [];

@@ -55,7 +55,7 @@ test('limits - every response shows limit, remaining and reset, also those of En
   }
 });
 
-test('limits - a request without a valid key is a 401 with the numbers of its address, beyond the limit a 429', async (t) => {
+test('limits - without a valid key it is a 401 with the numbers of the address, then a 429', async (t) => {
   const statuses: number[] = [];
   for (const key of [undefined, 'nonsense']) {
     const response = await t.context.rest.withKey(key).get('/pets');

@@ -60,7 +60,7 @@ test('PATCH /pets/{petId} - its fields have the same rules', async (t) => {
   isError(t, await rest.patch(`/pets/${id}`, { categoryId: 999_999 }), 400, 'UNKNOWN_CATEGORY');
 });
 
-test('PUT and PATCH /pets/{petId} - a pet that does not exist is 404 PET_NOT_FOUND, whatever the category', async (t) => {
+test('PUT and PATCH /pets/{petId} - an unknown pet is 404 PET_NOT_FOUND, whatever the category', async (t) => {
   const { rest } = t.context;
   const message = 'pet 999999 does not exist';
   isError(t, await rest.put('/pets/999999', { name: 'Tom', categoryId: 999_999 }), 404, 'PET_NOT_FOUND', message);

@@ -44,7 +44,7 @@ test('POST /pets - creates an inventory entry with quantity 0 and the status of 
   }
 });
 
-test('POST /pets - the server assigns the id: one in the body is ignored, and ids are never reused', async (t) => {
+test('POST /pets - the server assigns the id, ignores one in the body, and never reuses ids', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const { body: first } = await rest.post('/pets', { id: 777_777, name: 'Tom', categoryId });

@@ -10,7 +10,7 @@ const CATS = { name: 'Cats', description: undefined };
 
 function newRecord(fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
   const id = randomBytes(32).toString('base64url');
-  return { id, requestDigest: randomBytes(32), answer: randomBytes(60), createdAtMs: NOW_MS, ...fields };
+  return { id, requestDigest: randomBytes(32), response: randomBytes(60), createdAtMs: NOW_MS, ...fields };
 }
 
 /** Creates a category and stores the record of `remember` with it. */
@@ -35,8 +35,8 @@ export function idempotencyTests(): void {
     const records = [
       newRecord(),
       newRecord({ id: `-_${'A9z'.repeat(13)}--` }),
-      newRecord({ answer: Buffer.alloc(0), requestDigest: Buffer.alloc(32) }),
-      newRecord({ answer: Buffer.from('nul \0 and \x1a0'), createdAtMs: 2 ** 45 }),
+      newRecord({ response: Buffer.alloc(0), requestDigest: Buffer.alloc(32) }),
+      newRecord({ response: Buffer.from('nul \0 and \x1a0'), createdAtMs: 2 ** 45 }),
     ];
     for (const record of records) await create(store, record);
     for (const { find } of [store.idempotency, other.idempotency]) {
@@ -51,11 +51,11 @@ export function idempotencyTests(): void {
       const record = newRecord();
       const created = await createCategory(store, how, (category) => ({
         ...record,
-        answer: Buffer.from(String((category as Category).id)),
+        response: Buffer.from(String((category as Category).id)),
       }));
       await store.close();
       const again = await openAgain();
-      t.deepEqual((await again.idempotency.find(record.id))?.answer, Buffer.from(String(created.id)));
+      t.deepEqual((await again.idempotency.find(record.id))?.response, Buffer.from(String(created.id)));
       t.truthy(await again.categories.find(created.id));
     });
 
@@ -83,7 +83,7 @@ export function idempotencyTests(): void {
       const record = newRecord();
       await create(store, record, how);
       for (const late of [store, other]) {
-        const second = create(late, { ...record, answer: Buffer.from('second') }, how);
+        const second = create(late, { ...record, response: Buffer.from('second') }, how);
         await t.throwsAsync(second, { instanceOf: AlreadyDone });
       }
       t.is(await countCategories(store), 1);
@@ -99,14 +99,14 @@ export function idempotencyTests(): void {
       const { id } = newRecord();
       const before = await countCategories(store);
       const works = Array.from({ length: 8 }, (_, index) =>
-        create(stores[index % 2] ?? store, newRecord({ id, answer: Buffer.from(String(index)) })),
+        create(stores[index % 2] ?? store, newRecord({ id, response: Buffer.from(String(index)) })),
       );
       const settled = await Promise.allSettled(works);
       const winner = settled.findIndex(({ status }) => status === 'fulfilled');
       for (const [index, result] of settled.entries()) {
         if (index !== winner) t.true(result.status === 'rejected' && result.reason instanceof AlreadyDone);
       }
-      t.deepEqual((await store.idempotency.find(id))?.answer, Buffer.from(String(winner)));
+      t.deepEqual((await store.idempotency.find(id))?.response, Buffer.from(String(winner)));
       t.is(await countCategories(store), before + 1);
     }
   });
