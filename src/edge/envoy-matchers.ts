@@ -1,7 +1,7 @@
 /**
  * Matchers in envoy.yaml: the requests and responses for which Envoy skips an HTTP filter, so that it costs nothing.
  */
-import { loadOperations } from '../proto/operations.ts';
+import type { Operations } from '../proto/operations.ts';
 import { EDGE_HEADERS } from './headers.ts';
 
 type StringMatch = { readonly exact: string } | { readonly safe_regex: object };
@@ -21,31 +21,33 @@ const SKIP = {
 };
 
 /** By their names in envoy.yaml. */
-export const FILTER_SKIPS = {
-  /** Most requests have nothing that gRPC metadata can't carry. */
-  SKIP_METADATA: [
-    skipWhen(
-      not(requestHeader('idempotency-key', ANY_BYTES)),
-      not(requestHeader('if-match', ANY_BYTES)),
-      not(requestHeader('if-none-match', ANY_BYTES)),
-      not(requestHeader(':method', { exact: 'CONNECT' })),
-    ),
-  ],
-  /** Requests with these methods have no body unless they have a length. Other responses don't change what is known. */
-  SKIP_JUDGE: [
-    skipWhen(requestHeader(':method', regex('GET|HEAD|DELETE')), not(requestHeader('content-length', ANY))),
-    skipWhen(not(responseHeader(':status', regex('401|429')))),
-  ],
-  /** The filter runs for every request, but only for responses with one of these headers. */
-  SKIP_REST: [
-    skipWhen(
-      not(responseHeader(EDGE_HEADERS.refused, ANY)),
-      not(responseHeader(EDGE_HEADERS.accepted, ANY)),
-      not(responseHeader(EDGE_HEADERS.length, ANY)),
-    ),
-  ],
-  SKIP_HEDGING: [skipWhen(not(requestHeader(':path', regex(readPaths()))))],
-};
+export function filterSkips(operations: Operations) {
+  return {
+    /** Most requests have nothing that gRPC metadata can't carry. */
+    SKIP_METADATA: [
+      skipWhen(
+        not(requestHeader('idempotency-key', ANY_BYTES)),
+        not(requestHeader('if-match', ANY_BYTES)),
+        not(requestHeader('if-none-match', ANY_BYTES)),
+        not(requestHeader(':method', { exact: 'CONNECT' })),
+      ),
+    ],
+    /** Requests with these methods have no body unless they have a length. Other responses change no known key. */
+    SKIP_JUDGE: [
+      skipWhen(requestHeader(':method', regex('GET|HEAD|DELETE')), not(requestHeader('content-length', ANY))),
+      skipWhen(not(responseHeader(':status', regex('401|429')))),
+    ],
+    /** The filter runs for every request, but only for responses with one of these headers. */
+    SKIP_REST: [
+      skipWhen(
+        not(responseHeader(EDGE_HEADERS.refused, ANY)),
+        not(responseHeader(EDGE_HEADERS.accepted, ANY)),
+        not(responseHeader(EDGE_HEADERS.length, ANY)),
+      ),
+    ],
+    SKIP_HEDGING: [skipWhen(not(requestHeader(':path', regex(readPaths(operations)))))],
+  };
+}
 
 /** Skips the filter when all predicates are true. */
 function skipWhen(...predicates: readonly Predicate[]) {
@@ -75,8 +77,7 @@ function regex(pattern: string): StringMatch {
 }
 
 /** A regular expression of the gRPC paths of calls that only read. */
-function readPaths(): string {
-  const operations = [...loadOperations().byPath.values()];
-  const reads = operations.filter(({ isRead, routes, isRaw }) => isRead && routes.length > 0 && !isRaw);
+function readPaths({ byPath }: Operations): string {
+  const reads = [...byPath.values()].filter(({ isRead, routes, isRaw }) => isRead && routes.length > 0 && !isRaw);
   return reads.map(({ path }) => path.replaceAll('.', '\\.')).join('|');
 }

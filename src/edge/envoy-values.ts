@@ -1,9 +1,9 @@
 /** The values that envoy.yaml has from the server: header names, limits, and the errors that Envoy sends by itself. */
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
-import { loadOperations } from '../proto/operations.ts';
+import { loadOperations, type Operations } from '../proto/operations.ts';
 import { LOGGED_METHOD } from './envoy-access-log.ts';
-import { FILTER_SKIPS } from './envoy-matchers.ts';
+import { filterSkips } from './envoy-matchers.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { connectBody, restBody } from './http-errors.ts';
 
@@ -15,6 +15,8 @@ export const RETRIES = { on: 'connect-failure,refused-stream,reset-before-reques
  * response: the first server may be frozen, or only slow. Writes are never hedged.
  */
 export const HEDGE_DELAY_MS = 1_500;
+
+const OPERATIONS = loadOperations();
 
 /** By their names in envoy.yaml. */
 export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly unknown[]>> = {
@@ -41,8 +43,8 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly un
   REQUEST_TIMEOUT_GRPC: grpcTimeout(BODY_TIMEOUT_MS + CALL_TIMEOUT_MS),
   RETRY_ON: RETRIES.on,
   RETRIES: RETRIES.times,
-  REST_SERVICES: restServices(),
-  ...FILTER_SKIPS,
+  REST_SERVICES: restServices(OPERATIONS),
+  ...filterSkips(OPERATIONS),
   UNAVAILABLE: restBody(apiError('UNAVAILABLE')),
   CONNECT_UNAVAILABLE: connectBody(apiError('UNAVAILABLE')),
   UNAVAILABLE_MESSAGE: apiError('UNAVAILABLE').message,
@@ -50,8 +52,8 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly un
 };
 
 /** The services that have REST routes. */
-function restServices(): string[] {
-  const operations = [...loadOperations().byPath.values()].filter(({ routes }) => routes.length > 0);
+function restServices({ byPath }: Operations): string[] {
+  const operations = [...byPath.values()].filter(({ routes }) => routes.length > 0);
   return [...new Set(operations.map(({ path }) => path.slice(1, path.lastIndexOf('/'))))];
 }
 
