@@ -28,16 +28,6 @@ test('Orders - of 64 at once for the last 10 units exactly 10 win, and the other
   );
 });
 
-test('Orders - of 20 at once for 3 of the last 10 units exactly 3 win, and one unit stays', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 10 });
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, () => rest.post('/store/orders', { petId, quantity: 3 })),
-  );
-  t.is(answers.filter(({ status }) => status === 201).length, 3);
-  t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 1, status: 'available' });
-});
-
 test('Orders - one that 20 complete or cancel at once ends once', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });

@@ -1,4 +1,4 @@
-/** The accounts of a chaos run: some can hardly use up what they may have, some do so at once. */
+/** The accounts of a chaos run: some never reach their limits, some do at once. */
 import { Plan } from '../../../gen/petstore/admin/v1/admin.ts';
 import type { Operator } from '../operator.ts';
 import type { Call } from './history.ts';
@@ -7,7 +7,7 @@ export interface ChaosAccount {
   readonly name: string;
   readonly perMinute: number;
   readonly perDay: number;
-  /** Of the clients with its keys. */
+  /** One for each client of the account. */
   readonly transports: readonly Call['transport'][];
 }
 
@@ -20,7 +20,7 @@ export const ACCOUNTS: readonly ChaosAccount[] = [
   { name: 'large', perMinute: MANY, perDay: MANY, transports: ['REST', 'gRPC', 'REST', 'gRPC', 'REST', 'gRPC'] },
 ];
 
-/** Of the checker itself, who looks at everything in the end. */
+/** The checker's own account, with which it reads everything at the end. */
 export const CHECKER: ChaosAccount = { name: 'checker', perMinute: MANY, perDay: MANY, transports: [] };
 
 export interface OpenAccount extends ChaosAccount {

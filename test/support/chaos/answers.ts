@@ -1,7 +1,7 @@
-/** One text for one answer: what the models say and what was seen are compared as such texts, and people read them. */
+/** Responses as text, in which the model's and the observed ones are compared and reported. */
 import type { Category, Item, Order, Outcome, Pet, Value } from './history.ts';
 
-/** The answer; undefined when there was none. */
+/** Undefined when there was no response. */
 export function answerOf(outcome: Outcome): string | undefined {
   if (outcome.kind === 'unknown') return undefined;
   return outcome.kind === 'refused' ? outcome.code : describe(outcome.value);
@@ -28,7 +28,7 @@ export function itemText({ petId, quantity, status }: Item): string {
 
 type OrderText = Pick<Order, 'tag' | 'quantity' | 'complete'>;
 
-/** Without the order's id, which the service chose: the tag is the client's own. */
+/** Omits the order's id, which the service chooses. The tag is the client's. */
 export function orderText({ tag, quantity, complete }: OrderText): string {
   return `order #${tag} of ${quantity}${complete ? ', complete' : ''}`;
 }

@@ -1,9 +1,9 @@
-/** A category as one object. Those of this model have no pets. */
+/** The sequential model of a category without pets. */
 import { categoryText, DONE } from './answers.ts';
 import type { Request } from './history.ts';
 import type { Model } from './linearize.ts';
 
-/** Undefined before it is created, and when it is deleted. */
+/** Undefined before the category is created and after it is deleted. */
 type CategoryState = { readonly name: string; readonly description: string } | undefined;
 
 export function categoryModel(id: number): Model<CategoryState, Request> {

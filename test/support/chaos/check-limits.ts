@@ -1,12 +1,11 @@
 /**
- * No account was let through more than its limit allows, for what has happened; and none was refused while it had some
- * left.
+ * Checks that no account had more requests admitted than its limit, and that none was refused below it.
  *
- * A window is held to the requests that were surely judged within it: those that began and ended there. What
- * docs/failures.md lets a fault cost is added, and nothing else:
- * - While Redis is away each server counts on from what it last knew, so N servers give N times what was left.
- * - A server that counts in its own memory and ends starts its minute anew, and loses the last second of its day.
- * - A clock that jumps costs one window, and so does its way back.
+ * Only requests that began and ended within a window are counted in it. The only tolerances are the ones that
+ * docs/failures.md states:
+ * - While Redis is unavailable each server continues from its last known count: N servers admit N times the rest.
+ * - A server that counts in memory and ends starts a new minute, and loses the last second of its day's count.
+ * - A clock jump costs one window, and so does the jump back.
  */
 import type { ChaosAccount } from './accounts.ts';
 import { timeOf } from './check-objects.ts';
@@ -55,7 +54,7 @@ function tooMany(
   });
 }
 
-/** Whether the service has surely counted the call. */
+/** Whether the service has certainly counted the call. */
 export function isLetThrough({ outcome }: Call): boolean {
   return outcome.kind === 'ok' || (outcome.kind === 'refused' && !isTurnedAway(outcome));
 }
@@ -74,7 +73,7 @@ function allowedIn(
   const awayFromMs = Math.min(...away.map(({ startMs }) => startMs));
   const before = passed.filter(({ endMs }) => endMs < awayFromMs).length;
   const alone = away.length === 0 ? limit : before + servers * (limit - before);
-  // A server that ends while Redis is there has lost nothing: Redis counts.
+  // With Redis available, a server that ends loses no count.
   const forgetting =
     servers === 1 ? ends : ends.filter((end) => away.some((one) => overlap(widened(one), widened(end))));
   const lost = name === 'minute' ? forgetting.length * limit : lossesOf(forgetting, faults, calls).length;
@@ -85,10 +84,10 @@ function widened({ startMs, endMs }: Span): Span {
   return { startMs, endMs: endMs + SETTLE_MS };
 }
 
-/** At least so much of a limit is let through before a request is refused. */
+/** The share of a limit that must be admitted before a request may be refused. */
 const LEAST_SHARE = 0.99;
 
-/** Refusals with some left. A request that was not answered may have been counted, so it is taken for counted here. */
+/** Refusals below the limit. A request without a response may have been counted, so it counts here. */
 function tooFew({ faults }: LimitsEvidence, account: ChaosAccount, calls: readonly Call[]): Violation[] {
   const counted = calls.filter((call) => !isTurnedAway(call.outcome));
   const isEarly = (call: Call, lengthMs: number, limit: number) => {
@@ -112,7 +111,7 @@ function tooFew({ faults }: LimitsEvidence, account: ChaosAccount, calls: readon
   return [{ title, lines: [] }];
 }
 
-/** Whether requests may be counted twice, or by the wrong minute. */
+/** Whether requests may be counted twice, or in the wrong minute. */
 function isInexact({ touches }: Happened): boolean {
   return touches.includes('redis') || touches.includes('clock');
 }

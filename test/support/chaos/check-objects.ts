@@ -1,4 +1,4 @@
-/** Every acknowledged write is there, and every read is explained by some order of the writes that respects real time. */
+/** Checks linearizability: some order of the writes that respects real time explains every response. */
 import { answerOf } from './answers.ts';
 import { categoryModel } from './category-model.ts';
 import type { Violation } from './evidence.ts';
@@ -7,7 +7,7 @@ import { linearize, type Model, type Operation } from './linearize.ts';
 import { petModel } from './pet-model.ts';
 import { shrink } from './shrink.ts';
 
-/** One call as one object sees it. */
+/** A call as an operation on one object. */
 interface Seen extends Operation<Request> {
   readonly call: Call;
 }
@@ -41,7 +41,7 @@ function check<State>(name: string, model: Model<State, Request>, seen: readonly
   return { title: `no order of the writes explains ${name}`, lines: [...operations.map(lineOf), ...doubted] };
 }
 
-/** The calls of each pet and each category that was created, by name. */
+/** Groups the calls by the pet or category that they are about. */
 function byObject(calls: readonly Call[]): Map<string, Seen[]> {
   const objects = new Map<string, Seen[]>();
   const add = (name: string, seen: Seen) => objects.set(name, [...(objects.get(name) ?? []), seen]);
@@ -61,7 +61,7 @@ function byObject(calls: readonly Call[]): Map<string, Seen[]> {
   return objects;
 }
 
-/** The list of some pets is a read of each of them: one that is not in it does not exist. */
+/** A list of pets is a read of each of them: a pet that is missing from it does not exist. */
 function eachPet(call: Call, petIds: readonly number[]): [string, Seen][] {
   const { outcome, startMs, endMs } = call;
   const value = outcome.kind === 'ok' && 'pets' in outcome.value ? outcome.value.pets : undefined;
@@ -73,7 +73,7 @@ function eachPet(call: Call, petIds: readonly number[]): [string, Seen][] {
   });
 }
 
-/** Undefined for a creation without an answer: nobody knows of the thing. */
+/** Undefined for a creation without a response: no client knows its id. */
 function nameOf({ request, outcome }: Call): string | undefined {
   if (request.do === 'createPet' || request.do === 'createCategory') {
     if (outcome.kind !== 'ok') return undefined;

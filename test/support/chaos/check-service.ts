@@ -1,4 +1,4 @@
-/** Every call is answered in time, a valid key is never called invalid, and after the last fault all is well again. */
+/** Checks that each response is in time, that no valid key is refused, and that the service recovers after faults. */
 import { timeOf } from './check-objects.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Call } from './history.ts';
@@ -20,7 +20,7 @@ function first(calls: readonly Call[], what: string): Violation[] {
   return [{ title: `${calls.length} calls ${what}`, lines: calls.slice(0, 3).map((call) => JSON.stringify(call)) }];
 }
 
-/** How long after the last fault a call failed for the last time; 0 when none did. */
+/** The time from the last fault to the last failed call; 0 when no call failed after it. */
 export function recoveryMs({ calls, faults }: Pick<Evidence, 'calls' | 'faults'>): number {
   const lastFaultMs = Math.max(0, ...faults.map(({ endMs }) => endMs));
   const failed = calls.filter(({ outcome, endMs }) => outcome.kind === 'unknown' && endMs > lastFaultMs);

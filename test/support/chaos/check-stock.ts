@@ -1,4 +1,4 @@
-/** No unit is lost, sold twice or made up; nothing is created twice, or by nobody. */
+/** Checks that no unit is lost or sold twice, and that each pet and order stems from exactly one request. */
 import { CHECKER } from './accounts.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Call, Order } from './history.ts';
@@ -19,7 +19,7 @@ function negativeStock(calls: readonly Call[]): Violation[] {
   });
 }
 
-/** Of a pet whose inventory was set once: what is left and what is in orders are what there was, to the unit. */
+/** For pets whose inventory was set once: stock and ordered units add up to what was set. */
 function uncountedUnits(calls: readonly Call[], orders: readonly Order[]): Violation[] {
   const last = lastQuantities(calls);
   return [...setOnce(calls)].flatMap(([petId, put]) => {
@@ -33,7 +33,7 @@ function uncountedUnits(calls: readonly Call[], orders: readonly Order[]): Viola
   });
 }
 
-/** What was put, for each pet whose inventory was set once, surely. */
+/** The quantity that was set, of each pet whose inventory was certainly set exactly once. */
 function setOnce(calls: readonly Call[]): Map<number, number> {
   const sets = new Map<number, (number | undefined)[]>();
   for (const { request, outcome } of calls) {
@@ -47,7 +47,7 @@ function setOnce(calls: readonly Call[]): Map<number, number> {
   return new Map(once);
 }
 
-/** What each pet has in stock in the end, as the checker saw it. */
+/** The final stock of each pet, as the checker read it. */
 function lastQuantities(calls: readonly Call[]): Map<number, number> {
   const items = calls.flatMap(({ account, outcome }) =>
     account === CHECKER.name && outcome.kind === 'ok' && 'item' in outcome.value ? [outcome.value.item] : [],
@@ -55,7 +55,7 @@ function lastQuantities(calls: readonly Call[]): Map<number, number> {
   return new Map(items.map(({ petId, quantity }) => [petId, quantity]));
 }
 
-/** Everything that is there was created by one call, and every order is of the pet that it was placed for. */
+/** Each pet and order was created by one call, and each order is for the pet of its request. */
 export function checkOrigins({ calls, pets, orders }: Pick<Evidence, 'calls' | 'pets' | 'orders'>): Violation[] {
   const requests = calls.filter(({ outcome }) => outcome.kind !== 'refused').map(({ request }) => request);
   const names = new Map(requests.flatMap((request) => ('name' in request ? [[request.name, request]] : [])));

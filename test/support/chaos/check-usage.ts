@@ -1,13 +1,12 @@
 /**
- * Usage equals what was let through. A call without an answer may have been counted, on each server that it was sent to.
- * A server that ends may take the last second with it; while Redis is away a request whose answer was lost may
- * count twice.
+ * Checks that usage is the number of admitted requests. A call without a response may be counted by each server that got
+ * it, a server that ends may lose the last second, and while Redis is unavailable a request may count twice.
  */
 import { isLetThrough } from './check-limits.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import { lossesOf, touching } from './losses.ts';
 
-/** Envoy may send what was not answered once more. */
+/** Envoy may send a request without a response once more. */
 const MOST_TRIES = 2;
 
 export function checkUsage({ calls, faults, usage }: Pick<Evidence, 'calls' | 'faults' | 'usage'>): Violation[] {

@@ -1,4 +1,4 @@
-/** The checker: reads what a chaos run has left, and says what must not be. */
+/** The checker: finds the violations in the evidence of a chaos run. */
 import { checkLimits } from './check-limits.ts';
 import { checkObjects } from './check-objects.ts';
 import { checkAnswers } from './check-service.ts';
@@ -8,7 +8,7 @@ import type { Evidence, Violation } from './evidence.ts';
 
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** Pets and categories whose histories were searched. */
+  /** The number of pets and categories that were checked. */
   readonly objects: number;
   readonly undecided: number;
 }

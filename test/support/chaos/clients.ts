@@ -1,4 +1,4 @@
-/** Clients that go on asking, each as soon as it has its answer and has thought a little; every call is written down. */
+/** Clients that send one request after the other, with a short pause in between. All calls are recorded. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RestClient } from '../rest-client.ts';
 import { type GrpcClient, openGrpcClient } from './grpc-calls.ts';
@@ -7,10 +7,10 @@ import type { Random } from './random.ts';
 import { callRest } from './rest-calls.ts';
 import type { Things } from './things.ts';
 
-/** Longer than any call may take. */
+/** More than any call may take. */
 const TIMEOUT_MS = 30_000;
 
-/** How long a client thinks, at the most. */
+/** The longest pause of a client. */
 const THINK_MS = 30;
 const AFTER_FAILURE_MS = 300;
 const AFTER_REFUSAL_MS = 500;
@@ -21,10 +21,10 @@ export interface Caller {
   close(): void;
 }
 
-/** All that the callers have asked and been told. */
+/** Records all requests and responses. */
 export class Recorder {
   readonly calls: Call[] = [];
-  /** Answers that are not what any answer may be. */
+  /** Responses that break the contract. */
   readonly breaches: string[] = [];
   readonly #address: string;
   #count = 0;
@@ -66,7 +66,7 @@ export class Recorder {
   }
 }
 
-/** Asks one thing after the other until `over` is aborted. */
+/** Sends requests until `over` is aborted. */
 export async function callOn(caller: Caller, things: Things, random: Random, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     const request = things.next(random);

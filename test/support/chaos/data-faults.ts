@@ -1,4 +1,4 @@
-/** PostgreSQL or Redis, or the way to it, fails. */
+/** Faults of PostgreSQL, of Redis, and of the connections to them. */
 import { query } from '../postgres.ts';
 import type { Proxied } from './deployment.ts';
 import type { Fault, Moment, Touches } from './faults.ts';
@@ -8,7 +8,7 @@ const SLOW_MS = [20, 100, 500] as const;
 
 type Happen = (shared: Proxied, moment: Moment) => Promise<string>;
 
-/** A fault of the deployment that has them. */
+/** A fault that needs the deployment with PostgreSQL and Redis. */
 function fault(name: string, touches: readonly Touches[], happen: Happen): Fault {
   return {
     name,
@@ -21,7 +21,7 @@ function fault(name: string, touches: readonly Touches[], happen: Happen): Fault
   };
 }
 
-/** What can happen to the connections to either. */
+/** Faults of the connections to either. */
 function faultsOfNetwork(name: string, touches: readonly Touches[], proxyOf: (shared: Proxied) => TcpProxy): Fault[] {
   return [
     fault(`${name}-cut`, touches, async (shared) => {

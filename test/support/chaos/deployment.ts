@@ -1,6 +1,6 @@
 /**
- * The service as it is deployed, started by the launcher: one server on SQLite, or three on PostgreSQL and Redis, which
- * are the run's own. Like a supervisor it starts the launcher again when that has ended, and remembers that it did.
+ * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
+ * the run's own. It restarts the launcher when that has ended, as a supervisor does, and records it.
  */
 
 import { execFile } from 'node:child_process';
@@ -26,14 +26,14 @@ const RETRY_MS = 500;
 const OPEN_MS = 90_000;
 const SAID_CHARACTERS = 500;
 const MAX_PS_BYTES = 64 * 1_024 * 1_024;
-/** A server that has lost its launcher may go on for so long with what was asked of it. */
+/** How long a server without its launcher may take for its open calls. */
 const DRAIN_MS = 15_000;
 
 type Settings = Readonly<Record<string, string>>;
 
-/** What the servers share, with a proxy before each. */
+/** PostgreSQL and Redis, with a proxy in front of each. */
 export interface Proxied extends Shared {
-  /** Of the service's database, past the proxy. */
+  /** The URL of the service's database, without the proxy. */
   readonly databaseUrl: string;
   readonly postgresProxy: TcpProxy;
   readonly redisProxy: TcpProxy;
@@ -51,9 +51,9 @@ interface Parts {
 export class Deployment {
   readonly name: DeploymentName;
   readonly shared: Proxied | undefined;
-  /** The disk of the data folder, where the machine lets us mount one. */
+  /** The disk of the data folder, if this machine allows to mount one. */
   readonly disk: SmallDisk | undefined;
-  /** What the launcher said each time it ended and nobody had asked for it. */
+  /** The launcher's output at each unexpected end. */
   readonly unexpectedEnds: { readonly atMs: number; readonly said: string }[] = [];
   readonly #parts: Parts;
   #launcher: Launcher;
@@ -118,7 +118,7 @@ export class Deployment {
     return this.#launcher;
   }
 
-  /** The server processes there are. */
+  /** The running server processes. */
   async serverPids(): Promise<number[]> {
     return (await this.#launcher.servers()).map(({ pid }) => pid);
   }
@@ -127,14 +127,14 @@ export class Deployment {
     return (await this.#launcher.children()).find(({ command }) => command.includes('--config-path'))?.pid;
   }
 
-  /** Ends the launcher as a machine's operator would not, and resolves when the service is open again. */
+  /** Kills the launcher. Resolves when the service is open again. */
   async killLauncher(): Promise<void> {
     this.#isExpected = true;
     await this.#launcher.end('SIGKILL');
     await this.opened();
   }
 
-  /** Resolves when there is a launcher that has said that the service is open; rejects when none can for long. */
+  /** Resolves when a launcher has reported that the service is open. */
   async opened(): Promise<void> {
     const isOpen = async () => !this.#launcher.hasEnded && (await this.#isOpen());
     await until(isOpen, 'an open service', OPEN_MS).catch(() => {
@@ -149,12 +149,12 @@ export class Deployment {
     );
   }
 
-  /** What the launcher has said last. */
+  /** The end of the launcher's output. */
   get #said(): string {
     return `${this.#launcher.output.slice(-SAID_CHARACTERS)}${this.#launcher.errors}`.trim();
   }
 
-  /** Sets the clock of a server, counted from 0, so much ahead of the true one. */
+  /** Sets the clock of a server, numbered from 0, ahead of the true time. */
   async setClock(server: number, offsetMs: number): Promise<void> {
     await writeFile(this.#clockFile(server), String(offsetMs));
   }
@@ -163,7 +163,7 @@ export class Deployment {
     await rm(this.#clockFile(server), { force: true });
   }
 
-  /** Ends everything. Resolves with the processes of the service that had not ended by themselves. */
+  /** Stops everything. Resolves with the processes of the service that had to be killed. */
   async close(): Promise<readonly string[]> {
     this.#isClosing = true;
     const children = this.#launcher.hasEnded ? [] : await this.#launcher.children();
@@ -181,7 +181,7 @@ export class Deployment {
     return left.map(({ pid, command }) => `${pid} ${command}`);
   }
 
-  /** The processes of the service that still run when they have had time to end. */
+  /** The processes of the service that do not end in time. */
   async #leftRunning() {
     const left = () => withVariable('CHAOS_CLOCKS', this.#parts.clocks);
     await until(async () => (await left()).length === 0, 'the end of all processes', DRAIN_MS).catch(() => undefined);
@@ -194,7 +194,7 @@ export class Deployment {
 
   async #supervise(): Promise<void> {
     for (;;) {
-      this.#opened.catch(() => undefined); // who waits is told
+      this.#opened.catch(() => undefined); // `opened` reports it
       await this.#launcher.ended;
       if (this.#isClosing) return;
       if (!this.#isExpected) this.unexpectedEnds.push({ atMs: trueMs(), said: this.#said });
@@ -213,11 +213,11 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // it has
+    // it has ended
   }
 }
 
-/** The processes that have such an environment variable. */
+/** The processes with this environment variable. */
 async function withVariable(
   name: string,
   value: string,
@@ -231,7 +231,7 @@ async function withVariable(
   });
 }
 
-/** A proxy before each server that the services share, and settings that lead through them. */
+/** Adds a proxy in front of PostgreSQL and of Redis, and settings that use them. */
 async function throughProxies(shared: Shared): Promise<{ proxied: Proxied; settings: Settings }> {
   const { DATABASE_URL = '', REDIS_URL = '' } = await shared.settings();
   const [database, limits] = [new URL(DATABASE_URL), new URL(REDIS_URL)];

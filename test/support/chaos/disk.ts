@@ -1,4 +1,4 @@
-/** A small disk for a data folder, which can be filled to the last byte. To mount one takes root, on Linux. */
+/** A small disk for a data folder, which can be filled to the last byte. Mounting it needs root and Linux. */
 import { execFile } from 'node:child_process';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -11,14 +11,14 @@ const SMALLEST_BYTES = 512;
 const run = promisify(execFile);
 
 export interface SmallDisk {
-  /** Leaves no room for another byte. */
+  /** Fills the disk. */
   fill(): Promise<void>;
-  /** Makes room again. */
+  /** Frees the space again. */
   free(): Promise<void>;
   unmount(): Promise<void>;
 }
 
-/** Mounts one at `path`, which is made; undefined where this user or machine can't. */
+/** Creates `path` and mounts a disk there. Resolves with undefined where that is not possible. */
 export async function mountSmallDisk(path: string): Promise<SmallDisk | undefined> {
   await mkdir(path, { recursive: true });
   try {

@@ -1,4 +1,4 @@
-/** What goes wrong in a chaos run, each with the way back: when one resolves, nothing of it is left but its consequences. */
+/** The faults of a chaos run. Each undoes itself before it resolves. */
 
 import { DATA_FAULTS } from './data-faults.ts';
 import type { Deployment } from './deployment.ts';
@@ -6,18 +6,18 @@ import { MACHINE_FAULTS } from './machine-faults.ts';
 import { PROCESS_FAULTS } from './process-faults.ts';
 import type { Random } from './random.ts';
 
-/** What a fault may make inexact, by the promises of docs/failures.md. */
+/** What a fault may make inexact, as docs/failures.md states. */
 export type Touches =
-  /** A server has ended, and what it had in memory alone is gone. */
+  /** A server has ended and lost its memory. */
   | 'server'
-  /** Servers may count the limits each by itself. */
+  /** Each server may count the limits by itself. */
   | 'redis'
-  /** What was counted can't be stored. */
+  /** Counts can't be stored. */
   | 'storage'
   /** A server's clock is wrong. */
   | 'clock';
 
-/** What a fault was, in a few words. */
+/** A short description of the fault. */
 export interface Effect {
   readonly what: string;
   readonly touches: readonly Touches[];
@@ -26,22 +26,22 @@ export interface Effect {
 export interface Moment {
   readonly deployment: Deployment;
   readonly random: Random;
-  /** How long it is to last, where it lasts. */
+  /** The duration of a fault that lasts. */
   readonly holdMs: number;
-  /** Waits so long; rejects when the run is interrupted. */
+  /** Waits. Rejects when the run is interrupted. */
   readonly wait: (ms: number) => Promise<void>;
 }
 
 export interface Fault {
-  /** For people and for `--only`. */
+  /** The name for reports and for `--only`. */
   readonly name: string;
-  /** Why it can't happen to this deployment, if it can't; an empty text where that needs no word. */
+  /** Why it can't happen to this deployment; an empty text where that needs no mention. */
   readonly missing?: (deployment: Deployment) => string | undefined;
-  /** Does it and undoes it. */
+  /** Causes the fault and undoes it. */
   readonly happen: (moment: Moment) => Promise<Effect>;
 }
 
-/** Faults of one kind come one after the other; those of different kinds also at the same time. */
+/** Faults of the same kind never overlap; faults of different kinds may. */
 export const KINDS: readonly (readonly Fault[])[] = [PROCESS_FAULTS, MACHINE_FAULTS, DATA_FAULTS];
 
 export const FAULTS: readonly Fault[] = KINDS.flat();

@@ -10,7 +10,7 @@ import { bearer, insecure, type UnaryMethod, unary } from '../grpc.ts';
 import type * as History from './history.ts';
 import { tagToTime, timeToTag } from './tags.ts';
 
-/** What says nothing of whether the request was carried out. */
+/** Statuses after which the request may have been executed or not. */
 const UNKNOWN: readonly status[] = [
   status.UNAVAILABLE,
   status.DEADLINE_EXCEEDED,
@@ -24,7 +24,7 @@ export interface GrpcClient {
   close(): void;
 }
 
-/** Connects anew soon after a connection was lost: it is the service that is to be seen here, not the client's patience. */
+/** Reconnects soon, so that the client's backoff does not look like an outage of the service. */
 const SOON = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
 
 export function openGrpcClient(address: string, key: string): GrpcClient {

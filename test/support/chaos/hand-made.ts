@@ -1,4 +1,4 @@
-/** Histories written by hand, for the tests of the checker: times are in seconds from the start of a day. */
+/** Builds histories for the tests of the checker. Times are seconds since the start of a day. */
 import type { Evidence } from './evidence.ts';
 import type { Touches } from './faults.ts';
 import type { Call, Order, Outcome, Pet, PetStatus, Request, Value } from './history.ts';
@@ -48,7 +48,7 @@ export function seen(name: string, status: PetStatus = 'available'): Told {
   return ok({ do: 'getPet', petId: PET_ID }, { pet: pet(name, status) });
 }
 
-/** A list that has the pet, or has not. */
+/** A list with or without the pet. */
 export function found(name: string | undefined): Told {
   return ok({ do: 'findPets', petIds: [PET_ID] }, { pets: name === undefined ? [] : [pet(name)] });
 }
@@ -105,7 +105,7 @@ export function fault(startSeconds: number, endSeconds: number, ...touches: Touc
   return { name: touches.join(), touches, what: `something with ${touches.join()}`, startMs, endMs };
 }
 
-/** Reads of one account, one after the other, a hundredth of a second each. */
+/** Sequential reads of one account, a hundredth of a second each. */
 export function burst(startSeconds: number, count: number, told: Told, account = 'minute'): Call[] {
   return Array.from({ length: count }, (_, index) => {
     const start = startSeconds + index / 100;

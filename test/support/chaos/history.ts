@@ -1,8 +1,8 @@
-/** What the clients of a chaos run asked and what they were told: the only thing that the checker believes. */
+/** The requests and responses of a chaos run's clients, which are all that the checker relies on. */
 
 export type PetStatus = 'available' | 'pending' | 'sold';
 
-/** What a client asks. An order is known by its `tag`, which the client chose and sent as the ship date. */
+/** A request. An order is identified by its `tag`, which the client chooses and sends as the ship date. */
 export type Request =
   | { readonly do: 'createPet'; readonly name: string; readonly categoryId: number }
   | { readonly do: 'getPet'; readonly petId: number }
@@ -84,7 +84,7 @@ export interface Category {
   readonly description: string;
 }
 
-/** What a client is told. */
+/** The content of a successful response. */
 export type Value =
   | { readonly pet: Pet }
   | { readonly pets: readonly Pet[] }
@@ -96,9 +96,9 @@ export type Value =
 
 export type Outcome =
   | { readonly kind: 'ok'; readonly value: Value }
-  /** A definite no: nothing was changed. */
+  /** A definite refusal: nothing was changed. */
   | { readonly kind: 'refused'; readonly code: string }
-  /** No answer, or one that does not say what became of the request. */
+  /** No response, or one after which the request may have been executed or not. */
   | { readonly kind: 'unknown'; readonly why: string };
 
 /** One call of a client. Times are Unix time by the clock of the checker, which never jumps. */
@@ -106,7 +106,7 @@ export interface Call {
   /** The number of the call, from 1. */
   readonly id: number;
   readonly transport: 'REST' | 'gRPC';
-  /** The name of the account whose key was shown. */
+  /** The name of the account whose key was used. */
   readonly account: string;
   readonly request: Request;
   readonly startMs: number;
@@ -114,12 +114,12 @@ export interface Call {
   readonly outcome: Outcome;
 }
 
-/** Unix time that no change of the machine's clock moves. */
+/** Unix time that is not affected by changes of the machine's clock. */
 export function trueMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** The codes that say that a request was turned away before it met its method. */
+/** Error codes of requests that were refused before they reached their method. */
 const TURNED_AWAY: readonly string[] = ['RATE_LIMITED', 'API_KEY_BANNED', 'API_KEY_INVALID', 'API_KEY_MISSING'];
 
 export function isTurnedAway(outcome: Outcome): boolean {

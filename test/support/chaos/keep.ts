@@ -1,4 +1,4 @@
-/** Keeps what a run with violations was, to look into. */
+/** Saves the evidence of a run with violations. */
 import { cp, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Deployment } from './deployment.ts';
 import type { Report } from './run.ts';
 import { formatViolations } from './summary.ts';
 
-/** Resolves with the folder: the violations, the calls, a line each, and the logs of the service. */
+/** Resolves with the folder, which has the violations, all calls, and the logs of the service. */
 export async function keep({ dataDir }: Deployment, report: Report): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), `petstore-chaos-${report.seed}-${report.deployment}-`));
   const lines = report.evidence.calls.map((call) => `${JSON.stringify(call)}\n`);

@@ -1,4 +1,4 @@
-/** What is there in the end: each thing read by itself, as calls of the history, and then everything, page by page. */
+/** Reads the final state: each object by itself, as calls of the history, and then all lists, page by page. */
 import { RestClient } from '../rest-client.ts';
 import type { OpenAccount } from './accounts.ts';
 import type { Recorder } from './clients.ts';
@@ -7,7 +7,7 @@ import type { Order, Pet } from './history.ts';
 import { toOrder } from './rest-calls.ts';
 import type { Things } from './things.ts';
 
-/** So many reads at a time. */
+/** The number of concurrent reads. */
 const LOOKS = 16;
 
 export async function lookAtAll(
@@ -30,7 +30,7 @@ export async function lookAtAll(
   return { pets, orders: orders.map(toOrder) };
 }
 
-/** Everything of a list. */
+/** All rows of a list. */
 // biome-ignore lint/suspicious/noExplicitAny: the rows of whatever list it is
 async function walk(rest: RestClient, path: string): Promise<any[]> {
   const rows = [];

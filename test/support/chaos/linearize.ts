@@ -1,44 +1,45 @@
 /**
- * Is there an order of the operations on one object that respects real time and explains every answer?
+ * A linearizability checker: searches for an order of the operations on one object that respects real time and explains
+ * every response.
  *
- * Algorithm: Wing and Gong's search ("Testing and verifying concurrent objects", 1993) with Lowe's memory of what has been
- * tried ("Testing for linearizability", 2017), as etcd's checker uses it. An operation may come next when no other one
- * that is yet to come had ended before it began. Two shortcuts: a read that is right as things stand comes next without an
- * alternative; and an unanswered operation may come at any later time, or never.
+ * Algorithm: Wing and Gong's search ("Testing and verifying concurrent objects", 1993) with Lowe's cache of visited states
+ * ("Testing for linearizability", 2017), as etcd's checker uses it. An operation may come next when no other remaining
+ * operation ended before it began. Two shortcuts: a read that fits the current state comes next without an alternative;
+ * an operation without a response may come at any later time, or never.
  *
- * Linearizability is local (Herlihy and Wing, 1990): a history is right if each object's part of it is.
+ * Linearizability is local (Herlihy and Wing, 1990): a history is linearizable if the history of each object is.
  */
 
 export interface Operation<Request> {
   readonly request: Request;
   readonly startMs: number;
-  /** `Infinity` for an operation that was not answered. */
+  /** `Infinity` for an operation without a response. */
   readonly endMs: number;
-  /** What was answered, as the model writes it; undefined when there was no answer. */
+  /** The response in the model's words; undefined when there was none. */
   readonly answer: string | undefined;
-  /** Whether it may change the object, in some state: a read does not, and neither does what was refused. */
+  /** Whether it may change the object. Reads and refused operations don't. */
   readonly isWrite: boolean;
 }
 
-/** How an object behaves when one operation comes after the other. */
+/** The sequential behaviour of an object. */
 export interface Model<State, Request> {
   readonly initial: State;
   step(state: State, request: Request): { readonly state: State; readonly answer: string };
-  /** The same text for the same state, and for no other. */
+  /** A text that is equal for equal states, and only for those. */
   fingerprint(state: State): string;
 }
 
-/** Undecided: the search was given up. */
+/** Undecided: the search took too long. */
 export type Verdict = 'explained' | 'unexplained' | 'undecided';
 
 const MAX_STEPS = 1_000_000;
 
-/** A point of the search: what has been done, in any order, and what came of it. */
+/** A node of the search: the operations so far, in any order, and the state that they lead to. */
 interface Point<State> {
   readonly state: State;
-  /** Answered operations that are done, a bit each. */
+  /** The operations with a response so far, as bits. */
   readonly done: bigint;
-  /** Unanswered operations that have happened, a bit each. */
+  /** The operations without a response that have happened so far, as bits. */
   readonly happened: bigint;
 }
 
@@ -56,11 +57,11 @@ class Search<State, Request> {
   readonly #unanswered: readonly Operation<Request>[];
   #steps: number;
   /**
-   * Points to go on from, by how many unanswered operations have happened. Those with the fewest come first: an
-   * explanation needs few, and what can be had with few need not be tried with more.
+   * Open nodes, by how many operations without a response have happened. The fewest come first: most explanations need
+   * few, and a state that is reached with few need not be tried with more.
    */
   readonly #open: Point<State>[][] = [];
-  /** By what was answered and what came of it: which unanswered operations that took. */
+  /** By responses and state: the operations without a response that led there. */
   readonly #tried = new Map<string, bigint[]>();
 
   constructor(model: Model<State, Request>, operations: readonly Operation<Request>[], maxSteps: number) {
@@ -85,7 +86,7 @@ class Search<State, Request> {
     return 'unexplained';
   }
 
-  /** Takes every read that is right here, and those that may come after it. */
+  /** Adds all reads that fit the state, and the ones that may follow them. */
   #settle(point: Point<State>): Point<State> {
     const { state, happened } = point;
     for (let done = point.done; ; ) {
@@ -98,7 +99,7 @@ class Search<State, Request> {
     }
   }
 
-  /** Opens every point that one more operation leads to. */
+  /** Opens every node that one more operation leads to. */
   #goOn({ state, done, happened }: Point<State>, count: number): void {
     const { answered, untilMs } = this.#next(done);
     for (const [index, { request, startMs }] of this.#unanswered.entries()) {
@@ -115,7 +116,7 @@ class Search<State, Request> {
     }
   }
 
-  /** The answered operations that may come next, and the time by which one of them has to. */
+  /** The operations with a response that may come next, and the time by which one of them must. */
   #next(done: bigint): { readonly answered: number[]; readonly untilMs: number } {
     const answered: number[] = [];
     let untilMs = Number.POSITIVE_INFINITY;
@@ -128,7 +129,7 @@ class Search<State, Request> {
     return { answered, untilMs };
   }
 
-  /** Whether no point had come as far with the same unanswered operations or some of them. */
+  /** Whether no node got as far with the same operations without a response, or fewer of them. */
   #isNew({ state, done, happened }: Point<State>): boolean {
     const name = `${done.toString(36)} ${this.#model.fingerprint(state)}`;
     const tried = this.#tried.get(name) ?? [];

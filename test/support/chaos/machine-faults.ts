@@ -1,4 +1,4 @@
-/** The machine fails the service: its disk is full, its clock jumps. */
+/** Faults of the machine: a full disk, a clock that jumps. */
 import type { Fault } from './faults.ts';
 
 const SECOND_MS = 1_000;

@@ -1,6 +1,6 @@
 /**
- * A pet with its inventory entry and its orders, as one object: each operation on any of them is one transaction of the
- * service. The rules are those of the contract's section 4, in its words and not in the service's code.
+ * The sequential model of a pet with its inventory entry and its orders, which form one object: each operation is one
+ * transaction of the service. The rules are those of the contract's section 4, written independently of the service.
  */
 import { DONE, itemText, ordersText, orderText, petText } from './answers.ts';
 import type { PetStatus, Request } from './history.ts';
@@ -13,11 +13,11 @@ interface OrderState {
 }
 
 export interface PetState {
-  /** Undefined before the pet is created, and when it is deleted. */
+  /** Undefined before the pet is created and after it is deleted. */
   readonly pet: { readonly name: string; readonly categoryId: number } | undefined;
   readonly status: PetStatus;
   readonly quantity: number;
-  /** By tag, ascending. */
+  /** In ascending order of tags. */
   readonly orders: readonly OrderState[];
 }
 
@@ -112,7 +112,7 @@ function onOrder(state: PetState, request: Request & { do: 'getOrder' | 'updateO
   return { state: complete ? closed(updated) : updated, answer: orderText(changed) };
 }
 
-/** Takes units out of the stock, or gives them back; undefined when there are not enough. */
+/** Takes units from the stock, or returns them if negative. Undefined when there are not enough. */
 function move(state: PetState, units: number): PetState | undefined {
   if (units > 0) return take(state, units);
   return units === 0 ? state : restock(state, state.quantity - units);
@@ -128,7 +128,7 @@ function restock(state: PetState, quantity: number): PetState {
   return { ...state, quantity, status: quantity > 0 ? 'available' : state.status };
 }
 
-/** An order was completed: when none is open and nothing is left, what is pending is sold. */
+/** After an order was completed: a pending pet without open orders and stock becomes sold. */
 function closed(state: PetState): PetState {
   const isGone = state.quantity === 0 && state.orders.every(({ complete }) => complete);
   return isGone && state.status === 'pending' ? { ...state, status: 'sold' } : state;

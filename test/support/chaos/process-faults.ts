@@ -1,4 +1,4 @@
-/** The service's own processes end, stand still, or are replaced. */
+/** Faults of the service's processes: they end, freeze, or are replaced. */
 import { isRunning } from '../launcher.ts';
 import { signal } from './deployment.ts';
 import type { Fault, Moment } from './faults.ts';

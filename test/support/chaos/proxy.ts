@@ -1,4 +1,4 @@
-/** A TCP proxy between the servers and what they depend on: its connections can be cut, refused, slowed or silenced. */
+/** A TCP proxy in front of PostgreSQL or Redis, whose connections can be cut, refused, slowed or silenced. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,10 +9,10 @@ export class TcpProxy {
   readonly #targetPort: number;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** How long each piece of data is held. */
+  /** The delay of each piece of data. */
   #delayMs = 0;
   #isRefusing = false;
-  /** Resolves when data may pass; undefined while it may. */
+  /** Resolves when data may pass again; undefined while it may. */
   #silence: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
   private constructor(port: number, targetPort: number) {
@@ -29,12 +29,12 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** Ends every connection at once; new ones are taken. */
+  /** Ends all connections. New ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** Ends every connection, and each new one as it comes. */
+  /** Ends all connections, and each new one. */
   refuse(): void {
     this.#isRefusing = true;
     this.cut();
@@ -44,13 +44,13 @@ export class TcpProxy {
     this.#delayMs = delayMs;
   }
 
-  /** Lets nothing through, and closes nothing. */
+  /** Passes nothing on, and closes no connection. */
   silence(): void {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#silence ??= { over: promise, end: resolve };
   }
 
-  /** Passes everything on again, what was held back too. */
+  /** Passes everything on again, including delayed data. */
   restore(): void {
     this.#isRefusing = false;
     this.#delayMs = 0;
@@ -71,7 +71,7 @@ export class TcpProxy {
     for (const socket of [near, far]) {
       this.#sockets.add(socket);
       socket.setNoDelay(true);
-      socket.on('error', () => undefined); // the other side is told by the end of its own connection
+      socket.on('error', () => undefined); // the other side's connection ends too
       socket.once('close', () => {
         this.#sockets.delete(socket);
         for (const one of [near, far]) one.destroy();
@@ -91,7 +91,7 @@ export class TcpProxy {
       await this.#silence?.over;
       to.end();
     } catch {
-      // One of the two was closed, and the other is with it.
+      // One of the two was closed, so the other is closed too.
     }
   }
 }

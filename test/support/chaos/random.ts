@@ -1,4 +1,4 @@
-/** Random numbers from a seed: the same seed gives the same numbers. */
+/** Reproducible random numbers from a seed. */
 
 export class Random {
   #state: number;
@@ -30,12 +30,12 @@ export class Random {
     return choices[this.int(0, choices.length - 1)] ?? choices[0];
   }
 
-  /** One of a list that may be empty. */
+  /** A random element; undefined if the list is empty. */
   pickAny<T>(choices: readonly T[]): T | undefined {
     return choices[this.int(0, choices.length - 1)];
   }
 
-  /** The name of a choice, as likely as its weight says. */
+  /** A random name, by weight. */
   weighted<Name extends string>(weights: Readonly<Record<Name, number>>): Name {
     const entries = Object.entries<number>(weights) as [Name, number][];
     let rest = this.next() * entries.reduce((sum, [, weight]) => sum + weight, 0);
@@ -46,7 +46,7 @@ export class Random {
     throw new Error('there is nothing to choose from');
   }
 
-  /** A generator of its own, so that what one user draws does not change what another gets. */
+  /** An independent generator, so that users of random numbers don't affect each other. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32));
   }

@@ -7,12 +7,12 @@ interface RestCall {
   readonly method: string;
   readonly path: string;
   readonly json?: unknown;
-  /** What a body of a success says. */
+  /** Reads the body of a success. */
   // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was asked for
   readonly read: (body: any) => Value;
 }
 
-/** Sends a request. An answer that breaks the contract rejects. */
+/** Sends a request. Rejects when the response breaks the contract. */
 export async function callRest(client: RestClient, request: Request): Promise<Outcome> {
   const { method, path, json, read } = toRest(request);
   const options: RestRequest = json === undefined ? {} : { json };
@@ -20,7 +20,7 @@ export async function callRest(client: RestClient, request: Request): Promise<Ou
   try {
     response = await client.send(method, path, options);
   } catch (error) {
-    if (!(error instanceof TypeError)) throw error; // fetch's word for a connection that failed
+    if (!(error instanceof TypeError)) throw error; // fetch's error for a failed connection
     return { kind: 'unknown', why: String((error.cause as Error | undefined)?.message ?? error.message) };
   }
   const { status, text } = response;

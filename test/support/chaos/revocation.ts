@@ -1,4 +1,4 @@
-/** A key that was used all the time is revoked in the end: it may live for 5 seconds more, and for none after that. */
+/** Checks that a key in use is refused everywhere 5 seconds after it is revoked. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
 import type { Operator } from '../operator.ts';
@@ -8,7 +8,7 @@ import type { Deployment } from './deployment.ts';
 import type { Violation } from './evidence.ts';
 
 const KNOWN_EVERYWHERE_MS = 5_000;
-/** Enough to meet every server. */
+/** Enough to reach every server. */
 const TRIES = 30;
 
 export async function checkRevocation(

@@ -1,4 +1,4 @@
-/** One chaos run: the service starts, clients ask, faults happen, all calms down, and the checker reads what was said. */
+/** A chaos run: starts the service, runs clients and faults, waits for recovery, and checks what the clients saw. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectOperator, type Operator } from '../operator.ts';
 import { RestClient } from '../rest-client.ts';
@@ -18,14 +18,14 @@ import { checkRevocation } from './revocation.ts';
 import { type Happened, letFaultsHappen } from './schedule.ts';
 import { Things } from './things.ts';
 
-/** Enough for bans, and for their ends. */
+/** Low enough that bans begin and end during a run. */
 const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
 const HOMES = 3;
-/** A rolling restart may still be under way in the end. */
+/** A rolling restart may still be in progress at the end. */
 const RESTARTED_MS = 60_000;
-/** By then each server has stored what it has counted. */
+/** Until then each server has stored its counts. */
 const STORED_MS = 2_000;
-/** How long clients go on after the time in which all must be well again. */
+/** How long clients continue after the recovery time. */
 const CALM_MS = 3_000;
 
 export interface RunOptions {
@@ -33,7 +33,7 @@ export interface RunOptions {
   readonly deployment: DeploymentName;
   readonly lastsMs: number;
   readonly faults: readonly Fault[];
-  /** In which time after the last fault all must be well; 10 seconds unless told. */
+  /** The recovery time after the last fault; 10 seconds by default. */
   readonly recoverWithinMs?: number;
   readonly signal: AbortSignal;
   readonly onProgress: (text: string) => void;
@@ -49,7 +49,7 @@ export interface Report {
   readonly objects: number;
   readonly undecided: number;
   readonly recoveryMs: number;
-  /** Where the history and the logs are kept, of a run with violations. */
+  /** The folder with the evidence of a run with violations. */
   readonly kept?: string;
 }
 
@@ -87,7 +87,7 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     const faults = await disturb(deployment, callers, things, recorder, random, options);
     options.onProgress('the checker looks at everything');
     const { pets, orders } = await lookAtAll(deployment, checker, recorder, things);
-    // The first one's connection waits long before it is made anew, after so many failures.
+    // After many failures the first operator's connection backs off for long, so a new one is used.
     lastOperator = await connectOperator(reachable);
     const servers = await checkServers(deployment);
     const evidence: Evidence = {
@@ -113,7 +113,7 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
   }
 }
 
-/** All servers run again in the end, and no launcher has ended. */
+/** Checks that all servers run at the end, and that no launcher ended unexpectedly. */
 async function checkServers(deployment: Deployment): Promise<Violation[]> {
   const allRun = async () => (await deployment.serverPids()).length === deployment.servers;
   const areBack = await until(allRun, 'all servers', RESTARTED_MS).catch(() => false);
@@ -142,7 +142,7 @@ function judge(
   };
 }
 
-/** Lets clients ask and faults happen, then the clients alone. Resolves when the last call has been answered. */
+/** Runs clients and faults, then the clients alone. Resolves after the last call. */
 async function disturb(
   deployment: Deployment,
   callers: readonly Caller[],
@@ -184,7 +184,7 @@ async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {
   await delay(STORED_MS);
   return Promise.all(
     accounts.map(async ({ id, name }) => {
-      // The server that is asked may just be restarted.
+      // The server may be restarting.
       const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
       return { account: name, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) };
     }),

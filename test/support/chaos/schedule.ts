@@ -1,4 +1,4 @@
-/** Which faults come, in which order and for how long: all of it from the seed. */
+/** The order and the durations of the faults, from the seed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Deployment } from './deployment.ts';
 import { type Effect, type Fault, KINDS } from './faults.ts';
@@ -8,11 +8,11 @@ import type { Random } from './random.ts';
 const HOLD_MS = [100, 300, 1_000, 2_000, 4_000, 6_000] as const;
 const PAUSE_MS = [200, 1_000, 3_000, 8_000] as const;
 
-/** A fault as it happened. */
+/** A fault that has happened. */
 export interface Happened extends Effect {
   readonly name: string;
   readonly startMs: number;
-  /** When it had been undone. */
+  /** When it was undone. */
   readonly endMs: number;
 }
 
@@ -20,17 +20,17 @@ export interface ScheduleOptions {
   readonly deployment: Deployment;
   readonly faults: readonly Fault[];
   readonly random: Random;
-  /** No fault begins after so long. */
+  /** No fault begins after this time. */
   readonly lastsMs: number;
   readonly signal: AbortSignal;
   readonly onFault: (fault: Happened) => void;
-  /** Takes a line on each fault that can't happen here. */
+  /** Called for each fault that can't happen here. */
   readonly onNote: (line: string) => void;
 }
 
 /**
- * Lets the faults of each kind happen one after the other, beside those of the other kinds. Resolves when the last has been
- * undone; rejects when one could not be made to happen, or when it is interrupted.
+ * Causes the faults of each kind in sequence, and the kinds in parallel. Resolves when the last one is undone. Rejects when
+ * a fault could not be caused, or on interruption.
  */
 export async function letFaultsHappen(options: ScheduleOptions): Promise<void> {
   const { deployment, faults, random, onNote } = options;
@@ -43,7 +43,7 @@ export async function letFaultsHappen(options: ScheduleOptions): Promise<void> {
     try {
       await oneAfterTheOther(own);
     } catch (error) {
-      failure.abort(error); // the others undo what they have done
+      failure.abort(error); // the other faults undo themselves
       throw error;
     }
   });
@@ -51,7 +51,7 @@ export async function letFaultsHappen(options: ScheduleOptions): Promise<void> {
   await Promise.all(kinds);
 }
 
-/** Each fault comes once before any comes again. */
+/** Each fault happens once before any is repeated. */
 async function oneAfterTheOther(options: ScheduleOptions): Promise<void> {
   const { deployment, faults, random, lastsMs, signal, onFault } = options;
   const endAtMs = trueMs() + lastsMs;

@@ -1,19 +1,19 @@
 /**
- * The shortest part of a history that shows what is wrong with it.
+ * Finds the shortest part of a history that is not linearizable.
  *
- * Each step leaves a history that asks for less, so that what can't be explained in the end could not be in the beginning:
- * what came later is left out, answers that changed nothing are left out, and writes are taken for unanswered.
+ * Each step removes a constraint, so a result that can't be explained proves that the history can't be either: later
+ * operations and reads are dropped, and writes lose their responses.
  */
 import { linearize, type Model, type Operation } from './linearize.ts';
 
 export interface Shrunk<O> {
-  /** In the order in which they began. */
+  /** Ordered by their beginnings. */
   readonly operations: readonly O[];
-  /** Writes beside them: whatever became of those, nothing explains the answers. */
+  /** The number of other writes. Whether they happened or not, nothing explains the responses. */
   readonly others: number;
 }
 
-/** `operations` are unexplained. */
+/** `operations` must not be linearizable. */
 export function shrink<State, Request, O extends Operation<Request>>(
   model: Model<State, Request>,
   operations: readonly O[],
@@ -36,7 +36,7 @@ export function shrink<State, Request, O extends Operation<Request>>(
   return { operations: shown.toSorted((one, other) => one.startMs - other.startMs), others: doubted.size };
 }
 
-/** Ends the history at each answer in turn; what had not been answered by then is taken for unanswered. */
+/** Cuts the history at each response in turn. Open operations lose their responses. */
 function shortestPrefix<Request, O extends Operation<Request>>(
   operations: readonly O[],
   isUnexplained: (some: readonly O[]) => boolean,

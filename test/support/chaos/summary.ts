@@ -1,4 +1,4 @@
-/** What chaos runs were, for people. */
+/** Reports of chaos runs. */
 import { toColumns } from '../columns.ts';
 import { timeOf } from './check-objects.ts';
 import type { Call } from './history.ts';
@@ -34,7 +34,7 @@ export function formatSummary(reports: readonly Report[]): string {
   ].join('\n')}\n`;
 }
 
-/** What was wrong in one run, and how to run it again. */
+/** The violations of a run, and its seed. */
 export function formatViolations({ seed, deployment, violations, evidence, kept }: Report): string {
   const faults = evidence.faults.map(({ startMs, endMs, what }) => `  ${timeOf(startMs)} to ${timeOf(endMs)} ${what}`);
   return [

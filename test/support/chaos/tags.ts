@@ -1,4 +1,4 @@
-/** A client tells its orders apart by a number that it sends as their ship date: so it knows them, answered or not. */
+/** A client identifies its orders by a number, sent as their ship date, so that it knows them without a response. */
 
 const FIRST_MS = Date.UTC(2030, 0, 1);
 

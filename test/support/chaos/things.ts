@@ -1,10 +1,10 @@
-/** What the clients know to be there, and what one of them asks next. Each thing is used for a while, then a new one. */
+/** Chooses the next request of a client. Each object is used for a while, then replaced by a new one. */
 import type { Outcome, Request } from './history.ts';
 import type { Random } from './random.ts';
 
-/** A history is searched for an explanation thing by thing, and a short one is searched soon. */
+/** Histories are checked object by object, and short ones are checked fast. */
 const MAX_CALLS = 60;
-/** Each call without an answer may have happened or not, at any later time. */
+/** Each call without a response multiplies the possible orders. */
 const MAX_UNANSWERED = 4;
 const PETS = 24;
 const CATEGORIES = 6;
@@ -18,7 +18,7 @@ interface Used {
 interface KnownPet extends Used {
   readonly id: number;
   readonly categoryId: number;
-  /** Its inventory is set once and never again, so that its units can be counted in the end. */
+  /** Its inventory is set only once, so that its units can be counted at the end. */
   readonly isCounted: boolean;
   isStocked: boolean;
   readonly orders: { readonly tag: number; readonly orderId: number }[];
@@ -35,11 +35,11 @@ export class Things {
   #pets: KnownPet[] = [];
   #categories: KnownCategory[] = [];
   #named = 0;
-  /** Ids of all that were ever created and answered. */
+  /** The ids of all successful creations. */
   readonly petIds: number[] = [];
   readonly categoryIds: number[] = [];
 
-  /** `homes` are categories for the pets, which stay. */
+  /** `homes` are permanent categories for the pets. */
   constructor(homes: readonly [number, ...number[]]) {
     this.#homes = homes;
   }
@@ -51,7 +51,7 @@ export class Things {
     return request;
   }
 
-  /** Takes notice of what became of a request. */
+  /** Records the outcome of a request. */
   learn(request: Request, outcome: Outcome, random: Random): void {
     const used = this.#usedBy(request);
     if (used !== undefined && outcome.kind === 'unknown') used.unanswered += 1;
@@ -155,7 +155,8 @@ export class Things {
   #nextOfOrder(petId: number, order: { tag: number; orderId: number }, random: Random): Request {
     const what = random.weighted({ getOrder: 4, updateOrder: 4, cancelOrder: 3 });
     if (what !== 'updateOrder') return { do: what, petId, ...order };
-    const change = random.chance(0.6) ? { quantity: random.int(1, 6) } : { complete: true };
-    return { do: what, petId, ...order, ...change };
+    const which = random.weighted({ quantity: 6, complete: 3, both: 1 });
+    const quantity = which === 'complete' ? {} : { quantity: random.int(1, 6) };
+    return { do: what, petId, ...order, ...quantity, ...(which === 'quantity' ? {} : { complete: true }) };
   }
 }

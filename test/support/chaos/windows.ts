@@ -1,4 +1,4 @@
-/** The windows that limits are counted in, by the true clock. */
+/** The windows of the limits, by the true clock. */
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
@@ -7,7 +7,7 @@ export interface Span {
   readonly endMs: number;
 }
 
-/** The window that a moment is in. */
+/** The window of a time. */
 export function windowAt(momentMs: number, lengthMs: number): Span {
   const startMs = Math.floor(momentMs / lengthMs) * lengthMs;
   return { startMs, endMs: startMs + lengthMs };
