@@ -1,6 +1,6 @@
 /**
- * Tells how steady the machine is. A virtual machine may be several times slower for minutes, CPU time included, and only
- * a loop that always does the same shows it.
+ * Tells how steady the machine is. A virtual machine may be several times slower for minutes, CPU time included, and
+ * only a loop that always does the same shows it.
  */
 
 const ITERATIONS = 20_000_000;

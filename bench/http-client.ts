@@ -1,6 +1,6 @@
 /**
- * HTTP/1.1 on bare sockets, as cheap as possible: requests are ready-made bytes, and only the status, Content-Length and
- * Retry-After of a response are read. The load generator must offer many times what the service can take.
+ * HTTP/1.1 on bare sockets, as cheap as possible: requests are ready-made bytes, and only the status, Content-Length
+ * and Retry-After of a response are read. The load generator must offer many times what the service can take.
  */
 import { connect, type Socket } from 'node:net';
 

@@ -1,7 +1,7 @@
 /**
- * The load generator's process, with jobs over the IPC channel. It stays for the whole benchmark, so that its own warm-up
- * is in no measurement. CPU times and the number of responses are read at the same instants while the load runs, so that
- * neither its beginning nor its end is counted.
+ * The load generator's process, with jobs over the IPC channel. It stays for the whole benchmark, so that its own
+ * warm-up is in no measurement. CPU times and the number of responses are read at the same instants while the load
+ * runs, so that neither its beginning nor its end is counted.
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';

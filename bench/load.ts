@@ -22,8 +22,8 @@ export interface Job {
   /** The most requests that are open at a time. */
   readonly connections: number;
   /**
-   * Open loop: so many requests are due per second, at fixed times, whatever the responses are. Without it, closed loop:
-   * each connection is a client that waits for the response, and after a 503 for as long as its Retry-After says.
+   * Open loop: so many requests are due per second, at fixed times, whatever the responses are. Without it, closed
+   * loop: each connection is a client that waits for the response, and after a 503 for as long as its Retry-After says.
    */
   readonly perSecond?: number;
   /** How long the load runs before it is measured. */

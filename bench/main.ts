@@ -31,9 +31,10 @@ const names = SCENARIOS.map(({ name }) => name);
 
 const command = createCommand(
   'bench',
-  `Starts the whole service (Envoy, server, a database in a temporary folder) and its floor (an Envoy that only transcodes,
-before a grpc-js server that only reads a map), loads them over HTTP in turn, and prints requests per second, latency, and
-CPU time per request of each program. It takes some three minutes. Ctrl-C stops it cleanly. It needs Linux.`,
+  `Starts the whole service (Envoy, server, a database in a temporary folder) and its floor (an Envoy that only
+transcodes, before a grpc-js server that only reads a map), loads them over HTTP in turn, and prints requests per
+second, latency, and CPU time per request of each program. It takes some three minutes. Ctrl-C stops it cleanly. It
+needs Linux.`,
 )
   .option('--seconds <n>', 'how long each line of the table is measured', number(0.5, 600), 5)
   .option('--connections <n>', 'connections, each with one open request', integer(1, 1_000), 64)
@@ -46,8 +47,9 @@ CPU time per request of each program. It takes some three minutes. Ctrl-C stops 
 Scenarios:
 ${toColumns(SCENARIOS.map(({ name, title }) => [`  ${name}`, title])).join('\n')}
 
-With --engine postgres the service uses PostgreSQL, as durable as in production, and counts the limits in Redis. Both are
-started for the benchmark. TMPDIR is where databases are made: it should be on a real disk. ENVOY names another Envoy.`,
+With --engine postgres the service uses PostgreSQL, as durable as in production, and counts the limits in Redis. Both
+are started for the benchmark. TMPDIR is where databases are made: it should be on a real disk. ENVOY names another
+Envoy.`,
   );
 
 async function main(options: Options, signal: AbortSignal): Promise<void> {

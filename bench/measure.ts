@@ -1,6 +1,6 @@
 /**
- * Measures a scenario: short rounds that alternate between the variants, and the medians of the rounds. When the machine
- * is busy for a while, all variants are disturbed alike, and no single round decides.
+ * Measures a scenario: short rounds that alternate between the variants, and the medians of the rounds. When the
+ * machine is busy for a while, all variants are disturbed alike, and no single round decides.
  */
 import { CommandFailed } from '../test/support/command-line.ts';
 import { median } from '../test/support/numbers.ts';

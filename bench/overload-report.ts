@@ -70,11 +70,13 @@ function capacities({ capacities: measured }: OverloadResults): string[] {
 }
 
 function clients({ clients: { ok, clientsServed, shed, others } }: OverloadResults): string {
-  const latency = `p50 ${formatMs(ok.p50Ms)}, p99 ${formatMs(ok.p99Ms)}, at most ${formatMs(ok.maxMs)} ms with all tries`;
+  const [p50, p99, max] = [ok.p50Ms, ok.p99Ms, ok.maxMs].map(formatMs);
+  const latency = `p50 ${p50}, p99 ${p99}, at most ${max} ms with all tries`;
   const results = Object.entries({ 503: shed.count, ...others }).filter(([, count]) => count > 0);
   const failed = results.map(([what, count]) => `, ${formatCount(count)} × ${what}`);
   const served = `${formatCount(clientsServed)} clients served`;
-  return `${formatCount(CLIENTS)} clients at once: ${formatCount(ok.perSecond)} responses/s, ${latency}; ${served}${failed.join('')}`;
+  const rate = `${formatCount(ok.perSecond)} responses/s`;
+  return `${formatCount(CLIENTS)} clients at once: ${rate}, ${latency}; ${served}${failed.join('')}`;
 }
 
 function formatMs(value: number): string {

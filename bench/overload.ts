@@ -18,11 +18,11 @@ export interface Options {
 
 const command = createCommand(
   'bench:overload',
-  `Starts the whole service (Envoy, server, SQLite in a temporary folder), measures how much it can take, then offers a
-quarter, a half, three quarters, 1, 2, 5 and 10 times that: requests are due at fixed times, whatever the responses are.
-Prints how many were answered, how many were shed, and how fast. At last 2,000 clients come at once, each with one request
-at a time, and wait for as long as a 503 tells them. The service has one core and the load generator another, if taskset
-is installed. It takes some three minutes. Ctrl-C stops it cleanly. It needs Linux.`,
+  `Starts the whole service (Envoy, server, SQLite in a temporary folder), measures how much it can take, then offers
+a quarter, a half, three quarters, 1, 2, 5 and 10 times that: requests are due at fixed times, whatever the responses
+are. Prints how many were answered, how many were shed, and how fast. At last 2,000 clients come at once, each with
+one request at a time, and wait for as long as a 503 tells them. The service has one core and the load generator
+another, if taskset is installed. It takes some three minutes. Ctrl-C stops it cleanly. It needs Linux.`,
 )
   .option('--seconds <n>', 'how long each load is offered', number(1, 600), 5)
   .option('--connections <n>', 'open requests at a time; more are due, but not sent', integer(100, 4_000), 1_000)

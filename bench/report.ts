@@ -90,7 +90,7 @@ function legend(results: readonly Measurement[]): string {
   const measured = SCENARIOS.filter((scenario) => results.some((result) => result.scenario === scenario));
   return [
     'µs: CPU time per request, of all threads and processes of the program. All figures are medians of the rounds.',
-    '× floor: CPU time as a multiple of that of an Envoy that only transcodes and a grpc-js server that only reads a map.',
+    '× floor: CPU time as a multiple of an Envoy that only transcodes and a grpc-js server that only reads a map.',
     "× first, + µs: CPU time compared with the scenario's first variant, round by round.",
     '✗: more than the bound for one server on SQLite.',
     ...toColumns(measured.map(({ name, title }) => [`  ${name}`, title])),

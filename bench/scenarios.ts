@@ -1,6 +1,6 @@
 /**
- * What is measured: scenarios, and the variants of the service that each scenario compares. Each variant is a service with
- * a database of its own.
+ * What is measured: scenarios, and the variants of the service that each scenario compares. Each variant is a service
+ * with a database of its own.
  */
 import { nextPageToken } from '../src/services/page-token.ts';
 import { CATEGORIES } from './fill.ts';
@@ -58,7 +58,9 @@ const SIZES = [
   { name: '1,000,000 pets', pets: 1_000_000 },
 ];
 
-/** Allows noise, one more level of the B-tree, and pages that SQLite must read from the system. A scan would be more. */
+/**
+ * Allows noise, one more level of the B-tree, and pages that SQLite must read from the system. A scan would be more.
+ */
 const SIZE_RATIO = 1.25;
 
 export const GET: Scenario = {

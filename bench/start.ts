@@ -18,8 +18,8 @@ type Start = Readonly<Record<string, number>>;
 
 const command = createCommand(
   'bench:start',
-  `Prints how long a second "npm start" takes until the first 200 on /healthz, and the CPU time of each program until then.
-The figures are the medians of ${STARTS} starts, after one that fills the compile cache. It needs Linux.`,
+  `Prints how long a second "npm start" takes until the first 200 on /healthz, and the CPU time of each program until
+then. The figures are the medians of ${STARTS} starts, after one that fills the compile cache. It needs Linux.`,
 );
 
 async function main(_options: unknown, signal: AbortSignal): Promise<void> {

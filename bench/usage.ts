@@ -16,9 +16,9 @@ const FLUSHES = 20;
 
 const command = createCommand(
   'bench:usage',
-  `Prints how long a write waits while the usage of ${ACCOUNTS} active accounts is stored, on SQLite and on PostgreSQL. Writes
-are made one after the other, first alone, then while all usage is stored, ${FLUSHES} times. The wait is how much longer a write
-takes than the median of the first ones.`,
+  `Prints how long a write waits while the usage of ${ACCOUNTS} active accounts is stored, on SQLite and on
+PostgreSQL. Writes are made one after the other, first alone, then while all usage is stored, ${FLUSHES} times. The
+wait is how much longer a write takes than the median of the first ones.`,
 );
 
 /** A limiter in which every account has been active since the last drain. */

@@ -1,6 +1,6 @@
 /**
- * The floor: the least that a request can cost. The same Envoy, which only transcodes and routes, and the same Node with
- * grpc-js, which only reads a map. What the service costs beyond it is the service's own.
+ * The floor: the least that a request can cost. The same Envoy, which only transcodes and routes, and the same Node
+ * with grpc-js, which only reads a map. What the service costs beyond it is the service's own.
  */
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

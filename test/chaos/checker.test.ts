@@ -20,7 +20,7 @@ import {
   seen,
   stocked,
   unanswered,
-} from '../support/chaos/hand-made.ts';
+} from '../support/chaos/history-builder.ts';
 
 const READ = seen('Tom');
 const LIMITED = refused(READ, 'RATE_LIMITED');

@@ -1,4 +1,4 @@
-/** A minute of chaos on the service as it is deployed: `npm run test:chaos` has as much of it as one likes. */
+/** A minute of chaos on the service as it is deployed. `npm run test:chaos` runs for longer. */
 import anyTest, { type ExecutionContext } from 'ava';
 import { FAULTS } from '../support/chaos/faults.ts';
 import { runChaos } from '../support/chaos/run.ts';
@@ -7,11 +7,11 @@ import { testUnless } from '../support/programs.ts';
 import { sharedMissing } from '../support/shared.ts';
 
 const SEED = 12;
-/** On a machine that is busy with other things all takes longer. */
+/** The machine may be busy with other tests. */
 const RECOVER_WITHIN_MS = 30_000;
 const GIVE_UP_MS = 600_000;
 
-async function endure(t: ExecutionContext, deployment: 'sqlite' | 'postgres', lastsMs: number): Promise<void> {
+async function runMinute(t: ExecutionContext, deployment: 'sqlite' | 'postgres', lastsMs: number): Promise<void> {
   t.timeout(GIVE_UP_MS);
   const report = await runChaos({
     seed: SEED,
@@ -29,11 +29,11 @@ async function endure(t: ExecutionContext, deployment: 'sqlite' | 'postgres', la
 }
 
 anyTest.serial('Chaos - one server on SQLite: nothing lost, nothing stuck, limits and usage right', (t) =>
-  endure(t, 'sqlite', 25_000),
+  runMinute(t, 'sqlite', 25_000),
 );
 
 const test = testUnless<unknown>(sharedMissing);
 
 test.serial('Chaos - three servers, PostgreSQL and Redis: nothing lost, nothing stuck, limits and usage right', (t) =>
-  endure(t, 'postgres', 40_000),
+  runMinute(t, 'postgres', 40_000),
 );

@@ -1,6 +1,7 @@
 /** The checker of reads and writes: what some order of the writes explains passes, and nothing else does. */
 import test from 'ava';
 import { checkObjects } from '../support/chaos/check-objects.ts';
+import type { Call } from '../support/chaos/history.ts';
 import {
   at,
   cancelled,
@@ -20,8 +21,7 @@ import {
   seen,
   stocked,
   unanswered,
-} from '../support/chaos/hand-made.ts';
-import type { Call } from '../support/chaos/history.ts';
+} from '../support/chaos/history-builder.ts';
 
 const BORN = at(0, 1, created('Tom'));
 

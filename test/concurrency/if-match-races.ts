@@ -1,4 +1,4 @@
-/** Of those who read the same and each change it exactly one succeeds. */
+/** Races with If-Match: of the writers that have read the same representation exactly one succeeds. */
 import type { ExecutionContext, TestFn } from 'ava';
 import type { RestClient } from '../support/rest-client.ts';
 import type { TestStack } from '../support/stack.ts';
@@ -6,7 +6,7 @@ import type { TestStack } from '../support/stack.ts';
 const WRITERS = 24;
 const ROUNDS = 5;
 
-/** How each kind of resource is made, and changed in a way of its own by each writer. */
+/** How each kind of resource is created, and how each writer changes it. */
 const RESOURCES = {
   pet: {
     create: async (rest: RestClient) => `/pets/${await rest.pet()}`,
@@ -28,7 +28,7 @@ const RESOURCES = {
 
 type Kind = keyof typeof RESOURCES;
 
-/** Lets all writers change what they have read, at once. */
+/** All writers change a resource that they have read, concurrently. */
 async function race(t: ExecutionContext, rest: RestClient, kind: Kind): Promise<void> {
   const { create, change } = RESOURCES[kind];
   const path = await create(rest);
@@ -45,7 +45,7 @@ async function race(t: ExecutionContext, rest: RestClient, kind: Kind): Promise<
   t.is((await rest.get(path)).text, won?.text ?? 'nothing');
 }
 
-/** Half of those who have read a pet delete it, the others change it. */
+/** Of the callers that have read a pet, half delete it and half change it. */
 async function raceToDelete(t: ExecutionContext, rest: RestClient): Promise<void> {
   const path = await RESOURCES.pet.create(rest);
   const headers = { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
@@ -63,7 +63,7 @@ async function raceToDelete(t: ExecutionContext, rest: RestClient): Promise<void
   t.is((await rest.get(path)).status, isGone ? 404 : 200);
 }
 
-/** Callers who read, add one to what they have read, and begin anew after a 412: nothing that was added gets lost. */
+/** Callers increment a quantity and start again after a 412: no increment is lost. */
 async function count(t: ExecutionContext, rest: RestClient): Promise<void> {
   const path = await RESOURCES['inventory entry'].create(rest);
   await Promise.all(
@@ -82,17 +82,17 @@ async function count(t: ExecutionContext, rest: RestClient): Promise<void> {
 }
 
 export function raceTests(test: TestFn<TestStack>, where: string): void {
-  test(`If-Match - of writers who read the same and each change it exactly one succeeds, ${where}`, async (t) => {
+  test(`If-Match - of writers that have read the same and change it exactly one succeeds, ${where}`, async (t) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const kind of Object.keys(RESOURCES) as Kind[]) await race(t, t.context.rest, kind);
     }
   });
 
-  test(`If-Match - of those who change and those who delete exactly one succeeds, ${where}`, async (t) => {
+  test(`If-Match - of callers that change it and callers that delete it exactly one succeeds, ${where}`, async (t) => {
     for (let round = 0; round < ROUNDS; round += 1) await raceToDelete(t, t.context.rest);
   });
 
-  test(`If-Match - who reads anew after a 412 overwrites nothing of others, ${where}`, async (t) => {
+  test(`If-Match - a caller that reads again after a 412 overwrites no other change, ${where}`, async (t) => {
     await count(t, t.context.rest);
   });
 }

@@ -8,7 +8,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Orders - of 64 at once for the last 10 units exactly 10 win, and the others are told that there is no stock', async (t) => {
+test('Orders - of 64 for the last 10 units exactly 10 succeed, the others are INSUFFICIENT_STOCK', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
   const answers = await Promise.all(Array.from({ length: 64 }, () => rest.post('/store/orders', { petId })));
@@ -28,7 +28,7 @@ test('Orders - of 64 at once for the last 10 units exactly 10 win, and the other
   );
 });
 
-test('Orders - one that 20 complete or cancel at once ends once', async (t) => {
+test('Orders - one that 20 callers complete or cancel concurrently ends once', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { id } = await rest.order({ petId, quantity: 5 });
@@ -49,7 +49,7 @@ test('Orders - one that 20 complete or cancel at once ends once', async (t) => {
   );
 });
 
-test('Pets - one that is ordered and deleted at once is either, never both', async (t) => {
+test('Pets - one that is ordered and deleted concurrently is either, never both', async (t) => {
   const { rest } = t.context;
   for (let round = 0; round < 10; round += 1) {
     const petId = await rest.pet({ stock: 1 });
@@ -62,7 +62,7 @@ test('Pets - one that is ordered and deleted at once is either, never both', asy
   }
 });
 
-test('Categories - one that gets a pet and is deleted at once is either, never both', async (t) => {
+test('Categories - one that gets a pet and is deleted concurrently is either, never both', async (t) => {
   const { rest } = t.context;
   for (let round = 0; round < 10; round += 1) {
     const categoryId = await rest.category();

@@ -1,4 +1,4 @@
-/** The whole service, three servers behind Envoy, while its database dies, comes back, or says nothing. */
+/** The whole service, three servers behind Envoy, while its database is killed, comes back, or hangs. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 const CALLERS = 60;
-/** As long as Envoy lets a request take, and what a busy machine adds. */
+/** Envoy's timeout, and an allowance for a busy machine. */
 const DEADLINE_MS = 15_000 + 5_000;
-/** How long after the return of the database the service may need. */
+/** The recovery time after the return of the database. */
 const RETURN_MS = 2_000;
 
 interface Context {
@@ -29,19 +29,19 @@ test.beforeEach(async (t) => {
 });
 test.afterEach.always(async (t) => {
   const { service, shared } = t.context;
-  await shared?.postgres.resume().catch(() => undefined); // a test that failed may have left it silent, or dead
+  await shared?.postgres.resume().catch(() => undefined); // a failed test may have left it paused or killed
   await service?.close();
   await shared?.close();
 });
 
 interface Calls extends Load {
-  /** The ids of all categories whose creation was answered. */
+  /** The ids of all acknowledged categories. */
   readonly created: readonly number[];
-  /** How long the slowest answer took. */
+  /** The time of the slowest response. */
   readonly slowestMs: number;
 }
 
-/** Reads and writes; each answer is its status and error code. */
+/** Reads and writes. The response is its status and error code. */
 async function startCalls({ rest }: TestStack): Promise<Calls> {
   const petId = await rest.pet();
   const created: number[] = [];
@@ -69,9 +69,10 @@ function count({ answers }: Load, ...wanted: string[]): number {
 
 const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.process.pid);
 
-/** How many servers Envoy has taken out because they could not be reached. */
+/** The number of servers that Envoy has ejected because they could not be reached. */
 async function ejections({ config }: TestStack): Promise<number> {
-  const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^cluster.petstore.outlier_detection.ejections_enforced_total$`;
+  const name = 'cluster.petstore.outlier_detection.ejections_enforced_total';
+  const url = `http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`;
   return Number((await (await fetch(url)).text()).trim().split(': ')[1]);
 }
 
@@ -84,7 +85,7 @@ async function linesOf({ config }: TestStack, server: number): Promise<string[]>
 }
 
 test.serial(
-  'PostgreSQL killed under load - answers are 503 until it is back, then 2xx within 2 s, and none that was given is lost',
+  'PostgreSQL killed under load - responses are 503 until it is back, then 2xx within 2 s; no write is lost',
   async (t) => {
     const { service, shared, settings } = t.context;
     const pids = pidsOf(service);
@@ -121,7 +122,7 @@ test.serial(
 );
 
 test.serial(
-  'PostgreSQL silent under load - every answer is 503 or 504 within the deadline, and 2xx when it speaks again',
+  'PostgreSQL hanging under load - every response is 503 or 504 within the deadline, and 2xx when it continues',
   async (t) => {
     const { service, shared } = t.context;
     const pids = pidsOf(service);

@@ -1,4 +1,4 @@
-/** The whole service, three servers behind Envoy, while one of them is there and does nothing. */
+/** The whole service, three servers behind Envoy, while one of them is frozen. */
 import { Client } from 'pg';
 import { startLoad, untilMore } from '../support/load.ts';
 import { query } from '../support/postgres.ts';
@@ -25,11 +25,11 @@ test.afterEach.always(async (t) => {
   await t.context.shared?.close();
 });
 
-/** How long a read may take when the first server that it comes to is frozen: 2 s, and what a busy machine adds. */
+/** The most that a read may take when its first server is frozen: 2 s, and an allowance for a busy machine. */
 const READ_MS = 2_000 + 2_000;
 
 test.serial(
-  'A frozen server - reads are answered by another one, no write is done twice, and it is replaced',
+  'A frozen server - another one answers reads, no write is executed twice, and it is replaced',
   async (t) => {
     const { service, url } = t.context;
     const { rest, stack } = service;
@@ -70,7 +70,7 @@ test.serial(
   },
 );
 
-test.serial('A slow answer - is no reason to give up: a read that waits 3 s for a lock is answered', async (t) => {
+test.serial('A slow response - is no failure: a read that waits 3 s for a lock succeeds', async (t) => {
   const { service, url } = t.context;
   const id = await service.rest.category();
   await service.rest.get(`/categories/${id}`);

@@ -1,4 +1,4 @@
-/** Two instances on one database, which get requests with the same idempotency key at the same time. */
+/** Concurrent requests with the same idempotency key at two instances on one database. */
 import { randomUUID } from 'node:crypto';
 import { status as Code } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -15,7 +15,7 @@ const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 const isReplayed = ({ headers }: Awaited<ReturnType<GrpcCaller['exchange']>>) =>
   headers.get('idempotency-replayed').length > 0;
 
-test(`Two instances - of requests with one key at both, ${ROUNDS} times, one is carried out, and all get its answer`, async (t) => {
+test(`Two instances - of requests with one key one is executed, all get its response, ${ROUNDS} times`, async (t) => {
   const [one, other] = t.context.instances;
   const petId = await one.grpc.pet();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -38,7 +38,7 @@ test(`Two instances - of requests with one key at both, ${ROUNDS} times, one is 
   t.is(orders.size, ROUNDS);
 });
 
-test('Two instances - what one has answered the other replays', async (t) => {
+test('Two instances - a response of one is replayed by the other', async (t) => {
   const [one, other] = t.context.instances;
   const name = randomUUID();
   const first = await one.grpc.exchange(Categories.createCategory, { category: { name } }, key(name));
@@ -47,7 +47,7 @@ test('Two instances - what one has answered the other replays', async (t) => {
   t.true(isReplayed(again));
 });
 
-test('Two instances - of two different requests with one key at the same time one is carried out, and the other is told', async (t) => {
+test('Two instances - of two different requests with one key one is executed, one is ALREADY_EXISTS', async (t) => {
   const [one, other] = t.context.instances;
   for (let round = 0; round < 20; round += 1) {
     const name = randomUUID();
@@ -60,7 +60,7 @@ test('Two instances - of two different requests with one key at the same time on
   }
 });
 
-test('Two instances - when the first fails, the second does the work itself', async (t) => {
+test('Two instances - when the first request fails, the second one is executed', async (t) => {
   const [one, other] = t.context.instances;
   const petId = await one.grpc.pet({ stock: 1 });
   for (let round = 0; round < 20; round += 1) {

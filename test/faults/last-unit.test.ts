@@ -1,4 +1,4 @@
-/** Two instances on one database, after the same unit. */
+/** Two instances on one database, which race for the same unit. */
 
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
@@ -8,7 +8,7 @@ const ROUNDS = 1_000;
 
 const test = testWithTwoInstances();
 
-test(`The last unit - of two instances that race for it ${ROUNDS} times one gets it, each time, and the other is told`, async (t) => {
+test(`The last unit - of two instances that race for it exactly one gets it, ${ROUNDS} times`, async (t) => {
   const [one, other] = t.context.instances;
   const petId = await one.grpc.pet();
   const wins = [0, 0];

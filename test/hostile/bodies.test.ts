@@ -1,10 +1,10 @@
-/** Bodies of callers whom nobody knows: they cost nothing to send, so they must cost next to nothing to refuse. */
+/** Bodies of anonymous callers: cheap to send, so they must be cheap to refuse. */
 import type { TestFn } from 'ava';
 import { generateKey } from '../../src/keys/format.ts';
 import { HEAVY_BODIES, MAX_RATIO, settledCosts, TRANSPORTS } from '../support/hostile/body-cost.ts';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
 import { endlessBodies } from '../support/hostile/endless-bodies.ts';
-import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
 import { halfRequest } from '../support/hostile/half-request.ts';
 import { heavyBodies } from '../support/hostile/heavy-bodies.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
@@ -25,7 +25,7 @@ test.after.always(async ({ context: { limited, unlimited } }) => {
 });
 
 for (const transport of TRANSPORTS) {
-  test.serial(`Bodies - over ${transport} none of a stranger costs more than ${MAX_RATIO} GETs of his`, async (t) => {
+  test.serial(`Bodies - over ${transport} none of an anonymous caller costs more than ${MAX_RATIO} GETs`, async (t) => {
     for (const [name, body] of Object.entries(HEAVY_BODIES)) {
       const measured = { body, transport, withKeys: name === 'many numbers', rounds: 3, perRound: 15 };
       const { ratio, getUs, postUs, statuses } = await settledCosts(t.context.unlimited, measured);
@@ -38,8 +38,8 @@ for (const transport of TRANSPORTS) {
   });
 }
 
-test.serial('Bodies - large ones of a stranger, again and again, keep nobody waiting', async (t) => {
-  const report = await undergo(t.context.limited, heavyBodies, {
+test.serial('Bodies - large ones of an anonymous caller, again and again, delay no other caller', async (t) => {
+  const report = await measureAttack(t.context.limited, heavyBodies, {
     size: heavyBodies.short,
     holdMs: 3_000,
     recoveryMs: 0,
@@ -51,7 +51,7 @@ test.serial('Bodies - large ones of a stranger, again and again, keep nobody wai
 
 test.serial('Bodies - those that never end are refused by their headers, and nobody waits for them', async (t) => {
   const size = endlessBodies.short;
-  const report = await undergo(t.context.limited, endlessBodies, {
+  const report = await measureAttack(t.context.limited, endlessBodies, {
     size,
     holdMs: 8_000,
     isOver: ({ total }) => total >= size.connections,
@@ -76,7 +76,7 @@ const WAITING = {
 };
 
 for (const [title, rest] of Object.entries(WAITING)) {
-  test(`Bodies - a stranger with one ${title} has his 401 though it never comes`, async (t) => {
+  test(`Bodies - an anonymous caller with one ${title} gets a 401 although it never comes`, async (t) => {
     for (const authorization of ['', `Authorization: Bearer ${generateKey()}\r\n`, 'Authorization: Bearer x\r\n']) {
       const socket = openSocket(targetOf(t.context.unlimited.publicAddress, '127.0.0.7'));
       let answer = '';
@@ -92,7 +92,7 @@ for (const [title, rest] of Object.entries(WAITING)) {
   });
 }
 
-test('Bodies - so has one with a body over HTTP/2', async (t) => {
+test('Bodies - an anonymous caller with an unfinished one over HTTP/2 gets a 401', async (t) => {
   const target = targetOf(t.context.unlimited.publicAddress, '127.0.0.7');
   for (const authorization of [{}, { authorization: `Bearer ${generateKey()}` }]) {
     for (const length of [{}, { 'content-length': 65_536 }, { 'content-length': 1_048_576 }]) {

@@ -1,9 +1,9 @@
-/** Connections that are opened and not used. */
+/** Connections that are opened and left idle. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestFn } from 'ava';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
-import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
 import { idleConnections } from '../support/hostile/idle-connections.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';
@@ -20,7 +20,7 @@ test.after.always((t) => t.context.close());
 
 test('Connections - one without a whole request is closed within seconds', async (t) => {
   const size = idleConnections.short;
-  const report = await undergo(t.context, idleConnections, {
+  const report = await measureAttack(t.context, idleConnections, {
     size,
     holdMs: 20_000,
     isOver: ({ total }) => total >= size.connections,
@@ -31,7 +31,7 @@ test('Connections - one without a whole request is closed within seconds', async
   t.deepEqual(report.outcomes.counts, { closed: size.connections });
 });
 
-test('Connections - one that has been answered is there for the next request, some seconds later', async (t) => {
+test('Connections - one with a response is kept for the next request, some seconds later', async (t) => {
   const socket = openSocket(targetOf(t.context.publicAddress, '127.0.0.6'));
   let answers = 0;
   socket.on('data', (chunk: Buffer) => {

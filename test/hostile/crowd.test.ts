@@ -1,8 +1,8 @@
-/** More callers than the machine can serve: who is answered is answered soon, and the others are told to wait. */
+/** More callers than the machine can serve: responses come soon, and the other requests are shed at once. */
 import type { TestFn } from 'ava';
 import { breaches, CALM_MS, healthLies } from '../support/hostile/bounds.ts';
 import { crowd } from '../support/hostile/crowd.ts';
-import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -14,8 +14,8 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Crowd - whoever is not answered is told to come again, and health is right', async (t) => {
-  const report = await undergo(t.context, crowd, {
+test('Crowd - a caller that is not served gets a 503 with Retry-After, and health is right', async (t) => {
+  const report = await measureAttack(t.context, crowd, {
     size: crowd.short,
     holdMs: 6_000,
     recoveryMs: 0,

@@ -1,4 +1,4 @@
-/** A share of the fuzz, from a fixed seed, or FUZZ_SEED: `npm run test:hostile -- --only fuzz` sends far more. */
+/** A short fuzz from a fixed seed, or FUZZ_SEED. `npm run test:hostile -- --only fuzz` sends far more. */
 import type { TestFn } from 'ava';
 import { fuzz } from '../support/hostile/fuzz.ts';
 import { hostileMissing, MIB } from '../support/hostile/resources.ts';
@@ -13,12 +13,12 @@ test.before(async (t) => {
 test.after.always((t) => t.context.close());
 
 const INPUTS = 2_000;
-/** A run that is so short shows a leak of large things only; the server is still warming up. */
+/** A short run shows large leaks only, as the server is still warming up. */
 const MAX_GROWTH = { envoy: 64 * MIB, server: 200 * MIB };
 
 const seed = Number(process.env.FUZZ_SEED || 1);
 
-test(`Fuzz - ${INPUTS} inputs of seed ${seed} are answered as the contract says, and end no process`, async (t) => {
+test(`Fuzz - ${INPUTS} inputs of seed ${seed} have responses by the contract, and end no process`, async (t) => {
   const { faults, growth } = await fuzz(t.context, { seed, count: INPUTS });
   t.deepEqual(
     faults.map(

@@ -1,4 +1,4 @@
-/** gRPC that is broken, slow or too large: the fault is the caller's, so it is never INTERNAL. At both ports. */
+/** Malformed, slow or oversized gRPC calls at both ports: the fault is the caller's, so it is never INTERNAL. */
 import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
@@ -20,7 +20,7 @@ const PATH = '/petstore.v1.CategoryService/CreateCategory';
 const MAX_BYTES = 65_536;
 const message = CreateCategoryRequest.encode({ category: { name: 'Cats' } }).finish();
 
-/** A message of so many bytes: the rest is in a field that nobody knows, which is ignored. */
+/** A message of so many bytes, filled up with an unknown field, which is ignored. */
 function ofLength(bytes: number): Buffer {
   const rest = bytes - message.length - 5; // two bytes of a field's number and type, three of its length
   const length = [(rest & 0x7f) | 0x80, ((rest >> 7) & 0x7f) | 0x80, rest >> 14];
@@ -30,7 +30,7 @@ function ofLength(bytes: number): Buffer {
 const timeouts = ['soon', '', '1', 'S', '1x', '-1S', '1.5S', '999999999S', '1S1S', ' 1S'];
 const gzip = { 'grpc-encoding': 'gzip' };
 
-/** What a caller can get wrong, and the statuses that say so. */
+/** Mistakes of a caller, and the statuses that they may have. */
 const FAULTS: Readonly<Record<string, { readonly call: Partial<RawCall>; readonly codes: readonly Code[] }>> = {
   ...Object.fromEntries(
     timeouts.map((timeout) => [
@@ -108,9 +108,9 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       t.is(refused.status, Code.RESOURCE_EXHAUSTED);
       t.is(refused.reason, 'BODY_TOO_LARGE');
       t.true(refused.tookMs < 5_000);
-      const stranger = await rawGrpc(target, call);
-      t.is(stranger.status, Code.UNAUTHENTICATED);
-      t.is(stranger.reason, 'API_KEY_MISSING');
+      const anonymous = await rawGrpc(target, call);
+      t.is(anonymous.status, Code.UNAUTHENTICATED);
+      t.is(anonymous.reason, 'API_KEY_MISSING');
     });
   }
 

@@ -1,4 +1,4 @@
-/** HTTP that is broken, slow or too large: the fault is the caller's, and every answer says so. */
+/** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
 import type { ExecutionContext, TestFn } from 'ava';
 import { isError } from '../support/contract.ts';
 import { halfRequest } from '../support/hostile/half-request.ts';
@@ -13,8 +13,8 @@ const test: TestFn<TestStack> = testUnless(hostileMissing);
 
 test.before(async (t) => {
   t.context = await startTestStack();
-  // While the server is asked about a key for the first time, Envoy takes in no more of a body than it may have, and
-  // then sees no more that it is too large: each of Envoy's threads is to know the key.
+  // On the first use of a key Envoy waits for the server and does not see that a body is too large: so each of Envoy's
+  // threads uses the key once before.
   const { publicAddress } = t.context;
   const short = post(t.context, 'Host: petstore', `Content-Length: ${BODY.length}`, '', BODY);
   for (let i = 0; i < 20; i += 1) t.is((await http1(publicAddress, short)).status, 201);
@@ -55,7 +55,7 @@ for (const host of ['Host:', 'Host: ', 'Host:  \t']) {
 const NO_CHUNKS = ['ZZ\r\n{}\r\n', '-1\r\n', 'fffffffffffffffff\r\n{}\r\n'];
 
 for (const chunk of [...NO_CHUNKS, ...NO_CHUNKS.map((bad) => `5\r\n{"nam\r\n${bad}`)]) {
-  test(`HTTP errors - a chunk that is none is answered with a 400: ${JSON.stringify(chunk)}`, async (t) => {
+  test(`HTTP errors - a malformed chunk is a 400: ${JSON.stringify(chunk)}`, async (t) => {
     const request = post(t.context, 'Host: petstore', 'Transfer-Encoding: chunked', '', chunk);
     isRefused(t, await http1(t.context.publicAddress, request), 400, 'INVALID_ARGUMENT', 'it');
   });
@@ -105,7 +105,7 @@ for (const [title, length] of Object.entries({
   });
 }
 
-test('HTTP errors - a stranger is not told of the size', async (t) => {
+test('HTTP errors - an anonymous caller gets a 401 and not a 413', async (t) => {
   const { publicAddress } = t.context;
   const head = 'POST /categories HTTP/1.1\r\nHost: petstore\r\nContent-Type: application/json\r\n';
   const refuse = (answer: RestResponse, what: string) => isRefused(t, answer, 401, 'API_KEY_MISSING', what);
@@ -131,7 +131,7 @@ for (const [title, lines] of Object.entries(SLOW)) {
   });
 }
 
-test('HTTP errors - one over HTTP/2 of which half comes is a 408 too', async (t) => {
+test('HTTP errors - half a body over HTTP/2 is a 408 too', async (t) => {
   const { publicAddress, key } = t.context;
   const startedAtMs = performance.now();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

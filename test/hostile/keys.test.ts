@@ -1,4 +1,4 @@
-/** Guessing keys: what it costs the database. */
+/** What guessing keys costs the database. */
 import test from 'ava';
 import { guessKeys } from '../support/hostile/guesses.ts';
 

@@ -1,7 +1,7 @@
-/** What one host makes Envoy keep for him, and what Envoy gives back. */
+/** How much memory one host can make Envoy use, and that Envoy gives it back. */
 import type { TestFn } from 'ava';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
-import { AS_DEPLOYED, undergo } from '../support/hostile/experiment.ts';
+import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
 import { hostileMissing, MIB } from '../support/hostile/resources.ts';
 import { unreadPages } from '../support/hostile/unread-pages.ts';
 import { testUnless } from '../support/programs.ts';
@@ -14,8 +14,8 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Memory - pages that are asked for and never read cost Envoy little, and all of it comes back', async (t) => {
-  const report = await undergo(t.context, unreadPages, {
+test('Memory - pages that are requested and never read cost Envoy little, and it gives all of that back', async (t) => {
+  const report = await measureAttack(t.context, unreadPages, {
     size: unreadPages.short,
     holdMs: 3_000,
     recoveryMs: 60_000,

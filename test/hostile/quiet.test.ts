@@ -1,4 +1,4 @@
-/** What strangers can make the service write into its logs. */
+/** What anonymous callers can make the service log. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestFn } from 'ava';

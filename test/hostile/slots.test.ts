@@ -1,9 +1,9 @@
-/** What one host may hold open, and that nobody waits for it. */
+/** How many calls one host may hold open, and that no other caller waits for them. */
 import type { ExecutionContext, TestFn } from 'ava';
 import { generateKey } from '../../src/keys/format.ts';
 import type { Attack } from '../support/hostile/attack.ts';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
-import { AS_DEPLOYED, type Report, undergo } from '../support/hostile/experiment.ts';
+import { AS_DEPLOYED, measureAttack, type Report } from '../support/hostile/experiment.ts';
 import { ANSWERED, silentCalls, silentCallsWithMadeUpKeys, watches } from '../support/hostile/grpc-calls.ts';
 import { rawGrpc } from '../support/hostile/raw-grpc.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
@@ -23,12 +23,12 @@ const PER_MINUTE = Number(AS_DEPLOYED.ADDRESS_PER_MINUTE);
 const UNAUTHENTICATED = 16;
 const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
-/** Far more than a client has use for, and far less than what would be missed. */
+/** Far more than a client needs, and far less than would be missed. */
 const MAX_WATCHES = 500;
 
 test.serial('Slots - what one address watches is bounded, and everybody else is served', async (t) => {
   const size = watches.short;
-  const report = await undergo(t.context, watches, { size, holdMs: 5_000, recoveryMs: 0, from: ['127.0.0.2'] });
+  const report = await measureAttack(t.context, watches, { size, holdMs: 5_000, recoveryMs: 0, from: ['127.0.0.2'] });
   t.deepEqual(breaches(report, ON_A_BUSY_MACHINE), []);
   const { [ANSWERED]: held = 0, ...ended } = report.outcomes.counts;
   // All at once they are more than there are slots for what needs no key: some are not even counted.
@@ -46,9 +46,9 @@ test.serial('Slots - an address that has left may watch again', async (t) => {
   t.is(status, 0);
 });
 
-/** How many of an attack's calls may be answered as guesses of a key. */
+/** The most calls of an attack that may count as guesses of a key. */
 function guesses({ attackMs }: Report): number {
-  return PER_MINUTE * (1 + Math.ceil(attackMs / 60_000)); // a window may end amid the attack
+  return PER_MINUTE * (1 + Math.ceil(attackMs / 60_000)); // a window may end during the attack
 }
 
 function refusals(counts: Outcomes['counts']) {
@@ -61,7 +61,7 @@ function refusals(counts: Outcomes['counts']) {
 async function isRefusedAtOnce(t: ExecutionContext<TestStack>, attack: Attack, from: string): Promise<void> {
   const size = attack.short;
   const all = size.connections * size.perConnection;
-  const report = await undergo(t.context, attack, {
+  const report = await measureAttack(t.context, attack, {
     size,
     holdMs: 60_000,
     isOver: ({ counts }) => refusals(counts).unauthenticated + refusals(counts).exhausted >= all,

@@ -1,4 +1,4 @@
-/** Answers that a caller with a valid key asks for and never reads: they hold up nobody else. */
+/** Responses that a caller with a valid key requests and never reads: they delay no other caller. */
 import { type ClientHttp2Session, connect } from 'node:http2';
 import anyTest, { type TestFn } from 'ava';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -15,10 +15,10 @@ test.after.always((t) => t.context.close());
 const CATEGORIES = 100;
 const CONNECTIONS = 4;
 const PER_CONNECTION = 100;
-/** A caller who waits for another's answer waits until that one is reset, after 10 s. */
+/** A caller that waits for another's response waits until that is reset, after 10 s. */
 const SOON_MS = 5_000;
 
-test('Unread answers - the largest pages, asked for 400 times and never read, hold up nobody else', async (t) => {
+test('Unread responses - the largest pages, requested 400 times and never read, delay no other caller', async (t) => {
   const { rest, key } = t.context;
   const description = '猫'.repeat(2_000);
   for (let i = 1; i <= CATEGORIES; i += 1) await rest.post('/categories', { name: `Category ${i}`, description });

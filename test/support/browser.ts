@@ -6,7 +6,7 @@ import { testUnless } from './programs.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const MISSING =
-  'NO BROWSER FOUND, so nothing of this file is tested: install chromium (apt-get install chromium), or set CHROMIUM to the path of one';
+  'NO BROWSER FOUND, so nothing of this file is tested: install it (apt-get install chromium), or set CHROMIUM';
 
 /** Nothing of the browser's own goes over the network either: what a test records is all there is. */
 const FLAGS = [

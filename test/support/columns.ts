@@ -1,6 +1,6 @@
 /**
- * Formats rows of cells as lines of text, each column as wide as its widest cell. Columns whose index is in `rightAligned`
- * are aligned to the right.
+ * Formats rows of cells as lines of text, each column as wide as its widest cell. Columns whose index is in
+ * `rightAligned` are aligned to the right.
  */
 export function toColumns(rows: readonly (readonly string[])[], rightAligned: readonly number[] = []): string[] {
   const count = Math.max(...rows.map((row) => row.length));

@@ -1,4 +1,7 @@
-/** The command line of a benchmark or a long test campaign: its options, its interruption by a signal, and its exit code. */
+/**
+ * The command line of a benchmark or a long test campaign: its options, its interruption by a signal, and its exit
+ * code.
+ */
 import { Command, InvalidArgumentError } from 'commander';
 import { ConfigError } from '../../src/config.ts';
 
@@ -38,8 +41,8 @@ export function integer(min: number, max: number): (text: string) => number {
 }
 
 /**
- * Runs `main` with the options of the command line. The signal is aborted by the first SIGINT, SIGTERM or SIGHUP. The exit
- * code is 130 after such a signal, and 2 after any other failure.
+ * Runs `main` with the options of the command line. The signal is aborted by the first SIGINT, SIGTERM or SIGHUP. The
+ * exit code is 130 after such a signal, and 2 after any other failure.
  */
 export async function run<Options>(
   command: Command,

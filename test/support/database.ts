@@ -9,7 +9,7 @@ import { createStore, type Store } from '../../src/storage/store.ts';
 
 export interface TestDatabase {
   readonly file: string;
-  /** Another engine on the same file, as another process would have. The test closes it. */
+  /** Opens another engine on the same file, as another process would. The test closes it. */
   open(options?: SqliteOptions): Promise<Engine>;
   /** Removes the file. */
   remove(): Promise<void>;
@@ -24,7 +24,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     file,
     open: (options) => openSqlite(file, options),
-    lockCategories: 'SELECT 1', // who writes keeps all others from it
+    lockCategories: 'SELECT 1', // a writer locks the whole file
     async takeAway(engine) {
       await setMaxPages(engine, 1);
       return () => setMaxPages(engine, 1_000_000);
@@ -46,7 +46,7 @@ export async function createTestStore(): Promise<Store> {
   };
 }
 
-/** Of the connection that writes. Never fewer than there are. */
+/** Sets the limit of the writing connection. It is never below the present size. */
 async function setMaxPages(engine: Engine, pages: number): Promise<void> {
   const sql = `PRAGMA max_page_count = ${pages}`;
   await engine.transaction((tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}));

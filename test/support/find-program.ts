@@ -1,4 +1,6 @@
-/** Programs of the machine. Apart from programs.ts, because ava's test files are not the only ones that look for some. */
+/**
+ * Finds programs of the machine. Unlike programs.ts it does not need ava.
+ */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

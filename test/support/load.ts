@@ -13,14 +13,14 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
   const answers = new Map<string, number>();
   let isOver = false;
   let count = 0;
-  const callOn = async () => {
+  const callRepeatedly = async () => {
     while (!isOver) {
       count += 1;
       const answer = await call(count).catch((error: unknown) => String((error as Error).cause ?? error));
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
     }
   };
-  const all = Array.from({ length: callers }, callOn);
+  const all = Array.from({ length: callers }, callRepeatedly);
   return {
     answers,
     async stop() {

@@ -1,4 +1,4 @@
-/** LuaJIT, on which Envoy's Lua filters run, for the tests of them. */
+/** Runs Lua scripts with LuaJIT, as Envoy does. */
 import { spawnSync } from 'node:child_process';
 import type { TestFn } from 'ava';
 import { findProgram } from './find-program.ts';
@@ -13,7 +13,7 @@ export function luaTest<Context>(): TestFn<Context> {
   return testUnless(luajit === undefined ? MISSING : undefined);
 }
 
-/** What a script writes, in the repository's folder. Where there is no LuaJIT: nothing. */
+/** Runs a script in the repository's folder. Without LuaJIT the output is empty. */
 export function runLua(args: readonly string[], input = ''): { output: string; errors: string } {
   if (luajit === undefined) return { output: '', errors: MISSING };
   const { stdout, stderr, error } = spawnSync(luajit, args, { input, encoding: 'utf8', maxBuffer: 2 ** 26 });

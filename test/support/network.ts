@@ -1,6 +1,6 @@
 /**
- * Hosts of a test's own: network namespaces on one bridge, each with an address, and names that only they know. It needs
- * root and iproute2; the test itself is on the bridge too, at its first address.
+ * Test hosts: network namespaces on one bridge, each with an address, and with names of their own. It
+ * needs root and iproute2; the test itself is on the bridge too, at its first address.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -13,7 +13,7 @@ import { findProgram } from './find-program.ts';
 
 const FOLDER = '/etc/netns';
 
-/** Says what is missing, for `testUnless`. */
+/** What is missing, for `testUnless`. */
 export const noNamespaces = whyNot();
 
 function whyNot(): string | undefined {
@@ -31,7 +31,7 @@ const ip = (...args: string[]) => promisify(execFile)('ip', args);
 
 export interface Host {
   readonly address: string;
-  /** What runs a command there: it becomes that command. */
+  /** A command that executes the command after it on the host. */
   readonly run: readonly string[];
 }
 
@@ -39,9 +39,9 @@ export class Network {
   readonly #id = randomInt(0x1000, 0xffff).toString(16);
   readonly #prefix = `10.${randomInt(100, 250)}.${randomInt(1, 250)}`;
   readonly #hosts: string[] = [];
-  /** Addresses of names, as the hosts' DNS server says them at the moment. */
+  /** The present addresses of names in the hosts' DNS server. */
   readonly names = new Map<string, readonly string[]>();
-  /** Whether the DNS server answers that it can't say. */
+  /** Whether the DNS server fails with SERVFAIL. */
   isDnsAway = false;
   readonly #closing: (() => void)[] = [];
 
@@ -63,7 +63,7 @@ export class Network {
     return `ps${this.#id}`;
   }
 
-  /** A host that has `lines` in its /etc/hosts, and asks for all other names at the DNS server of the network. */
+  /** Adds a host with `lines` in its /etc/hosts. It resolves all other names with the network's DNS server. */
   async addHost(lines: readonly string[] = []): Promise<Host> {
     const number = this.#hosts.length + 11;
     const name = `ps${this.#id}-${number}`;
@@ -83,7 +83,7 @@ export class Network {
     return { address, run: ['ip', 'netns', 'exec', name] };
   }
 
-  /** Lets the hosts reach a port of this machine's loopback, at the test's own address. */
+  /** Forwards a port of the test's address to this machine's loopback. */
   async open(port: number): Promise<void> {
     const server = createServer((near) => {
       const far = connect(port, '127.0.0.1');
@@ -96,7 +96,7 @@ export class Network {
     this.#closing.push(() => server.close());
   }
 
-  /** A DNS server (RFC 1035) that knows IPv4 addresses alone. */
+  /** A DNS server (RFC 1035) for IPv4 addresses. */
   async #serveNames(): Promise<void> {
     const socket = createSocket('udp4');
     socket.on('message', (question, from) => socket.send(this.#answer(question), from.port, from.address));
@@ -114,7 +114,7 @@ export class Network {
     const isA = message.readUInt16BE(end + 1) === 1;
     const addresses = isA && !this.isDnsAway ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
     const header = Buffer.from(message.subarray(0, 12));
-    header.writeUInt16BE(this.isDnsAway ? 0x8582 : 0x8580, 2); // an answer with authority, or SERVFAIL
+    header.writeUInt16BE(this.isDnsAway ? 0x8582 : 0x8580, 2); // an authoritative response, or SERVFAIL
     for (const [at, count] of [1, addresses.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + 2 * at);
     const answers = addresses.map((address) =>
       Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ...address.split('.').map(Number)]),
@@ -122,7 +122,7 @@ export class Network {
     return Buffer.concat([header, message.subarray(12, end + 5), ...answers]);
   }
 
-  /** Ends it. What runs on its hosts has ended by then. */
+  /** Removes the network. Processes on its hosts must have ended. */
   async remove(): Promise<void> {
     for (const close of this.#closing) close();
     for (const name of this.#hosts) {

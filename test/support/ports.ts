@@ -1,9 +1,9 @@
-/** Ports that nobody listens on, and that no other test takes. */
+/** Free ports that no other test uses. */
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { createServer } from 'node:net';
 
-/** Below Linux's range for outgoing connections: none of those can take a port between the look and the use. */
+/** Below Linux's range for outgoing connections, which can't take a port before it is used. */
 const [LOWEST, HIGHEST] = [10_000, 32_000];
 
 /** Ports for TCP, this worker's until it ends. */
@@ -27,8 +27,8 @@ export async function freePortRange(count: number): Promise<number> {
 }
 
 /**
- * Resolves with whether the port is this worker's now. UDP has ports of its own, and nothing here uses them: to hold
- * the one of the same number says "taken" to other workers.
+ * Resolves with whether this worker could claim the port. The UDP port of the same number, which nothing here uses,
+ * marks it as taken for other workers.
  */
 function claim(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -15,7 +15,7 @@ import { findProgram } from './find-program.ts';
 import { freePorts } from './ports.ts';
 import { until } from './until.ts';
 
-/** Where Debian has it, which keeps several versions side by side and none on PATH. */
+/** Debian's folder, which has a subfolder for each version and is not in PATH. */
 const DEBIAN = '/usr/lib/postgresql';
 const GIVEN = process.env.TEST_DATABASE_URL || undefined;
 
@@ -23,9 +23,9 @@ const initdb = findProgram(['initdb'], debianFolders());
 
 const HOW = 'NO POSTGRESQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql)';
 
-/** Why tests that stop and pause the server can't run, if they can't. */
+/** Why tests that stop and pause the server can't run; undefined when they can. */
 export const ownPostgresMissing = initdb === undefined ? HOW : undefined;
-/** Why tests that only use a server can't run, if they can't. */
+/** Why tests that use a server can't run; undefined when they can. */
 export const postgresMissing =
   GIVEN === undefined && ownPostgresMissing ? `${HOW}, or set TEST_DATABASE_URL` : undefined;
 
@@ -37,18 +37,18 @@ export interface TestPostgres {
 }
 
 export interface OwnPostgres extends TestPostgres {
-  /** The process whose children are all its others. */
+  /** The main process, whose children are the others. */
   pid(): Promise<number>;
-  /** Ends it and all its connections at once, as a crash of the machine would; what was committed stays. */
+  /** Ends it and all connections at once, as a crash would. Committed data stays. */
   kill(): Promise<void>;
-  /** Starts it again where it was. */
+  /** Starts it again on the same port and data. */
   start(): Promise<void>;
-  /** Makes it silent, or go on: every process of it. */
+  /** Freezes all its processes, or continues them. */
   pause(): Promise<void>;
   resume(): Promise<void>;
 }
 
-/** The server that was given, or one of the test's own. */
+/** The server of TEST_DATABASE_URL, or one of the test's own. */
 export async function connectPostgres(): Promise<TestPostgres> {
   if (GIVEN === undefined) return startPostgres();
   return { ...databases(GIVEN), stop: async () => undefined };
@@ -83,7 +83,7 @@ export async function startPostgres(extraSettings: readonly string[] = []): Prom
   };
   const signalAll = async (signal: NodeJS.Signals) => {
     const postmaster = await pid();
-    // The postmaster first, so that it starts no other meanwhile.
+    // The main process first, so that it starts no other one.
     process.kill(postmaster, signal);
     for (const child of childrenOf(postmaster)) killIfThere(child, signal);
   };
@@ -117,7 +117,7 @@ function databases(url: string): Pick<TestPostgres, 'createDatabase' | 'dropData
   };
 }
 
-/** The rows of a statement, on a connection of its own, which waits as long as it takes. */
+/** The rows of a statement, on a connection of its own, without a timeout. */
 export async function query(url: string, sql: string): Promise<Readonly<Record<string, unknown>>[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
   await client.connect();
@@ -128,7 +128,7 @@ export async function query(url: string, sql: string): Promise<Readonly<Record<s
   }
 }
 
-/** PostgreSQL refuses to run as root: then it runs as the user of Debian's package, or as nobody. */
+/** PostgreSQL refuses to run as root, so root starts it as the user of Debian's package, or as nobody. */
 export async function serverOwner(): Promise<{ uid?: number; gid?: number }> {
   if (process.getuid?.() !== 0) return {};
   const users = (await readFile('/etc/passwd', 'utf8')).split('\n').map((line) => line.split(':'));
@@ -148,7 +148,7 @@ function killIfThere(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // a connection's process has just ended
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error; // the process has just ended
   }
 }
 

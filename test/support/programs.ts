@@ -5,7 +5,7 @@
 import anyTest, { type TestFn } from 'ava';
 import { mayBeSkipped } from './find-program.ts';
 
-/** ava's `test`; when something is `missing`, what ignores every test after one that says so. */
+/** ava's `test`. If something is `missing`, one test reports that and the others are ignored. */
 export function testUnless<Context>(missing: string | undefined): TestFn<Context> {
   if (missing === undefined) return anyTest as TestFn<Context>;
   if (mayBeSkipped()) anyTest.skip(missing, (t) => t.pass());

@@ -1,4 +1,4 @@
-/** A caller of gRPC server reflection, from its bytes alone: as much of v1 and v1alpha as the tests ask. */
+/** A minimal client of gRPC server reflection, v1 and v1alpha, without generated code. */
 import { fromBinary } from '@bufbuild/protobuf';
 import { BinaryReader, BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { type FileDescriptorProto, FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -15,14 +15,14 @@ const SERVICES = 6;
 
 type Version = 'v1' | 'v1alpha';
 
-/** The names of the services that are listed. */
+/** The names of the listed services. */
 export async function listServices(address: string, version: Version): Promise<string[]> {
   const answer = await ask(address, version, LIST_SERVICES, '*');
   const services = fields(answer, SERVICES).flatMap((list) => fields(list, 1));
   return services.flatMap((service) => fields(service, 1)).map(String);
 }
 
-/** The file that defines `symbol`, with every file that it imports; none when the symbol is not known. */
+/** The file that defines `symbol`, with all files that it imports; empty when the symbol is unknown. */
 export async function filesOf(address: string, version: Version, symbol: string): Promise<FileDescriptorProto[]> {
   const found = new Map<string, FileDescriptorProto>();
   const add = async (field: number, text: string) => {
@@ -31,7 +31,7 @@ export async function filesOf(address: string, version: Version, symbol: string)
     for (const file of files.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes))) found.set(file.name, file);
   };
   await add(FILE_CONTAINING_SYMBOL, symbol);
-  // A server may leave imports out; a client asks for those that it lacks.
+  // A server may omit imports, which a client then requests.
   for (const { dependency } of found.values()) {
     for (const name of dependency) if (!found.has(name)) await add(FILE_BY_FILENAME, name);
   }
@@ -43,7 +43,7 @@ function ask(address: string, version: Version, field: number, text: string): Pr
   return askInBytes(address, version, Buffer.from(request.finish()));
 }
 
-/** Sends one message, which may be none that reflection knows, and resolves with the answer. */
+/** Sends the bytes of one message, valid or not, and resolves with the response. */
 export function askInBytes(address: string, version: Version, request: Buffer): Promise<Buffer> {
   const client = new Client(address, insecure);
   const path = `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`;

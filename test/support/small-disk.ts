@@ -1,6 +1,7 @@
 /**
- * A disk for a test to fill: a file system of a few MiB, where this process may mount one. Elsewhere (a container without
- * CAP_SYS_ADMIN) it is a folder, and processes are kept from writing in it by a limit of the size of their files.
+ * A disk for a test to fill: a file system of a few MiB, where this process may mount one. Elsewhere (a container
+ * without CAP_SYS_ADMIN) it is a folder, and processes are kept from writing in it by a limit of the size of their
+ * files.
  */
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,31 +9,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const MIB = 12;
-/** Less than any file has that matters: what is longer can't grow. */
+/** Less than the size of any file that matters, so that none of them can grow. */
 const LIMIT_BYTES = 4_096;
 
 export class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
   readonly #isMounted = run('mount', '-t', 'tmpfs', '-o', `size=${MIB}m,mode=700`, 'petstore', this.path);
 
-  /** Whether it is full for everybody, and not for some processes alone. */
+  /** Whether it is full for all processes, not only for some. */
   get isForAll(): boolean {
     return this.#isMounted;
   }
 
-  /** Leaves no room: for anybody, or for these processes and those that they start from here on. */
+  /** Fills the disk, for all processes, or for these and the ones that they start from now on. */
   fill(pids: readonly number[]): void {
     if (!this.#isMounted) limit(pids, String(LIMIT_BYTES));
     for (let bytes = this.#isMounted ? 1_048_576 : 0; bytes >= 1; bytes = Math.floor(bytes / 2)) {
       try {
         for (;;) appendFileSync(this.#filler, Buffer.alloc(bytes));
       } catch {
-        // There are fewer left.
+        // Less than that is free.
       }
     }
   }
 
-  /** Makes room again, for the same. */
+  /** Undoes `fill`. */
   free(pids: readonly number[]): void {
     if (this.#isMounted) rmSync(this.#filler, { force: true });
     else limit(pids, 'unlimited');

@@ -1,19 +1,19 @@
-/** A gRPC call that is open for as long as a test wants: only half of its request has been sent. */
+/** A gRPC call that stays open because only half of its request has been sent. */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import type { UnaryMethod } from './grpc.ts';
 
 export interface UnfinishedCall<A> {
-  /** Sends the other half and resolves with the answer. Rejects when the server ends the call otherwise. */
+  /** Sends the other half and resolves with the response. Rejects when the call fails. */
   finish(): Promise<A>;
-  /** Sends the other half and cancels. Resolves when the server knows of both. */
+  /** Sends the other half and cancels. Resolves when the server has received both. */
   cancel(): Promise<void>;
   close(): void;
 }
 
 /**
- * Resolves when the server has the first half. With a timeout the server has a deadline to keep, and this caller, unlike
- * grpc-js's, none of its own: it waits for what the server says.
+ * Resolves when the server has the first half. Only the server enforces the timeout, whereas grpc-js would end the call
+ * itself.
  */
 export async function beginCall<Q, A>(
   address: string,
@@ -24,7 +24,7 @@ export async function beginCall<Q, A>(
 ): Promise<UnfinishedCall<A>> {
   const session = connect(`http://${address}`);
   const body = method.requestSerialize(request);
-  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]); // a short message: its length is one byte
+  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]); // of up to 255 bytes
   const half = Math.ceil(frame.length / 2);
   const stream = session.request({
     ':method': 'POST',
@@ -51,9 +51,9 @@ export async function beginCall<Q, A>(
       else reject(new Error(`the call ended with grpc-status ${grpcStatus}`));
     });
   });
-  answered.catch(() => undefined); // a test may not want to know
+  answered.catch(() => undefined); // not every test waits for it
   stream.write(frame.subarray(0, half));
-  await ping(session); // frames arrive in order: the server has the half when it answers
+  await ping(session); // frames arrive in order, so the response to the ping follows the half
   return {
     async finish() {
       stream.end(frame.subarray(half));

@@ -107,7 +107,8 @@ function tooFew({ faults }: LimitsEvidence, account: ChaosAccount, calls: readon
   );
   const [first] = early;
   if (first === undefined) return [];
-  const title = `account ${account.name} was refused ${early.length} times with requests left, first at ${timeOf(first.startMs)}`;
+  const times = `${early.length} times with requests left, first at ${timeOf(first.startMs)}`;
+  const title = `account ${account.name} was refused ${times}`;
   return [{ title, lines: [] }];
 }
 

@@ -34,6 +34,7 @@ export function checkRecovery(evidence: Pick<Evidence, 'calls' | 'faults'>, with
   const lastFault = faults.toSorted((one, other) => one.endMs - other.endMs).at(-1);
   const since = calls.filter(({ outcome, endMs }) => outcome.kind === 'unknown' && endMs > (lastFault?.endMs ?? 0));
   const lines = since.slice(-3).map((call) => JSON.stringify(call));
-  const title = `${tookMs.toFixed()} ms after the last fault (${lastFault?.what}, until ${timeOf(lastFault?.endMs ?? 0)}) a call failed`;
+  const fault = `${lastFault?.what}, until ${timeOf(lastFault?.endMs ?? 0)}`;
+  const title = `${tookMs.toFixed()} ms after the last fault (${fault}) a call failed`;
   return [{ title, lines }];
 }

@@ -1,6 +1,6 @@
 /**
- * Checks that usage is the number of admitted requests. A call without a response may be counted by each server that got
- * it, a server that ends may lose the last second, and while Redis is unavailable a request may count twice.
+ * Checks that usage is the number of admitted requests. A call without a response may be counted by each server that
+ * got it, a server that ends may lose the last second, and while Redis is unavailable a request may count twice.
  */
 import { isLetThrough } from './check-limits.ts';
 import type { Evidence, Violation } from './evidence.ts';

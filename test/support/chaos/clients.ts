@@ -5,7 +5,7 @@ import { type GrpcClient, openGrpcClient } from './grpc-calls.ts';
 import { type Call, isTurnedAway, type Outcome, type Request, trueMs } from './history.ts';
 import type { Random } from './random.ts';
 import { callRest } from './rest-calls.ts';
-import type { Things } from './things.ts';
+import type { Workload } from './workload.ts';
 
 /** More than any call may take. */
 const TIMEOUT_MS = 30_000;
@@ -67,11 +67,11 @@ export class Recorder {
 }
 
 /** Sends requests until `over` is aborted. */
-export async function callOn(caller: Caller, things: Things, random: Random, over: AbortSignal): Promise<void> {
+export async function runClient(caller: Caller, workload: Workload, random: Random, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
-    const request = things.next(random);
+    const request = workload.next(random);
     const outcome = await caller.call(request);
-    things.learn(request, outcome, random);
+    workload.record(request, outcome, random);
     const longestMs =
       outcome.kind === 'unknown' ? AFTER_FAILURE_MS : isTurnedAway(outcome) ? AFTER_REFUSAL_MS : THINK_MS;
     await delay(random.int(1, longestMs), undefined, { signal: over }).catch(() => undefined);

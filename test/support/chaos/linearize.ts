@@ -2,10 +2,10 @@
  * A linearizability checker: searches for an order of the operations on one object that respects real time and explains
  * every response.
  *
- * Algorithm: Wing and Gong's search ("Testing and verifying concurrent objects", 1993) with Lowe's cache of visited states
- * ("Testing for linearizability", 2017), as etcd's checker uses it. An operation may come next when no other remaining
- * operation ended before it began. Two shortcuts: a read that fits the current state comes next without an alternative;
- * an operation without a response may come at any later time, or never.
+ * Algorithm: Wing and Gong's search ("Testing and verifying concurrent objects", 1993) with Lowe's cache of visited
+ * states ("Testing for linearizability", 2017), as etcd's checker uses it. An operation may come next when no other
+ * remaining operation ended before it began. Two shortcuts: a read that fits the current state comes next without an
+ * alternative; an operation without a response may come at any later time, or never.
  *
  * Linearizability is local (Herlihy and Wing, 1990): a history is linearizable if the history of each object is.
  */

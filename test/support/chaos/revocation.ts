@@ -22,6 +22,7 @@ export async function checkRevocation(
   const statuses = await Promise.all(Array.from({ length: TRIES }, async () => (await rest.get('/pets')).status));
   const accepted = statuses.filter((status) => status !== 401);
   if (accepted.length === 0) return [];
-  const title = `a key that was revoked ${KNOWN_EVERYWHERE_MS / 1_000} s ago was not refused ${accepted.length} times of ${TRIES}`;
+  const seconds = KNOWN_EVERYWHERE_MS / 1_000;
+  const title = `${seconds} s after a key was revoked it was accepted ${accepted.length} times of ${TRIES}`;
   return [{ title, lines: [accepted.join()] }];
 }

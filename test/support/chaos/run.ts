@@ -6,17 +6,17 @@ import { until } from '../until.ts';
 import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
 import { check } from './check.ts';
 import { checkRecovery, recoveryMs } from './check-service.ts';
-import { type Caller, callOn, Recorder } from './clients.ts';
+import { type Caller, Recorder, runClient } from './clients.ts';
 import { Deployment, type DeploymentName } from './deployment.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Fault } from './faults.ts';
-import { keep } from './keep.ts';
-import { lookAtAll } from './last-look.ts';
+import { lookAtAll } from './final-state.ts';
 import { SETTLE_MS } from './losses.ts';
 import { Random } from './random.ts';
 import { checkRevocation } from './revocation.ts';
-import { type Happened, letFaultsHappen } from './schedule.ts';
-import { Things } from './things.ts';
+import { keep } from './save-evidence.ts';
+import { type Happened, runFaults } from './schedule.ts';
+import { Workload } from './workload.ts';
 
 /** Low enough that bans begin and end during a run. */
 const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
@@ -80,13 +80,13 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     const accounts = await Promise.all([...ACCOUNTS, CHECKER].map((account) => openAccount(operator, account)));
     const checker = accounts.find(({ name }) => name === CHECKER.name) ?? accounts[0];
     if (checker === undefined) throw new Error('there is no account');
-    const things = new Things(await homes(deployment, checker));
+    const workload = new Workload(await homes(deployment, checker));
     callers.push(
       ...accounts.flatMap(({ name, key, transports }) => transports.map((one) => recorder.caller(one, name, key))),
     );
-    const faults = await disturb(deployment, callers, things, recorder, random, options);
+    const faults = await disturb(deployment, callers, workload, recorder, random, options);
     options.onProgress('the checker looks at everything');
-    const { pets, orders } = await lookAtAll(deployment, checker, recorder, things);
+    const { pets, orders } = await lookAtAll(deployment, checker, recorder, workload);
     // After many failures the first operator's connection backs off for long, so a new one is used.
     lastOperator = await connectOperator(reachable);
     const servers = await checkServers(deployment);
@@ -146,7 +146,7 @@ function judge(
 async function disturb(
   deployment: Deployment,
   callers: readonly Caller[],
-  things: Things,
+  workload: Workload,
   recorder: Recorder,
   random: Random,
   { faults, lastsMs, signal, onNote, onProgress }: RunOptions,
@@ -158,11 +158,11 @@ async function disturb(
     onNote(`  ${fault.name}: ${fault.what}`);
     onProgress(`${recorder.calls.length} operations, ${happened.length} faults`);
   };
-  const clients = callers.map((caller) => callOn(caller, things, random.fork(), over.signal));
+  const clients = callers.map((caller) => runClient(caller, workload, random.fork(), over.signal));
   try {
     const options = { deployment, faults, random: random.fork(), signal, onFault, onNote };
     const calmMs = SETTLE_MS + CALM_MS;
-    await letFaultsHappen({ ...options, lastsMs: lastsMs - calmMs });
+    await runFaults({ ...options, lastsMs: lastsMs - calmMs });
     await deployment.opened();
     await delay(calmMs, undefined, { signal });
   } finally {

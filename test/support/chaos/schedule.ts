@@ -29,10 +29,10 @@ export interface ScheduleOptions {
 }
 
 /**
- * Causes the faults of each kind in sequence, and the kinds in parallel. Resolves when the last one is undone. Rejects when
- * a fault could not be caused, or on interruption.
+ * Causes the faults of each kind in sequence, and the kinds in parallel. Resolves when the last one is undone. Rejects
+ * when a fault could not be caused, or on interruption.
  */
-export async function letFaultsHappen(options: ScheduleOptions): Promise<void> {
+export async function runFaults(options: ScheduleOptions): Promise<void> {
   const { deployment, faults, random, onNote } = options;
   for (const { missing } of faults) if (missing?.(deployment)) onNote(`  ${missing(deployment)}`);
   const possible = faults.filter(({ missing }) => missing?.(deployment) === undefined);

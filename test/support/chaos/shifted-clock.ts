@@ -1,6 +1,6 @@
 /**
- * Loaded into each server by `--import`: shifts its clock by the milliseconds in a file, while that exists. Timers are not
- * affected, as when a machine's clock is set.
+ * Loaded into each server by `--import`: shifts its clock by the milliseconds in a file, while that exists. Timers are
+ * not affected, as when a machine's clock is set.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -24,13 +24,14 @@ export function formatSummary(reports: readonly Report[]): string {
   const table = toColumns([HEADINGS, ...reports.map(toCells)]);
   const calls = reports.flatMap(({ evidence }) => evidence.calls);
   const faults = reports.flatMap(({ evidence }) => evidence.faults.map(({ name }) => name));
+  const unknown = calls.flatMap(({ outcome }) => (outcome.kind === 'unknown' ? [shortly(outcome.why)] : []));
   return `${[
     '',
     ...table,
     '',
     `${calls.length} operations, ${faults.length} faults: ${counted(faults)}`,
     `Refusals: ${counted(calls.flatMap(({ outcome }) => (outcome.kind === 'refused' ? [outcome.code] : [])))}`,
-    `Unknown outcomes: ${counted(calls.flatMap(({ outcome }) => (outcome.kind === 'unknown' ? [shortly(outcome.why)] : [])))}`,
+    `Unknown outcomes: ${counted(unknown)}`,
   ].join('\n')}\n`;
 }
 

@@ -1,4 +1,4 @@
-/** What an attack is: something that one host without a key can do to the public port, at any size. */
+/** An attack: what one host without a key can do to the public port, at any size. */
 import type { Target } from './sockets.ts';
 import type { Tally } from './tally.ts';
 
@@ -10,21 +10,21 @@ export interface Size {
 
 export interface Attack {
   readonly name: string;
-  /** For people: what is sent. */
+  /** A description of what is sent. */
   readonly title: string;
-  /** As it was first seen to hurt. */
+  /** The size at which it first did harm. */
   readonly full: Size;
   /** Small enough for every run of the tests. */
   readonly short: Size;
-  /** How many processes share it, where one has not enough file descriptors. */
+  /** The number of processes that share it, if one has too few file descriptors. */
   readonly processes?: number;
-  /** How long it goes on, beside the time that it takes to begin. */
+  /** How long it is held after it has begun. */
   readonly holdMs: number;
-  /** What share of the others' visits it may have refused for lack of room; unless told, none. */
+  /** The share of bystanders' requests that may be shed; 0 by default. */
   readonly maxShedShare?: number;
   /**
-   * Begins and resolves when all has been sent, or as much of it as the service takes. Then it is held, or goes on,
-   * until the signal is aborted, which ends its requests.
+   * Resolves when everything has been sent, or as much as the service accepts. The attack then continues until the
+   * signal is aborted, which ends its requests.
    */
   run(context: AttackContext): Promise<void>;
 }
@@ -32,14 +32,14 @@ export interface Attack {
 export interface AttackContext {
   readonly target: Target;
   readonly size: Size;
-  /** Takes each request when it ends. One that does not end is in no tally. */
+  /** Counts each request that ends. */
   readonly tally: Tally;
   readonly signal: AbortSignal;
-  /** A valid key, for those that are no attack but many callers. */
+  /** A valid key, for loads of ordinary callers. */
   readonly key: string;
 }
 
-/** Runs `begin` for every connection, `atATime` of them side by side. */
+/** Runs `begin` for every connection, `atATime` of them concurrently. */
 export async function forEachConnection(
   { connections }: Size,
   begin: (index: number) => Promise<void>,

@@ -1,4 +1,4 @@
-/** The process of an attacker: takes one job over the channel, tells the tally as it goes, and leaves when told to. */
+/** The attacker's process: runs one job from the IPC channel, reports its tally, and exits on the next message. */
 import { setMaxListeners } from 'node:events';
 import type { Job, Told } from './attacker.ts';
 import { ATTACKS } from './attacks.ts';

@@ -1,6 +1,6 @@
 /**
- * An attacker: processes of his own, so that what he costs disturbs neither the clock of those who measure nor their
- * open files. They end with this process, however that ends.
+ * An attacker: separate processes, so that they disturb neither the timing of the measurement nor its open files. They
+ * end with this process.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import type { Attack, Size } from './attack.ts';
 import type { Target } from './sockets.ts';
 import { type Outcomes, sumOutcomes } from './tally.ts';
 
-/** What the process is told first. The second message, whatever it is, ends it. */
+/** The first message to the process. The second one ends it. */
 export interface Job {
   readonly attack: string;
   readonly target: Target;
@@ -18,7 +18,7 @@ export interface Job {
   readonly key: string;
 }
 
-/** What the process tells. */
+/** The messages of the process. */
 export interface Told {
   readonly outcomes: Outcomes;
   readonly hasBegun: boolean;
@@ -26,7 +26,7 @@ export interface Told {
 
 const PROCESS = fileURLToPath(new URL('attacker-process.ts', import.meta.url));
 const NOTHING: Told = { outcomes: sumOutcomes([]), hasBegun: false };
-/** A service that takes connections slowly is part of many attacks. */
+/** Many attacks slow down new connections. */
 const BEGIN_MS = 40_000;
 
 class Part {
@@ -38,7 +38,7 @@ class Part {
     this.child.on('message', (told: Told) => {
       this.told = told;
     });
-    this.child.on('error', () => undefined); // it has left before it was told to
+    this.child.on('error', () => undefined); // it has exited already
     this.child.send(job);
   }
 
@@ -59,7 +59,7 @@ export class Attacker {
     this.#parts = parts;
   }
 
-  /** Starts the processes. Each has its share of the connections, and of the addresses if there are several. */
+  /** Starts the processes. Each has a share of the connections, and of the addresses if there are several. */
   static start({ name, processes = 1 }: Attack, target: Target, size: Size, key: string): Attacker {
     const { from } = target;
     const parts = Array.from({ length: processes }, (_, index) => {
@@ -71,18 +71,18 @@ export class Attacker {
     return new Attacker(parts);
   }
 
-  /** What has become of its requests so far. */
+  /** The outcomes of its requests so far. */
   get outcomes(): Outcomes {
     return sumOutcomes(this.#parts.map(({ told }) => told.outcomes));
   }
 
-  /** Resolves when everything has been sent, or time is up: then the rest is sent as the service takes it. */
+  /** Resolves when everything has been sent, or after a timeout, when the rest is still being sent. */
   async begun(signal?: AbortSignal): Promise<void> {
     const hasBegun = () => signal?.aborted || this.#parts.every(({ told }) => told.hasBegun);
     await until(hasBegun, 'the beginning of the attack', BEGIN_MS).catch(() => undefined);
   }
 
-  /** Closes all of its connections. */
+  /** Closes all connections. */
   async end(): Promise<Outcomes> {
     await Promise.all(this.#parts.map((part) => part.end()));
     return this.outcomes;

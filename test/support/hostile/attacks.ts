@@ -1,4 +1,4 @@
-/** Every attack that runs in processes of its own. Costs, look-ups and logs are measured otherwise: see campaign.ts. */
+/** All attacks that run in processes of their own. Costs, look-ups and logs are measured in campaign.ts. */
 import type { Attack } from './attack.ts';
 import { crowd } from './crowd.ts';
 import { endlessBodies } from './endless-bodies.ts';

@@ -1,4 +1,4 @@
-/** What a request without a valid key costs the service in CPU time, beside a plain GET without one. */
+/** The CPU time of a request with a body and without a valid key, compared with a plain GET without one. */
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
@@ -20,7 +20,7 @@ function nested(bytes: number): Buffer {
   return Buffer.from('['.repeat(bytes / 2) + ']'.repeat(bytes / 2));
 }
 
-/** Bodies that cost a lot to look at. The largest that may come, and one that is far too large. */
+/** Bodies that are expensive to parse: of the largest size that is allowed, and far larger. */
 export const HEAVY_BODIES: Readonly<Record<string, Buffer>> = {
   'many numbers': repeated('1,', 64 * KIB, '[', '1]'),
   'deep nesting': nested(64 * KIB),
@@ -40,34 +40,34 @@ export type Transport = (typeof TRANSPORTS)[number];
 export interface Costs {
   readonly getUs: number;
   readonly postUs: number;
-  /** How many times a GET the POST costs. */
+  /** The cost of a POST as a multiple of a GET. */
   readonly ratio: number;
-  /** Answers of the POST, by status. */
+  /** Responses to the POST, by status. */
   readonly statuses: Readonly<Record<string, number>>;
 }
 
 interface Measured {
   readonly body: Buffer;
   readonly transport: Transport;
-  /** Whether each request has a key: a made-up one, with a checksum that is right. */
+  /** Whether each request has a made-up key with a valid checksum. */
   readonly withKeys: boolean;
   readonly rounds: number;
   readonly perRound: number;
 }
 
-/** A service that is busy with what it has answered is still counted. */
+/** Work after the response is counted too. */
 const AFTERMATH_MS = 30;
 
-/** What no request of a stranger may cost more than, in GETs of a stranger. */
+/** The most that a request of an anonymous caller may cost, as a multiple of a GET. */
 export const MAX_RATIO = 2;
 
-/** Other work on the machine shows in a short measurement: what seems to cost too much is measured for longer. */
+/** Measures again for longer when the cost is too high: other programs disturb a short measurement. */
 export async function settledCosts(stack: TestStack, measured: Measured): Promise<Costs> {
   const costs = await measureCosts(stack, measured);
   return costs.ratio <= MAX_RATIO ? costs : measureCosts(stack, { ...measured, rounds: 3 * measured.rounds });
 }
 
-/** Measures both side by side, in turn, so that whatever else the machine does hits both alike. */
+/** Alternates between both, so that other programs disturb both alike. */
 async function measureCosts(stack: TestStack, measured: Measured): Promise<Costs> {
   const { body, transport, withKeys, rounds, perRound } = measured;
   const pids = pidsOf(stack);
@@ -100,7 +100,7 @@ async function measureCosts(stack: TestStack, measured: Measured): Promise<Costs
   }
 }
 
-/** A caller who sends one request at a time. */
+/** A caller with one request at a time. */
 class Caller {
   readonly #target: Target;
   readonly #transport: Transport;
@@ -116,7 +116,7 @@ class Caller {
     return new Caller(target, transport);
   }
 
-  /** What a GET without a key costs, on the same kind of connection. */
+  /** A GET without a key on the same kind of connection. */
   get(): Promise<string> {
     return this.#isHttp2 ? this.#http2({ ':path': '/pets' }) : this.#http1('GET', {});
   }
@@ -152,7 +152,7 @@ class Caller {
     return new Promise((resolve) => {
       const sent = request({ host, port, localAddress: from[0], path, method, headers, agent }, (answer) => {
         answer.resume();
-        answer.once('close', () => resolve(`${answer.statusCode}`)); // by then it is known whether the connection stays
+        answer.once('close', () => resolve(`${answer.statusCode}`)); // whether the connection stays open is known
       });
       sent.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
       sent.end(body);

@@ -1,33 +1,33 @@
-/** What no attack may do, and whether one did. */
+/** The bounds that every attack must keep. */
 import { type Served, served, type Visit } from './bystanders.ts';
 import type { Report } from './experiment.ts';
 import { MIB } from './resources.ts';
 
-/** The promise is 2 s at p99; nobody is to wait longer because of an attack. */
+/** The promise is 2 s at p99, also during an attack. */
 export const MAX_P99_MS = 2_000;
 const MAX_ENVOY_BYTES = 512 * MIB;
 
-/** How long after a load has gone all has to be as before. */
+/** The recovery time after a load. */
 export const CALM_MS = 5_000;
 const MAX_CALM_P99_MS = 1_000;
 
 export interface Bounds {
-  /** How much Envoy may grow. Small attacks have small bounds; without one it is the whole of what it may have. */
+  /** How much Envoy's memory may grow; by default, up to its limit. */
   readonly maxGrowthBytes?: number;
-  /** Whether memory has to be back within the time that was given. */
+  /** Whether Envoy must give the memory back in time. */
   readonly mustRecover?: boolean;
-  /** What share of the visits may be asked to come again; unless told, none. */
+  /** The share of requests that may be shed; 0 by default. */
   readonly maxShedShare?: number;
-  /** Whether the times count: where nothing else has the machine. No answer within 10 s is a failure in any case. */
+  /** Whether latencies count, on a machine that runs nothing else. No response within 10 s is a failure in any case. */
   readonly isTimed?: boolean;
 }
 
-/** What the tests allow: on a machine that is busy with other things a call in twenty may be asked to come again. */
+/** The bounds of the tests: on a busy machine one call in twenty may be shed. */
 export const ON_A_BUSY_MACHINE: Bounds = { maxShedShare: 0.05 };
 
-/** All that was not as it must be, each with its numbers; empty when all is well. */
+/** The bounds that were exceeded, with their figures. */
 export function breaches(report: Report, bounds: Bounds = {}): string[] {
-  const { memory, recoveredMs, isAborted, caller, stranger } = report;
+  const { memory, recoveredMs, isAborted, caller, anonymous } = report;
   const growth = memory.peakBytes - memory.restBytes;
   return [
     isAborted && 'it had to be ended: Envoy took too much memory for this machine',
@@ -40,7 +40,7 @@ export function breaches(report: Report, bounds: Bounds = {}): string[] {
       !isAborted &&
       `Envoy kept ${mib(memory.afterBytes)}; at rest it had ${mib(memory.restBytes)}`,
     ...servedBadly('a caller with a key', caller, bounds),
-    ...servedBadly('a stranger', stranger, bounds),
+    ...servedBadly('an anonymous caller', anonymous, bounds),
     ...(bounds.maxShedShare === 1 ? notCalm(report, bounds) : []),
   ].filter((breach) => typeof breach === 'string');
 }
@@ -61,7 +61,7 @@ function servedBadly(
   ];
 }
 
-/** What is still wrong when the load has been gone for long enough. */
+/** The failures after the recovery time. */
 function notCalm({ visits, toMs }: Report, { isTimed }: Bounds): string[] {
   const { failures, p99Ms, visits: count } = served(visits, 'caller', toMs + CALM_MS);
   const bad = Object.entries(failures).map(([failure, times]) => `${failure} ${times} times`);
@@ -70,10 +70,10 @@ function notCalm({ visits, toMs }: Report, { isTimed }: Bounds): string[] {
   return bad.map((what) => `${CALM_MS / 1_000} s after the load a caller met ${what}`);
 }
 
-/** How far apart a 503 and what health says of it may be. */
+/** The most time between a 503 and the 503 of a health check that belongs to it. */
 const HEALTH_LAG_MS = 1_500;
 
-/** Times at which health said 503 though nobody else met one. */
+/** Health checks with a 503 at a time when no other request had one. */
 export function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
   const shed = visits.filter(({ failure, who }) => who === 'caller' && failure !== undefined);
   const isOfAttack = ({ endedAtMs }: Visit) =>

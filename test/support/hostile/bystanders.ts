@@ -1,6 +1,6 @@
 /**
- * Those who must be served whatever anybody else does: a caller with a key, over kept connections, new ones and gRPC,
- * and a stranger at another address who looks at health and at the docs page.
+ * Callers who must be served during an attack: one with a key, over kept connections, new ones and gRPC, and an
+ * anonymous one at another address, who requests health and the docs page.
  */
 import { Agent, type OutgoingHttpHeaders, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,25 +15,25 @@ const PAUSE_MS = 50;
 const TIMEOUT_MS = 10_000;
 
 const CALLER_ADDRESS = '127.0.0.1';
-const STRANGER_ADDRESS = '127.0.0.3';
+const ANONYMOUS_ADDRESS = '127.0.0.3';
 
-/** One request and what became of it. */
+/** A request and its outcome. */
 export interface Visit {
-  readonly who: 'caller' | 'stranger';
+  readonly who: 'caller' | 'anonymous';
   readonly what: string;
   readonly endedAtMs: number;
   readonly tookMs: number;
-  /** Undefined when it was answered as it should be. */
+  /** Undefined when the response was right. */
   readonly failure: string | undefined;
 }
 
-/** How one of them was served. */
+/** How a bystander was served. */
 export interface Served {
   readonly visits: number;
-  /** Of the kind of request that was served worst. */
+  /** Of the slowest kind of request. */
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** How often each failure was met: `GET /pets: 503`. */
+  /** The number of failures by kind: `GET /pets: 503`. */
   readonly failures: Readonly<Record<string, number>>;
 }
 
@@ -52,15 +52,15 @@ export class Bystanders {
       body: '{"name":"Cats"}',
       headers: { ...withKey, 'content-type': 'application/json' },
     };
-    const stranger = targetOf(publicAddress, STRANGER_ADDRESS);
+    const anonymous = targetOf(publicAddress, ANONYMOUS_ADDRESS);
     this.#loops = Promise.all([
       this.#visit('caller', 'GET /pets', () => status(target, { path: '/pets', headers: withKey, agent: kept })),
       this.#visit('caller', 'POST', () => status(target, { path: '/categories', ...post, agent: kept })),
       this.#visit('caller', 'GET on a new connection', () => status(target, { path: '/pets', headers: withKey })),
       this.#visit('caller', 'gRPC', () => grpcStatus(grpc, key)),
-      this.#visit('stranger', '/healthz', () => status(stranger, { path: '/healthz' })),
-      this.#visit('stranger', '/docs', () => status(stranger, { path: '/docs' })),
-      this.#visit('stranger', 'Watch', () => watchStatus(stranger)),
+      this.#visit('anonymous', '/healthz', () => status(anonymous, { path: '/healthz' })),
+      this.#visit('anonymous', '/docs', () => status(anonymous, { path: '/docs' })),
+      this.#visit('anonymous', 'Watch', () => watchStatus(anonymous)),
     ]).finally(() => {
       kept.destroy();
       grpc.close();
@@ -76,7 +76,7 @@ export class Bystanders {
     await this.#loops;
   }
 
-  /** `ask` resolves with undefined when all is well, or with what is not. */
+  /** `ask` resolves with the failure; undefined when there is none. */
   async #visit(who: Visit['who'], what: string, ask: () => Promise<string | undefined>): Promise<void> {
     while (!this.#over.signal.aborted) {
       const beganAtMs = performance.now();
@@ -88,7 +88,7 @@ export class Bystanders {
   }
 }
 
-/** How one of them was served from one moment to another, by requests that were under way in between. */
+/** How a bystander was served by the requests that were open in a span of time. */
 export function served(
   visits: readonly Visit[],
   who: Visit['who'],
@@ -102,7 +102,7 @@ export function served(
   for (const { what, failure } of own) {
     if (failure !== undefined) failures[`${what}: ${failure}`] = (failures[`${what}: ${failure}`] ?? 0) + 1;
   }
-  // Of the kind of request that waits longest: where new connections don't get in, kept ones may be quick.
+  // Of the slowest kind: where new connections are stuck, kept ones may be fast.
   const timesMs = [...Map.groupBy(own, ({ what }) => what).values()].map((kind) =>
     kind.map(({ tookMs }) => tookMs).sort((a, b) => a - b),
   );
@@ -145,7 +145,7 @@ async function grpcStatus(client: Client, key: string): Promise<string | undefin
   }
 }
 
-/** Opens a Watch of the stranger's own, and leaves when it says something. */
+/** Opens a Watch of the anonymous caller, and ends it after the first message. */
 async function watchStatus(target: Target): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   const timer = setTimeout(() => resolve(`no answer in ${TIMEOUT_MS / 1_000} s`), TIMEOUT_MS);

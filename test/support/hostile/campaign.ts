@@ -1,4 +1,4 @@
-/** All attacks at full size, each on a service of its own, with what has to hold. */
+/** All attacks at full size, each on a service of its own, with their bounds. */
 import { startTestStack, type TestStack } from '../stack.ts';
 import type { Attack } from './attack.ts';
 import { ATTACKS } from './attacks.ts';
@@ -6,7 +6,7 @@ import { HEAVY_BODIES, MAX_RATIO, settledCosts, TRANSPORTS } from './body-cost.t
 import { breaches, CALM_MS, healthLies, MAX_P99_MS, mib } from './bounds.ts';
 import { crowd } from './crowd.ts';
 import { endlessBodies } from './endless-bodies.ts';
-import { AS_DEPLOYED, type Report, undergo } from './experiment.ts';
+import { AS_DEPLOYED, measureAttack, type Report } from './experiment.ts';
 import { fuzz } from './fuzz.ts';
 import { ANSWERED, silentCalls, silentCallsWithMadeUpKeys, watches } from './grpc-calls.ts';
 import { guessKeys } from './guesses.ts';
@@ -20,16 +20,16 @@ export interface Row {
   readonly name: string;
   /** What was sent. */
   readonly sent: string;
-  /** What became of it. */
+  /** The outcome. */
   readonly outcome: string;
   readonly report?: Report;
-  /** What was not as it must be. */
+  /** The bounds that were exceeded. */
   readonly breaches: readonly string[];
 }
 
 interface Run {
   readonly seed: number;
-  /** Inputs of the fuzz. */
+  /** The number of the fuzz's inputs. */
   readonly count: number;
   readonly signal: AbortSignal;
   readonly say: (text: string) => void;
@@ -41,7 +41,7 @@ interface Campaign {
   readonly run: (run: Run) => Promise<Row>;
 }
 
-/** One has not ports enough for so many connections. */
+/** One address has too few ports for all connections. */
 const THREE_ADDRESSES = ['127.0.0.2', '127.0.0.4', '127.0.0.5'] as const;
 const RECOVERY_MS = 60_000;
 
@@ -51,7 +51,7 @@ export const CAMPAIGN: readonly Campaign[] = [
     title: `${count(attack.full)} × ${attack.title}`,
     run: (run: Run) => runAttack(attack, run),
   })),
-  { name: 'body-costs', title: 'what bodies of strangers cost, beside a GET of a stranger', run: runBodyCosts },
+  { name: 'body-costs', title: 'the cost of bodies of anonymous callers, compared with a GET', run: runBodyCosts },
   { name: 'made-up-keys', title: '1000 made-up keys with right checksums, from one address', run: runGuesses },
   { name: 'odd-headers', title: 'headers of 50 KB with one byte that is not ASCII', run: runOddHeaders },
   { name: 'fuzz', title: 'REST and gRPC inputs of every kind, from a seed', run: runFuzz },
@@ -81,7 +81,7 @@ async function runAttack(attack: Attack, run: Run): Promise<Row> {
   const { full: size, holdMs, name } = attack;
   return onService(run, AS_DEPLOYED, async (stack) => {
     run.say(`about ${Math.round((holdMs + RECOVERY_MS) / 1_000)} s at most`);
-    const report = await undergo(stack, attack, {
+    const report = await measureAttack(stack, attack, {
       size,
       holdMs,
       recoveryMs: RECOVERY_MS,
@@ -105,13 +105,13 @@ async function runAttack(attack: Attack, run: Run): Promise<Row> {
 
 const REFUSED = ['grpc-status 16', 'grpc-status 8'];
 
-/** What of each attack must have become. */
+/** The outcomes that each attack must have. */
 const EXPECTED: ReadonlyMap<Attack, (report: Report) => string[]> = new Map([
   [
     watches,
     ({ outcomes: { counts } }) => [...only(counts, ANSWERED, 'grpc-status 8'), ...atMost(counts[ANSWERED], 500)],
   ],
-  // The attacker's own calls may meet a lack of room, and come again.
+  // The attacker's own calls may be shed and repeated.
   [silentCalls, (report) => [...only(report.outcomes.counts, ...REFUSED, 'grpc-status 14'), ...all(report)]],
   [
     silentCallsWithMadeUpKeys,
@@ -191,7 +191,7 @@ async function runOddHeaders(run: Run): Promise<Row> {
   });
 }
 
-/** From the time when each was warm. */
+/** Growth since each process was warm. */
 const MAX_FUZZ_GROWTH = { envoy: 64 * MIB, server: 128 * MIB };
 
 async function runFuzz(run: Run): Promise<Row> {

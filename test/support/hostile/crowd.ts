@@ -1,9 +1,9 @@
-/** Many callers with a key who behave: one request at a time, and after a refusal none before it is welcome. */
+/** Many well-behaved callers with a key: one request at a time, and after a 503 none before Retry-After. */
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Attack, type AttackContext, forEachConnection } from './attack.ts';
 
-/** How many callers share an address: more behind one would be a proxy. */
+/** Callers of each address. */
 const PER_ADDRESS = 50;
 const TIMEOUT_MS = 30_000;
 
@@ -18,15 +18,15 @@ export const crowd: Attack = {
     await forEachConnection(
       context.size,
       async (index) => {
-        void callOn(context, `127.0.1.${1 + Math.floor(index / PER_ADDRESS)}`);
-        await delay(1); // a crowd comes, it does not start at a signal
+        void callRepeatedly(context, `127.0.1.${1 + Math.floor(index / PER_ADDRESS)}`);
+        await delay(1); // callers arrive over time
       },
       4,
     );
   },
 };
 
-async function callOn({ target, tally, signal, key }: AttackContext, localAddress: string): Promise<void> {
+async function callRepeatedly({ target, tally, signal, key }: AttackContext, localAddress: string): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   while (!signal.aborted) {
     const end = tally.start();
@@ -51,7 +51,7 @@ interface Get {
   readonly key: string;
 }
 
-/** Resolves with the answer when all of it has come, or with why there is none. */
+/** Resolves with the complete response, or with the reason why there is none. */
 function get({ key, ...where }: Get): Promise<IncomingMessage | string> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${key}` };

@@ -1,14 +1,14 @@
-/** Bodies that are announced, begun, and never finished. */
+/** Bodies that are begun and never finished. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey } from '../../../src/keys/format.ts';
 import { type Attack, type AttackContext, forEachConnection } from './attack.ts';
 import { openSocket } from './sockets.ts';
 import type { Tally } from './tally.ts';
 
-/** How much of a body is sent. The rest of the mebibyte that is announced never comes. */
+/** How much is sent of a body of 1 MiB. */
 const SENT_BYTES = 60_000;
 const CHUNK = Buffer.from(`[${'1,'.repeat(SENT_BYTES / 2)}`);
-/** A byte now and then shows that the caller is alive. */
+/** A byte now and then keeps the connection alive. */
 const DRIP_MS = 1_000;
 
 export const endlessBodies: Attack = {
@@ -24,7 +24,7 @@ async function openBodies({ target, size, tally, signal }: AttackContext): Promi
   await forEachConnection(size, async (index) => {
     const socket = openSocket(target, index);
     const isChunked = index % 2 === 1;
-    // Half of them have a key that nobody can tell from a real one without a look-up.
+    // Half of them have a key that looks real without a look-up.
     const key = index % 4 < 2 ? `Authorization: Bearer ${generateKey()}\r\n` : '';
     const length = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${2 ** 20}`;
     const head = `POST /pets HTTP/1.1\r\nHost: petstore\r\nContent-Type: application/json\r\n${key}${length}\r\n\r\n`;

@@ -1,4 +1,4 @@
-/** One attack on one service, from rest to rest: what it did to memory, to CPU time and to everybody else. */
+/** Measures one attack on one service: memory, CPU time, and how the bystanders were served. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
@@ -9,23 +9,23 @@ import { MemoryWatch, MIB, pidsOf, serviceCpuUs } from './resources.ts';
 import { targetOf } from './sockets.ts';
 import type { Outcomes } from './tally.ts';
 
-/** More of the machine than this Envoy does not get, whatever is to be found out. */
+/** The attack is ended when Envoy takes more memory than this. */
 const ABORT_BYTES = 3_072 * MIB;
 const SETTLED = 1.5;
 const WARM_UP_MS = 1_500;
 
-/** Settings of a service that is attacked: as it is deployed, but for the limits of the caller who has a key. */
+/** Settings of a service under attack: the defaults, apart from the limits of callers with a key. */
 export const AS_DEPLOYED = { LOG_LEVEL: 'info', ADDRESS_PER_MINUTE: '60' } as const;
 
 export interface Conditions {
   readonly size: Size;
-  /** How long the attack goes on at most. */
+  /** The longest duration of the attack. */
   readonly holdMs: number;
-  /** Whether it has shown what there is to see, and may end. */
+  /** Whether the attack may end early. */
   readonly isOver?: (outcomes: Outcomes) => boolean;
-  /** How long Envoy has to give memory back. */
+  /** The time in which Envoy must give memory back. */
   readonly recoveryMs: number;
-  /** How long the bystanders go on after the attack, at least. */
+  /** How long the bystanders continue after the attack, at least. */
   readonly afterMs?: number;
   /** The attacker's addresses. */
   readonly from: readonly [string, ...string[]];
@@ -37,28 +37,28 @@ export interface Report {
   readonly size: Size;
   readonly outcomes: Outcomes;
   readonly memory: { readonly restBytes: number; readonly peakBytes: number; readonly afterBytes: number };
-  /** How long the memory took to come back; undefined when it did not. */
+  /** How long it took until the memory was back; undefined when it was not. */
   readonly recoveredMs: number | undefined;
-  /** Envoy's and the server's, during the attack. */
+  /** The CPU time of Envoy and server during the attack. */
   readonly cpuUs: number;
   readonly attackMs: number;
   readonly caller: Served;
-  readonly stranger: Served;
+  readonly anonymous: Served;
   readonly visits: readonly Visit[];
   /** When the attack began and ended. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** Whether it was ended early, because Envoy took too much of the machine. */
+  /** Whether it was ended because Envoy took too much memory. */
   readonly isAborted: boolean;
 }
 
-export async function undergo(stack: TestStack, attack: Attack, conditions: Conditions): Promise<Report> {
+export async function measureAttack(stack: TestStack, attack: Attack, conditions: Conditions): Promise<Report> {
   const { size, holdMs, isOver = () => false, recoveryMs, afterMs = 0, from, signal } = conditions;
   const pids = pidsOf(stack);
   const bystanders = new Bystanders(stack);
   const tooMuch = new AbortController();
   const memory = new MemoryWatch(pids.envoy, ABORT_BYTES, () => {
-    if (!tooMuch.signal.aborted) stack.stack.envoy.process.kill('SIGKILL'); // it would go on with what it has
+    if (!tooMuch.signal.aborted) stack.stack.envoy.process.kill('SIGKILL'); // it would keep growing
     tooMuch.abort();
   });
   let attacker: Attacker | undefined;
@@ -94,7 +94,7 @@ export async function undergo(stack: TestStack, attack: Attack, conditions: Cond
       cpuUs,
       attackMs: toMs - fromMs,
       caller: served(visits, 'caller', fromMs, toMs),
-      stranger: served(visits, 'stranger', fromMs, toMs),
+      anonymous: served(visits, 'anonymous', fromMs, toMs),
       visits,
       fromMs,
       toMs,

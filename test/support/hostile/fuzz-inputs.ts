@@ -1,8 +1,8 @@
-/** Requests as nobody should send them, and some as everybody does: what the fuzz sends, from a seed. */
+/** The inputs of the fuzz: malformed and ordinary requests, from a seed. */
 import fc, { type Arbitrary } from 'fast-check';
 import { loadOperations } from '../../../src/proto/operations.ts';
 
-/** Stands for a valid key. Inputs are the same in each run, keys are not. */
+/** Stands for a valid key, since keys differ from run to run and inputs must not. */
 export const KEY = '{key}';
 
 type Header = readonly [name: string, value: string];
@@ -21,9 +21,9 @@ export type FuzzInput =
   | { readonly kind: 'grpc'; readonly path: string; readonly headers: readonly Header[]; readonly bytes: string }
   | { readonly kind: 'grpc-web'; readonly path: string; readonly headers: readonly Header[]; readonly bytes: string };
 
-/** The inputs from `first` on, of the endless row of this seed. */
+/** The endless sequence of inputs of this seed, from index `first`. */
 export function fuzzInputs(seed: number, first: number, count: number): FuzzInput[] {
-  // Each input has a seed of its own, so that one can be made again without those before it.
+  // Each input has a seed of its own, so that one can be generated without the ones before.
   return Array.from({ length: count }, (_, index) => {
     const [input] = fc.sample(anyInput, { numRuns: 1, seed: seed + first + index });
     if (input === undefined) throw new Error('fast-check made nothing');
@@ -32,13 +32,13 @@ export function fuzzInputs(seed: number, first: number, count: number): FuzzInpu
 }
 
 const pick = <T>(...values: readonly T[]) => fc.constantFrom(...values);
-/** What is usual, and now and then what is not. */
+/** Mostly the usual value, sometimes another. */
 const mostly = <T>(usual: Arbitrary<T>, odd: Arbitrary<T>, weight = 4) =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd });
 
 const latin1 = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
-/** What a header may hold, RFC 9110, section 5.5, bytes above ASCII too. */
+/** The characters of a header's value (RFC 9110, section 5.5), bytes above ASCII included. */
 const headerText = fc
   .array(fc.oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.integer({ min: 0x80, max: 0xff })), { maxLength: 60 })
   .map((codes) => String.fromCharCode(...codes).trim());
@@ -120,7 +120,7 @@ const headers = fc
 const text = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ unit: 'binary', maxLength: 20 }), pick('', ' ', 'Tom'));
 const number = fc.oneof(fc.integer({ min: -2, max: 60 }), fc.double(), pick(2 ** 31, 2 ** 53, -(2 ** 63), 1_000_000));
 const scalar = fc.oneof(text, number, fc.boolean(), fc.constant(null));
-/** Fields of all request bodies: most of what comes of it is nearly right. */
+/** Fields of all request bodies, so that most bodies are nearly right. */
 const model = fc.record(
   {
     name: mostly(text, scalar),
@@ -138,7 +138,7 @@ const model = fc.record(
   },
   { requiredKeys: [] },
 );
-/** What every operation takes. */
+/** Parameters of all operations. */
 const rightModel = fc.record({
   name: fc.string({ minLength: 1, maxLength: 20 }),
   categoryId: fc.integer({ min: 1, max: 40 }),
@@ -181,7 +181,7 @@ const contentType = mostly(
     headerText,
   ),
   6,
-).filter((type) => !type.toLowerCase().startsWith('application/grpc')); // that is no REST
+).filter((type) => !type.toLowerCase().startsWith('application/grpc')); // not REST
 
 const rest = fc
   .record({
@@ -203,7 +203,7 @@ const rest = fc
       : { ...input, headers: own, body: undefined };
   });
 
-/** A request with some of its bytes changed. What is sent is no longer known to be whole. */
+/** A request with some bytes changed. It may be incomplete. */
 const bytes = fc
   .record({
     method: pick('GET', 'POST', 'PUT'),
@@ -244,7 +244,7 @@ function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(Math.floor(value / 0x80))];
 }
 
-/** Fields as protobuf writes them, of messages that may or may not be ours. */
+/** Encoded protobuf fields, of known or unknown messages. */
 const { message } = fc.letrec<{ message: number[]; field: number[]; value: readonly [number, readonly number[]] }>(
   (tie) => ({
     message: fc.array(tie('field'), { maxLength: 4 }).map((fields) => fields.flat()),

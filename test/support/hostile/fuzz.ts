@@ -1,4 +1,4 @@
-/** Sends what fuzz-inputs.ts makes and holds every answer to the contract: no 5xx, no error without its shape. */
+/** Sends the inputs of fuzz-inputs.ts and checks each response: no 5xx, and errors of the contract's form. */
 import { type ClientHttp2Session, constants } from 'node:http2';
 import { checkPromises } from '../contract.ts';
 import type { TestStack } from '../stack.ts';
@@ -15,11 +15,11 @@ export interface FuzzOptions {
 }
 
 export interface FuzzReport {
-  /** How often each answer came: `http1 404`, `grpc 3`. */
+  /** The number of responses by kind: `http1 404`, `grpc 3`. */
   readonly answers: Readonly<Record<string, number>>;
-  /** Each way in which an answer was wrong, with how often and the first input. */
+  /** Each kind of wrong response, with its number and its first input. */
   readonly faults: readonly Fault[];
-  /** How much each process grew, from when it was warm to the end, in bytes. */
+  /** How much each process grew after it was warm, in bytes. */
   readonly growth: Pids;
 }
 
@@ -30,13 +30,13 @@ export interface Fault {
   count: number;
 }
 
-/** So much of what was wrong is kept. */
+/** The most kinds of wrong responses that are kept. */
 const MAX_FAULT = 400;
 const WORKERS = 24;
 const BATCH = 500;
-/** By then caches are full and compilers have compiled. */
+/** After so many inputs caches are full and code is compiled. */
 const WARM_SHARE = 0.3;
-/** Bytes that were changed may have become no request at all: then there may be no answer. */
+/** Changed bytes may no longer be a request, and then there may be no response. */
 const SILENCE_MS = 300;
 const GIVE_UP_MS = 20_000;
 
@@ -70,7 +70,7 @@ export async function fuzz(stack: TestStack, { seed, count, signal, onProgress }
   }
 }
 
-/** All inputs with their places, made a batch at a time. */
+/** All inputs with their indexes, generated in batches. */
 function* allInputs(seed: number, count: number): Generator<readonly [index: number, input: FuzzInput]> {
   for (let first = 0; first < count; first += BATCH) {
     const batch = fuzzInputs(seed, first, Math.min(BATCH, count - first));
@@ -78,7 +78,7 @@ function* allInputs(seed: number, count: number): Generator<readonly [index: num
   }
 }
 
-/** What the inputs' ids name, so that some of them find something. */
+/** Creates objects with the inputs' ids, so that some requests find them. */
 async function stock({ rest }: TestStack): Promise<void> {
   for (let i = 0; i < 20; i += 1) await rest.pet({ stock: 1_000 });
   for (let i = 0; i < 20; i += 1) await rest.order({ petId: 1 + i });
@@ -89,7 +89,7 @@ function memoryOf({ envoy, server }: Pids): Pids {
 }
 
 function addFault(faults: Map<string, Fault>, what: string, first: FuzzInput, index: number): void {
-  // Numbers and quoted words differ from one answer to the next; the fault is the same.
+  // The same fault has different numbers and quoted words.
   const kind = what.replace(/\b[A-Z]+ breaks|"[^:]*"|(?<=header [a-z-]+:).*/gs, '…').slice(0, 100);
   const known = faults.get(kind);
   if (known === undefined) faults.set(kind, { what, first, index, count: 1 });
@@ -99,7 +99,7 @@ function addFault(faults: Map<string, Fault>, what: string, first: FuzzInput, in
 interface Sent {
   /** For the count. */
   readonly answer: string;
-  /** What was wrong with it. */
+  /** The fault of the response. */
   readonly fault?: string | undefined;
 }
 
@@ -170,7 +170,8 @@ class Sender {
     if (received === undefined) return { answer: 'http2 not sent' };
     if (received === 'malformed') return { answer: 'http2 malformed' };
     const { ':status': status, ...fields } = received.headers;
-    const answer = { status: Number(status), headers: new Headers(toPairs(fields)), body: received.body };
+    const pairs = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+    const answer = { status: Number(status), headers: new Headers(pairs), body: received.body };
     return { answer: `http2 ${answer.status}`, fault: faultOf(method, answer) };
   }
 
@@ -204,8 +205,8 @@ class Sender {
   }
 
   /**
-   * One request on the HTTP/2 connection; undefined when Node refuses to send it. One that HTTP/2 itself does not allow
-   * (RFC 9113, section 8.1.1) may be reset without an answer.
+   * Sends one request over HTTP/2; undefined when Node refuses to. A malformed request (RFC 9113, section 8.1.1) may be
+   * reset without a response.
    */
   async #stream(
     headers: Readonly<Record<string, unknown>>,
@@ -245,7 +246,7 @@ type RestInput = Extract<FuzzInput, { kind: 'http1' | 'http2' }>;
 type GrpcInput = Extract<FuzzInput, { kind: 'grpc' | 'grpc-web' }>;
 
 interface Received {
-  /** With the trailers. */
+  /** Including trailers. */
   readonly headers: Readonly<Record<string, unknown>>;
   readonly body: Buffer;
 }
@@ -268,7 +269,7 @@ function grpcFault({ path, headers, http, status, message }: GrpcEnd): string | 
   return isBare ? `grpc-status ${code} says nothing` : undefined;
 }
 
-/** As it was before it was put into a header; as it is, where nobody encoded it. */
+/** Decodes a percent-encoded header value. */
 function decoded(message: string): string {
   try {
     return decodeURIComponent(message);
@@ -296,8 +297,4 @@ function chunked(body: string): string {
   const half = Math.floor(body.length / 2);
   const parts = [body.slice(0, half), body.slice(half)].filter((part) => part !== '');
   return `${parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`;
-}
-
-function toPairs(headers: Readonly<Record<string, unknown>>): [string, string][] {
-  return Object.entries(headers).map(([name, value]) => [name, String(value)]);
 }

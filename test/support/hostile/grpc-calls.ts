@@ -1,13 +1,13 @@
-/** gRPC calls that are opened and held, each of which may hold a slot that somebody else has to wait for. */
+/** gRPC calls that are opened and held, so that each may occupy a slot. */
 import type { ClientHttp2Stream } from 'node:http2';
 import { generateKey } from '../../../src/keys/format.ts';
 import { type Attack, type AttackContext, forEachConnection } from './attack.ts';
 import { grpcFrame, grpcHeaders, openSession } from './sockets.ts';
 
-/** What one address is seen to open at most: a hundred streams per connection, less one to spare. */
+/** The streams of a connection: 100 are allowed, one is spare. */
 const SIZE = { connections: 55, perConnection: 99 };
 
-/** A Watch goes on until the caller leaves: it has an answer and does not end. */
+/** A Watch has a response and does not end before the caller leaves. */
 export const watches: Attack = {
   name: 'watches',
   title: 'grpc.health.v1.Health/Watch, held',
@@ -17,10 +17,10 @@ export const watches: Attack = {
   run: (context) => openCalls(context, { path: '/grpc.health.v1.Health/Watch', message: grpcFrame() }),
 };
 
-/** UNAVAILABLE: all slots are taken. Who wants to keep them so comes again, and gets what somebody else gives back. */
+/** UNAVAILABLE: all slots are taken. The attacker tries again, to take each slot that becomes free. */
 const NO_SLOT = 'grpc-status 14';
 const AGAIN_MS = 200;
-/** A call that got a message, and may still be open. */
+/** A call that has received a message. It may still be open. */
 export const ANSWERED = 'answered';
 
 const LIST_PETS = '/petstore.v1.PetService/ListPets';
@@ -43,7 +43,7 @@ export const silentCallsWithMadeUpKeys: Attack = {
 
 interface Opening {
   readonly path: string;
-  /** Sent with the headers; without one the call stays open and nothing follows. */
+  /** Sent after the headers. Without it the call stays open. */
   readonly message?: Buffer;
   readonly makeKey?: () => string;
 }
@@ -69,7 +69,7 @@ async function openCalls({ target, size, tally, signal }: AttackContext, opening
   });
 }
 
-/** Tells how a call ends: by its gRPC status, wherever that stands, or without one. */
+/** Reports the gRPC status of a call, from headers or trailers, or its absence. */
 function watchEnd(stream: ClientHttp2Stream, end: (outcome: string) => void): void {
   const seen = (headers: Readonly<Record<string, unknown>>) => {
     const status = headers['grpc-status'];

@@ -1,4 +1,4 @@
-/** Guessing keys: what it costs the database. On a server in this process, where look-ups can be counted. */
+/** What guessing keys costs the database, on a server in this process, whose look-ups are counted. */
 import { status as Code } from '@grpc/grpc-js';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../../src/keys/format.ts';
@@ -6,17 +6,17 @@ import { startTestServer } from '../server.ts';
 import { AS_DEPLOYED } from './experiment.ts';
 
 export interface Guessed {
-  /** How many keys the store was asked for. */
+  /** The number of look-ups in the store. */
   readonly lookUps: number;
-  /** How many guesses were answered as such. */
+  /** The number of guesses with the response for unknown keys. */
   readonly refused: number;
-  /** How many were turned away before. */
+  /** The number of guesses that were refused before a look-up. */
   readonly limited: number;
-  /** How many guesses an address had while it went on: a minute may have ended meanwhile. */
+  /** The guesses that one address was allowed, in all minutes of the test. */
   readonly allowed: number;
 }
 
-/** Sends so many made-up keys with right checksums, all at once or one after another, from one address. */
+/** Sends made-up keys with valid checksums from one address, concurrently or sequentially. */
 export async function guessKeys(count: number, isAtOnce: boolean): Promise<Guessed> {
   await using cleanUp = new AsyncDisposableStack();
   const server = await startTestServer({ ADDRESS_PER_MINUTE: AS_DEPLOYED.ADDRESS_PER_MINUTE });

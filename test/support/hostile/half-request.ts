@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
 import type { RestResponse } from '../rest-client.ts';
 import { openSession, type Target } from './sockets.ts';
 
-/** Sends the headers and this much of the body, and resolves with the answer. Rejects when the stream ends without. */
+/** Sends headers and a part of the body. Resolves with the response; rejects when the stream ends without one. */
 export async function halfRequest(target: Target, headers: OutgoingHttpHeaders, part: string): Promise<RestResponse> {
   const session = await openSession(target);
   try {

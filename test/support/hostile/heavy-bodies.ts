@@ -1,4 +1,4 @@
-/** Bodies that cost a lot to look at, again and again, from somebody without a key. */
+/** Bodies that are expensive to parse, again and again, from a caller without a key. */
 import { type Attack, forEachConnection } from './attack.ts';
 import { HEAVY_BODIES } from './body-cost.ts';
 import { Http1Connection } from './http1-connection.ts';

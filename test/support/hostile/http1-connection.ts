@@ -1,4 +1,4 @@
-/** HTTP/1.1 byte by byte: sends what it is given and reads the answer, over a connection that is kept if it may be. */
+/** HTTP/1.1 in raw bytes, over a connection that is kept where possible. */
 import type { Socket } from 'node:net';
 import { openSocket, type Target } from './sockets.ts';
 
@@ -8,7 +8,7 @@ export interface Http1Answer {
   readonly body: Buffer;
 }
 
-/** Why there is no answer. */
+/** Why there is no response. */
 export type NoAnswer = 'closed' | 'silence';
 
 const HEAD_END = '\r\n\r\n';
@@ -23,7 +23,7 @@ export class Http1Connection {
     this.#target = target;
   }
 
-  /** Sends a request and resolves with its answer. `isHead`: the answer has no body, whatever its length says. */
+  /** Sends a request and resolves with its response. `isHead`: the response has no body, despite its Content-Length. */
   async exchange(request: Buffer, { isHead = false, giveUpMs = 20_000 } = {}): Promise<Http1Answer | NoAnswer> {
     const isStale = this.#socket === undefined || !this.#socket.writable || this.#received.length > 0;
     const socket = isStale ? this.#open() : (this.#socket ?? this.#open());
@@ -73,7 +73,7 @@ interface Taken {
   readonly rest: Buffer;
 }
 
-/** The first whole answer in these bytes; undefined when there is none yet. "100 Continue" is no answer. */
+/** The first complete response in these bytes; undefined when there is none yet. Skips "100 Continue". */
 function takeAnswer(bytes: Buffer, isHead: boolean): Taken | undefined {
   const end = bytes.indexOf(HEAD_END);
   if (end === -1) return undefined;

@@ -1,4 +1,4 @@
-/** Connections that send no request: nothing, the beginning of one, or the greeting of HTTP/2 alone. */
+/** Connections without a request: they send nothing, the beginning of one, or only the HTTP/2 preface. */
 import { type Attack, forEachConnection } from './attack.ts';
 import { openSocket } from './sockets.ts';
 
@@ -18,10 +18,10 @@ export const idleConnections: Attack = {
       const socket = openSocket(target, index);
       const end = tally.start();
       signal.addEventListener('abort', () => socket.destroy());
-      socket.resume(); // an end that nobody reads is not seen
+      socket.resume(); // without it the end is not noticed
       socket.on('close', () => signal.aborted || end('closed'));
       await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve));
-      // Most say nothing at all: that is what is closed last.
+      // Most send nothing at all: those are closed last.
       if (index % 10 === 0) socket.write(HALF_A_REQUEST);
       if (index % 10 === 1) socket.write(GREETING);
     });

@@ -1,14 +1,14 @@
-/** Headers with bytes that are no ASCII, and what they make the service write into its logs. */
+/** Headers with bytes above ASCII, and what the service logs of them. */
 import { readFile } from 'node:fs/promises';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
 import { openSession, openSocket, targetOf } from './sockets.ts';
 
-/** A value that nobody needs to see. */
+/** A value that must not be logged. */
 export const VALUE = 'nobody needs to see this ';
 export const ODD_BYTES = ['\xe9', '\xff', '\x80'];
 
-/** Sends one request over HTTP/1.1, in bytes that need not be text; resolves when it has been answered. */
+/** Sends the bytes of an HTTP/1.1 request. Resolves after the response. */
 export async function sendBytes({ publicAddress }: TestStack, request: string): Promise<void> {
   const socket = openSocket(targetOf(publicAddress, '127.0.0.2'));
   let answer = '';
@@ -20,7 +20,9 @@ export async function sendBytes({ publicAddress }: TestStack, request: string): 
   socket.destroy();
 }
 
-/** The same byte in a header of 50 KB, without a key and with one. Resolves with how many bytes the logs grew by. */
+/**
+ * Sends a header of 50 KB of the same byte, without a key and with one. Resolves with the growth of the logs in bytes.
+ */
 export async function logGrowth(stack: TestStack, byte: string): Promise<number> {
   const before = (await logsOf(stack)).length;
   for (const authorization of ['', `Authorization: Bearer ${stack.key}\r\n`]) {
@@ -30,13 +32,13 @@ export async function logGrowth(stack: TestStack, byte: string): Promise<number>
   return (await logsOf(stack)).length - before;
 }
 
-/** All that the processes have written, but the access log, which has a line for each request. */
+/** The size of all logs but the access log, which has a line for each request. */
 export async function logsOf({ stack: { servers, envoy } }: TestStack): Promise<string> {
   const all = await Promise.all([...servers, envoy].map(({ log }) => readFile(log.path, 'latin1')));
   return all.join('');
 }
 
-/** The byte over HTTP/2, in a gRPC call, at the public port or the private one. */
+/** Sends the byte in a gRPC call, to the public port or the private one. */
 export async function callWithByte(address: string, byte: string): Promise<void> {
   const session = await openSession(targetOf(address, '127.0.0.2'));
   const headers = { ':path': '/petstore.v1.PetService/ListPets', ':method': 'POST', te: 'trailers' };

@@ -1,4 +1,4 @@
-/** gRPC as no library sends it: any headers and any bytes, over a connection of its own. */
+/** gRPC calls with any headers and bytes, each over a connection of its own. */
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
@@ -9,9 +9,9 @@ export interface RawCall {
   readonly path: string;
   readonly key?: string | undefined;
   readonly headers?: OutgoingHttpHeaders;
-  /** What is sent after the headers; undefined: nothing. */
+  /** Sent after the headers; undefined: nothing. */
   readonly bytes?: Uint8Array;
-  /** Whether the caller says that no more comes. */
+  /** Whether the caller ends the stream. */
   readonly isEnded?: boolean;
 }
 
@@ -51,7 +51,7 @@ export async function rawGrpc(
     if (bytes !== undefined) stream.write(bytes);
     if (isEnded && !endStream) stream.end();
     stream.resume();
-    // What has been answered is over for the caller, also when he has not finished himself.
+    // A response ends the call, even when the request is incomplete.
     await until(() => isOver || received['grpc-status'] !== undefined, `an answer to ${path}`, giveUpMs);
     return toAnswer(received, performance.now() - startedAtMs);
   } finally {

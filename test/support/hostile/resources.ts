@@ -1,9 +1,9 @@
-/** What the service's processes take while something goes on: memory and CPU time, from Linux's /proc. */
+/** Memory and CPU time of the service's processes, from Linux's /proc. */
 import { readFileSync } from 'node:fs';
 import { cpuTimeUs } from '../cpu-time.ts';
 import type { TestStack } from '../stack.ts';
 
-/** Why nothing can be measured here, if it can't. */
+/** Why nothing can be measured here; undefined when it can. */
 export const hostileMissing =
   process.platform === 'linux' ? undefined : 'the hostile tests need Linux: its /proc, and all of 127.0.0.0/8';
 
@@ -29,7 +29,7 @@ export function pidsOf({ stack }: TestStack): Pids {
   return { envoy: stack.envoy.process.pid ?? -1, server: stack.servers[0].process.pid ?? -1 };
 }
 
-/** What both have used since their start, in microseconds. */
+/** The CPU time of both since their start, in microseconds. */
 export function serviceCpuUs({ envoy, server }: Pids): number {
   return (cpuTimeUs(envoy) ?? 0) + (cpuTimeUs(server) ?? 0);
 }
@@ -40,7 +40,7 @@ export class MemoryWatch {
   readonly #timer: NodeJS.Timeout;
   #peakBytes = 0;
 
-  /** `onTooMuch` is called when more than `maxBytes` are taken: the machine is others' too. */
+  /** Calls `onTooMuch` above `maxBytes`. */
   constructor(pid: number, maxBytes: number, onTooMuch: () => void) {
     this.#pid = pid;
     this.#timer = setInterval(() => {
@@ -48,7 +48,7 @@ export class MemoryWatch {
     }, SAMPLE_MS);
   }
 
-  /** The memory of this moment. */
+  /** The present memory. */
   now(): number {
     const bytes = rssBytes(this.#pid);
     this.#peakBytes = Math.max(this.#peakBytes, bytes);

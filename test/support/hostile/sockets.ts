@@ -1,13 +1,13 @@
-/** Connections of an attacker: each from one of his own addresses, so that the service can tell him from others. */
+/** Connections of an attacker, from addresses of its own. */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2, type OutgoingHttpHeaders, type Settings } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 
-/** The public port, as one attacker reaches it. */
+/** The public port, and the addresses that connect to it. */
 export interface Target {
   readonly host: string;
   readonly port: number;
-  /** The attacker's addresses, of 127.0.0.0/8. Connections take them in turn. */
+  /** The attacker's addresses in 127.0.0.0/8, which connections take in turn. */
   readonly from: readonly [string, ...string[]];
 }
 
@@ -16,10 +16,10 @@ export function targetOf(publicAddress: string, ...from: Target['from']): Target
   return { host: hostname, port: Number(port), from };
 }
 
-/** With less Node drops answers to requests with large bodies, of which not all has been sent. */
+/** With less, Node drops responses to large requests that are not sent completely. */
 const SESSION_MB = 1_000;
 
-/** A TCP connection; `index` says which of the attacker's addresses it comes from. Errors end it and nothing else. */
+/** Opens a TCP connection from the address with this index. Errors only close it. */
 export function openSocket({ host, port, from }: Target, index = 0): Socket {
   const localAddress = from[index % from.length] ?? from[0];
   const socket = connect({ host, port, localAddress });
@@ -27,14 +27,14 @@ export function openSocket({ host, port, from }: Target, index = 0): Socket {
   return socket;
 }
 
-/** An HTTP/2 connection. Resolves when the service has said what it allows; rejects when it is refused. */
+/** Opens an HTTP/2 connection. Resolves after the service's SETTINGS; rejects when it is refused. */
 export async function openSession(target: Target, index = 0, settings: Settings = {}): Promise<ClientHttp2Session> {
   const session = connectHttp2(`http://${target.host}:${target.port}`, {
     createConnection: () => openSocket(target, index),
     settings,
     maxSessionMemory: SESSION_MB,
   });
-  session.on('error', () => undefined); // its streams are told
+  session.on('error', () => undefined); // its streams report it
   const closed = once(session, 'close').then(() => {
     throw new Error('the connection was refused');
   });

@@ -1,4 +1,4 @@
-/** The campaign's results for people: a table, and below it what became of each attack and what was broken. */
+/** The campaign's results: a table, and the outcome and the exceeded bounds of each attack. */
 import { toColumns } from '../columns.ts';
 import { mib } from './bounds.ts';
 import type { Row } from './campaign.ts';
@@ -7,7 +7,7 @@ const HEADINGS = ['attack', 'sent', 'RSS rest', 'peak', 'after', 'CPU s', 'p50 m
 
 const LEGEND = [
   "RSS is Envoy's; CPU is of Envoy and server.",
-  'p50, p99 and failures are of a second caller, who has a key; times are of what he was served worst.',
+  'p50, p99 and failures are of a second caller, who has a key; times are of the slowest kind of request.',
 ].join('\n');
 
 export function formatTable(rows: readonly Row[]): string {

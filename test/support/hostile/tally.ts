@@ -1,17 +1,17 @@
-/** What has become of the requests of an attack so far. */
+/** The outcomes of an attack's requests. */
 import { quantile } from '../numbers.ts';
 
-/** A tally that can be sent from one process to another. */
+/** A tally that can be sent to another process. */
 export interface Outcomes {
-  /** How many requests ended in each way: a status, `grpc-status 16`, `closed`. */
+  /** The number of requests by outcome: a status, `grpc-status 16`, `closed`. */
   readonly counts: Readonly<Record<string, number>>;
-  /** How long those took that ended in each way; those that did not end are not in it. */
+  /** Durations of the requests that ended, by outcome. */
   readonly p50Ms: Readonly<Record<string, number>>;
   readonly p99Ms: Readonly<Record<string, number>>;
   readonly total: number;
 }
 
-/** More of each way are not kept: the first say enough. */
+/** The most durations that are kept of each outcome. */
 const MAX_TIMES = 50_000;
 
 export class Tally {
@@ -25,7 +25,7 @@ export class Tally {
     this.#timesMs.set(outcome, times);
   }
 
-  /** Starts a clock; what it returns ends it, once. */
+  /** Starts a request. The returned function ends it, once. */
   start(): (outcome: string) => void {
     const startedAtMs = performance.now();
     let isOver = false;
@@ -43,7 +43,7 @@ export class Tally {
   }
 }
 
-/** The sum of several attackers' outcomes. Of the times the worst are kept. */
+/** The sum of several attackers' outcomes, with the longest durations. */
 export function sumOutcomes(all: readonly Outcomes[]): Outcomes {
   return {
     counts: merge(

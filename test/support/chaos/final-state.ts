@@ -5,7 +5,7 @@ import type { Recorder } from './clients.ts';
 import type { Deployment } from './deployment.ts';
 import type { Order, Pet } from './history.ts';
 import { toOrder } from './rest-calls.ts';
-import type { Things } from './things.ts';
+import type { Workload } from './workload.ts';
 
 /** The number of concurrent reads. */
 const LOOKS = 16;
@@ -14,7 +14,7 @@ export async function lookAtAll(
   { publicAddress }: Deployment,
   { name, key }: OpenAccount,
   recorder: Recorder,
-  { petIds, categoryIds }: Things,
+  { petIds, categoryIds }: Workload,
 ): Promise<{ pets: Pet[]; orders: Order[] }> {
   const caller = recorder.caller('REST', name, key);
   const ofPet = (petId: number) =>

@@ -30,7 +30,7 @@ interface KnownCategory extends Used {
 
 const STATUSES = ['available', 'pending', 'sold'] as const;
 
-export class Things {
+export class Workload {
   readonly #homes: readonly [number, ...number[]];
   #pets: KnownPet[] = [];
   #categories: KnownCategory[] = [];
@@ -52,10 +52,10 @@ export class Things {
   }
 
   /** Records the outcome of a request. */
-  learn(request: Request, outcome: Outcome, random: Random): void {
+  record(request: Request, outcome: Outcome, random: Random): void {
     const used = this.#usedBy(request);
     if (used !== undefined && outcome.kind === 'unknown') used.unanswered += 1;
-    if (outcome.kind === 'ok') this.#learnValue(request, outcome, random);
+    if (outcome.kind === 'ok') this.#recordValue(request, outcome, random);
     const isGone = request.do === 'deletePet' || request.do === 'deleteCategory';
     const isWornOut = ({ calls, unanswered }: Used) => calls >= MAX_CALLS || unanswered >= MAX_UNANSWERED;
     const isOver = (one: Used) => isWornOut(one) || (isGone && one === used && outcome.kind !== 'refused');
@@ -63,7 +63,7 @@ export class Things {
     this.#categories = this.#categories.filter((category) => !isOver(category));
   }
 
-  #learnValue(request: Request, { value }: Outcome & { kind: 'ok' }, random: Random): void {
+  #recordValue(request: Request, { value }: Outcome & { kind: 'ok' }, random: Random): void {
     const fresh = { calls: 1, unanswered: 0 };
     if (request.do === 'createPet' && 'pet' in value) {
       const { id, categoryId } = value.pet;
