@@ -1,4 +1,4 @@
-/** `npm run edge`: Envoy alone, in front of servers that come and go by themselves. */
+/** `npm run edge`: a standalone Envoy, in front of servers that come and go. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { demoKeyFile } from '../../src/keys/key-files.ts';
@@ -70,7 +70,7 @@ async function stats({ ports }: Context): Promise<string> {
   return (await fetch(`http://127.0.0.1:${ports.admin}/stats`)).text();
 }
 
-test('Edge alone - starts without a server, answers 503, and 200 when one has come', async (t) => {
+test('Standalone edge - starts without a server, answers 503, and 200 when one has come', async (t) => {
   const edge = run(t.context, 'edge');
   await edge.says(
     /^The edge is open at http:\/\/127\.0\.0\.1:\d+, and sends calls to 127\.0\.0\.1:\d+ in plain text\..+\n$/,
@@ -84,7 +84,7 @@ test('Edge alone - starts without a server, answers 503, and 200 when one has co
   t.regex(edge.output, /Stopping: open requests have 10 seconds[^\n]+\nStopped\.\n$/);
 });
 
-test('Edge alone - an Envoy that dies is followed by another', async (t) => {
+test('Standalone edge - an Envoy that dies is followed by another', async (t) => {
   const edge = run(t.context, 'edge');
   await edge.says(/The edge is open/);
   const [envoy] = (await childrenOf(edge.pid)).filter(({ command }) => command.includes('--config-path'));
@@ -97,7 +97,7 @@ test('Edge alone - an Envoy that dies is followed by another', async (t) => {
   t.false((await childrenOf(edge.pid)).length > 0);
 });
 
-test('Edge alone - with LOGS=stdout all that it says is a JSON line on stdout, and there are no log files', async (t) => {
+test('Standalone edge - with LOGS=stdout all its output is JSON lines on stdout, and there are no log files', async (t) => {
   const edge = run(t.context, 'edge', { LOGS: 'stdout' });
   await edge.says(/The edge is open/);
   t.is(await get(t.context, '/healthz'), 503);
@@ -110,7 +110,7 @@ test('Edge alone - with LOGS=stdout all that it says is a JSON line on stdout, a
   await t.throwsAsync(readFile(join(t.context.folder, 'edge/logs/access.log')), { code: 'ENOENT' });
 });
 
-test('Edge alone - what contradicts it is refused with one line', async (t) => {
+test('Standalone edge - what contradicts it is refused with one line', async (t) => {
   const shared = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
   const cases: [Settings, RegExp][] = [
     [{ SERVERS: 'petstore-0:50051' }, /^petstore: SERVERS names petstore-0, which is not loopback: set [^\n]+\n$/],
@@ -128,7 +128,7 @@ test('Edge alone - what contradicts it is refused with one line', async (t) => {
   }
 });
 
-test('Edge alone - by mutual TLS a server must have a certificate for what SERVERS calls it', async (t) => {
+test('Standalone edge - by mutual TLS a server must have a certificate for what SERVERS calls it', async (t) => {
   const { certificates, ports } = t.context;
   await certificates.issue('right', 'DNS:localhost,IP:127.0.0.1');
   await certificates.issue('other', 'DNS:petstore-7,IP:127.0.0.7');

@@ -1,4 +1,4 @@
-/** `npm run server`: a server alone, on the address that it is told, for those who show a certificate of its authority. */
+/** `npm run server`: a standalone server, which serves clients with a certificate of its authority. */
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
@@ -67,7 +67,7 @@ async function clientAs({ certificates, port }: Context, name: string | undefine
 
 const check = (client: Client) => unary(client, Check, { service: '' }).then(({ message }) => message.status);
 
-test('Server alone - beyond loopback without INTERNAL_TLS it does not start, with one line that says so', async (t) => {
+test('Standalone server - beyond loopback without INTERNAL_TLS it does not start, with one line that says so', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
     const server = run(t.context, { GRPC_HOST: host });
     t.deepEqual(await server.ended, { code: 1, signal: null });
@@ -76,7 +76,7 @@ test('Server alone - beyond loopback without INTERNAL_TLS it does not start, wit
   }
 });
 
-test('Server alone - files that are no certificate and its key are one line that names the setting', async (t) => {
+test('Standalone server - files that are no certificate and its key are one line that names the setting', async (t) => {
   const { certificates } = t.context;
   const ca = certificates.path('ca.pem');
   const cert = certificates.path('petstore-0.pem');
@@ -88,14 +88,14 @@ test('Server alone - files that are no certificate and its key are one line that
   for (const [said, INTERNAL_TLS_CA, INTERNAL_TLS_CERT, INTERNAL_TLS_KEY] of cases) {
     const server = run(t.context, { INTERNAL_TLS_CA, INTERNAL_TLS_CERT, INTERNAL_TLS_KEY });
     t.deepEqual(await server.ended, { code: 1, signal: null });
-    const [greeting = '', complaint = '', ...rest] = server.errors.trimEnd().split('\n');
-    t.regex(greeting, /^Starting a server without Envoy/);
-    t.regex(complaint, said);
+    const [startLine = '', problem = '', ...rest] = server.errors.trimEnd().split('\n');
+    t.regex(startLine, /^Starting a server without Envoy/);
+    t.regex(problem, said);
     t.deepEqual(rest, []);
   }
 });
 
-test('Server alone - INSTANCES of several are for npm start, and a busy port is one line', async (t) => {
+test('Standalone server - INSTANCES of several are for npm start, and a busy port is one line', async (t) => {
   const several = { INSTANCES: '2', DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
   const two = run(t.context, several);
   t.deepEqual(await two.ended, { code: 1, signal: null });
@@ -106,7 +106,7 @@ test('Server alone - INSTANCES of several are for npm start, and a busy port is 
   t.regex(second.errors, /^petstore: port \d+ is busy[^\n]+GRPC_PORT[^\n]+\n$/);
 });
 
-test('Server alone - it is one process, with the settings of Node that the launcher gives a server', async (t) => {
+test('Standalone server - it is one process, with the settings of Node that the launcher gives a server', async (t) => {
   const server = run(t.context);
   await server.says(/"serving"/);
   t.regex(server.errors, /^Starting a server without Envoy: [^\n]+127\.0\.0\.1:\d+ in plain text[^\n]+\n$/);
@@ -116,7 +116,7 @@ test('Server alone - it is one process, with the settings of Node that the launc
   t.deepEqual(await server.end('SIGINT'), { code: 0, signal: null });
 });
 
-test('Mutual TLS - who shows a certificate of the authority is served, and nobody else', async (t) => {
+test('Mutual TLS - only a client with a certificate of the authority is served', async (t) => {
   await startWithTls(t.context);
   const known = await clientAs(t.context, 'client');
   t.is(await check(known), 'SERVING');
@@ -132,7 +132,7 @@ test('Mutual TLS - who shows a certificate of the authority is served, and nobod
   plain.close();
 });
 
-test('Mutual TLS - a stranger gets no byte of HTTP/2, and TLS 1.2 is not spoken', async (t) => {
+test('Mutual TLS - an unauthenticated client gets no byte of HTTP/2, and TLS 1.2 is not accepted', async (t) => {
   await startWithTls(t.context);
   const { certificates } = t.context;
   const bytes = await received(t.context, {});
@@ -162,7 +162,7 @@ test('Mutual TLS - renewed files are taken up, while open connections and a half
   open.close();
 });
 
-test('SIGTERM - an edge that asks is told first, and served until it knows', async (t) => {
+test('SIGTERM - an edge sees failing health checks first, and is served until then', async (t) => {
   const server = run(t.context);
   await server.says(/"serving"/);
   const edge = new Client(`127.0.0.1:${t.context.port}`, insecure);

@@ -1,12 +1,10 @@
-/** `INSTANCES` of 2 or more: servers side by side behind one Envoy, which outlive each other. */
+/** `INSTANCES` of 2 or more: several servers behind one Envoy, each supervised by itself. */
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Client } from '@grpc/grpc-js';
 import { service } from 'grpc-health-check';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { readConfig } from '../../src/config.ts';
-import { EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
 import { insecure, type UnaryMethod } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning, type Launcher } from '../support/launcher.ts';
@@ -17,6 +15,7 @@ import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
+import { hosts } from './envoy-hosts.ts';
 import { type Context, launch, refusedWith, type Test } from './launch.ts';
 
 const test = testUnless<Context>(sharedMissing);
@@ -29,7 +28,7 @@ test.after.always(() => shared?.close());
 
 const INSTANCES = 3;
 const CALLERS = 24;
-/** What a rolling restart may take on a busy machine. */
+/** How long a rolling restart may take on a busy machine. */
 const RESTART_MS = 100_000;
 
 /** Launches the instances with a database and a Redis of their own. */
@@ -41,26 +40,6 @@ async function launchInstances(t: Test): Promise<Launcher> {
 
 function grpcPorts({ settings }: Launcher): number[] {
   return Array.from({ length: INSTANCES }, (_, index) => Number(settings.GRPC_PORT) + index);
-}
-
-interface HostStatus {
-  readonly port: number;
-  readonly isHealthy: boolean;
-  readonly requests: number;
-}
-
-/** The servers as Envoy sees them. */
-async function hosts({ settings }: Launcher): Promise<HostStatus[]> {
-  const answer = await new EnvoyAdmin(readConfig(settings)).get('/clusters?format=json', AbortSignal.timeout(5_000));
-  // biome-ignore lint/suspicious/noExplicitAny: Envoy's own shape
-  const { cluster_statuses: clusters } = JSON.parse(answer) as any;
-  const petstore = clusters.find(({ name }: { name: string }) => name === 'petstore');
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  return petstore.host_statuses.map(({ address, health_status: health, stats }: any) => ({
-    port: address.socket_address.port_value,
-    isHealthy: !health.failed_active_health_check && !health.failed_outlier_check,
-    requests: Number(stats.find(({ name }: { name: string }) => name === 'rq_total').value ?? 0),
-  }));
 }
 
 /** Reads and writes over REST, on a connection for each caller. */
@@ -115,7 +94,7 @@ test.serial('Instances - with one port of theirs busy say which', async (t) => {
   await refusedWith(t, launcher, `port ${last} is busy: stop what listens there, or set GRPC_PORT to another port`);
 });
 
-test.serial('Instances - without a demo key on this machine the greeting says how to make one', async (t) => {
+test.serial('Instances - without a demo key on this machine the start message says how to make one', async (t) => {
   const first = await launchInstances(t);
   await first.opened();
   await first.end('SIGTERM');
@@ -134,7 +113,7 @@ test.serial('Instances - have no demo account unless it is asked for', async (t)
   t.deepEqual(await query(env.DATABASE_URL ?? '', 'SELECT id FROM accounts'), []);
 });
 
-test.serial('Rolling restart - under load, twice, loses not one REST request', async (t) => {
+test.serial('Rolling restart - under load, twice, loses no REST request', async (t) => {
   const launcher = await launchInstances(t);
   const { url, key } = await launcher.opened();
   const before = await launcher.servers();
@@ -153,7 +132,7 @@ test.serial('Rolling restart - under load, twice, loses not one REST request', a
   t.false(before.some(isRunning));
 });
 
-test.serial('Rolling restart - under load loses not one native gRPC call', async (t) => {
+test.serial('Rolling restart - under load loses no native gRPC call', async (t) => {
   const launcher = await launchInstances(t);
   const { key } = await launcher.opened();
   const callers = Array.from({ length: 6 }, () => new GrpcCaller(`127.0.0.1:${launcher.settings.PORT}`, key));
@@ -173,7 +152,7 @@ test.serial('Rolling restart - under load loses not one native gRPC call', async
   t.deepEqual([...load.answers.keys()], ['OK'], JSON.stringify([...load.answers]));
 });
 
-test.serial('Rolling restart - one server is away at a time', async (t) => {
+test.serial('Rolling restart - one server at a time is unavailable', async (t) => {
   const launcher = await launchInstances(t);
   await launcher.opened();
   launcher.process.kill('SIGUSR2');
@@ -198,7 +177,7 @@ test.serial('Rolling restart - one server is away at a time', async (t) => {
   }
 });
 
-test.serial('Rolling restart - a call without an end holds it up, but not for good', async (t) => {
+test.serial('Rolling restart - an endless call delays it, but does not block it', async (t) => {
   const launcher = await launchInstances(t);
   await launcher.opened();
   const client = new Client(`127.0.0.1:${launcher.settings.PORT}`, insecure);
@@ -216,7 +195,7 @@ test.serial('Rolling restart - a call without an end holds it up, but not for go
   t.is(launcher.errors, '');
 });
 
-test.serial('Rolling restart - ends at a server that does not come up, and the others go on', async (t) => {
+test.serial('Rolling restart - ends at a server that does not start, and the others keep running', async (t) => {
   const launcher = await launchInstances(t);
   const { url, key } = await launcher.opened();
   const operatorKey = join(launcher.settings.DATA_DIR ?? '', 'operator.key');
@@ -238,7 +217,7 @@ test.serial('Rolling restart - ends at a server that does not come up, and the o
   t.deepEqual([...load.answers.keys()].sort(), ['GET 200', 'POST 201'], JSON.stringify([...load.answers]));
 });
 
-test.serial('Death of one server - the launcher starts it again, and no request fails but those it had', async (t) => {
+test.serial('Death of one server - the launcher restarts it, and only its open requests fail', async (t) => {
   const launcher = await launchInstances(t);
   const { url, key } = await launcher.opened();
   const [victim, ...others] = await launcher.servers();
@@ -261,7 +240,7 @@ test.serial('Death of one server - the launcher starts it again, and no request 
   t.is(launcher.errors, '');
 });
 
-test.serial('Death of all servers, again and again - the launcher starts them each time', async (t) => {
+test.serial('Death of all servers, again and again - the launcher restarts them each time', async (t) => {
   const launcher = await launchInstances(t);
   const { url } = await launcher.opened();
   for (let round = 1; round <= 3; round += 1) {
@@ -277,7 +256,7 @@ test.serial('Death of all servers, again and again - the launcher starts them ea
   t.is(launcher.errors, '');
 });
 
-test.serial('Death of Envoy - amid a rolling restart holds it up, and no more', async (t) => {
+test.serial('Death of Envoy - during a rolling restart only delays it', async (t) => {
   const launcher = await launchInstances(t);
   const { url } = await launcher.opened();
   const { envoy } = await launcher.pair();

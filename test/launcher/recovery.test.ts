@@ -1,4 +1,4 @@
-/** A part of the service that dies or freezes is started anew, and the other parts go on. */
+/** A component that dies or freezes is restarted, and the others keep running. */
 
 import { isRunning, type Launcher } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -18,7 +18,7 @@ async function untilAnswered(rest: RestClient): Promise<void> {
   const isAnswered = () =>
     rest.get('/pets').then(
       ({ status }) => status === 200,
-      () => false, // nobody listens yet
+      () => false, // the port is not open yet
     );
   await until(isAnswered, 'an answer');
 }
@@ -26,13 +26,13 @@ async function untilAnswered(rest: RestClient): Promise<void> {
 /** Less than 5 s on a machine that has time; this one may be five times slower. */
 const RETURN_MS = 25_000;
 
-const PARTS = [
+const COMPONENTS = [
   ['server', 'envoy', 'The server', 'server.log'],
   ['envoy', 'server', 'Envoy', 'envoy.log'],
 ] as const;
 
-for (const [victim, survivor, name, log] of PARTS) {
-  test.serial(`Death of ${name} - another one follows, and the rest is untouched`, async (t) => {
+for (const [victim, survivor, name, log] of COMPONENTS) {
+  test.serial(`Death of ${name} - it is restarted, and the other one keeps running`, async (t) => {
     const { launcher, rest } = await opened(t);
     const before = await launcher.pair();
     const startMs = performance.now();
@@ -50,20 +50,17 @@ for (const [victim, survivor, name, log] of PARTS) {
     t.is(launcher.errors, '');
   });
 
-  test.serial(
-    `A frozen part - ${name} is ended when it has missed several questions, and another one follows`,
-    async (t) => {
-      const { launcher, rest } = await opened(t);
-      const before = await launcher.pair();
-      process.kill(before[victim].pid, 'SIGSTOP');
-      await launcher.says(new RegExp(`\\n${name} has not answered 6 times in a row: it is killed\\.\\n`));
-      await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
-      await untilAnswered(rest);
-      const after = await launcher.pair();
-      t.false(isRunning(before[victim]));
-      t.is(after[survivor].pid, before[survivor].pid);
-    },
-  );
+  test.serial(`A frozen component - ${name} is killed after several unanswered pings, and restarted`, async (t) => {
+    const { launcher, rest } = await opened(t);
+    const before = await launcher.pair();
+    process.kill(before[victim].pid, 'SIGSTOP');
+    await launcher.says(new RegExp(`\\n${name} has not answered 6 times in a row: it is killed\\.\\n`));
+    await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
+    await untilAnswered(rest);
+    const after = await launcher.pair();
+    t.false(isRunning(before[victim]));
+    t.is(after[survivor].pid, before[survivor].pid);
+  });
 
   test.serial(`Deaths of ${name}, again and again - are the end: one line, exit code 1, nothing left`, async (t) => {
     const { launcher } = await opened(t);
@@ -94,7 +91,7 @@ for (const [victim, survivor, name, log] of PARTS) {
   }
 }
 
-/** Kills a part as soon as it is there, until the launcher has ended. */
+/** Kills a component as soon as it runs, until the launcher has ended. */
 async function killAgainAndAgain(launcher: Launcher, victim: Victim): Promise<void> {
   const killed = new Set<number>();
   await until(
@@ -111,12 +108,12 @@ async function killAgainAndAgain(launcher: Launcher, victim: Victim): Promise<vo
   );
 }
 
-test.serial('A frozen launcher - finds all well when it goes on', async (t) => {
+test.serial('A frozen launcher - restarts nothing when it resumes', async (t) => {
   const { launcher, rest } = await opened(t);
   const before = await launcher.pair();
   launcher.process.kill('SIGSTOP');
   const frozenAtMs = performance.now();
-  await until(() => performance.now() - frozenAtMs > 8_000, 'so much time that questions would be missed');
+  await until(() => performance.now() - frozenAtMs > 8_000, 'enough time for several pings');
   launcher.process.kill('SIGCONT');
   launcher.process.kill('SIGUSR2'); // it prints a line when it is awake
   await launcher.says(/A rolling restart needs/);

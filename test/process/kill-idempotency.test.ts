@@ -2,35 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
-import { createDataDir, type ServerProcess, startServerProcess, type TestProcess } from '../support/process.ts';
+import type { ServerProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
-
-interface Context {
-  readonly dataDir: string;
-  readonly remove: () => Promise<void>;
-  readonly processes: TestProcess[];
-}
-const test = anyTest as TestFn<Context>;
-
-test.beforeEach(async (t) => {
-  const { path, remove } = await createDataDir();
-  t.context = { dataDir: path, remove, processes: [] };
-});
-test.afterEach.always(async (t) => {
-  for (const server of t.context.processes) await server.end('SIGKILL');
-  await t.context.remove();
-});
-
-async function start({ context }: ExecutionContext<Context>): Promise<ServerProcess> {
-  const server = await startServerProcess(context.dataDir);
-  context.processes.push(server);
-  return server;
-}
+import { start, test } from './server-processes.ts';
 
 const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 

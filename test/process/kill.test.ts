@@ -2,30 +2,13 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories, type Category } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { freePorts } from '../support/ports.ts';
-import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
+import { type ServerProcess, TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
-
-const test = anyTest as TestFn<{ dataDir: string; remove: () => Promise<void>; processes: TestProcess[] }>;
-
-test.beforeEach(async (t) => {
-  const { path, remove } = await createDataDir();
-  t.context = { dataDir: path, remove, processes: [] };
-});
-test.afterEach.always(async (t) => {
-  for (const server of t.context.processes) await server.end('SIGKILL');
-  await t.context.remove();
-});
-
-async function start(t: ExecutionContext<{ dataDir: string; processes: TestProcess[] }>): Promise<ServerProcess> {
-  const server = await startServerProcess(t.context.dataDir);
-  t.context.processes.push(server);
-  return server;
-}
+import { start, test } from './server-processes.ts';
 
 /** Everything that a server has answered. */
 class Answered {

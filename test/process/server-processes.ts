@@ -1,0 +1,28 @@
+/** Tests that start and kill server processes on one data folder. */
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { createDataDir, type ServerProcess, startServerProcess, type TestProcess } from '../support/process.ts';
+
+interface Context {
+  readonly dataDir: string;
+  readonly remove: () => Promise<void>;
+  /** They are killed after the test. */
+  readonly processes: TestProcess[];
+}
+
+export const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const { path, remove } = await createDataDir();
+  t.context = { dataDir: path, remove, processes: [] };
+});
+test.afterEach.always(async (t) => {
+  for (const server of t.context.processes) await server.end('SIGKILL');
+  await t.context.remove();
+});
+
+/** Starts a server on the test's data folder. */
+export async function start({ context }: ExecutionContext<Context>): Promise<ServerProcess> {
+  const server = await startServerProcess(context.dataDir);
+  context.processes.push(server);
+  return server;
+}
