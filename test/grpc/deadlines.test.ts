@@ -6,6 +6,7 @@ import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { toPetId } from '../../src/model.ts';
 import type { UnaryMethod } from '../support/grpc.ts';
+import { holdTransaction } from '../support/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { beginCall } from '../support/unfinished-call.ts';
 import { until } from '../support/until.ts';
@@ -23,16 +24,9 @@ test.afterEach.always((t) => t.context.close());
  */
 async function holdDatabase({ context: { database } }: ExecutionContext<TestServer>): Promise<() => Promise<void>> {
   const other = await database.open();
-  const { promise: end, resolve: release } = Promise.withResolvers<void>();
-  const { promise: hasBegun, resolve: begun } = Promise.withResolvers<void>();
-  const holding = other.transaction(async () => {
-    begun();
-    await end;
-  });
-  await hasBegun;
+  const commit = await holdTransaction(other);
   return async () => {
-    release();
-    await holding;
+    await commit();
     await other.close();
   };
 }

@@ -4,6 +4,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { holdTransaction } from '../support/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const test = anyTest as TestFn<TestServer>;
@@ -70,17 +71,11 @@ test('gRPC idempotency-key - other methods ignore it', async (t) => {
 
 test('gRPC idempotency-key - a call that waits for another ends at its own deadline', async (t) => {
   const { grpc, store } = t.context;
-  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holding = store.transaction(async () => {
-    begun.resolve();
-    await end.promise;
-  });
-  await begun.promise;
+  const commit = await holdTransaction(store);
   const patient = [1, 2].map(() => grpc.exchange(Categories.createCategory, CATS, key('a')));
   const impatient = await grpc.failure(Categories.createCategory, CATS, { ...key('a'), timeoutMs: 300 });
   t.is(impatient.code, Code.DEADLINE_EXCEEDED);
-  end.resolve();
-  await holding;
+  await commit();
   const responses = await Promise.all(patient);
   t.deepEqual(responses[0]?.message, responses[1]?.message);
   t.deepEqual(responses.map(({ headers }) => headers.get('idempotency-replayed').join()).sort(), ['', 'true']);
@@ -89,17 +84,11 @@ test('gRPC idempotency-key - a call that waits for another ends at its own deadl
 
 test('gRPC idempotency-key - when the running call is cancelled, the next one that waits runs', async (t) => {
   const { grpc, store } = t.context;
-  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const holding = store.transaction(async () => {
-    begun.resolve();
-    await end.promise;
-  });
-  await begun.promise;
+  const commit = await holdTransaction(store);
   const impatient = grpc.failure(Categories.createCategory, CATS, { ...key('a'), timeoutMs: 300 });
   const patient = grpc.exchange(Categories.createCategory, CATS, key('a'));
   t.is((await impatient).code, Code.DEADLINE_EXCEEDED);
-  end.resolve();
-  await holding;
+  await commit();
   await patient;
   t.is((await grpc.call(Categories.listCategories, { pageToken: '' })).categories.length, 1);
 });

@@ -6,6 +6,7 @@ import type { Engine, Runner } from '../../src/storage/engine.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
+import { holdTransaction } from '../support/hold-transaction.ts';
 
 interface Context {
   readonly database: TestDatabase;
@@ -72,13 +73,7 @@ test('SQLite - a closed database is one file: no WAL is left behind', async (t) 
 test('SQLite - a writer waits for another process to let go of the file', async (t) => {
   const { database, engine } = t.context;
   const other = await database.open();
-  const { promise: end, resolve: release } = Promise.withResolvers<void>();
-  const { promise: holds, resolve: begun } = Promise.withResolvers<void>();
-  const holding = other.transaction(async () => {
-    begun();
-    await end;
-  });
-  await holds;
+  const commit = await holdTransaction(other);
   let isAnswered = false;
   const waiting = createStore(engine)
     .transaction((tx) => tx.categories.insert(CATS))
@@ -87,8 +82,7 @@ test('SQLite - a writer waits for another process to let go of the file', async 
     });
   await createStore(engine).categories.find(toCategoryId(1n)); // a whole trip to the database and back
   t.false(isAnswered);
-  release();
-  await holding;
+  await commit();
   t.deepEqual(await waiting, { id: 1n, ...CATS });
   await other.close();
 });
