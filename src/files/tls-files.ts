@@ -1,10 +1,10 @@
-/** PEM files that settings name, checked: a wrong one is a line at start, and not a handshake that fails later. */
+/** Reads and checks the PEM files of settings, so that a wrong file is an error at start and not a failed handshake. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import { ConfigError } from '../config.ts';
 
-/** What Envoy's TLS library takes. */
+/** The curves and keys that Envoy's TLS library supports. */
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 const MIN_RSA_BITS = 2_048;
 const KEYS = `an RSA key of ${MIN_RSA_BITS} bits or more, or an EC key on P-256, P-384 or P-521`;
@@ -15,15 +15,15 @@ export interface PemFile {
   readonly file: string;
 }
 
-/** A certificate, with those between it and its authority, and its private key. */
+/** A certificate chain without the root, and its private key. */
 export interface Identity {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** The first of `cert`. */
+  /** The first certificate of `cert`. */
   readonly certificate: X509Certificate;
 }
 
-/** Throws ConfigError when one is not what it should be, or they don't belong together. */
+/** @throws ConfigError when a file is invalid or the key does not belong to the certificate. */
 export async function readIdentity(cert: PemFile, key: PemFile): Promise<Identity> {
   const [certPem, keyPem] = await Promise.all([readPem(cert), readPem(key)]);
   const certificate = parse(cert, 'certificate', () => new X509Certificate(certPem));
@@ -31,26 +31,26 @@ export async function readIdentity(cert: PemFile, key: PemFile): Promise<Identit
   if (!certificate.checkPrivateKey(privateKey)) {
     throw new ConfigError(`${key.setting} is not the key of ${cert.setting}: ${key.file} and ${cert.file}`);
   }
-  if (!isTaken(privateKey)) throw new ConfigError(`${key.setting} must be ${KEYS}: ${key.file} is none`);
+  if (!isSupported(privateKey)) throw new ConfigError(`${key.setting} must be ${KEYS}: ${key.file} is none`);
   parse(cert, 'certificate and those after it that its authority needs', () =>
     createSecureContext({ cert: certPem, key: keyPem }),
   );
   return { cert: certPem, key: keyPem, certificate };
 }
 
-function isTaken({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
+function isSupported({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
   const { modulusLength = 0, namedCurve = '' } = asymmetricKeyDetails;
   return asymmetricKeyType === 'rsa' ? modulusLength >= MIN_RSA_BITS : CURVES.includes(namedCurve);
 }
 
-/** Certificates of authorities. */
+/** The certificates of certificate authorities. */
 export interface Authorities {
   readonly pem: Buffer;
-  /** The first of them. */
+  /** The first certificate of `pem`. */
   readonly certificate: X509Certificate;
 }
 
-/** Throws ConfigError when the file does not begin with a certificate. */
+/** @throws ConfigError when the file does not begin with a certificate. */
 export async function readAuthorities(ca: PemFile): Promise<Authorities> {
   const pem = await readPem(ca);
   return { pem, certificate: parse(ca, 'certificate', () => new X509Certificate(pem)) };

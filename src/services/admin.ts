@@ -80,13 +80,13 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     return key;
   }
 
-  /** When bans end that are in force. A clock may be a little behind the one that a ban is from. */
+  /** Selects the bans in force. Their end may lie a little further away, since another server's clock may be ahead. */
   function ends() {
     const afterMs = nowMs();
     return { afterMs, atLatestMs: afterMs + banMs + MINUTE_MS };
   }
 
-  /** Keys with what has happened to them. What other servers know of last uses is up to half a minute old. */
+  /** Adds each key's ban and last use. Last uses at other servers are up to half a minute old. */
   async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
     await flushUsage();
     const ids = keys.map(({ id }) => id);
@@ -96,7 +96,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     return keys.map((key) => ({ ...toKeyMessage(key), ban: banOf.get(key.id), lastUseTime: lastUseOf.get(key.id) }));
   }
 
-  /** Ends a ban in the limits first: what they know as begun until then is what is removed. */
+  /** Ends the ban in the limits first, so that the stored ban is removed up to the end that the limits know. */
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
     const untilMs = await Promise.resolve(limits.unban(toLimitedAccount(accountId), toLimitedKey(id), nowMs())).catch(
       (error: unknown) => {
@@ -166,7 +166,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async unbanKey(request) {
       const keyId = toKeyId(request.keyId);
       const key = await findKey(keyId);
-      await flushUsage(); // so that no ban is stored afterwards that is ended here
+      await flushUsage(); // otherwise the ban could be stored after it was ended
       const [ban] = await store.bans.ofKeys([keyId], ends());
       await endBan(key);
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };

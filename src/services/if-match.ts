@@ -1,17 +1,16 @@
-/** The condition of a write: that what is stored is still what the caller has read. */
-
+/** Checks the If-Match condition of a write: the stored resource is still the one that the caller has read. */
 import { apiError } from '../errors.ts';
 import { entityTag, matchesStrongly } from './entity-tags.ts';
 import type { Context } from './service.ts';
 
-/** A generated message type, as far as it is needed here. */
+/** The part of a generated message type that is used here. */
 interface MessageType<T> {
   encode(message: T): { finish(): Uint8Array };
 }
 
 /**
- * Throws PRECONDITION_FAILED unless the representation of what is stored is one that the caller asks for. It is to be
- * called in the write's transaction, once the row is locked: then of two who read the same one is second, and is told.
+ * Throws PRECONDITION_FAILED unless If-Match names the stored representation. Call it in the write's transaction after
+ * the row is locked, so that of two callers who have read the same version the second one fails.
  */
 export function checkIfMatch<T>({ ifMatch }: Context, type: MessageType<T>, stored: T): void {
   if (ifMatch === undefined) return;

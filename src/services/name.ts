@@ -1,11 +1,11 @@
-/** Names as they are stored. */
+/** Normalises names before they are stored. */
 
-const AROUND = /^\p{White_Space}+|\p{White_Space}+$/gu;
+const OUTER_SPACE = /^\p{White_Space}+|\p{White_Space}+$/gu;
 
 /**
- * A name without the white space around it: Unicode's, as `trim` in the rules of the proto files has it. JavaScript's
- * own takes U+FEFF away too, and would leave nothing of a name that has passed the rules.
+ * Removes Unicode white space at both ends, like `trim` in the validation rules of the proto files. JavaScript's `trim`
+ * also removes U+FEFF, which could leave an empty name after validation.
  */
 export function trimmed(name: string): string {
-  return name.replace(AROUND, '');
+  return name.replace(OUTER_SPACE, '');
 }

@@ -1,6 +1,6 @@
 /**
- * Page tokens: opaque to callers. One is the list's kind and the last id that was seen, as base64url, so that
- * a token of another list, or no token at all, is refused and not misread.
+ * Page tokens, which are opaque to callers. A token encodes the kind of the list and the last id of the page as
+ * base64url, so that a token of another list is refused.
  */
 import { invalidArgument } from '../errors.ts';
 import type { Page, PageRequest } from '../model.ts';
@@ -12,7 +12,7 @@ type List = (typeof LISTS)[number];
 
 const LENGTH = 9; // one byte of kind, eight of id
 
-/** The page that a list request asks for. */
+/** Converts a list request to a page request. @throws ApiError for an invalid token. */
 export function toPageRequest(
   list: List,
   request: { readonly limit?: number | undefined; readonly pageToken: string },
@@ -23,7 +23,7 @@ export function toPageRequest(
   };
 }
 
-/** The token of the page after this one; empty on the last. */
+/** Returns the token of the next page; empty on the last page. */
 export function nextPageToken<T>(list: List, page: Page<T>, idOf: (row: T) => bigint): string {
   const last = page.rows.at(-1);
   if (last === undefined || !page.hasMore) return '';
@@ -35,8 +35,8 @@ export function nextPageToken<T>(list: List, page: Page<T>, idOf: (row: T) => bi
 
 function decode(list: List, text: string): bigint {
   const token = Buffer.from(text, 'base64url');
-  const isOurs = token.length === LENGTH && token.toString('base64url') === text;
-  if (!isOurs || token.readUInt8(0) !== LISTS.indexOf(list) + 1) {
+  const isWellFormed = token.length === LENGTH && token.toString('base64url') === text;
+  if (!isWellFormed || token.readUInt8(0) !== LISTS.indexOf(list) + 1) {
     const description = 'is not a page token of this list: use the one that the page before gave';
     throw invalidArgument([{ path: 'pageToken', name: 'pageToken', description }]);
   }

@@ -1,4 +1,4 @@
-/** The status of a pet, between protobuf's numbers and the model's names. */
+/** Converts a pet's status between protobuf's enum and the model's names. */
 import { PetStatus as Proto } from '../../gen/petstore/v1/pets.ts';
 import type { PetStatus } from '../model.ts';
 
@@ -9,7 +9,7 @@ const NAMES: Readonly<Record<Proto, PetStatus | undefined>> = {
   [Proto.sold]: 'sold',
 };
 
-/** Undefined for an absent status; validation lets no unspecified one pass. */
+/** Undefined for an absent status. Validation refuses the unspecified one. */
 export function fromProtoStatus(status: Proto | undefined): PetStatus | undefined {
   return status === undefined ? undefined : NAMES[status];
 }

@@ -1,11 +1,11 @@
-/** Many rows in one statement, which is a transaction by itself. */
+/** Statements that insert or update many rows at once. */
 import type { Knex } from 'knex';
 import type { Engine } from './engine.ts';
 import type { SqlValue } from './statement.ts';
 
 /**
- * Inserts rows that come as one JSON array of arrays of integers. They are in one order everywhere: servers that share a
- * database must not wait for each other in a circle.
+ * Inserts the rows of a JSON array of arrays of integers. The rows are sorted, so that two servers lock them in the
+ * same order and can't deadlock.
  */
 export function insertAll(engine: Engine, table: string, columns: readonly string[], onConflict: string): Knex.Raw {
   const values = columns.map((_, index) => `cast(value ->> ${index} as bigint)`);
@@ -13,13 +13,13 @@ export function insertAll(engine: Engine, table: string, columns: readonly strin
   return engine.knex.raw(`${insert} on conflict ${onConflict}`, [engine.elementsOf('rows')]);
 }
 
-/** The greater of a stored total and the one to store, in SQL that every engine has. */
-export function greater(table: string, column: string): string {
+/** SQL that updates a column to the greater of the stored and the new value, on every engine. */
+export function setGreater(table: string, column: string): string {
   const [stored, fresh] = [`${table}.${column}`, `excluded.${column}`];
   return `${column} = case when ${fresh} > ${stored} then ${fresh} else ${stored} end`;
 }
 
-/** Rows as a JSON array of arrays, with their numbers to the last digit. */
+/** Encodes rows as a JSON array of arrays. Bigints keep all of their digits. */
 export function toJson(rows: readonly (readonly SqlValue[])[]): string {
   return `[${rows.map((row) => `[${row.map(toJsonValue).join()}]`).join()}]`;
 }

@@ -1,11 +1,11 @@
 /**
  * Group commit: writes that wait at the same time share one transaction, and so one fsync.
  *
- * While a group is being committed, new writes queue. The next group takes all of them, up to MAX_GROUP. Each write runs
- * in a savepoint, so that a failing write rolls back only its own changes. A single statement needs no savepoint, since
- * the database itself undoes a statement that fails. Callers get their results after the commit, failures too. When the
- * commit fails, or the database becomes unavailable (the disk is full), all writes of the group fail with that error and
- * none is stored.
+ * While a group is being committed, new writes queue. The next group takes all of them, up to MAX_GROUP. Each write
+ * runs in a savepoint, so that a failing write rolls back only its own changes. A single statement needs no savepoint,
+ * since the database itself undoes a statement that fails. Callers get their results after the commit, failures too.
+ * When the commit fails, or the database becomes unavailable (the disk is full), all writes of the group fail with that
+ * error and none is stored.
  *
  * Consecutive writes of the same shareable statement form a batch, which runs once. When a batch fails, each of its
  * writes runs by itself. When the queue holds one batch and nothing else, it runs without BEGIN and COMMIT, in one trip
@@ -20,7 +20,7 @@ import { Cancelled, StoreUnavailable } from './store-errors.ts';
 /** The maximum number of writes in a commit. It bounds how long the first one waits for the last. */
 const MAX_GROUP = 256;
 
-/** A connection's transaction commands, each one trip to the database's thread. A transaction always has a savepoint. */
+/** The transaction commands of a connection, each one trip to its thread. A transaction always has a savepoint. */
 export interface TransactionCommands {
   /** Begins a transaction and sets the savepoint. */
   begin(): Promise<void>;

@@ -1,10 +1,9 @@
 /**
- * The schema's history. All that a database lacks is done in one transaction: it happens whole, or not at all. A released
- * migration is never changed: add another.
+ * Migrates the schema. All missing migrations run in one transaction. Never change a released migration: add another.
  *
- * A migration that only adds (tables, indexes, columns with a default) is `additive`: a server of a release before it
- * works on. The database says of each migration that it has whether it is, so that such a server knows. A release may
- * mark one otherwise, and then needs all servers of the release before to be gone.
+ * A migration that only adds tables, indexes, or columns with a default is additive: servers of earlier releases work
+ * with its schema. The database records this for each migration, so that such a server knows. Before a migration that
+ * is not additive, all servers of earlier releases must be stopped.
  */
 import type { Knex } from 'knex';
 import * as catalogue from './migrations/001-catalogue.ts';
@@ -31,54 +30,54 @@ const MIGRATIONS: readonly Migration[] = [
 const TABLE = 'schema_migrations';
 
 export interface MigrationListener {
-  /** Told the names of the migrations that were done, if any were. */
+  /** Called with the names of the migrations that ran, if any. */
   readonly onMigrated?: (names: readonly string[]) => void;
 }
 
 interface MigrateOptions {
-  /** Whether what is lacking is done, rather than refused. */
+  /** Whether to run missing migrations, rather than throw SchemaRefused. */
   readonly migrates: boolean;
-  /** Keeps other processes from doing the same until the transaction ends. */
+  /** Prevents other processes from migrating until the transaction ends. */
   readonly lock?: (trx: Knex.Transaction) => Promise<void>;
   readonly transaction?: Knex.TransactionConfig;
 }
 
 /**
- * Brings the schema up to date.
+ * Runs the missing migrations.
  *
- * @throws SchemaRefused when the schema is not one that this release works with.
+ * @throws SchemaRefused when this release does not support the schema.
  */
 export async function migrate(
   knex: Knex,
   { migrates, lock, transaction = {} }: MigrateOptions,
   { onMigrated }: MigrationListener,
 ): Promise<void> {
-  const lacking = namesOf(await findLacking(knex));
-  if (lacking.length === 0) return;
+  const missing = namesOf(await findMissing(knex));
+  if (missing.length === 0) return;
   if (!migrates) {
-    const way = 'run "npm run migrate", or start with MIGRATE_AT_START=yes';
-    throw new SchemaRefused(`the database lacks the migrations ${lacking.join(', ')}: ${way}`);
+    const hint = 'run "npm run migrate", or start with MIGRATE_AT_START=yes';
+    throw new SchemaRefused(`the database lacks the migrations ${missing.join(', ')}: ${hint}`);
   }
   const done = await knex.transaction(async (trx) => {
     await lock?.(trx);
     await prepareTable(trx);
-    const todo = await findLacking(trx); // another process may have been faster
-    for (const { name, up, isAdditive } of todo) {
+    const pending = await findMissing(trx); // another process may have migrated meanwhile
+    for (const { name, up, isAdditive } of pending) {
       await up(trx);
       await trx(TABLE).insert({ name, batch: 1, migration_time: new Date(), additive: isAdditive });
     }
-    return namesOf(todo);
+    return namesOf(pending);
   }, transaction);
   if (done.length > 0) onMigrated?.(done);
 }
 
-async function findLacking(knex: Knex): Promise<readonly Migration[]> {
+async function findMissing(knex: Knex): Promise<readonly Migration[]> {
   if (!(await knex.schema.hasTable(TABLE))) return MIGRATIONS;
   const rows: readonly { name: string; additive?: unknown }[] = await knex(TABLE).select();
   const known = new Set(namesOf(MIGRATIONS));
-  const foreign = rows.filter(({ name, additive }) => !known.has(name) && !additive).map(({ name }) => name);
-  if (foreign.length > 0) {
-    const what = `the database has the migrations ${foreign.join(', ')} of a newer release`;
+  const unknown = rows.filter(({ name, additive }) => !known.has(name) && !additive).map(({ name }) => name);
+  if (unknown.length > 0) {
+    const what = `the database has the migrations ${unknown.join(', ')} of a newer release`;
     throw new SchemaRefused(
       `${what}, on which this one can't work: start the newer one, or restore the backup from before it`,
     );
@@ -87,7 +86,7 @@ async function findLacking(knex: Knex): Promise<readonly Migration[]> {
   return MIGRATIONS.filter(({ name }) => !done.has(name));
 }
 
-/** The table is as knex's own migrator made it for earlier releases, and a column more. */
+/** Earlier releases created the table with knex's migrator, without the column `additive`. */
 async function prepareTable(trx: Knex.Transaction): Promise<void> {
   if (!(await trx.schema.hasTable(TABLE))) {
     await trx.schema.createTable(TABLE, (table) => {

@@ -1,4 +1,4 @@
-/** Keyset pages: rows after the last id seen, one more than asked for to learn whether there are more. */
+/** Keyset pagination: selects the rows after the last id, and one more to find out whether there is another page. */
 import type { Knex } from 'knex';
 import type { Page, PageRequest } from '../model.ts';
 import { toJson } from './bulk.ts';
@@ -7,12 +7,12 @@ import type { Row } from './row.ts';
 import { NamedReads } from './shared-reads.ts';
 import { type Params, param, type Statement } from './statement.ts';
 
-/** The values of a paged statement's `after` and `rows` parameters. */
+/** Returns the values of a paged statement's parameters `after` and `rows`. */
 export function pageParams(page: PageRequest): { after: bigint; rows: number } {
   return { after: page.after, rows: page.limit + 1 };
 }
 
-/** Reads a page of a paged statement. Those who ask for the very same page at the same time share it. */
+/** Reads a page. Concurrent reads of the same page share one query. */
 export type ReadPage<T> = (statement: Statement, filter: object, page: PageRequest) => Promise<Page<T>>;
 
 export function pageReader<T>(reader: Runner, toRecord: (row: Row) => T): ReadPage<T> {
@@ -24,7 +24,7 @@ export function pageReader<T>(reader: Runner, toRecord: (row: Row) => T): ReadPa
   };
 }
 
-/** Makes a query one page in ascending order of id. knex's own `limit` takes no parameter, so it stands in the order. */
+/** Limits a query to one page in ascending order of id. (The limit is raw: knex's `limit` takes no parameter.) */
 export function keysetPage(query: Knex.QueryBuilder): Knex.QueryBuilder {
   return query.where('id', '>', param('after')).orderByRaw('?? limit ?', ['id', param('rows')] as never);
 }
@@ -33,7 +33,7 @@ export function toPage<T>(rows: readonly Row[], page: PageRequest, toRecord: (ro
   return { rows: rows.slice(0, page.limit).map(toRecord), hasMore: rows.length > page.limit };
 }
 
-/** The names of the filters that are in use, in a fixed order. */
+/** Returns the names of the filters that are set, in the order of the object's keys. */
 export function filtersInUse(filters: object): string[] {
   return Object.entries(filters).flatMap(([name, value]) => (value === undefined ? [] : [name]));
 }

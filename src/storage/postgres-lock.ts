@@ -1,39 +1,39 @@
 /**
- * What only one process at a time may do with a database. The lock is a transaction's, so that it works through a pooler
- * too, and is gone whenever the transaction is, in a crash as well.
+ * An advisory lock for work that only one process at a time may do with a database. The lock belongs to a transaction,
+ * so it works through a pooler, and PostgreSQL releases it when the transaction ends or the process crashes.
  */
 import { Client, DatabaseError } from 'pg';
 import { isTimeout, toStoreError, unavailable } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
-/** The advisory lock: any number that nobody else in the database uses. */
-const ALONE = 7_073_746_573;
-/** How long it is waited for, and after how long that is said. */
+/** The number of the advisory lock. It must be unique in the database. */
+const LOCK_ID = 7_073_746_573;
+/** How long to wait for the lock, and when to report the wait. */
 const MAX_WAIT_MS = 60_000;
-const SAID_AFTER_MS = 1_000;
+const REPORT_MS = 1_000;
 const CONNECT_MS = 10_000;
 
 export interface LockOptions {
-  /** Told when another process is waited for, with the seconds that it will be at the most. */
+  /** Called when the wait for another process gets long, with the maximum wait in seconds. */
   readonly onWait?: (maxSeconds: number) => void;
   readonly maxWaitMs?: number;
 }
 
 /**
- * Takes the lock in a transaction that has begun, until it ends; `run` runs SQL in it.
+ * Takes the lock until the open transaction ends. `run` runs SQL in that transaction.
  *
- * @throws StoreUnavailable when another process has it for too long.
+ * @throws StoreUnavailable when another process holds the lock for too long.
  */
 export async function takeLock(
   run: (sql: string) => PromiseLike<unknown>,
   { onWait, maxWaitMs = MAX_WAIT_MS }: LockOptions = {},
 ): Promise<void> {
-  const timer = setTimeout(() => onWait?.(maxWaitMs / 1_000), SAID_AFTER_MS);
+  const timer = setTimeout(() => onWait?.(maxWaitMs / 1_000), REPORT_MS);
   try {
     for (const limit of ['statement_timeout', 'idle_in_transaction_session_timeout'])
       await run(`SET LOCAL ${limit} = 0`);
     await run(`SET LOCAL lock_timeout = ${maxWaitMs}`);
-    await run(`SELECT pg_advisory_xact_lock(${ALONE})`);
+    await run(`SELECT pg_advisory_xact_lock(${LOCK_ID})`);
   } catch (error) {
     if (!isTimeout(error)) throw error;
     const wait = `another process has been changing the database for ${maxWaitMs / 1_000} s`;
@@ -43,7 +43,7 @@ export async function takeLock(
   }
 }
 
-/** Runs `work` while no other process has the lock, on a connection of its own. */
+/** Runs `work` while holding the lock, on a separate connection. */
 export async function withAdvisoryLock<T>(url: string, work: () => Promise<T>, options?: LockOptions): Promise<T> {
   return withClient(url, async (client) => {
     await client.query('BEGIN');
@@ -54,7 +54,7 @@ export async function withAdvisoryLock<T>(url: string, work: () => Promise<T>, o
   });
 }
 
-/** Whether the session is ours alone: what a pooler shows us as one is another behind it. */
+/** Whether a connection has its own session on the server. A pooler reports another process id than the server. */
 export function hasOwnSessions(url: string): Promise<boolean> {
   return withClient(url, async (client) => {
     const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
@@ -62,10 +62,10 @@ export function hasOwnSessions(url: string): Promise<boolean> {
   });
 }
 
-/** @throws StoreUnavailable when no connection is to be had. */
+/** @throws StoreUnavailable when no connection can be opened. */
 async function withClient<T>(url: string, use: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: CONNECT_MS });
-  client.on('error', () => undefined); // the query that comes next says so
+  client.on('error', () => undefined); // the next query reports it
   try {
     await client.connect();
   } catch (error) {

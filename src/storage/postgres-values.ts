@@ -1,8 +1,8 @@
 /**
- * Values on their way to PostgreSQL and back.
+ * Converts values to and from PostgreSQL.
  *
- * A text of PostgreSQL holds every character but U+0000, which is as good as any other to a caller. It is stored as the
- * two characters U+001A "0", and U+001A itself as U+001A "1".
+ * PostgreSQL's text type does not support U+0000, which is valid in a caller's text. It is stored as the two characters
+ * U+001A "0", and U+001A itself as U+001A "1".
  */
 import type { Row } from './row.ts';
 import type { SqlValue } from './statement.ts';

@@ -1,27 +1,27 @@
 /**
- * Deletes rows that are older than they are to be kept: at start and every hour, by the server's clock. Rows go in portions
- * with a pause after each, every portion a statement of its own, so that other writes never wait for more than one.
+ * Deletes rows past their retention time at start and every hour, by the server's clock. Rows are deleted in small
+ * statements with a pause after each, so that other writes wait for one statement at most.
  *
- * Failure: what could not be deleted is left for the next time. Several servers may delete at the same time.
+ * Failure: rows that could not be deleted are deleted the next time. Several servers may delete at the same time.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 const INTERVAL_MS = 3_600_000;
-/** Rows in one statement at the most: a few milliseconds. */
+/** The maximum number of rows per statement, which takes a few milliseconds. */
 const MAX_ROWS = 250;
 const PAUSE_MS = 50;
 
 interface RetentionOptions {
-  /** What is deleted, for the log: `usage`. */
+  /** The name of the rows for the log, for example `usage`. */
   readonly what: string;
-  /** Deletes old rows, so many at the most, and resolves with how many there were. */
+  /** Deletes at most `maxRows` old rows. Resolves with the number of deleted rows. */
   readonly deletePortion: (maxRows: number) => Promise<number>;
   readonly logger: Logger;
 }
 
 export interface Retention {
-  /** Deletes no more, and resolves when nothing is under way. */
+  /** Stops deleting, and resolves when the last statement has ended. */
   close(): Promise<void>;
 }
 

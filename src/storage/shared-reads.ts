@@ -1,6 +1,6 @@
 /**
- * Batches reads. While a load from the database is in progress, new reads wait and share the next load. A single read is
- * not delayed; many concurrent reads cost one load.
+ * Batches reads. While a load from the database is in progress, new reads wait and share the next load. A single read
+ * is not delayed; many concurrent reads cost one load.
  *
  * When a load is slow, the waiting reads start another one beside it, up to MAX_LOADS. A read that has waited too long
  * because all loads hang is refused.

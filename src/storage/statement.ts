@@ -58,9 +58,9 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
 }
 
 /**
- * Compiles an insert that several callers can share. The query selects from `engine.elementsOf('elements')` in the order
- * of the keys, and each element holds the parameters `names` of one caller. The query returns ids. `belongsTo` says
- * whether a row can be a caller's; callers to whom the same row can belong must be inserted or refused together.
+ * Compiles an insert that several callers can share. The query selects from `engine.elementsOf('elements')` in the
+ * order of the keys, and each element holds the parameters `names` of one caller. The query returns ids. `belongsTo`
+ * says whether a row can be a caller's; callers to whom the same row can belong must be inserted or refused together.
  */
 export function compileInsert(
   name: string,

@@ -1,29 +1,29 @@
-/** What storage throws, by name. */
+/** The errors that storage throws. */
 
 /** The work was cancelled before it began: the deadline had passed or the caller had left. */
 export class Cancelled extends Error {
   override name = 'Cancelled';
 }
 
-/** What an idempotency key was sent for is done already: its record is there. Nothing of the transaction has happened. */
+/** The idempotency key has a record: its request is done already. The transaction is rolled back. */
 export class AlreadyDone extends Error {
   override name = 'AlreadyDone';
 }
 
-/** The store is closed or closing: no work is begun any more. */
+/** The store is closed or closing. */
 export class StoreClosed extends Error {
   override name = 'StoreClosed';
 }
 
 /**
- * The database is away, does not answer in time, is held up by others, or lacks room. Of a change whose connection broke while it was being
- * committed nobody knows whether it happened; any other has not happened.
+ * The database can't be reached, does not respond in time, is locked by others, or has no room. The change has not
+ * happened, except that the outcome is unknown when the connection broke during the commit.
  */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable';
 }
 
-/** The schema is not one that this release works with. The message says what to do. */
+/** This release does not support the schema. The message says what to do. */
 export class SchemaRefused extends Error {
   override name = 'SchemaRefused';
 }

@@ -1,6 +1,6 @@
 /** The `usage` and `key_uses` tables: what each account used on each day, and when each key was last used. */
 import { type AccountId, type DayUsage, type KeyId, type KeyUse, toAccountId, toKeyId } from '../model.ts';
-import { greater, insertAll, toJson } from './bulk.ts';
+import { setGreater, insertAll, toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { bigInteger, integer, nullable, onlyRow, type Row } from './row.ts';
 import { SingleStatement } from './single-statement.ts';
@@ -43,7 +43,7 @@ function toUsage(row: Row): DayUsage {
 
 export function usageStatements(engine: Engine) {
   const { knex } = engine;
-  const totals = `${greater('usage', 'requests')}, ${greater('usage', 'refused')}`;
+  const totals = `${setGreater('usage', 'requests')}, ${setGreater('usage', 'refused')}`;
   return {
     ofDay: compile('usage.of_day', knex('usage').select(USAGE).where('day_index', param('dayIndex'))),
     ofAccount: compile(
@@ -73,7 +73,7 @@ export function usageStatements(engine: Engine) {
     ),
     putKeyUses: compile(
       'key_uses.put',
-      insertAll(engine, 'key_uses', KEY_USE, `(key_id) do update set ${greater('key_uses', 'last_used_at_ms')}`),
+      insertAll(engine, 'key_uses', KEY_USE, `(key_id) do update set ${setGreater('key_uses', 'last_used_at_ms')}`),
     ),
   };
 }
