@@ -1,6 +1,6 @@
 /** The `usage` and `key_uses` tables: what each account used on each day, and when each key was last used. */
 import { type AccountId, type DayUsage, type KeyId, type KeyUse, toAccountId, toKeyId } from '../model.ts';
-import { setGreater, insertAll, toJson } from './bulk.ts';
+import { insertAll, setGreater, toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { bigInteger, integer, nullable, onlyRow, type Row } from './row.ts';
 import { SingleStatement } from './single-statement.ts';

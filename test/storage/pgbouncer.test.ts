@@ -22,8 +22,8 @@ test.after.always(async () => {
 });
 
 /** The advisory locks of this database. */
-const ADVISORY =
-  "SELECT pid FROM pg_locks JOIN pg_database ON oid = database WHERE locktype = 'advisory' AND datname = current_database()";
+const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
+   WHERE locktype = 'advisory' AND datname = current_database()`;
 
 test('PgBouncer - every transaction has its limits, and no session keeps any, or a statement, or a lock', async (t) => {
   const url = bouncer.through(await server.createDatabase());

@@ -8,7 +8,8 @@ import { runPlanSuite } from './suite/query-plans.ts';
 const FILL = [
   "INSERT INTO categories (name) SELECT 'Kind ' || n FROM generate_series(1, 1000) AS n",
   `INSERT INTO pets (name, category_id, status)
-   SELECT 'Pet ' || n, 1 + n % 1000, CASE n % 50 WHEN 0 THEN 'available' ELSE 'sold' END FROM generate_series(1, 50000) AS n`,
+   SELECT 'Pet ' || n, 1 + n % 1000, CASE n % 50 WHEN 0 THEN 'available' ELSE 'sold' END
+    FROM generate_series(1, 50000) AS n`,
   'INSERT INTO orders (pet_id, quantity, complete) SELECT n % 5000, 1, n % 50 <> 0 FROM generate_series(1, 50000) AS n',
   "INSERT INTO accounts (name, plan, created_at_ms) SELECT 'Account', 'free', n FROM generate_series(1, 5000) AS n",
   `INSERT INTO api_keys (account_id, hash, prefix, created_at_ms)

@@ -24,7 +24,7 @@ async function fill(store: Store, name: string, count: number, createdAtMs: numb
   });
 }
 
-test('Retention - a portion is bounded, between any two of them writes have their turn, and young rows stay', async (t) => {
+test('Retention - statements are bounded, other writes run between them, and young rows stay', async (t) => {
   const { store } = t.context;
   await fill(store, 'old', 1_000, NOW_MS - 1);
   await fill(store, 'young', 3, NOW_MS);

@@ -71,7 +71,7 @@ test('Semaphore - failed work makes room for the next', async (t) => {
   t.is(await next, 'let in');
 });
 
-test('Semaphore - a lower limit starts no work until enough has ended, and the old limit starts all of it', async (t) => {
+test('Semaphore - a lowered limit starts no work until enough has ended; a raised one starts it at once', async (t) => {
   const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 3 });
   const { work, ends } = heldWork();
   const all = Array.from({ length: 6 }, () => semaphore.run(work));

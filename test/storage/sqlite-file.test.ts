@@ -142,7 +142,7 @@ test('Commit - when it fails, all of its group fail with its error and nothing o
   t.deepEqual(await store.categories.find(next.id), next);
 });
 
-test('Commit - a refusal in a group whose commit fails is answered with the failure, not with the refusal', async (t) => {
+test('Commit - when the commit fails, a write that was refused before gets the error of the commit', async (t) => {
   const { engine } = t.context;
   const refused = engine.transaction(() => Promise.reject(new Error('refused')));
   const failing = write(t.context, async (run) => {

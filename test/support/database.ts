@@ -1,4 +1,4 @@
-/** A SQLite file of a test's own, in a temporary folder. */
+/** A SQLite file in a temporary folder. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,8 @@ export interface TestDatabase {
   open(options?: SqliteOptions): Promise<Engine>;
   /** Removes the file. */
   remove(): Promise<void>;
-  /** Makes the file's disk full, as far as an engine can tell, until it is given back. */
-  takeAway(engine: Engine): Promise<() => Promise<void>>;
+  /** Makes writes of an engine fail as with a full disk. Resolves with a function that ends it. */
+  failWrites(engine: Engine): Promise<() => Promise<void>>;
   readonly lockCategories: string;
 }
 
@@ -25,7 +25,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     file,
     open: (options) => openSqlite(file, options),
     lockCategories: 'SELECT 1', // a writer locks the whole file
-    async takeAway(engine) {
+    async failWrites(engine) {
       await setMaxPages(engine, 1);
       return () => setMaxPages(engine, 1_000_000);
     },
@@ -33,7 +33,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** A store with a new database behind it. `close` removes it. */
+/** Creates a store with a new database. `close` removes both. */
 export async function createTestStore(): Promise<Store> {
   const database = await createTestDatabase();
   const store = createStore(await database.open());

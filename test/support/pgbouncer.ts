@@ -1,4 +1,4 @@
-/** A real PgBouncer before a PostgreSQL server, in transaction mode: a session is lent for one transaction. */
+/** Runs PgBouncer in front of a PostgreSQL server, in transaction mode: clients share sessions per transaction. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -12,18 +12,18 @@ import { until } from './until.ts';
 const PROGRAM = findProgram(['pgbouncer'], ['/usr/sbin']);
 const HOW = 'NO PGBOUNCER FOUND, so nothing of this file is tested: install it (apt-get install pgbouncer)';
 
-/** Why there can be none, if there can't. */
+/** Why PgBouncer can't run here; undefined when it can. */
 export const pgbouncerMissing = PROGRAM === undefined ? HOW : ownPostgresMissing;
 
 export interface PgBouncer {
-  /** The URL of a database through it. */
+  /** Returns the URL of a database through PgBouncer. */
   through(url: string): string;
   stop(): Promise<void>;
 }
 
-/** Starts one before the server of `url`. */
+/** Starts PgBouncer in front of the server of `url`. */
 export async function startPgBouncer(url: string): Promise<PgBouncer> {
-  const owner = await serverOwner(); // it refuses to run as root, as PostgreSQL does
+  const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
   const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
   const [port] = await freePorts(1);

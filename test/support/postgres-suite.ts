@@ -3,13 +3,13 @@ import { openPostgres } from '../../src/storage/postgres.ts';
 import type { SuiteDatabase } from '../storage/suite/database.ts';
 import { query, type TestPostgres } from './postgres.ts';
 
-/** Tests at a time: what a call may wait for a connection is bounded, and many together keep a small machine busy. */
+/** The number of concurrent tests. More would overload a small machine, and calls would time out. */
 const AT_A_TIME = 4;
 
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Makes a database when few enough others are in use. `urlOf` is where the tests find it, if not where it is. */
+/** Creates a database when few enough others are in use. `urlOf` maps its URL to the one that the tests use. */
 export async function suiteDatabase(server: TestPostgres, urlOf = (url: string) => url): Promise<SuiteDatabase> {
   if (running === AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
   else running += 1;
@@ -17,7 +17,7 @@ export async function suiteDatabase(server: TestPostgres, urlOf = (url: string) 
   return {
     open: (options) => openPostgres(urlOf(url), options),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
-    takeAway: () => takeAway(url),
+    failWrites: () => failWrites(url),
     async remove() {
       await server.dropDatabase(url);
       const next = waiting.shift();
@@ -27,8 +27,8 @@ export async function suiteDatabase(server: TestPostgres, urlOf = (url: string) 
   };
 }
 
-/** Lets nobody in any more, and puts out those that are. */
-async function takeAway(url: string): Promise<() => Promise<void>> {
+/** Refuses new connections and ends the open ones. */
+async function failWrites(url: string): Promise<() => Promise<void>> {
   const name = new URL(url).pathname.slice(1);
   const admin = new URL(url);
   admin.pathname = '/postgres';

@@ -1,6 +1,6 @@
 /**
- * A real PostgreSQL server for a test file: the machine's own, started on a free port with its data in a temporary
- * folder; or the one that TEST_DATABASE_URL names, by a user who may make databases.
+ * A PostgreSQL server for a test file: the installed one, started on a free port with its data in a temporary folder,
+ * or the one of TEST_DATABASE_URL, whose user must be allowed to create databases.
  */
 import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -30,7 +30,7 @@ export const postgresMissing =
   GIVEN === undefined && ownPostgresMissing ? `${HOW}, or set TEST_DATABASE_URL` : undefined;
 
 export interface TestPostgres {
-  /** Makes an empty database, and resolves with its URL. */
+  /** Creates an empty database. Resolves with its URL. */
   createDatabase(): Promise<string>;
   dropDatabase(url: string): Promise<void>;
   stop(): Promise<void>;
@@ -54,7 +54,7 @@ export async function connectPostgres(): Promise<TestPostgres> {
   return { ...databases(GIVEN), stop: async () => undefined };
 }
 
-/** Starts a server with these settings (`name=value`) beside the usual ones. */
+/** Starts a server with additional settings (`name=value`). */
 export async function startPostgres(extraSettings: readonly string[] = []): Promise<OwnPostgres> {
   if (initdb === undefined) throw new Error('there is no PostgreSQL to start');
   const owner = await serverOwner();
@@ -92,7 +92,7 @@ export async function startPostgres(extraSettings: readonly string[] = []): Prom
     ...databases(url),
     pid,
     start,
-    kill: () => end('SIGQUIT'), // "immediate": it ends its connections and recovers at the next start
+    kill: () => end('SIGQUIT'), // immediate shutdown: the server recovers at the next start
     pause: () => signalAll('SIGSTOP'),
     resume: () => signalAll('SIGCONT'),
     async stop() {

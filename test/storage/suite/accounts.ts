@@ -142,7 +142,7 @@ export function accountTests(): void {
     );
   });
 
-  test('Usage - servers that store the same accounts at the same time never wait for each other in a circle', async (t) => {
+  test('Usage - servers that store the same accounts at the same time do not deadlock', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     const ids: AccountId[] = [];

@@ -168,7 +168,7 @@ export function catalogueTests(): void {
     t.deepEqual(await store.orders.find(order.id), order);
   });
 
-  test('Orders - the open units of a pet are those of its orders that are not complete, beyond 32 bits too', async (t) => {
+  test('Orders - the open units of a pet are the sum of its incomplete orders, also beyond 32 bits', async (t) => {
     const { store } = t.context;
     const { id: petId } = await newPet(store);
     const { id: otherId } = await newPet(store);

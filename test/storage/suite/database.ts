@@ -1,28 +1,28 @@
-/** What the storage suite asks of an engine under test. */
+/** The database of a storage test, and helpers to fill and occupy it. */
 import type { ExecutionContext, TestFn } from 'ava';
 import anyTest from 'ava';
-import type { CategoryId, Pet } from '../../../src/model.ts';
+import type { CategoryId, Pet, PetId } from '../../../src/model.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
 import { createStore, type Store } from '../../../src/storage/store.ts';
 
 export interface SuiteDatabase {
   /** Opens the database as another process would. */
   open(options?: { readonly migrates?: boolean }): Promise<Engine>;
-  /** SQL that keeps others from changing categories, not from reading them, until its transaction ends. */
+  /** SQL that locks categories against changes, not reads, until its transaction ends. */
   readonly lockCategories: string;
-  /** Makes the database take nothing that is new, as for want of room or of a server, until it is given back. */
-  takeAway(engine: Engine): Promise<() => Promise<void>>;
-  /** Removes the database with all that is in it. */
+  /** Makes all writes fail, as with a full disk or a stopped server. Resolves with a function that ends it. */
+  failWrites(engine: Engine): Promise<() => Promise<void>>;
+  /** Deletes the database. */
   remove(): Promise<void>;
 }
 
-/** Makes an empty database. */
+/** Creates an empty database. */
 export type CreateDatabase = () => Promise<SuiteDatabase>;
 
 interface Context {
   readonly database: SuiteDatabase;
   readonly store: Store;
-  /** Of `store`. */
+  /** The engine of `store`. */
   readonly engine: Engine;
   /** Opens the database again, beside `store`. It is closed at the end of the test. */
   readonly openAgain: () => Promise<Store>;
@@ -34,7 +34,7 @@ export type Test = ExecutionContext<Context>;
 
 export const test = anyTest as SuiteTest;
 
-/** Gives each test a store on an empty database of its own. */
+/** Gives each test a store with its own empty database. */
 export function useDatabase(createDatabase: CreateDatabase): void {
   test.beforeEach(async (t) => {
     const database = await createDatabase();
@@ -68,5 +68,37 @@ export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}
     const pet = { ...inserted, quantity: fields.quantity ?? 0 };
     await tx.pets.update(pet);
     return pet;
+  });
+}
+
+/** A promise that `open` resolves. */
+function gate(): { readonly opened: Promise<void>; open(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { opened: promise, open: resolve };
+}
+
+/** Occupies the writer until `release` is called, so that writes queue meanwhile. */
+export async function occupyWriter({ context: { store } }: Test): Promise<{ release: () => Promise<void> }> {
+  const [begun, end] = [gate(), gate()];
+  const work = store.transaction(async () => {
+    begun.open();
+    await end.opened;
+  });
+  await begun.opened;
+  return {
+    async release() {
+      end.open();
+      await work;
+    },
+  };
+}
+
+/** Adds one to a pet's stock. Resolves with the stock before. */
+export function addOne(store: Store, petId: PetId): Promise<number> {
+  return store.transaction(async (tx) => {
+    const pet = await tx.pets.lock(petId);
+    if (pet === undefined) throw new Error('the pet is gone');
+    await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
+    return pet.quantity;
   });
 }

@@ -55,13 +55,13 @@ export function failureTests(): void {
     async (t) => {
       const { database, store, engine } = t.context;
       const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
-      const giveBack = await database.takeAway(engine);
+      const endFailure = await database.failWrites(engine);
       const stored: CategoryId[] = [];
       const refusal = await t.throwsAsync(async () => {
         for (let count = 0; count < 10_000; count += 1) stored.push(await newCategory(store, name));
       });
       t.true(refusal instanceof StoreUnavailable, String(refusal));
-      await giveBack();
+      await endFailure();
       const next = await until(() => newCategory(store).catch(() => undefined), 'a write that goes through');
       t.deepEqual([(await store.categories.find(kept))?.id, (await store.categories.find(next))?.id], [kept, next]);
       for (const id of stored) t.is((await store.categories.find(id))?.name, name);

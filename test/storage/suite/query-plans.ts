@@ -1,4 +1,4 @@
-/** How an engine finds the rows of each reading statement: by an index, in its order, never by going through a table. */
+/** Every read uses an index, in the order of that index, and never scans a table. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { accountStatements } from '../../../src/storage/accounts.ts';
 import { categoryStatements } from '../../../src/storage/categories.ts';

@@ -26,7 +26,7 @@ export function schemaTests(): void {
     t.truthy(await newCategory(again));
   });
 
-  test('Schema - one that a newer release has changed otherwise is refused, with its name and what to do', async (t) => {
+  test('Schema - with a newer, not additive migration is refused, with its name and what to do', async (t) => {
     const { database, engine } = t.context;
     await addFuture(engine, false);
     const message =
@@ -35,7 +35,7 @@ export function schemaTests(): void {
     await t.throwsAsync(database.open(), { instanceOf: SchemaRefused, message });
   });
 
-  test('Schema - one that lacks something is brought up to date, or refused where that is left to another', async (t) => {
+  test('Schema - missing migrations run, or are refused without permission to migrate', async (t) => {
     const { database, engine, openAgain } = t.context;
     await run(engine, 'DROP TABLE bans');
     await run(engine, 'DROP TABLE usage');
@@ -50,7 +50,7 @@ export function schemaTests(): void {
     await looked.close();
   });
 
-  test('Schema - a server of the release before stores bans and reads them, on what this one has added to', async (t) => {
+  test('Schema - a server of the earlier release stores and reads bans in the schema of this one', async (t) => {
     const { store, engine } = t.context;
     const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
     const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));

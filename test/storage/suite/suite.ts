@@ -9,6 +9,7 @@ import { lookupTests } from './lookups.ts';
 import { pageTests } from './pages.ts';
 import { schemaTests } from './schema.ts';
 import { transactionTests } from './transactions.ts';
+import { writeTests } from './writes.ts';
 
 export function runStorageSuite(createDatabase: CreateDatabase): void {
   useDatabase(createDatabase);
@@ -18,6 +19,7 @@ export function runStorageSuite(createDatabase: CreateDatabase): void {
   pageTests();
   lookupTests();
   transactionTests();
+  writeTests();
   idempotencyTests();
   failureTests();
   schemaTests();

@@ -1,0 +1,146 @@
+/** Writes of a single statement: as durable and separate as transactions, also when they share a run. */
+
+import { toCategoryId, toPetId } from '../../../src/model.ts';
+import { Cancelled } from '../../../src/storage/store-errors.ts';
+import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
+
+const CATS = { name: 'Cats', description: undefined };
+
+export function writeTests(): void {
+  test('Transaction - inserts that wait together each get their own row, or their own refusal', async (t) => {
+    const { store } = t.context;
+    const categoryIds = [
+      await newCategory(store),
+      await newCategory(store),
+      ...[999_999n, 2n ** 53n + 1n].map(toCategoryId),
+    ];
+    const wanted = Array.from({ length: 600 }, (_, index) => ({
+      name: `Pet ${index % 7}`,
+      categoryId: categoryIds[(index * index) % 5] ?? toCategoryId(0n),
+      status: index % 3 === 0 ? ('sold' as const) : ('available' as const),
+    }));
+    const writer = await occupyWriter(t);
+    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(pet))));
+    await writer.release();
+    const inserted = await inserting;
+    for (const [index, pet] of wanted.entries()) {
+      const made = inserted[index];
+      const exists = categoryIds.slice(0, 2).includes(pet.categoryId);
+      t.deepEqual(made, exists ? { ...pet, id: made?.id ?? toPetId(0n), quantity: 0 } : undefined, `${index}`);
+      if (made !== undefined) t.deepEqual(await store.pets.find(made.id), made);
+    }
+    const ids = inserted.flatMap((pet) => (pet === undefined ? [] : [pet.id]));
+    t.is(new Set(ids).size, ids.length);
+  });
+
+  test('Transaction - of inserts that wait together one that the database refuses fails alone', async (t) => {
+    const { store } = t.context;
+    const categoryId = await newCategory(store);
+    const writer = await occupyWriter(t);
+    const inserting = Promise.allSettled(
+      Array.from({ length: 9 }, (_, index) => {
+        const status = (index === 4 ? 'lost' : 'sold') as 'sold';
+        return store.write((tx) => tx.pets.insert({ name: `Pet ${index}`, categoryId, status }));
+      }),
+    );
+    await writer.release();
+    for (const [index, result] of (await inserting).entries()) {
+      if (index === 4) t.is(result.status, 'rejected');
+      else t.is(result.status === 'fulfilled' && result.value?.name, `Pet ${index}`);
+    }
+    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
+  });
+
+  test('Transaction - inserts alone with one that fails: the others are there, it is not', async (t) => {
+    const { store } = t.context;
+    const categoryId = await newCategory(store);
+    // The first takes the only turn; the others wait together, and nothing else does.
+    const results = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, index) => {
+        const status = (index === 4 ? 'lost' : 'sold') as 'sold';
+        return store.write((tx) => tx.pets.insert({ name: `Pet ${index}`, categoryId, status }));
+      }),
+    );
+    t.deepEqual(
+      results.map(({ status }) => status === 'fulfilled'),
+      results.map((_, index) => index !== 4),
+    );
+    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
+  });
+
+  test('Write - is durable and seen by another process once it is answered', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const { id } = await store.write((tx) => tx.categories.insert(CATS));
+    t.is((await other.categories.find(id))?.id, id);
+  });
+
+  test('Write - one that the database refuses undoes nothing of the others that wait with it', async (t) => {
+    const { store } = t.context;
+    const { id } = await newPet(store);
+    const { categoryId } = await newPet(store);
+    const writer = await occupyWriter(t);
+    const works = Array.from({ length: 30 }, (_, index) => {
+      if (index % 3 === 0) return store.write((tx) => tx.categories.delete(categoryId)); // the pet is in it
+      return index % 3 === 1 ? store.write((tx) => tx.categories.insert(CATS)) : addOne(store, id);
+    });
+    const settled = Promise.allSettled(works);
+    await writer.release();
+    const statuses = (await settled).map(({ status }) => status);
+    t.deepEqual(
+      statuses,
+      statuses.map((_, index) => (index % 3 === 0 ? 'rejected' : 'fulfilled')),
+    );
+    t.is((await store.pets.find(id))?.quantity, 10);
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 12);
+  });
+
+  test('Write - a statement that is cancelled before its turn comes is not run', async (t) => {
+    const { store } = t.context;
+    let isCancelled = false;
+    const writer = await occupyWriter(t);
+    const cancelled = store.write(
+      (tx) => tx.categories.insert(CATS),
+      () => isCancelled,
+    );
+    const refused = t.throwsAsync(cancelled, { instanceOf: Cancelled });
+    isCancelled = true;
+    await writer.release();
+    await refused;
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 0);
+  });
+
+  test('Write - runs the statement that it is given, and no other', async (t) => {
+    const { store } = t.context;
+    await store.write(({ categories }) => {
+      categories.insert({ ...CATS, name: 'Dogs' });
+      return categories.insert(CATS);
+    });
+    const { rows } = await store.categories.page({ after: 0n, limit: 100 });
+    t.deepEqual(
+      rows.map(({ name }) => name),
+      ['Cats'],
+    );
+    // @ts-expect-error: a callback that awaits statements is no single statement
+    await t.throwsAsync(store.write(async ({ categories }) => void (await categories.insert(CATS))));
+  });
+
+  test('A category and its pets - when one is deleted as the other comes, there is never a pet without', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    for (let round = 0; round < 40; round += 1) {
+      const categoryId = await newCategory(store);
+      const fields = { name: 'Tom', categoryId, status: 'available' } as const;
+      const [pet, isDeleted] = await Promise.all([
+        store.write((tx) => tx.pets.insert(fields)),
+        other.transaction(async (tx) => {
+          await tx.categories.lock(categoryId);
+          if (await tx.pets.existsInCategory(categoryId)) return false;
+          await tx.categories.delete(categoryId);
+          return true;
+        }),
+      ]);
+      t.is(pet === undefined, isDeleted);
+    }
+  });
+}
