@@ -14,7 +14,7 @@ export function commentOf(desc: Commented): string {
 }
 
 /** `ListPets` as people say it: `List pets`. */
-export function spoken(name: string): string {
+export function toWords(name: string): string {
   const words = name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

@@ -2,7 +2,7 @@
 import type { DescField, DescMethod, Registry } from '@bufbuild/protobuf';
 import { type Operation, toOperation } from '../proto/operations.ts';
 import { operationOptions } from '../proto/options.ts';
-import { commentOf, spoken } from './comments.ts';
+import { commentOf, toWords } from './comments.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import type { JsonObject } from './json.ts';
 import {
@@ -45,7 +45,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
   const object = {
     operationId: method.localName,
     tags: [tag],
-    summary: spoken(method.name),
+    summary: toWords(method.name),
     description: [commentOf(method), ...notices.map(({ text }) => text)].join('\n\n'),
     ...Object.assign({}, ...notices.map(({ members }) => members)),
     'x-try-it': options?.interactiveTestingDisabled ? false : undefined,

@@ -1,7 +1,7 @@
 /** What the document says of an operation's stability and deprecation: for programs as extensions, for people in words. */
 import type { DescMessage, Registry } from '@bufbuild/protobuf';
 import type { Deprecation } from '../proto/operations.ts';
-import { commentOf, spoken } from './comments.ts';
+import { commentOf, toWords } from './comments.ts';
 import type { JsonObject } from './json.ts';
 
 interface Notice {
@@ -16,7 +16,7 @@ export function stabilityNotice(stability: number, registry: Registry): Notice |
   const value = registry.getEnum('petstore.rest.v1.Stability')?.value[stability];
   if (value === undefined || value.number === 0) return undefined;
   const name = value.localName.toLowerCase();
-  return { members: { 'x-stability': name }, text: `**${spoken(name)}**: ${uncapitalised(commentOf(value))}` };
+  return { members: { 'x-stability': name }, text: `**${toWords(name)}**: ${uncapitalised(commentOf(value))}` };
 }
 
 export function deprecationNotice({ since, sunset, successor }: Deprecation, input: DescMessage): Notice {

@@ -4,13 +4,13 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** The first of `names` that is a program in a folder of PATH, or in one of `folders`. */
+/** The path of the first of `names` that is executable in PATH or in `folders`. */
 export function findProgram(names: readonly string[], folders: readonly string[] = []): string | undefined {
   const searched = [...(process.env.PATH ?? '').split(delimiter), ...folders];
   return searched.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
 }
 
-/** Whether what needs a program that is missing may be skipped: not where CI or PETSTORE_SKIP_NOTHING says so. */
+/** Whether tests of a missing program may be skipped: not under CI or PETSTORE_SKIP_NOTHING. */
 export function mayBeSkipped(): boolean {
   return !(process.env.CI || process.env.PETSTORE_SKIP_NOTHING);
 }

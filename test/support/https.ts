@@ -1,4 +1,4 @@
-/** HTTPS as `fetch` can't speak it: with an authority of one's own, and with what was agreed in the handshake. */
+/** HTTPS requests with a private authority, and with the server's certificate in the result, unlike `fetch`. */
 import type { OutgoingHttpHeaders } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -8,7 +8,7 @@ export interface HttpsResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** That the connection was made with. */
+  /** The server's certificate. */
   readonly certificate: DetailedPeerCertificate;
 }
 
@@ -19,7 +19,7 @@ export interface HttpsRequest {
   readonly body?: string | Uint8Array;
 }
 
-/** One request over HTTP/1.1, on a connection and with a handshake of its own. */
+/** Sends one request over HTTP/1.1 on a new connection. */
 export function https(url: string, { ca, method = 'GET', headers = {}, body }: HttpsRequest): Promise<HttpsResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { ca, method, headers, agent: false, servername: 'localhost' }, async (response) => {

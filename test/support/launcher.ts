@@ -1,4 +1,4 @@
-/** The launcher as `npm start` runs it, with ports and data of its own; and what it has started. */
+/** The launcher as `npm start` runs it, with its own ports and data, and its child processes. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -32,12 +32,12 @@ export class Launcher extends TestProcess {
     return { url, key: key.trim(), curl };
   }
 
-  /** The processes that it has started. */
+  /** Its child processes. */
   children(): Promise<Running[]> {
     return childrenOf(this.pid);
   }
 
-  /** Its servers, as they are now. */
+  /** The current processes of its servers. */
   async servers(): Promise<Running[]> {
     return (await this.children()).filter(({ command }) => command.includes(join('src', 'main.ts')));
   }
@@ -60,7 +60,7 @@ export async function launcherSettings(): Promise<{ readonly settings: Settings;
   return { settings: { ...UNLIMITED, ...ports, DATA_DIR: join(path, 'the data') }, remove };
 }
 
-/** The processes that one has started. */
+/** The child processes of a process. */
 export async function childrenOf(pid: number): Promise<Running[]> {
   const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,ppid=,command=']);
   return stdout.split('\n').flatMap((line) => {

@@ -45,7 +45,7 @@ export class Network {
   isDnsAway = false;
   readonly #closing: (() => void)[] = [];
 
-  /** The test's own address. */
+  /** The address of the test itself. */
   get address(): string {
     return `${this.#prefix}.1`;
   }

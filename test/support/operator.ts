@@ -1,4 +1,4 @@
-/** The operator, over the admin service: makes accounts and keys for tests. */
+/** The operator: creates accounts and keys for tests, over the admin service. */
 import { readFile } from 'node:fs/promises';
 import { Client } from '@grpc/grpc-js';
 import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/petstore/admin/v1/admin.ts';
@@ -10,11 +10,11 @@ type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number
 
 export interface Operator {
   call<Q, A>(method: UnaryMethod<Q, A>, request: Q): Promise<A>;
-  /** Makes an account: on a plan, or an enterprise one with limits of its own. */
+  /** Creates an account with a plan, or an enterprise account with the given limits. */
   account(plan: PlanOrLimits): Promise<Account>;
-  /** Generates a key from an account. */
+  /** Creates a key of an account. */
   key(accountId: bigint, expiresAtMs?: number): Promise<{ id: bigint; key: string }>;
-  /** A key of a new account with such limits. */
+  /** Creates an account and returns a key of it. */
   keyOf(plan: PlanOrLimits): Promise<string>;
   usage(accountId: bigint): Promise<DayUsage[]>;
   close(): void;

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 /** Below Linux's range for outgoing connections, which can't take a port before it is used. */
 const [LOWEST, HIGHEST] = [10_000, 32_000];
 
-/** Ports for TCP, this worker's until it ends. */
+/** Returns free TCP ports, reserved until this worker ends. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   while (ports.length < count) {
@@ -16,7 +16,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** The first of `count` consecutive ports, all of them this worker's until it ends. */
+/** Returns the first of `count` consecutive free ports, reserved until this worker ends. */
 export async function freePortRange(count: number): Promise<number> {
   for (;;) {
     const first = randomInt(LOWEST, HIGHEST - count);

@@ -1,4 +1,4 @@
-/** Processes of the service as a person or a supervisor starts them: what they say, and how they end. */
+/** Processes of the service as a person or a supervisor starts them, with their output and exit. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,8 +25,8 @@ export class TestProcess {
   #hasEnded = false;
 
   /**
-   * Runs one of the repository's TypeScript files, in a process group of its own as a terminal would. `prefix` is a
-   * command that becomes another.
+   * Runs one of the repository's TypeScript files in its own process group, as a terminal does. `prefix` is a command
+   * that executes another.
    */
   constructor(file: string, settings: Readonly<Record<string, string>>, cwd = ROOT, prefix: readonly string[] = []) {
     const env = { ...process.env, ...settings };
@@ -39,7 +39,7 @@ export class TestProcess {
     this.process.stderr?.on('data', (chunk: Buffer) => {
       this.#errors += chunk.toString();
     });
-    // "close" and not "exit": by then all that it said has been read.
+    // "close" comes after "exit", when all output has been read.
     this.ended = new Promise((resolve) => this.process.once('close', (code, signal) => resolve({ code, signal })));
     void this.ended.then(() => {
       this.#hasEnded = true;

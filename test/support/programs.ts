@@ -1,6 +1,6 @@
 /**
- * Programs that some tests need and not every machine has. Where one is missing its tests are skipped, in one line that
- * says so, unless CI or PETSTORE_SKIP_NOTHING says that nothing may be.
+ * Tests that need programs which not every machine has. Without the program, its tests are skipped with one line, or fail
+ * under CI and PETSTORE_SKIP_NOTHING.
  */
 import anyTest, { type TestFn } from 'ava';
 import { mayBeSkipped } from './find-program.ts';

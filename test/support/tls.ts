@@ -1,4 +1,4 @@
-/** TLS in front of the service, as a load balancer would put it there, with certificates made for one test file. */
+/** TLS in front of the service, like a load balancer's, with certificates for one test file. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
@@ -8,7 +8,7 @@ import { createServer } from 'node:tls';
 import { promisify } from 'node:util';
 import { findProgram } from './find-program.ts';
 
-/** Says what is missing, for `testUnless`. */
+/** What is missing, for `testUnless`. */
 export const noOpenssl = findProgram(['openssl']) === undefined ? 'openssl is not installed' : undefined;
 
 export interface Certificates {
@@ -17,9 +17,9 @@ export interface Certificates {
   read(file: string): Promise<Buffer>;
   /** The path of a file. */
   path(file: string): string;
-  /** Signs another, `NAME.pem`, for the names (`DNS:petstore-0,IP:127.0.0.2`), in the place of one that is there. */
+  /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
   issue(name: string, subjectAltName: string): Promise<void>;
-  /** Puts something in the place of a file that is none of ours. */
+  /** Overwrites a file with text that is no PEM. */
   spoil(file: string): Promise<void>;
   remove(): Promise<void>;
 }
@@ -58,7 +58,7 @@ export async function makeCertificates(): Promise<Certificates> {
   };
 }
 
-/** Lets in who shows a certificate of the authority, and passes what they say on to a port of this machine. */
+/** A TLS proxy to a local port, for clients with a certificate of the authority. */
 export async function startTlsFront(port: number, certificates: Certificates): Promise<TlsFront> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'server.pem', 'server-key.pem'].map(certificates.read));
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** Tests of two server processes on one PostgreSQL database of their own. */
+/** Tests of two server processes that share a new PostgreSQL database. */
 import type { TestFn } from 'ava';
 import { connectPostgres, postgresMissing, type TestPostgres } from './postgres.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from './process.ts';
@@ -11,7 +11,7 @@ interface Context {
   readonly instances: readonly [ServerProcess, ServerProcess];
 }
 
-/** The `test` of a file: both instances run before its first test and end after its last. */
+/** Returns the `test` of a file. Both servers run from before its first test until after its last. */
 export function testWithTwoInstances(): TestFn<Context> {
   const test = testUnless<Context>(postgresMissing);
   test.before(async (t) => {
