@@ -1,8 +1,8 @@
 /** `npm run bench:usage`: how long a write waits while the usage of many accounts is stored. */
 import pino from 'pino';
-import { toAccountId } from '../src/limits/subjects.ts';
 import { createUsageRecorder, type UsageRecorder, type UsageSource } from '../src/limits/usage-recorder.ts';
 import { dayIndexAt } from '../src/limits/windows.ts';
+import { toAccountId } from '../src/model.ts';
 import { openPostgres } from '../src/storage/postgres.ts';
 import { createStore, type Store } from '../src/storage/store.ts';
 import { createCommand, run } from '../test/support/command-line.ts';

@@ -8,7 +8,7 @@ import { type ApiError, apiError } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
 import { steadyClock } from '../limits/clock.ts';
 import type { AddressAttempt, Attempt, Decision, Limiter } from '../limits/limiter.ts';
-import { type Address, subjectName, toAccountId, toAddress, toKeyId } from '../limits/subjects.ts';
+import { type Address, subjectName, toAddress } from '../limits/subjects.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
 import type { Call, Interceptor } from './chain.ts';
@@ -122,7 +122,7 @@ function anonymousLimits(
 }
 
 function accountAttempt({ accountId, keyId, quota }: Caller, nowMs: number): Attempt {
-  return { kind: 'account', accountId: toAccountId(accountId), keyId: toKeyId(keyId), quota, nowMs };
+  return { kind: 'account', accountId, keyId, quota, nowMs };
 }
 
 function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {

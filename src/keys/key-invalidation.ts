@@ -9,7 +9,7 @@
  */
 import type { RedisConfig } from '../config.ts';
 import type { Ban } from '../limits/limiter.ts';
-import { toKeyId } from '../limits/subjects.ts';
+import { toKeyId } from '../model.ts';
 import { RedisClient } from '../redis/client.ts';
 import type { KeyChange } from './api-key-cache.ts';
 

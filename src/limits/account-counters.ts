@@ -1,6 +1,6 @@
 /** The counts of all accounts that were active today, in memory, and the totals that are not stored yet. */
+import type { AccountId, KeyId } from '../model.ts';
 import type { KeyUse, UsageRow } from './limiter.ts';
-import type { AccountId, KeyId } from './subjects.ts';
 import { type Counter, dayIndexAt, newCounter } from './windows.ts';
 
 /** One account on one day. */

@@ -12,9 +12,8 @@
  * what `recordRefusal` returns and pass it to `restore`. Idle keys are dropped without a timer: each newly tracked key
  * checks two others, so at most about twice the active keys are held.
  */
-import type { BanPolicy } from '../model.ts';
+import type { BanPolicy, KeyId } from '../model.ts';
 import type { Banned } from './limiter.ts';
-import type { KeyId } from './subjects.ts';
 import { MINUTE_MS, type Reading, secondsUntil } from './windows.ts';
 
 interface Offender {

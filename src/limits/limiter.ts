@@ -4,8 +4,8 @@
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
-import type { Quota } from '../model.ts';
-import type { AccountId, Address, KeyId } from './subjects.ts';
+import type { AccountId, KeyId, Quota } from '../model.ts';
+import type { Address } from './subjects.ts';
 import type { Counter, Reading, Verdict } from './windows.ts';
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */

@@ -16,12 +16,11 @@
  * larger step back means that the clock was wrong before: the minute begins anew, and the day continues with its
  * counts.
  */
-import type { BanPolicy, Quota } from '../model.ts';
+import type { AccountId, BanPolicy, KeyId, Quota } from '../model.ts';
 import { AccountCounters } from './account-counters.ts';
 import { AddressCounters } from './address-counters.ts';
 import { BanTracker, toBanned } from './ban-tracker.ts';
 import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
-import type { AccountId, KeyId } from './subjects.ts';
 import { counterAt, countRequest, dayStartMs, ignoreBackwardStep, peek, type Verdict } from './windows.ts';
 
 export interface MemoryLimiterOptions {

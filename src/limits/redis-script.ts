@@ -4,16 +4,17 @@
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { type AccountId, type KeyId, toKeyId } from '../model.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { AccountDay, LastSeen } from './account-counters.ts';
 import type { AccountAttempt, AddressAttempt, Ban } from './limiter.ts';
 import type { MemoryLimiterOptions } from './memory.ts';
-import { type AccountId, type KeyId, type Subject, subjectName } from './subjects.ts';
+import { type Subject, subjectName } from './subjects.ts';
 
 const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
 const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
 /** The script takes the names of a key's entries with those of its account. A merge uses only the account's. */
-const NO_KEY = '-' as KeyId;
+const NO_KEY = toKeyId(0n);
 
 type Status = 'admitted' | 'refused' | 'banned' | '';
 

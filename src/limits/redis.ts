@@ -16,7 +16,7 @@
  */
 import type { Logger } from 'pino';
 import type { RedisConfig } from '../config.ts';
-import type { Quota } from '../model.ts';
+import type { AccountId, KeyId, Quota } from '../model.ts';
 import { RedisCircuitBreaker } from '../redis/circuit-breaker.ts';
 import { RedisClient } from '../redis/client.ts';
 import { AccountCounters, type AccountDay } from './account-counters.ts';
@@ -33,7 +33,7 @@ import {
 } from './limiter.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './memory.ts';
 import { type AccountBan, LimitScript, type LimitScriptOptions, type SubjectState } from './redis-script.ts';
-import { type AccountId, type KeyId, toAddress } from './subjects.ts';
+import { toAddress } from './subjects.ts';
 import { peek, toVerdict } from './windows.ts';
 
 /** Accounts that are merged at a time, so that requests come in between. */

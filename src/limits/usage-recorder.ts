@@ -9,12 +9,11 @@
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  */
 import type { Logger } from 'pino';
-import { toAccountId as toStoredAccountId, toKeyId as toStoredKeyId } from '../model.ts';
+import type { KeyId } from '../model.ts';
 import { type Retention, startRetention } from '../storage/retention.ts';
 import type { SingleStatement } from '../storage/single-statement.ts';
 import type { Store, Writes } from '../storage/store.ts';
 import type { ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
-import { type KeyId, toAccountId, toKeyId } from './subjects.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
@@ -40,10 +39,8 @@ export interface UsageRecorder {
 
 /** Restores today's counts and the bans in force from the store. */
 export async function restoreLimits(store: Store, limiter: ManagedLimiter, nowMs: number): Promise<void> {
-  const usage = await store.usage.ofDay(dayIndexAt(nowMs));
-  limiter.restoreUsage(usage.map(({ accountId, ...day }) => ({ ...day, accountId: toAccountId(accountId) })));
-  const bans = await store.bans.inForce(nowMs);
-  limiter.restoreBans(bans.map(({ keyId, untilMs }) => ({ keyId: toKeyId(keyId), untilMs })));
+  limiter.restoreUsage(await store.usage.ofDay(dayIndexAt(nowMs)));
+  limiter.restoreBans(await store.bans.inForce(nowMs));
 }
 
 /** `recordBan` works before `start`, so that a limiter can be created with it. */
@@ -71,20 +68,16 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   const saveCounts = async (): Promise<void> => {
     for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
     await saveAll(unsavedBans, ({ bans }, rows) =>
-      bans.put(
-        rows.map(([, { keyId, untilMs, ...cause }]) => ({ keyId: toStoredKeyId(BigInt(keyId)), untilMs, cause })),
-      ),
+      bans.put(rows.map(([, { keyId, untilMs, ...cause }]) => ({ keyId, untilMs, cause }))),
     );
-    await saveAll(unsavedUsage, ({ usage }, rows) =>
-      usage.put(rows.map(([, { accountId, ...day }]) => ({ ...day, accountId: toStoredAccountId(BigInt(accountId)) }))),
-    );
+    await saveAll(unsavedUsage, ({ usage }, rows) => usage.put(rows.map(([, row]) => row)));
   };
 
   const saveEverything = async (): Promise<void> => {
     await saveCounts();
     for (const { keyId, atMs } of source?.drainKeyUses() ?? []) unsavedKeyUses.set(keyId, atMs);
     await saveAll(unsavedKeyUses, ({ usage }, rows) =>
-      usage.putKeyUses(rows.map(([keyId, lastUsedAtMs]) => ({ keyId: toStoredKeyId(BigInt(keyId)), lastUsedAtMs }))),
+      usage.putKeyUses(rows.map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs }))),
     );
   };
 

@@ -10,7 +10,6 @@ import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import { type Ban, type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
-import { toAccountId as toLimitedAccount, toKeyId as toLimitedKey } from '../limits/subjects.ts';
 import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
 import {
   type Account,
@@ -98,12 +97,10 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
   /** Ends the ban in the limits first, so that the stored ban is removed up to the end that the limits know. */
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
-    const untilMs = await Promise.resolve(limits.unban(toLimitedAccount(accountId), toLimitedKey(id), nowMs())).catch(
-      (error: unknown) => {
-        throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
-      },
-    );
-    onUnban({ keyId: toLimitedKey(id), untilMs });
+    const untilMs = await Promise.resolve(limits.unban(accountId, id, nowMs())).catch((error: unknown) => {
+      throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
+    });
+    onUnban({ keyId: id, untilMs });
     await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 
@@ -188,7 +185,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const { plan, agreed } = await find(accountId);
       await flushUsage();
       const [counts, lastUsedAtMs] = await Promise.all([
-        limits.counts(toLimitedAccount(accountId), nowMs()),
+        limits.counts(accountId, nowMs()),
         store.usage.lastUseOf(accountId),
       ]);
       return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);

@@ -5,8 +5,7 @@ import { type ApiKeyCache, createApiKeyCache, type KeyChange } from '../../src/k
 import { generateKey } from '../../src/keys/format.ts';
 import { createKeyInvalidation, type KeyInvalidation } from '../../src/keys/key-invalidation.ts';
 import type { Ban } from '../../src/limits/limiter.ts';
-import { toKeyId } from '../../src/limits/subjects.ts';
-import { type Account, type ApiKey, toAccountId, toKeyId as toStoredKeyId } from '../../src/model.ts';
+import { type Account, type ApiKey, toAccountId, toKeyId, toKeyId as toStoredKeyId } from '../../src/model.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess, startRedisCluster, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';

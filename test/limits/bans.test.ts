@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
 import { BanTracker } from '../../src/limits/ban-tracker.ts';
-import { type KeyId, toKeyId } from '../../src/limits/subjects.ts';
-import type { BanPolicy } from '../../src/model.ts';
+import { type BanPolicy, type KeyId, toKeyId } from '../../src/model.ts';
 
 const POLICY: BanPolicy = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 const START_MS = Date.UTC(2026, 6, 1, 12);
@@ -122,19 +121,22 @@ test('Model - any sequence of refusals agrees with a list of their times', (t) =
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
       const bans = new BanTracker(policy);
-      const timesMs: Record<string, number[]> = {};
-      const untilMs: Record<string, number> = {};
+      const timesMs = new Map<KeyId, number[]>();
+      const untilMs = new Map<KeyId, number>();
       let nowMs = START_MS;
       for (const { advanceMs, key } of steps) {
         nowMs += advanceMs;
-        const running = untilMs[key] ?? 0;
+        const running = untilMs.get(key) ?? 0;
         let expected = nowMs < running ? running : undefined;
         assert.equal(bans.bannedUntil(key, nowMs), expected);
         if (expected === undefined) {
-          const times = [...(timesMs[key] ?? []), nowMs];
+          const times = [...(timesMs.get(key) ?? []), nowMs];
           const isBanned = times.filter((time) => time >= nowMs - policy.windowMs).length >= policy.refusals;
-          timesMs[key] = isBanned ? [] : times;
-          if (isBanned) expected = untilMs[key] = nowMs + policy.durationMs;
+          timesMs.set(key, isBanned ? [] : times);
+          if (isBanned) {
+            expected = nowMs + policy.durationMs;
+            untilMs.set(key, expected);
+          }
         }
         assert.equal(bans.recordRefusal(key, nowMs), expected);
       }

@@ -2,7 +2,8 @@
 
 import anyTest from 'ava';
 import { createMemoryLimiter, type MemoryLimiter } from '../../src/limits/memory.ts';
-import { toAccountId, toAddress } from '../../src/limits/subjects.ts';
+import { toAddress } from '../../src/limits/subjects.ts';
+import { toAccountId } from '../../src/model.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,

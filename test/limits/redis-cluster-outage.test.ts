@@ -2,7 +2,7 @@
 
 import type { TestFn } from 'ava';
 import { openRedisLimiter } from '../../src/limits/redis.ts';
-import { toAccountId } from '../../src/limits/subjects.ts';
+import { toAccountId } from '../../src/model.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../support/redis.ts';
 import { until } from '../support/until.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { RedisLimiter } from '../../src/limits/redis.ts';
-import { toAccountId } from '../../src/limits/subjects.ts';
+import { toAccountId } from '../../src/model.ts';
 import { until } from '../support/until.ts';
 import { fill, LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';

@@ -1,6 +1,7 @@
 /** With Redis, its clock is used: no server's clock can freeze a limit, or count usage on another day. */
-import { toKeyId } from '../../src/limits/subjects.ts';
+
 import { restoreLimits } from '../../src/limits/usage-recorder.ts';
+import { toKeyId } from '../../src/model.ts';
 import { createTestStore } from '../support/database.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';

@@ -3,9 +3,8 @@
 import test from 'ava';
 import pino from 'pino';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import { toAccountId, toKeyId } from '../../src/limits/subjects.ts';
 import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
-import { toKeyId as toStoredKeyId } from '../../src/model.ts';
+import { toAccountId, toKeyId } from '../../src/model.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
@@ -110,7 +109,7 @@ test('Usage - of a key that is banned twice while nothing can be stored is the l
   const { store: failing, recover } = unavailable(store);
   const { recorder } = recorderOn(failing);
   const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
-  for (const untilMs of [10, 20]) recorder.recordBan({ keyId: toKeyId(keyId), untilMs, ...cause });
+  for (const untilMs of [10, 20]) recorder.recordBan({ keyId, untilMs, ...cause });
   await t.throwsAsync(recorder.flush());
   recover();
   await recorder.flush();
@@ -140,6 +139,6 @@ test('Key uses - are stored with a flush, and once each', async (t) => {
   await recorder.flush();
   await recorder.flush();
   await recorder.close();
-  t.deepEqual(await store.usage.lastUses([toStoredKeyId(1n)]), [{ keyId: toStoredKeyId(1n), lastUsedAtMs: 0 }]);
+  t.deepEqual(await store.usage.lastUses([toKeyId(1n)]), [{ keyId: toKeyId(1n), lastUsedAtMs: 0 }]);
   t.is(stored, 1);
 });

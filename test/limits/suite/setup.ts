@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { TestFn } from 'ava';
 import type { AccountAttempt, Decision, Limiter, ManagedLimiter } from '../../../src/limits/limiter.ts';
 import type { MemoryLimiterOptions } from '../../../src/limits/memory.ts';
-import { toAccountId, toAddress, toKeyId } from '../../../src/limits/subjects.ts';
+import { toAddress } from '../../../src/limits/subjects.ts';
+import { toAccountId, toKeyId } from '../../../src/model.ts';
 
 export const NOON_MS = Date.UTC(2026, 6, 1, 12);
 export const MIDNIGHT_MS = Date.UTC(2026, 6, 2);

@@ -1,5 +1,6 @@
 /** Which requests count together, in which windows. */
-import { toAddress, toKeyId } from '../../../src/limits/subjects.ts';
+import { toAddress } from '../../../src/limits/subjects.ts';
+import { toKeyId } from '../../../src/model.ts';
 import {
   ACCOUNT,
   fromAddress,
@@ -28,7 +29,7 @@ export function windowTests(test: LimitsTest): void {
   test('Account - never shares a counter with an address of the same name', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 60, ACCOUNT);
-    t.like(await fromAddress(limiter, ACCOUNT.accountId), { allowed: true, remaining: 59 });
+    t.like(await fromAddress(limiter, String(ACCOUNT.accountId)), { allowed: true, remaining: 59 });
   });
 
   test('Account - a change of its quota takes effect with the next request', async (t) => {
