@@ -1,4 +1,4 @@
-/** What holds when the PostgreSQL server goes, is silent, comes back, or is used by several processes at once. */
+/** Storage when the PostgreSQL server crashes, is silent, returns, or serves several processes. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { toCategoryId, toPetId } from '../../src/model.ts';
@@ -62,39 +62,36 @@ function load(store: Store) {
   };
 }
 
-test.serial(
-  'PostgreSQL killed under load - calls are refused as unavailable, and answered again without a restart',
-  async (t) => {
-    const { server, url } = t.context;
-    const told: string[] = [];
-    const engine = await openPostgres(url, { onAway: () => told.push('away'), onBack: () => told.push('back') });
-    const store = createStore(engine);
-    const calls = load(store);
-    await until(() => calls.answers.length > 50, 'answers');
-    for (let round = 0; round < 2; round += 1) {
-      await server.kill();
-      const refused = calls.refusals.length;
-      await until(() => calls.refusals.length > refused + 50, 'refusals');
-      await server.start();
-      const answered = calls.answers.length;
-      await until(() => calls.answers.length > answered + 50, 'answers again');
-    }
-    await calls.stop();
-    t.deepEqual(calls.others, []);
-    t.deepEqual(told, ['away', 'back', 'away', 'back']);
-    // Every write that was answered is there.
-    const rows = await query(url, 'SELECT id FROM categories');
-    const stored = new Set(rows.map(({ id }) => String(id)));
-    t.deepEqual(
-      calls.answers.filter((id) => !stored.has(id)),
-      [],
-    );
-    await store.close();
-  },
-);
+test.serial('PostgreSQL killed under load - calls are unavailable, and succeed again without a restart', async (t) => {
+  const { server, url } = t.context;
+  const told: string[] = [];
+  const engine = await openPostgres(url, { onAway: () => told.push('away'), onBack: () => told.push('back') });
+  const store = createStore(engine);
+  const calls = load(store);
+  await until(() => calls.answers.length > 50, 'answers');
+  for (let round = 0; round < 2; round += 1) {
+    await server.kill();
+    const refused = calls.refusals.length;
+    await until(() => calls.refusals.length > refused + 50, 'refusals');
+    await server.start();
+    const answered = calls.answers.length;
+    await until(() => calls.answers.length > answered + 50, 'answers again');
+  }
+  await calls.stop();
+  t.deepEqual(calls.others, []);
+  t.deepEqual(told, ['away', 'back', 'away', 'back']);
+  // Every write that was answered is there.
+  const rows = await query(url, 'SELECT id FROM categories');
+  const stored = new Set(rows.map(({ id }) => String(id)));
+  t.deepEqual(
+    calls.answers.filter((id) => !stored.has(id)),
+    [],
+  );
+  await store.close();
+});
 
 test.serial(
-  'PostgreSQL silent - every call ends in time, most wait for nothing, and all goes on when it speaks again',
+  'PostgreSQL silent - every call ends in time, most at once, and calls succeed when it responds again',
   async (t) => {
     const { server, url } = t.context;
     const store = createStore(await openPostgres(url));
@@ -173,7 +170,7 @@ test('PostgreSQL - a start that waits too long for another that migrates is refu
   await other.end();
 });
 
-/** Another process that is alone. */
+/** Another process that holds the advisory lock. */
 async function holdLock(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -181,7 +178,7 @@ async function holdLock(url: string): Promise<Client> {
   return client;
 }
 
-test('PostgreSQL - only one process at a time is alone', async (t) => {
+test('PostgreSQL - only one process at a time holds the advisory lock', async (t) => {
   const { url } = t.context;
   const engines = await Promise.all(Array.from({ length: 3 }, () => openPostgres(url)));
   let inside = 0;
@@ -220,10 +217,10 @@ test('PostgreSQL - each connection prepares a statement once, by its name', asyn
   await store.close();
 });
 
-/** As engines that are stricter than PostgreSQL by itself always are. */
+/** The isolation level of databases that are stricter than PostgreSQL. */
 const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
 
-test('Conflicts - transactions that can not be put in an order are run anew until they can', async (t) => {
+test('Conflicts - transactions with serialization failures are retried until they succeed', async (t) => {
   const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`));
   const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
   const pet = await store.write((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'available' }));
@@ -241,7 +238,7 @@ test('Conflicts - transactions that can not be put in an order are run anew unti
   await store.close();
 });
 
-test('Conflicts - one that does not end is given up after a few times, as unavailable', async (t) => {
+test('Conflicts - a transaction that keeps failing is unavailable after a few retries', async (t) => {
   const engine = await openPostgres(t.context.url);
   const conflict = compile('conflict', engine.knex.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"));
   let runs = 0;

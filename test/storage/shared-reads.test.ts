@@ -22,10 +22,10 @@ function heldLookup(options?: { readonly nowMs: () => number }) {
   return { lookup, loads };
 }
 
-/** Lets what has been resolved take its course. */
+/** Waits for the callbacks of resolved promises. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test('Batched look-up - one alone is loaded at once', async (t) => {
+test('Batched look-up - a single one is loaded at once', async (t) => {
   const { lookup, loads } = heldLookup();
   const found = lookup.find(7n);
   t.deepEqual(loads[0]?.ids, [7n]);
@@ -33,7 +33,7 @@ test('Batched look-up - one alone is loaded at once', async (t) => {
   t.deepEqual(await found, { id: 7n });
 });
 
-test('Batched look-up - those that come while one is under way go together, each id once', async (t) => {
+test('Batched look-up - ids that arrive during a load share the next one, each id once', async (t) => {
   const { lookup, loads } = heldLookup();
   const first = lookup.find(1n);
   const others = [2n, 3n, 2n, 1n].map((id) => lookup.find(id));
@@ -52,7 +52,7 @@ test('Batched look-up - those that come while one is under way go together, each
   );
 });
 
-test('Batched look-up - a load that began before is never the answer', async (t) => {
+test('Batched look-up - one never gets the result of an earlier load', async (t) => {
   const { lookup, loads } = heldLookup();
   const before = lookup.find(1n);
   const after = lookup.find(1n); // asked for after the first load has begun
@@ -63,7 +63,7 @@ test('Batched look-up - a load that began before is never the answer', async (t)
   t.deepEqual(await after, { id: 1n });
 });
 
-test('Batched look-up - a slow load holds up nobody: others go beside it, in three loads at the most', async (t) => {
+test('Batched look-up - others load beside a slow load, in at most three loads', async (t) => {
   const { lookup, loads } = heldLookup();
   const slow: Promise<unknown>[] = [];
   for (const id of [1n, 2n, 3n]) {
@@ -83,7 +83,7 @@ test('Batched look-up - a slow load holds up nobody: others go beside it, in thr
   );
 });
 
-test('Batched look-up - who has waited 5 s for slow loads is refused, and who has not goes on', async (t) => {
+test('Batched look-up - one that has waited 5 s for slow loads is refused, later ones are not', async (t) => {
   let nowMs = 0;
   const { lookup, loads } = heldLookup({ nowMs: () => nowMs });
   const slow = [1n, 2n, 3n].map(async (id) => {
@@ -110,7 +110,7 @@ test('Batched look-up - a row that is not there is undefined', async (t) => {
   t.is(await found, undefined);
 });
 
-test('Batched look-up - an error reaches everyone who waits for the load, and nobody else', async (t) => {
+test('Batched look-up - an error reaches every caller of the load and no other', async (t) => {
   const { lookup, loads } = heldLookup();
   const first = lookup.find(1n);
   const failing = [2n, 2n, 3n].map((id) => lookup.find(id));
@@ -165,7 +165,7 @@ function heldReads() {
   return { read, loads };
 }
 
-test('Named reads - those of a name that come while one is under way share the next, never that one', async (t) => {
+test('Named reads - reads that arrive during one of the same name share the next, never that one', async (t) => {
   const { read, loads } = heldReads();
   const first = read('a');
   const others = [read('a'), read('a')];
@@ -177,7 +177,7 @@ test('Named reads - those of a name that come while one is under way share the n
   t.deepEqual(await Promise.all(others), ['after', 'after']);
 });
 
-test('Named reads - none waits for those of another name', async (t) => {
+test('Named reads - reads of different names do not wait for each other', async (t) => {
   const { read, loads } = heldReads();
   const reads = ['a', 'b', 'c', 'd', 'e'].map(read);
   t.deepEqual(

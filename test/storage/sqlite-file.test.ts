@@ -70,7 +70,7 @@ test('SQLite - a closed database is one file: no WAL is left behind', async (t) 
   }
 });
 
-test('SQLite - a writer waits for another process to let go of the file', async (t) => {
+test('SQLite - a writer waits until another process releases the file', async (t) => {
   const { database, engine } = t.context;
   const other = await database.open();
   const commit = await holdTransaction(other);
@@ -87,7 +87,7 @@ test('SQLite - a writer waits for another process to let go of the file', async 
   await other.close();
 });
 
-test('Transactions - take their turns in the order in which they came', async (t) => {
+test('Transactions - run in the order of arrival', async (t) => {
   const store = createStore(t.context.engine);
   const ids = await Promise.all(
     Array.from({ length: 100 }, () => store.transaction((tx) => tx.categories.insert(CATS))),
@@ -121,7 +121,7 @@ test('Migrations - a file that a newer release has changed is not touched', asyn
   await t.throwsAsync(database.open(), { message: /999-future/ });
 });
 
-test('Commit - when it fails, all of its group fail with its error and nothing of it stays', async (t) => {
+test('Commit - when it fails, its whole group fails with its error and nothing is stored', async (t) => {
   const { engine } = t.context;
   const store = createStore(engine);
   const kept = await store.transaction((tx) => tx.categories.insert(CATS));

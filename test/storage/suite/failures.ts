@@ -1,4 +1,4 @@
-/** What storage throws when it can't do what it is asked: by name, and the same on every engine. */
+/** The errors that storage throws, the same on every engine. */
 
 import { type CategoryId, toCategoryId, toPetId } from '../../../src/model.ts';
 import { compile } from '../../../src/storage/statement.ts';
@@ -9,7 +9,7 @@ import { newCategory, newPet, test } from './database.ts';
 
 const ALL = { after: 0n, limit: 10 };
 
-/** One of everything that a store can be asked. */
+/** One call of each kind. */
 function asked(store: Store): Promise<unknown>[] {
   return [
     store.pets.find(toPetId(1n)),
@@ -28,7 +28,7 @@ function asked(store: Store): Promise<unknown>[] {
 export function failureTests(): void {
   // Alone: SQLite waits for a file in one of Node's few threads, which others need.
   test.serial(
-    'Busy - a write that another process holds up too long is unavailable, reads go on, later writes too',
+    'Busy - a write that another process blocks too long is unavailable, reads and later writes work',
     async (t) => {
       const { database, store } = t.context;
       const pet = await newPet(store);
@@ -51,7 +51,7 @@ export function failureTests(): void {
   );
 
   test.serial(
-    'Unavailable - a write that the database has no place for is refused so, and goes through later',
+    'Unavailable - a write without room in the database is unavailable, and later ones succeed',
     async (t) => {
       const { database, store, engine } = t.context;
       const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
@@ -68,7 +68,7 @@ export function failureTests(): void {
     },
   );
 
-  test('Closed - whatever is asked after it is refused as closed, a read as well as a write', async (t) => {
+  test('Closed - every call after it is refused, reads and writes', async (t) => {
     const { store } = t.context;
     await store.close();
     for (const result of await Promise.allSettled(asked(store))) {
@@ -76,7 +76,7 @@ export function failureTests(): void {
     }
   });
 
-  test('Closed - what was asked before it is answered', async (t) => {
+  test('Closed - calls before it get their results', async (t) => {
     const { store } = t.context;
     const all = asked(store);
     await store.close();

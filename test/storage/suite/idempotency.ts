@@ -1,4 +1,4 @@
-/** Idempotency records: there exactly when what they are the record of is, and one under each id. */
+/** Idempotency records: stored exactly when their write is, and one per id. */
 import { randomBytes } from 'node:crypto';
 import type { Category, IdempotencyRecord, Remember } from '../../../src/model.ts';
 import type { Store } from '../../../src/storage/store.ts';
@@ -92,27 +92,30 @@ export function idempotencyTests(): void {
   }
 
   // Serial: on SQLite a process that waits for another occupies one of Node's four threads for files.
-  test.serial('Idempotency records - of many at once with one id, in two processes, one is carried out', async (t) => {
-    const { store, openAgain } = t.context;
-    const stores = [store, await openAgain()];
-    for (let round = 0; round < 5; round += 1) {
-      const { id } = newRecord();
-      const before = await countCategories(store);
-      const works = Array.from({ length: 8 }, (_, index) =>
-        create(stores[index % 2] ?? store, newRecord({ id, response: Buffer.from(String(index)) })),
-      );
-      const settled = await Promise.allSettled(works);
-      const winner = settled.findIndex(({ status }) => status === 'fulfilled');
-      for (const [index, result] of settled.entries()) {
-        if (index !== winner) t.true(result.status === 'rejected' && result.reason instanceof AlreadyDone);
+  test.serial(
+    'Idempotency records - of many concurrent writes with one id, in two processes, one succeeds',
+    async (t) => {
+      const { store, openAgain } = t.context;
+      const stores = [store, await openAgain()];
+      for (let round = 0; round < 5; round += 1) {
+        const { id } = newRecord();
+        const before = await countCategories(store);
+        const works = Array.from({ length: 8 }, (_, index) =>
+          create(stores[index % 2] ?? store, newRecord({ id, response: Buffer.from(String(index)) })),
+        );
+        const settled = await Promise.allSettled(works);
+        const winner = settled.findIndex(({ status }) => status === 'fulfilled');
+        for (const [index, result] of settled.entries()) {
+          if (index !== winner) t.true(result.status === 'rejected' && result.reason instanceof AlreadyDone);
+        }
+        t.deepEqual((await store.idempotency.find(id))?.response, Buffer.from(String(winner)));
+        t.is(await countCategories(store), before + 1);
       }
-      t.deepEqual((await store.idempotency.find(id))?.response, Buffer.from(String(winner)));
-      t.is(await countCategories(store), before + 1);
-    }
-  });
+    },
+  );
 
   test.serial(
-    'Idempotency records - while one is being made, another waits; when that fails, the other is carried out',
+    'Idempotency records - an insert waits for another with the same id, and succeeds if that fails',
     async (t) => {
       const { store, openAgain } = t.context;
       const other = await openAgain();
@@ -133,7 +136,7 @@ export function idempotencyTests(): void {
     },
   );
 
-  test('Idempotency records - the oldest go, so many at a time and none that is young', async (t) => {
+  test('Idempotency records - a limited number of the oldest is deleted, and no recent one', async (t) => {
     const { store } = t.context;
     const old = Array.from({ length: 7 }, (_, index) => newRecord({ createdAtMs: NOW_MS - 1 - index }));
     const young = newRecord();

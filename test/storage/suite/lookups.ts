@@ -4,7 +4,7 @@ import { startLoad } from '../../support/load.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 export function lookupTests(): void {
-  test('Look-ups - thousands at a time each get their own row, or none', async (t) => {
+  test('Look-ups - thousands of concurrent ones each get their own row, or none', async (t) => {
     const { store } = t.context;
     const ids = await Promise.all(Array.from({ length: 700 }, (_, index) => newCategory(store, `Kind ${index}`)));
     const wanted = Array.from({ length: 3_000 }, (_, index) => ids[(index * 7) % 900] ?? toCategoryId(BigInt(-index)));
@@ -16,7 +16,7 @@ export function lookupTests(): void {
     t.pass();
   });
 
-  test('Look-ups - one always sees what was written before it was asked for', async (t) => {
+  test('Look-ups - one always sees earlier writes', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
     // Keeps the look-up busy all the time.
@@ -29,7 +29,7 @@ export function lookupTests(): void {
     t.deepEqual([...load.answers.keys()], ['found']);
   });
 
-  test('Look-ups - one that was deleted before is not found any more', async (t) => {
+  test('Look-ups - a deleted row is not found', async (t) => {
     const { store } = t.context;
     for (let round = 0; round < 30; round += 1) {
       const id = await newCategory(store);

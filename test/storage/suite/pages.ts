@@ -1,4 +1,4 @@
-/** Keyset pages: in ascending order of id, each row once, as much as was asked for. */
+/** Keyset pages: in ascending order of id, each row once, with the requested size. */
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
@@ -115,7 +115,7 @@ export function pageTests(): void {
     t.deepEqual(await store.pets.findAll({ ids: [] }), []);
   });
 
-  test('Pages - one always shows what was written before it was asked for', async (t) => {
+  test('Pages - one always shows earlier writes', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
     const firstPage = { after: 0n, limit: 20 };
@@ -129,7 +129,7 @@ export function pageTests(): void {
     t.deepEqual([...load.answers.keys()], ['1']);
   });
 
-  test('Pages - many different ones at a time are each what was asked for', async (t) => {
+  test('Pages - many different concurrent ones are each correct', async (t) => {
     const { store } = t.context;
     const ids: bigint[] = [];
     for (let count = 0; count < 30; count += 1) ids.push(await newCategory(store));
@@ -142,7 +142,7 @@ export function pageTests(): void {
     }
   });
 
-  test('Pages - a row that is there from start to finish is seen exactly once, whatever comes and goes', async (t) => {
+  test('Pages - a row that exists throughout is seen exactly once, whatever is inserted and deleted', async (t) => {
     const { store } = t.context;
     const actions = fc.array(fc.constantFrom('insert', 'delete'), { maxLength: 4 });
     await fc.assert(

@@ -8,7 +8,7 @@ import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 const CATS = { name: 'Cats', description: undefined };
 
 export function transactionTests(): void {
-  test('Transaction - once it is answered, another process sees it', async (t) => {
+  test('Transaction - another process sees its changes once it has resolved', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     for (let round = 0; round < 20; round += 1) {
@@ -21,7 +21,7 @@ export function transactionTests(): void {
     }
   });
 
-  test('Transaction - before it is answered, nobody sees it but itself', async (t) => {
+  test('Transaction - nothing else sees its changes before it has resolved', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     const id = await store.transaction(async (tx) => {
@@ -34,7 +34,7 @@ export function transactionTests(): void {
     t.is((await store.categories.find(id))?.id, id);
   });
 
-  test('Transaction - what its work throws undoes it and comes back as it is', async (t) => {
+  test('Transaction - an error of its work rolls it back and is thrown unchanged', async (t) => {
     const { store } = t.context;
     const thrown = new Error('changed my mind');
     let id = toCategoryId(0n);
@@ -46,7 +46,7 @@ export function transactionTests(): void {
     t.is(await store.categories.find(id), undefined);
   });
 
-  test('Transaction - a failing one undoes only itself among those that wait together', async (t) => {
+  test('Transaction - a failing one in a group rolls back only itself', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     const works = Array.from({ length: 30 }, (_, index) =>
@@ -67,7 +67,7 @@ export function transactionTests(): void {
     t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 10);
   });
 
-  test('Transaction - a statement that the database refuses undoes only its own transaction', async (t) => {
+  test('Transaction - a statement that the database refuses rolls back only its own transaction', async (t) => {
     const { store } = t.context;
     const { categoryId } = await newPet(store);
     const writer = await occupyWriter(t);
@@ -89,7 +89,7 @@ export function transactionTests(): void {
     );
   });
 
-  test('Transaction - each sees what those before it did', async (t) => {
+  test('Transaction - each sees the changes of the earlier ones', async (t) => {
     const { store } = t.context;
     const { id } = await newPet(store);
     const counts = await Promise.all(Array.from({ length: 300 }, () => addOne(store, id)));
@@ -100,7 +100,7 @@ export function transactionTests(): void {
     t.is((await store.pets.find(id))?.quantity, 300);
   });
 
-  test('Transaction - more than one commit takes are all carried out', async (t) => {
+  test('Transaction - more of them than fit in one commit all succeed', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     const waiting = Promise.all(Array.from({ length: 1_000 }, () => newCategory(store)));
@@ -131,7 +131,7 @@ export function transactionTests(): void {
     t.truthy(await store.categories.find(keptId));
   });
 
-  test('Transaction - work that has begun is carried out, cancelled or not', async (t) => {
+  test('Transaction - work that has begun completes even if it is cancelled', async (t) => {
     const { store } = t.context;
     let isCancelled = false;
     const { id } = await store.transaction(
@@ -144,7 +144,7 @@ export function transactionTests(): void {
     t.truthy(await store.categories.find(id));
   });
 
-  test('Close - waits for what is queued, and it is there when the database is opened again', async (t) => {
+  test('Close - waits for queued work, whose changes are durable', async (t) => {
     const { store, openAgain } = t.context;
     const writer = await occupyWriter(t);
     const queued = Promise.all(Array.from({ length: 50 }, () => newCategory(store)));
@@ -156,7 +156,7 @@ export function transactionTests(): void {
     for (const id of ids) t.truthy(await again.categories.find(id));
   });
 
-  test('Close - new work is refused from then on', async (t) => {
+  test('Close - new work is refused', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     const closed = store.close();
@@ -167,7 +167,7 @@ export function transactionTests(): void {
   });
 
   // Alone, as those in failures.ts: SQLite waits for a file in one of Node's few threads, which others need.
-  test.serial('Transactions - of two processes do not lose a change', async (t) => {
+  test.serial('Transactions - of two processes lose no update', async (t) => {
     const { store, openAgain } = t.context;
     const stores = [store, await openAgain()];
     const { id } = await newPet(store);
@@ -175,24 +175,21 @@ export function transactionTests(): void {
     t.is((await store.pets.find(id))?.quantity, 60);
   });
 
-  test.serial(
-    'Transactions - of two processes that lock the same rows in opposite order are both carried out',
-    async (t) => {
-      const { store, openAgain } = t.context;
-      const other = await openAgain();
-      const [one, two] = [await newPet(store), await newPet(store)];
-      const addToBoth = (where: Store, ids: readonly PetId[]) =>
-        where.transaction(async (tx) => {
-          for (const id of ids) {
-            const pet = await tx.pets.lock(id);
-            if (pet !== undefined) await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
-          }
-        });
-      for (let round = 0; round < 3; round += 1) {
-        await Promise.all([addToBoth(store, [one.id, two.id]), addToBoth(other, [two.id, one.id])]);
-      }
-      t.is((await store.pets.find(one.id))?.quantity, 6);
-      t.is((await store.pets.find(two.id))?.quantity, 6);
-    },
-  );
+  test.serial('Transactions - of two processes that lock the same rows in opposite order both succeed', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const [one, two] = [await newPet(store), await newPet(store)];
+    const addToBoth = (where: Store, ids: readonly PetId[]) =>
+      where.transaction(async (tx) => {
+        for (const id of ids) {
+          const pet = await tx.pets.lock(id);
+          if (pet !== undefined) await tx.pets.update({ ...pet, quantity: pet.quantity + 1 });
+        }
+      });
+    for (let round = 0; round < 3; round += 1) {
+      await Promise.all([addToBoth(store, [one.id, two.id]), addToBoth(other, [two.id, one.id])]);
+    }
+    t.is((await store.pets.find(one.id))?.quantity, 6);
+    t.is((await store.pets.find(two.id))?.quantity, 6);
+  });
 }

@@ -7,7 +7,7 @@ import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 const CATS = { name: 'Cats', description: undefined };
 
 export function writeTests(): void {
-  test('Transaction - inserts that wait together each get their own row, or their own refusal', async (t) => {
+  test('Write - inserts in one batch each get their own row or error', async (t) => {
     const { store } = t.context;
     const categoryIds = [
       await newCategory(store),
@@ -33,7 +33,7 @@ export function writeTests(): void {
     t.is(new Set(ids).size, ids.length);
   });
 
-  test('Transaction - of inserts that wait together one that the database refuses fails alone', async (t) => {
+  test('Write - an insert that the database refuses fails alone in its batch', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     const writer = await occupyWriter(t);
@@ -51,7 +51,7 @@ export function writeTests(): void {
     t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
   });
 
-  test('Transaction - inserts alone with one that fails: the others are there, it is not', async (t) => {
+  test('Write - an insert that the database refuses fails alone in a batch without a transaction', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     // The first takes the only turn; the others wait together, and nothing else does.
@@ -68,14 +68,14 @@ export function writeTests(): void {
     t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
   });
 
-  test('Write - is durable and seen by another process once it is answered', async (t) => {
+  test('Write - is durable and visible to another process once it has resolved', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     const { id } = await store.write((tx) => tx.categories.insert(CATS));
     t.is((await other.categories.find(id))?.id, id);
   });
 
-  test('Write - one that the database refuses undoes nothing of the others that wait with it', async (t) => {
+  test('Write - one that the database refuses rolls back only itself in its group', async (t) => {
     const { store } = t.context;
     const { id } = await newPet(store);
     const { categoryId } = await newPet(store);
@@ -125,7 +125,7 @@ export function writeTests(): void {
     await t.throwsAsync(store.write(async ({ categories }) => void (await categories.insert(CATS))));
   });
 
-  test('A category and its pets - when one is deleted as the other comes, there is never a pet without', async (t) => {
+  test("Write - a pet's insert and its category's deletion never leave a pet without a category", async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     for (let round = 0; round < 40; round += 1) {
