@@ -566,7 +566,7 @@ export interface components {
                 "X-RateLimit-Remaining"?: number;
                 /** @description When that window ends and its count starts again, as a Unix timestamp in seconds. */
                 "X-RateLimit-Reset"?: number;
-                /** @description Names the request in the logs of the service: give it when you report a problem. */
+                /** @description Identifies the request in the logs of the service: quote it when you report a problem. */
                 "X-Request-Id"?: string;
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -587,7 +587,7 @@ export interface components {
                 "X-RateLimit-Remaining"?: number;
                 /** @description When that window ends and its count starts again, as a Unix timestamp in seconds. */
                 "X-RateLimit-Reset"?: number;
-                /** @description Names the request in the logs of the service: give it when you report a problem. */
+                /** @description Identifies the request in the logs of the service: quote it when you report a problem. */
                 "X-Request-Id"?: string;
                 [name: string]: unknown;
             };
@@ -597,9 +597,9 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+        /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
         "If-Match": string;
-        /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+        /** @description One or more `ETag`s. The response is a 304 while the resource has one of them. */
         "If-None-Match": string;
         /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
         "Idempotency-Key": string;
@@ -612,27 +612,27 @@ export interface components {
         "X-RateLimit-Remaining": number;
         /** @description When that window ends and its count starts again, as a Unix timestamp in seconds. */
         "X-RateLimit-Reset": number;
-        /** @description Names the request in the logs of the service: give it when you report a problem. */
+        /** @description Identifies the request in the logs of the service: quote it when you report a problem. */
         "X-Request-Id": string;
         /** @description When to try again, in whole seconds, at least 1. */
         "Retry-After": number;
-        /** @description The scheme that is asked for (RFC 6750). */
+        /** @description The authentication scheme (RFC 6750). */
         "WWW-Authenticate": "Bearer";
-        /** @description The methods that the path answers to. */
+        /** @description The methods that the path supports. */
         Allow: string;
-        /** @description The path of what was created. */
+        /** @description The path of the created resource. */
         Location: string;
-        /** @description Known by it is what the answer says, as long as that stays the same (RFC 9110, section 8.8.3). Opaque. */
+        /** @description The entity tag: it changes exactly when the response body does (RFC 9110, section 8.8.3). Opaque. */
         ETag: string;
-        /** @description There when the answer is one from before: the request has been carried out under its key already. */
+        /** @description Present when the response is a replay: a request with this key was carried out before. */
         "Idempotency-Replayed": "true";
         /** @description Since when the operation is deprecated, as `@` and a Unix timestamp in seconds (RFC 9745). */
         Deprecation: string;
-        /** @description Until when the operation is sure to work, as an HTTP date (RFC 8594). */
+        /** @description The operation is guaranteed to work until this HTTP date (RFC 8594). */
         Sunset: string;
-        /** @description Where the next page is, with `rel="next"` (RFC 8288). Absent on the last page. */
+        /** @description The address of the next page, with `rel="next"` (RFC 8288). Absent on the last page. */
         "Link-Next": string;
-        /** @description What to call instead, with `rel="successor-version"` (RFC 8288). */
+        /** @description The address to call instead, with `rel="successor-version"` (RFC 8288). */
         "Link-Successor": string;
     };
     pathItems: never;
@@ -808,7 +808,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                /** @description One or more `ETag`s. The response is a 304 while the resource has one of them. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
@@ -847,7 +847,7 @@ export interface operations {
                     "application/json": components["schemas"]["Pet"];
                 };
             };
-            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            /** @description The resource still has an `ETag` that `If-None-Match` names. There is no body. */
             304: {
                 headers: {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -913,7 +913,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -1026,7 +1026,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -1131,7 +1131,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -1399,7 +1399,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                /** @description One or more `ETag`s. The response is a 304 while the resource has one of them. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
@@ -1434,7 +1434,7 @@ export interface operations {
                     "application/json": components["schemas"]["Category"];
                 };
             };
-            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            /** @description The resource still has an `ETag` that `If-None-Match` names. There is no body. */
             304: {
                 headers: {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -1494,7 +1494,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -1604,7 +1604,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -1709,7 +1709,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -1986,7 +1986,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                /** @description One or more `ETag`s. The response is a 304 while the resource has one of them. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
@@ -2023,7 +2023,7 @@ export interface operations {
                     "application/json": components["schemas"]["Order"];
                 };
             };
-            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            /** @description The resource still has an `ETag` that `If-None-Match` names. There is no body. */
             304: {
                 headers: {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2083,7 +2083,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -2188,7 +2188,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {
@@ -2385,7 +2385,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304. */
+                /** @description One or more `ETag`s. The response is a 304 while the resource has one of them. */
                 "If-None-Match"?: components["parameters"]["If-None-Match"];
             };
             path: {
@@ -2420,7 +2420,7 @@ export interface operations {
                     "application/json": components["schemas"]["InventoryItem"];
                 };
             };
-            /** @description What `If-None-Match` names is still what it is. There is no body. */
+            /** @description The resource still has an `ETag` that `If-None-Match` names. There is no body. */
             304: {
                 headers: {
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -2480,7 +2480,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412. */
+                /** @description One or more `ETag`s. The response is a 412 unless the resource still has one of them. */
                 "If-Match"?: components["parameters"]["If-Match"];
             };
             path: {

@@ -1,10 +1,10 @@
-/** The comments of the proto files as Markdown: they are the descriptions of the document. */
+/** Reads the comments of the proto files as Markdown, for the descriptions of the document. */
 import type { DescEnum, DescEnumValue, DescField, DescMessage, DescMethod, DescService } from '@bufbuild/protobuf';
 import { getComments } from '@bufbuild/protoplugin';
 
 type Commented = DescEnum | DescEnumValue | DescField | DescMessage | DescMethod | DescService;
 
-/** The comment above `desc`. Line breaks inside a paragraph are the source's, not the text's: they become spaces. */
+/** Returns the comment above `desc`; line breaks within a paragraph become spaces. Throws when there is none. */
 export function commentOf(desc: Commented): string {
   const { leading = '' } = getComments(desc);
   const paragraphs = leading.split(/\n\s*\n/).map((paragraph) => paragraph.replace(/\s+/g, ' ').trim());
@@ -13,7 +13,7 @@ export function commentOf(desc: Commented): string {
   return text;
 }
 
-/** `ListPets` as people say it: `List pets`. */
+/** `List pets` for `ListPets`. */
 export function toWords(name: string): string {
   const words = name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
   return words.charAt(0).toUpperCase() + words.slice(1);

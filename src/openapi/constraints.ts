@@ -1,6 +1,6 @@
 /**
- * `buf.validate` rules of a field as JSON Schema. A rule that this file has no words for stops the generation: a
- * document that silently promised less than the server asks would be worse than none.
+ * Translates the `buf.validate` rules of a field into JSON Schema. An unsupported rule stops the generation: a document
+ * that silently omits a rule would be wrong about what the server accepts.
  */
 import { type DescField, getOption, type Message } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
@@ -15,14 +15,14 @@ import {
 } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import type { JsonObject } from './json.ts';
 
-/** What CEL's `trim` takes away (Unicode's White_Space), without what is a control character. */
+/** The characters that CEL's `trim` removes (Unicode's White_Space), except control characters. */
 const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
 
 export function rulesOf(field: DescField): FieldRules {
   return getOption(field, fieldRules);
 }
 
-/** The keywords that say the rules of `field`, for the schema of its value. */
+/** Returns the JSON Schema keywords for the rules of `field`. Throws when a rule has no translation. */
 export function toKeywords(field: DescField): JsonObject {
   const rules = rulesOf(field);
   checkKnown(field, FieldRulesSchema, rules, ['required', 'cel', rules.type.case ?? '']);
@@ -32,10 +32,10 @@ export function toKeywords(field: DescField): JsonObject {
 function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
   switch (type.case) {
     case undefined:
-    case 'bool': // has an example at the most
+    case 'bool': // at most an example
     case 'int64': // likewise
-    case 'enum': // an enum's schema lists what is defined, less the zero value
-    case 'timestamp': // held to the years that RFC 3339 can write
+    case 'enum': // the schema of the enum lists its values
+    case 'timestamp': // limited to the years that RFC 3339 can represent
       return {};
     case 'int32': {
       checkKnown(field, Int32RulesSchema, type.value, ['gte', 'lte', 'example']);
@@ -49,7 +49,7 @@ function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
       checkKnown(field, RepeatedRulesSchema, type.value, ['max_items']);
       return { maxItems: Number(type.value.maxItems) };
     default:
-      throw new Error(`${field.toString()}: the document has no words for rules of the kind ${type.case}`);
+      throw new Error(`${field.toString()}: the document does not support rules of the kind ${type.case}`);
   }
 }
 
@@ -63,14 +63,14 @@ function checkKnown(
   for (const rule of view.fields) {
     const isKnown = known.some((name) => name === rule.name || name === rule.localName);
     if (view.isSet(rule) && !isKnown) {
-      throw new Error(`${field.toString()}: the document has no words for the rule ${rule.name}`);
+      throw new Error(`${field.toString()}: the document does not support the rule ${rule.name}`);
     }
   }
 }
 
 /**
- * The pattern of a text whose length counts after trimming and that has no control characters. `maxLength` could not
- * say it: it would refuse blanks around the text that the server takes, and trims.
+ * The pattern of a text without control characters whose length counts after trimming. `maxLength` would be too strict:
+ * the server accepts blanks around the text and trims them.
  */
 function trimmedText(field: DescField, cel: readonly Rule[]): JsonObject {
   if (cel.length === 0) return {};
@@ -78,14 +78,14 @@ function trimmedText(field: DescField, cel: readonly Rule[]): JsonObject {
   const [, min, max] = /^this\.trim\(\)\.size\(\) >= (\d+) && .* <= (\d+)$/.exec(length?.expression ?? '') ?? [];
   const [, characters] = /^!this\.matches\('\[(.+)\]'\)$/.exec(forbidden?.expression ?? '') ?? [];
   if (cel.length !== 2 || min !== '1' || max === undefined || characters === undefined) {
-    throw new Error(`${field.toString()}: the document has no words for its CEL rules`);
+    throw new Error(`${field.toString()}: the document does not support its CEL rules`);
   }
   const control = toEcmaClass(characters);
   const edge = `[^${control}${BLANK}]`;
   return { minLength: 1, pattern: `^[${BLANK}]*${edge}([^${control}]{0,${Number(max) - 2}}${edge})?[${BLANK}]*$` };
 }
 
-/** RE2 writes a character as `\x00` or `\x{9f}`; ECMA-262, which JSON Schema asks for, as `\u0000`. In CEL each `\` is doubled. */
+/** RE2 writes a character as `\x00` or `\x{9f}`, JSON Schema (ECMA-262) as `\u0000`. In CEL each `\` is doubled. */
 function toEcmaClass(re2: string): string {
   return re2.replace(/\\\\x(?:\{(\w+)\}|(\w\w))/g, (_, braced?: string, plain?: string) => {
     return `\\u${(braced ?? plain ?? '').padStart(4, '0')}`;

@@ -1,4 +1,4 @@
-/** The whole interface description, OpenAPI 3.1, from the services of the proto files. */
+/** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
 import type { DescService, Registry } from '@bufbuild/protobuf';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
@@ -10,12 +10,12 @@ import { readPages } from './pages.ts';
 import { parameterComponents } from './requests.ts';
 import { Schemas } from './schemas.ts';
 
-/** The version of the interface, not of the software: it changes when the interface does. */
+/** The version of the interface, not of the software. */
 const VERSION = '1.0.0';
 
 const KEY = 'apiKey';
 
-/** Describes the services that the proto files give a tag. */
+/** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
   const schemas = new Schemas(registry);
   const errors = new ErrorResponses(schemas);
@@ -39,7 +39,7 @@ export function describe(services: readonly DescService[], registry: Registry): 
       title: 'Pet Store',
       version: VERSION,
       summary: 'Pets, their categories, orders for them, and what is in stock.',
-      description: `The interface of a pet store over REST and JSON. The same model is served over gRPC on the same address.`,
+      description: 'The REST and JSON interface of a pet store. The same address serves the same model over gRPC.',
       contact: { name: 'The operator of this pet store' },
       license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
     },

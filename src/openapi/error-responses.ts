@@ -1,4 +1,4 @@
-/** The error responses of the document, made of the very errors that the server answers with: src/errors.ts. */
+/** The error responses of the document, from the server's own table of errors (src/errors.ts). */
 import { STATUS_CODES } from 'node:http';
 import { type ApiError, apiError, type ErrorCode, isErrorCode } from '../errors.ts';
 import { ETAG } from './examples.ts';
@@ -6,7 +6,7 @@ import { headers, headersIfKnown } from './headers.ts';
 import type { JsonObject } from './json.ts';
 import type { Schemas } from './schemas.ts';
 
-/** What any request may be told, whatever it asks for. Each status has one response that all operations refer to. */
+/** The errors of any request. The document has one response per status, to which all operations refer. */
 const COMMON: readonly ErrorCode[] = [
   'API_KEY_MISSING',
   'API_KEY_INVALID',
@@ -20,16 +20,16 @@ const COMMON: readonly ErrorCode[] = [
   'DEADLINE_EXCEEDED',
 ];
 
-/** A bad query, or a body that can't be read: even where none is asked for, what is sent must be JSON. */
+/** The errors of any operation: a bad query, or a body that is not JSON, even where no body is expected. */
 const OF_ANY_OPERATION: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];
 
-/** What no operation answers, because no operation was asked for. */
+/** The errors of a request that matches no operation. */
 const OF_NO_OPERATION: readonly ErrorCode[] = ['ROUTE_NOT_FOUND'];
 
-/** Not `Error`, which is something else in most languages. */
+/** Not `Error`, which is a built-in type in most languages. */
 const ERROR = 'ErrorBody';
 
-/** For each code's message the fields that it names: what the examples of the document say. */
+/** The fields that the messages of all codes take, with values for the examples. */
 const SAMPLE = {
   allow: 'GET, HEAD, POST',
   categoryId: 1n,
@@ -50,19 +50,18 @@ const SAMPLE = {
   window: 'minute',
 };
 
-/** The same for a request without a body: what is wrong is in its query. */
+/** The same for a request without a body: the violation is in its query. */
 const SAMPLE_OF_QUERY = {
   ...SAMPLE,
   violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
 };
 
-/** An error as a caller may get it. */
 function sample(code: ErrorCode, fields: typeof SAMPLE = SAMPLE): ApiError {
-  // The fields of all codes at once: each message takes its own from them, which the type of `apiError` can't know.
+  // Each message takes its own fields from those of all codes, which the type of `apiError` can't express.
   return (apiError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
 }
 
-/** Writes the error responses of a document and remembers which codes it has named. */
+/** Builds the error responses of a document and collects the codes that they name. */
 export class ErrorResponses {
   /** The responses that all operations share, under `components`. */
   readonly components: JsonObject;
@@ -79,13 +78,13 @@ export class ErrorResponses {
     this.common = Object.fromEntries(refs);
   }
 
-  /** The responses that belong to one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
+  /** The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
   ofOperation({ hasBody, ownErrors }: { hasBody: boolean; ownErrors: readonly string[] }): Record<string, JsonObject> {
     const codes = [...OF_ANY_OPERATION, ...ownErrors.map(toCode)];
     return this.#responses(codes, hasBody ? SAMPLE : SAMPLE_OF_QUERY);
   }
 
-  /** Every code that a caller can meet, as a Markdown table in the order of their status. */
+  /** A Markdown table of all codes, ordered by status. */
   table(): string {
     const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code));
     errors.sort((a, b) => a.httpStatus - b.httpStatus);
@@ -101,7 +100,7 @@ export class ErrorResponses {
   }
 }
 
-/** A name in a proto file that is no code stops the generation. */
+/** Throws when a name in a proto file is not an error code. */
 function toCode(name: string): ErrorCode {
   if (!isErrorCode(name)) throw new Error(`${name} in the proto files is no error code`);
   return name;
@@ -113,8 +112,8 @@ function componentName(status: string): string {
 }
 
 /**
- * The schema is the same for all, and has a name: generators would make up one for each that says a little more. Which
- * codes there are stands in the description and the examples alone, because callers must live with further ones.
+ * All errors share one named schema; otherwise code generators would invent a type for each response. The codes are
+ * only in the description and the examples, not in an enum: callers must accept new ones.
  */
 function response(status: number, errors: readonly ApiError[], schemas: Schemas): JsonObject {
   return {

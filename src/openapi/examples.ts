@@ -1,13 +1,13 @@
-/** Examples, put together from those of single fields (`buf.validate`'s `example`), so that they can't contradict each other. */
+/** Examples, composed of those of single fields (`buf.validate`'s `example`), so that they agree with each other. */
 import { type DescEnum, type DescField, type DescMessage, ScalarType, toJson } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { rulesOf } from './constraints.ts';
 import type { Json, JsonObject } from './json.ts';
 
-/** Every int64 of the interface is an id, and this is the first one that a new store gives. */
+/** Every int64 of the interface is an id; this is the first id of a new store. */
 const FIRST_ID = 1;
 
-/** The entity tag of the pet that the examples make of a new store. */
+/** The entity tag of the pet that the examples create in a new store. */
 export const ETAG = '"4lopUGI33HG_w_A_43xix1"';
 
 /** The example of one field; undefined when it has none. */
@@ -28,12 +28,12 @@ export function exampleOf(field: DescField): Json | undefined {
   }
 }
 
-/** An object with the example of every field that has one. */
+/** An object with the example of every included field that has one. */
 export function exampleOfMessage(
   message: DescMessage,
-  isWanted: (field: DescField) => boolean = () => true,
+  includes: (field: DescField) => boolean = () => true,
 ): JsonObject {
-  const fields = message.fields.filter(isWanted);
+  const fields = message.fields.filter(includes);
   return Object.fromEntries(fields.map((field) => [field.jsonName, exampleOf(field)]));
 }
 

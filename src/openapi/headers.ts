@@ -1,4 +1,4 @@
-/** The response headers of the document: each is described once, and referred to. */
+/** The response headers of the document: each is a component that responses refer to. */
 import { ETAG } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { plansPhrase } from './plans.ts';
@@ -7,7 +7,9 @@ const COUNT = { type: 'integer', minimum: 0 };
 
 const HEADERS = {
   'X-RateLimit-Limit': {
-    description: `The request limit in force: of the minute or of the day, whichever has the fewest requests left. The plan of the account sets both: ${plansPhrase()}.`,
+    description:
+      'The request limit in force: of the minute or of the day, whichever has the fewest requests left. ' +
+      `The plan of the account sets both: ${plansPhrase()}.`,
     required: true,
     schema: { ...COUNT, minimum: 1, examples: [1000] },
   },
@@ -22,7 +24,7 @@ const HEADERS = {
     schema: { ...COUNT, examples: [1798804800] },
   },
   'X-Request-Id': {
-    description: 'Names the request in the logs of the service: give it when you report a problem.',
+    description: 'Identifies the request in the logs of the service: quote it when you report a problem.',
     required: true,
     schema: { type: 'string', examples: ['7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11'] },
   },
@@ -32,28 +34,27 @@ const HEADERS = {
     schema: { type: 'integer', minimum: 1, examples: [30] },
   },
   'WWW-Authenticate': {
-    description: 'The scheme that is asked for (RFC 6750).',
+    description: 'The authentication scheme (RFC 6750).',
     required: true,
     schema: { type: 'string', const: 'Bearer' },
   },
   Allow: {
-    description: 'The methods that the path answers to.',
+    description: 'The methods that the path supports.',
     required: true,
     schema: { type: 'string', examples: ['GET, HEAD, POST'] },
   },
   Location: {
-    description: 'The path of what was created.',
+    description: 'The path of the created resource.',
     required: true,
     schema: { type: 'string', format: 'uri-reference', examples: ['/pets/1'] },
   },
   ETag: {
-    description:
-      'Known by it is what the answer says, as long as that stays the same (RFC 9110, section 8.8.3). Opaque.',
+    description: 'The entity tag: it changes exactly when the response body does (RFC 9110, section 8.8.3). Opaque.',
     required: true,
     schema: { type: 'string', pattern: '^"[!#-~]+"$', examples: [ETAG] },
   },
   'Idempotency-Replayed': {
-    description: 'There when the answer is one from before: the request has been carried out under its key already.',
+    description: 'Present when the response is a replay: a request with this key was carried out before.',
     schema: { type: 'string', const: 'true' },
   },
   Deprecation: {
@@ -62,20 +63,20 @@ const HEADERS = {
     schema: { type: 'string', pattern: '^@\\d+$', examples: ['@1782864000'] },
   },
   Sunset: {
-    description: 'Until when the operation is sure to work, as an HTTP date (RFC 8594).',
+    description: 'The operation is guaranteed to work until this HTTP date (RFC 8594).',
     required: true,
     schema: { type: 'string', examples: ['Fri, 31 Dec 2027 23:59:59 GMT'] },
   },
 } as const satisfies Record<string, JsonObject>;
 
-/** Two headers go by the same name: what a component is called tells them apart. */
+/** Two headers with the same name, `Link`, which need components with different names. */
 const LINKS = {
   'Link-Next': {
-    description: 'Where the next page is, with `rel="next"` (RFC 8288). Absent on the last page.',
+    description: 'The address of the next page, with `rel="next"` (RFC 8288). Absent on the last page.',
     schema: { type: 'string', examples: ['</pets?limit=20&pageToken=AQAAAAAAAAAU>; rel="next"'] },
   },
   'Link-Successor': {
-    description: 'What to call instead, with `rel="successor-version"` (RFC 8288).',
+    description: 'The address to call instead, with `rel="successor-version"` (RFC 8288).',
     required: true,
     schema: { type: 'string', examples: ['</pets?ids=1>; rel="successor-version"'] },
   },
@@ -92,7 +93,7 @@ const ALWAYS: readonly HeaderName[] = [
 
 export const headerComponents: JsonObject = { ...HEADERS, ...LINKS };
 
-/** References to the headers that every response has, and to further ones. */
+/** References to the headers of every response, and to the named ones. */
 export function headers(...names: readonly HeaderName[]): JsonObject {
   return Object.fromEntries([...ALWAYS, ...names].map((name) => [name, ref(name)]));
 }
@@ -105,7 +106,7 @@ export function deprecationHeaders(): JsonObject {
   return { Deprecation: ref('Deprecation'), Sunset: ref('Sunset'), Link: ref('Link-Successor') };
 }
 
-/** The same headers for answers that Envoy may have to give when the server, which alone knows the numbers, is away. */
+/** The same headers, optional: Envoy responds without them when the server, which counts, is unavailable. */
 export function headersIfKnown(...names: readonly HeaderName[]): JsonObject {
   const known = ALWAYS.map((name) => [name, { ...HEADERS[name], required: undefined }]);
   return { ...Object.fromEntries(known), ...Object.fromEntries(names.map((name) => [name, ref(name)])) };

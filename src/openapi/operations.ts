@@ -1,4 +1,4 @@
-/** The operations of the document: one for each method that has a place on the REST side. */
+/** The operations of the document: one for each gRPC method with an HTTP route. */
 import type { DescField, DescMethod, Registry } from '@bufbuild/protobuf';
 import { type Operation, toOperation } from '../proto/operations.ts';
 import { operationOptions } from '../proto/options.ts';
@@ -13,12 +13,12 @@ import {
   requestBody,
   requestExample,
 } from './requests.ts';
-import { announcing, successResponses } from './responses.ts';
+import { successResponses, withDeprecation } from './responses.ts';
 import type { Schemas } from './schemas.ts';
-import { deprecationNotice, inCallersTerms, stabilityNotice } from './stability.ts';
+import { deprecationNotice, stabilityNotice, toJsonNames } from './stability.ts';
 
 export interface DescribedOperation {
-  /** The path with parameters as callers know them: `/pets/{petId}`. */
+  /** The path with the JSON names of its parameters: `/pets/{petId}`. */
   readonly path: string;
   /** The HTTP method in lower case, as the document has it. */
   readonly method: string;
@@ -31,10 +31,10 @@ interface Scope {
   readonly errors: ErrorResponses;
 }
 
-/** Describes a method under a tag; undefined when it is not on the REST side. */
+/** Describes a method under a tag; undefined when it has no HTTP route. */
 export function describeOperation(method: DescMethod, tag: string, scope: Scope): DescribedOperation | undefined {
   const operation = toOperation(method, scope.registry);
-  // The further routes are HEAD: it comes with every GET (RFC 9110, section 9.3.2) and would only double the page.
+  // The other routes are HEAD, which every GET has (RFC 9110, section 9.3.2): listing them would double the page.
   const [route] = operation.routes;
   if (route === undefined) return undefined;
   const options = operationOptions(method, scope.registry);
@@ -52,7 +52,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
     ...request(operation, route.template, scope),
     responses: responses(method, operation, options?.errors ?? [], scope),
   };
-  return { path: inCallersTerms(route.template, method.input), method: route.method.toLowerCase(), object };
+  return { path: toJsonNames(route.template, method.input), method: route.method.toLowerCase(), object };
 }
 
 function request(operation: Operation, template: string, { schemas, registry }: Scope): JsonObject {
@@ -89,7 +89,7 @@ function responses(
   const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';
   const announced = Object.entries(own).map(([status, response]) => [
     status,
-    isAnnounced(status) ? announcing(response) : response,
+    isAnnounced(status) ? withDeprecation(response) : response,
   ]);
   return { ...Object.fromEntries(announced), ...errors.common };
 }

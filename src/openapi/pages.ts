@@ -1,6 +1,6 @@
 /**
- * The pages of the document that are prose: tags without operations, which a docs page shows as chapters. Each is a
- * Markdown file; what another place already says, such as the table of errors, is filled in at `{{name}}`.
+ * The pages of prose: tags without operations, which a docs page shows as text. Each is a Markdown file with values,
+ * such as the table of errors, filled in at `{{name}}`.
  */
 import { readFileSync } from 'node:fs';
 import { readConfig } from '../config.ts';
@@ -24,14 +24,14 @@ export function readPages(values: Readonly<Record<string, string>>): Pages {
   };
 }
 
-/** `x-traitTag` is what Redoc and others know such a tag by. */
+/** `x-traitTag` marks such a tag for Redoc and other tools. */
 function readPage(file: string, values: Readonly<Record<string, string>>): JsonObject {
   const text = readFileSync(new URL(`pages/${file}.md`, import.meta.url), 'utf8');
   const [, title, body] = /^# (.+?)\n\n(.+)\n$/s.exec(text) ?? [];
   if (title === undefined || body === undefined) throw new Error(`the page ${file}.md has no title or no text`);
   const description = body.replace(/\{\{(\w+)\}\}/g, (place, name: string) => {
     const value = values[name];
-    if (value === undefined) throw new Error(`there is nothing to fill in for ${place} of ${file}.md`);
+    if (value === undefined) throw new Error(`there is no value for ${place} of ${file}.md`);
     return value;
   });
   return { name: title, description, 'x-traitTag': true };

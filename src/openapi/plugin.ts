@@ -1,5 +1,5 @@
 /**
- * The buf plugin that makes the OpenAPI document. Run by `npm run generate`, as buf.gen.yaml says: buf writes a
+ * The buf plugin that generates the OpenAPI document. Run by `npm run generate`, as buf.gen.yaml says: buf writes a
  * CodeGeneratorRequest to its standard input and gets the files back from its standard output.
  */
 import { createRegistry } from '@bufbuild/protobuf';
@@ -7,10 +7,10 @@ import { createEcmaScriptPlugin, runNodeJs, type Schema } from '@bufbuild/protop
 import { stringify } from 'yaml';
 import { describe } from './document.ts';
 
-/** Without aliases and line breaks, which are hard to read; with quotes where YAML 1.1 would read a string as an instant. */
+/** No aliases and folded lines, which are hard to read; quotes where YAML 1.1 would read a string as a timestamp. */
 const YAML = { aliasDuplicateObjects: false, lineWidth: 0, schema: 'yaml-1.1' } as const;
 
-/** Writes the document in both forms, unless the files at hand have no REST service. */
+/** Writes the document as JSON and YAML, unless the input has no REST service. */
 function generate(schema: Schema): void {
   const services = schema.files.flatMap((file) => file.services);
   const document = describe(services, createRegistry(...schema.allFiles));

@@ -1,4 +1,4 @@
-/** What a caller sends: parameters and bodies. */
+/** Parameters and request bodies. */
 import type { DescField, DescMessage, Registry } from '@bufbuild/protobuf';
 import { IDEMPOTENCY_KEY } from '../config/constants.ts';
 import type { Operation } from '../proto/operations.ts';
@@ -14,30 +14,29 @@ export function pathParameter(field: DescField, schemas: Schemas): JsonObject {
 }
 
 /**
- * Its example, like that of every header below, is one of the schema's `examples` and not the parameter's `example`:
- * tools that make requests find it there, while forms such as the docs page's, which start with an `example`, stay
- * empty. They would narrow every list that somebody tries, and send every request under the same key.
+ * The example of a query parameter or header is in the `examples` of its schema, not in `example`: request generators
+ * find it there, but forms such as the docs page's, which start with `example`, stay empty. Otherwise every list that
+ * somebody tries would be filtered, and every request would have the same idempotency key.
  */
 export function queryParameter(field: DescField, schemas: Schemas): JsonObject {
   const { description, ...schema } = schemas.field(field);
   return { name: field.jsonName, in: 'query', description, schema };
 }
 
-/** `*` or a list of entity tags, as simply as it can be written. */
+/** `*` or a list of entity tags. */
 const ENTITY_TAGS = { type: 'string', pattern: '^(\\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$' };
 
 const CONDITIONS = {
   'if-match': {
     name: 'If-Match',
     in: 'header',
-    description: 'The `ETag` of what is to be changed, or several. While it has another one, the answer is a 412.',
-    schema: { ...ENTITY_TAGS, examples: ['*', ETAG] }, // first what always matches: it may be sent as it is
+    description: 'One or more `ETag`s. The response is a 412 unless the resource still has one of them.',
+    schema: { ...ENTITY_TAGS, examples: ['*', ETAG] }, // `*` first: it always matches
   },
   'if-none-match': {
     name: 'If-None-Match',
     in: 'header',
-    description:
-      'The `ETag` of what the caller has already, or several. While it has one of these, the answer is a 304.',
+    description: 'One or more `ETag`s. The response is a 304 while the resource has one of them.',
     schema: { ...ENTITY_TAGS, examples: [ETAG] },
   },
 } as const satisfies Record<NonNullable<Operation['condition']>, JsonObject>;
@@ -59,17 +58,17 @@ export const parameterComponents: JsonObject = Object.fromEntries(
   [...Object.values(CONDITIONS), IDEMPOTENCY_KEY_PARAMETER].map((parameter) => [parameter.name, parameter]),
 );
 
-/** A reference to the header by which a request is made conditional. */
+/** A reference to the header of a conditional request. */
 export function conditionParameter(condition: keyof typeof CONDITIONS): JsonObject {
   return { $ref: `#/components/parameters/${CONDITIONS[condition].name}` };
 }
 
-/** A reference to the header by which a request may be sent again. */
+/** A reference to the header `Idempotency-Key`. */
 export function idempotencyKeyParameter(): JsonObject {
   return { $ref: `#/components/parameters/${IDEMPOTENCY_KEY_PARAMETER.name}` };
 }
 
-/** A body may be left out altogether where none of its fields is required. */
+/** The body is optional when none of its fields is required. */
 export function requestBody(body: DescMessage, schemas: Schemas, registry: Registry): JsonObject {
   return {
     description: commentOf(body),

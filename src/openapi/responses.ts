@@ -1,4 +1,4 @@
-/** What a caller gets when all is well, as the operation's `answer` says. */
+/** The responses of success. */
 import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import type { Operation } from '../proto/operations.ts';
 import { commentOf } from './comments.ts';
@@ -14,7 +14,7 @@ interface Success {
   readonly sent: JsonObject;
 }
 
-/** The response of success, and that the caller has it already, by HTTP status. */
+/** The response of success, and the 304 where there can be one, by HTTP status. */
 export function successResponses({ method, operation, sent }: Success, schemas: Schemas): Record<string, JsonObject> {
   const { output } = method;
   const { status, list, location } = operation.response;
@@ -23,13 +23,16 @@ export function successResponses({ method, operation, sent }: Success, schemas: 
   const response = {
     description: commentOf(output),
     headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
-    content: { 'application/json': { schema: schemas.message(output), example: answerTo(sent, output) } },
+    content: { 'application/json': { schema: schemas.message(output), example: exampleAfter(sent, output) } },
   };
   return { [status]: response, ...(operation.condition === 'if-none-match' ? NOT_MODIFIED : {}) };
 }
 
 const NOT_MODIFIED = {
-  304: { description: 'What `If-None-Match` names is still what it is. There is no body.', headers: headers('ETag') },
+  304: {
+    description: 'The resource still has an `ETag` that `If-None-Match` names. There is no body.',
+    headers: headers('ETag'),
+  },
 };
 
 function page({ name, output }: DescMethod, items: DescMessage, schemas: Schemas): JsonObject {
@@ -46,14 +49,14 @@ function page({ name, output }: DescMethod, items: DescMessage, schemas: Schemas
   };
 }
 
-/** The example of a resource after the example of a request has been carried out. */
-function answerTo(sent: JsonObject, output: DescMessage): JsonObject {
+/** The example of a resource as the example of the request leaves it. */
+function exampleAfter(sent: JsonObject, output: DescMessage): JsonObject {
   const isShown = (field: DescField) => field.jsonName in sent;
   const shown = output.fields.filter(isShown).map(({ jsonName }) => [jsonName, sent[jsonName]]);
   return { ...exampleOfMessage(output), ...Object.fromEntries(shown) };
 }
 
-/** The response of a deprecated operation, with the headers that announce it. */
-export function announcing(response: JsonObject): JsonObject {
+/** Adds the headers that announce a deprecation. */
+export function withDeprecation(response: JsonObject): JsonObject {
   return { ...response, headers: { ...(response.headers as JsonObject), ...deprecationHeaders() } };
 }

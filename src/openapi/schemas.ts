@@ -9,7 +9,7 @@ import type { JsonObject } from './json.ts';
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 
-/** Collects the named schemas that a document needs while it is written. */
+/** Collects the named schemas that the document refers to. */
 export class Schemas {
   readonly #registry: Registry;
   readonly #components = new Map<string, JsonObject>();
@@ -18,15 +18,15 @@ export class Schemas {
     this.#registry = registry;
   }
 
-  /** All schemas that were referred to, by name, in the order of the alphabet. */
+  /** All schemas that were referred to, sorted by name. */
   get components(): JsonObject {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** Takes in a schema under a name and answers the reference to it. */
+  /** Adds a schema, unless the name is there already, and returns a reference to it. */
   add(name: string, schema: () => JsonObject): JsonObject {
     if (!this.#components.has(name)) {
-      this.#components.set(name, {}); // the place is taken before what it refers to is looked at
+      this.#components.set(name, {}); // before `schema()`, which may refer to itself
       this.#components.set(name, schema());
     }
     return { $ref: `#/components/schemas/${name}` };
@@ -48,7 +48,7 @@ export class Schemas {
     return message.fields.some(isRequired);
   }
 
-  /** A list response as REST shows it: a bare array, named as the list is. */
+  /** A list response as REST has it: a bare array under the name of the list. */
   list(name: string, items: DescMessage, description: string): JsonObject {
     return this.add(name, () => ({ type: 'array', description, items: this.message(items) }));
   }
@@ -78,7 +78,7 @@ export class Schemas {
       case 'scalar':
         return scalar(field.scalar);
       default:
-        throw new Error(`${field.toString()}: the document has no words for a ${field.fieldKind} field`);
+        throw new Error(`${field.toString()}: the document does not support a ${field.fieldKind} field`);
     }
   }
 
@@ -108,7 +108,7 @@ export class Schemas {
   }
 }
 
-/** A field without presence always has a value, and a value is always printed; on input `required` says it. */
+/** A field without presence is always in a response; in a request the `required` rule decides. */
 function isRequired(field: DescField): boolean {
   return rulesOf(field).required || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
@@ -124,6 +124,6 @@ function scalar(type: ScalarType): JsonObject {
     case ScalarType.BOOL:
       return { type: 'boolean' };
     default:
-      throw new Error(`the document has no words for the scalar type ${ScalarType[type]}`);
+      throw new Error(`the document does not support the scalar type ${ScalarType[type]}`);
   }
 }

@@ -1,4 +1,4 @@
-/** What the document says of an operation's stability and deprecation: for programs as extensions, for people in words. */
+/** Stability and deprecation of an operation: extensions for programs, text for people. */
 import type { DescMessage, Registry } from '@bufbuild/protobuf';
 import type { Deprecation } from '../proto/operations.ts';
 import { commentOf, toWords } from './comments.ts';
@@ -11,7 +11,7 @@ interface Notice {
   readonly text: string;
 }
 
-/** The marker of an operation that may still change; undefined for a stable one. */
+/** The notice of an operation that may still change; undefined for a stable one. */
 export function stabilityNotice(stability: number, registry: Registry): Notice | undefined {
   const value = registry.getEnum('petstore.rest.v1.Stability')?.value[stability];
   if (value === undefined || value.number === 0) return undefined;
@@ -20,15 +20,15 @@ export function stabilityNotice(stability: number, registry: Registry): Notice |
 }
 
 export function deprecationNotice({ since, sunset, successor }: Deprecation, input: DescMessage): Notice {
-  const instead = inCallersTerms(successor, input);
+  const instead = toJsonNames(successor, input);
   return {
     members: { deprecated: true, 'x-sunset': instant(sunset) },
     text: `**Deprecated** since ${date(since)}; the sunset is ${instant(sunset)}. Call \`GET ${instead}\` instead.`,
   };
 }
 
-/** A path with fields of the request message in braces, under the names that callers know: `/pets/{petId}`. */
-export function inCallersTerms(template: string, input: DescMessage): string {
+/** Replaces the field names in a path template by their JSON names: `/pets/{petId}`. Throws for unknown fields. */
+export function toJsonNames(template: string, input: DescMessage): string {
   return template.replace(/\{(\w+)\}/g, (place, name: string) => {
     const field = input.fields.find((candidate) => candidate.name === name);
     if (field === undefined) throw new Error(`${input.typeName} has no field for ${place} of ${template}`);

@@ -92,7 +92,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-/** What axe-core finds in the page, a line for each element. It runs in the page, whose policy lets no script tag in. */
+/** Returns a line for each violation that axe-core finds. Evaluated, because the page's policy forbids a script tag. */
 async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate("axe.run({ resultTypes: ['violations'] })")) as AxeResults;

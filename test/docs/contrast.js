@@ -1,14 +1,14 @@
-// @ts-nocheck: it runs in the browser, whose types the tests don't have.
+// @ts-nocheck: it runs in the browser; the tests have no DOM types.
 
 /**
- * Every text of the page that stands out from its background by less than `least` to 1, as WCAG 2 measures it.
+ * Returns every text of the page whose contrast is less than `least` to 1, by the definition of WCAG 2.
  * https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio
  */
 export function textsWithLowContrast(least) {
   const canvas = Object.assign(document.createElement('canvas'), { width: 1, height: 1 });
   const context = canvas.getContext('2d', { willReadFrequently: true });
 
-  /** The colour that is seen when one is painted over another. */
+  /** Blends a colour over an opaque one. */
   function paint([red, green, blue], color, opacity = 1) {
     context.globalAlpha = 1;
     context.fillStyle = `rgb(${red}, ${green}, ${blue})`;

@@ -33,7 +33,7 @@ const FILES = {
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 
 for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
-  test(`GET ${path} - is the file on disk, for anybody`, async (t) => {
+  test(`GET ${path} - is the file on disk, without a key`, async (t) => {
     const { status, headers, text } = await t.context.rest.withKey(undefined).get(path);
     t.is(status, 200);
     t.is(headers.get('content-type'), type);
@@ -66,7 +66,7 @@ for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
     t.is(text, '');
   });
 
-  test(`GET ${path} - is compressed for whoever accepts gzip`, async (t) => {
+  test(`GET ${path} - is compressed when the client accepts gzip`, async (t) => {
     const url = `${t.context.rest.url}${path}`;
     const compressed = await fetchRaw(url, { 'accept-encoding': 'gzip, deflate, br' });
     t.is(compressed.headers['content-encoding'], 'gzip');
@@ -87,7 +87,7 @@ for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
   });
 }
 
-test('GET / - sends a browser to the docs page, on whatever host it came', async (t) => {
+test('GET / - redirects a browser to the docs page, on any host', async (t) => {
   for (const method of ['GET', 'HEAD']) {
     const { status, headers } = await t.context.rest.withKey(undefined).send(method, '/', BROWSER);
     t.is(status, 302);
@@ -96,7 +96,7 @@ test('GET / - sends a browser to the docs page, on whatever host it came', async
   }
 });
 
-test('GET / - is an error for everybody else: 401 without a key, 404 with one', async (t) => {
+test('GET / - is an error for other clients: 401 without a key, 404 with one', async (t) => {
   for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
     const anonymous = await t.context.rest.withKey(undefined).get('/', { headers });
     t.is(anonymous.status, 401);
@@ -131,7 +131,7 @@ test('GET /pets - is not compressed: its size could tell what is in it', async (
   t.is(headers['content-encoding'], undefined);
 });
 
-/** The answer as it comes over the wire; fetch would undo the compression and hide it. */
+/** The response as it is on the wire; fetch would decompress it. */
 async function fetchRaw(url: string, headers: Readonly<Record<string, string>>) {
   const [response] = (await once(get(url, { headers }), 'response')) as [IncomingMessage];
   return { headers: response.headers, body: await buffer(response) };

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
 import { findBreaks } from '../../src/openapi/diff/breaks.ts';
 
-// biome-ignore lint/suspicious/noExplicitAny: the tests change whatever they like in it
+// biome-ignore lint/suspicious/noExplicitAny: the tests change any part of it
 type Document = any;
 
 const current = readFileSync('gen/openapi/openapi.json', 'utf8');
 
-/** What is said of a change to the description as it is. */
+/** Returns the breaks that a change to the current description causes. */
 function breaksOf(change: (document: Document) => void): string[] {
   const changed: Document = JSON.parse(current);
   change(changed);

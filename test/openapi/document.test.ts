@@ -110,7 +110,7 @@ test('Document - every operation says what it is for, under an id of its own', (
   }
 });
 
-test('Document - what creates something takes an idempotency key, and says how a replay and another request are answered', (t) => {
+test('Document - every create takes an idempotency key, and documents a replay and a reused key', (t) => {
   const isKey = ({ $ref }: { readonly $ref?: string }) => $ref === '#/components/parameters/Idempotency-Key';
   const named = [...operations].filter(([, { parameters = [] }]) => parameters.some(isKey));
   t.deepEqual(

@@ -14,8 +14,8 @@ function error(status: number, code: string): object {
   return { code, message: 'what is wrong', status };
 }
 
-/** What is said of a response; undefined when it is as it should be. */
-function complaint(method: string, path: string, response: SeenResponse): string | undefined {
+/** Returns the error for a response; undefined when the response matches the description. */
+function violation(method: string, path: string, response: SeenResponse): string | undefined {
   try {
     checkAgainstDescription(method, path, response);
     return undefined;
@@ -24,24 +24,24 @@ function complaint(method: string, path: string, response: SeenResponse): string
   }
 }
 
-test('Held to the description - responses that are as it says pass', (t) => {
+test('Description check - responses that match pass', (t) => {
   const found = [
-    complaint('GET', '/pets?limit=1', seen(200, [PET], { link: '</pets?pageToken=x>; rel="next"' })),
-    complaint('GET', '/pets/', seen(200, [])),
-    complaint('HEAD', '/pets', seen(200, undefined)),
-    complaint('POST', '/pets', seen(201, PET, { location: '/pets/1', etag: '"x"' })),
-    complaint('GET', '/categories/1', seen(304, undefined, { etag: '"x"' })),
-    complaint('DELETE', '/pets/1', seen(204, undefined)),
-    complaint('PUT', '/pets/1', seen(404, error(404, 'PET_NOT_FOUND'))),
-    complaint('FOO', '/pets', seen(405, error(405, 'METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, POST' })),
-    complaint('GET', '/nowhere', seen(404, error(404, 'ROUTE_NOT_FOUND'))),
-    complaint('GET', '/healthz', { status: 200, headers: new Headers(), text: '' }),
+    violation('GET', '/pets?limit=1', seen(200, [PET], { link: '</pets?pageToken=x>; rel="next"' })),
+    violation('GET', '/pets/', seen(200, [])),
+    violation('HEAD', '/pets', seen(200, undefined)),
+    violation('POST', '/pets', seen(201, PET, { location: '/pets/1', etag: '"x"' })),
+    violation('GET', '/categories/1', seen(304, undefined, { etag: '"x"' })),
+    violation('DELETE', '/pets/1', seen(204, undefined)),
+    violation('PUT', '/pets/1', seen(404, error(404, 'PET_NOT_FOUND'))),
+    violation('FOO', '/pets', seen(405, error(405, 'METHOD_NOT_ALLOWED'), { allow: 'GET, HEAD, POST' })),
+    violation('GET', '/nowhere', seen(404, error(404, 'ROUTE_NOT_FOUND'))),
+    violation('GET', '/healthz', { status: 200, headers: new Headers(), text: '' }),
   ];
   t.deepEqual(found, Array(found.length).fill(undefined));
 });
 
-test('Held to the description - the complaint shows method, path, status, headers and body', (t) => {
-  const message = complaint('GET', '/pets?limit=1', seen(418, { tea: 'pot' }));
+test('Description check - the error shows method, path, status, headers and body', (t) => {
+  const message = violation('GET', '/pets?limit=1', seen(418, { tea: 'pot' }));
   t.regex(
     message ?? '',
     /^GET \/pets\?limit=1 answered 418, not as gen\/openapi\/openapi\.json says:\n- the status is/,
@@ -50,44 +50,44 @@ test('Held to the description - the complaint shows method, path, status, header
   t.regex(message ?? '', /\{"tea":"pot"\}$/);
 });
 
-test('Held to the description - a status, header, code, field or type that it does not know is found', (t) => {
+test('Description check - an undocumented status, header, code, field or type is found', (t) => {
   const { categoryId: _, ...withoutCategory } = PET;
   const cases: [expected: RegExp, message: string | undefined][] = [
-    [/status is not documented/, complaint('DELETE', '/pets/1', seen(200, PET))],
-    [/X-RateLimit-Reset is missing/, complaint('GET', '/pets', without('x-ratelimit-reset', seen(200, [])))],
-    [/X-Request-Id is missing/, complaint('GET', '/pets', without('x-request-id', seen(200, [])))],
-    [/ETag is missing/, complaint('PUT', '/pets/1', seen(200, PET))],
-    [/ETag must match/, complaint('PUT', '/pets/1', seen(200, PET, { etag: 'W/"x"' }))],
-    [/Location is missing/, complaint('POST', '/pets', seen(201, PET))],
-    [/Sunset is missing/, complaint('GET', '/pets/1', seen(200, PET, { deprecation: '@1', link: '<x>' }))],
-    [/Remaining.*must be integer/, complaint('GET', '/pets', seen(200, [], { 'x-ratelimit-remaining': 'many' }))],
+    [/status is not documented/, violation('DELETE', '/pets/1', seen(200, PET))],
+    [/X-RateLimit-Reset is missing/, violation('GET', '/pets', without('x-ratelimit-reset', seen(200, [])))],
+    [/X-Request-Id is missing/, violation('GET', '/pets', without('x-request-id', seen(200, [])))],
+    [/ETag is missing/, violation('PUT', '/pets/1', seen(200, PET))],
+    [/ETag must match/, violation('PUT', '/pets/1', seen(200, PET, { etag: 'W/"x"' }))],
+    [/Location is missing/, violation('POST', '/pets', seen(201, PET))],
+    [/Sunset is missing/, violation('GET', '/pets/1', seen(200, PET, { deprecation: '@1', link: '<x>' }))],
+    [/Remaining.*must be integer/, violation('GET', '/pets', seen(200, [], { 'x-ratelimit-remaining': 'many' }))],
     [
       /the code ORDER_NOT_FOUND is not documented for 404/,
-      complaint('PUT', '/pets/1', seen(404, error(404, 'ORDER_NOT_FOUND'))),
+      violation('PUT', '/pets/1', seen(404, error(404, 'ORDER_NOT_FOUND'))),
     ],
-    [/the body says 409/, complaint('PUT', '/pets/1', seen(404, error(409, 'PET_NOT_FOUND')))],
-    [/must NOT have additional/, complaint('PUT', '/pets/1', seen(200, { ...PET, colour: 'red' }))],
-    [/must NOT have additional/, complaint('GET', '/nowhere', seen(404, { ...error(404, 'X'), cause: 'secret' }))],
-    [/required property 'categoryId'/, complaint('PUT', '/pets/1', seen(200, withoutCategory))],
-    [/body\/id must be integer/, complaint('PUT', '/pets/1', seen(200, { ...PET, id: '1' }))],
-    [/body\/0\/status must be equal/, complaint('GET', '/pets', seen(200, [{ ...PET, status: 'gone' }]))],
-    [/body\/shipDate must match format/, complaint('GET', '/store/orders/1', seen(200, { shipDate: 'soon' }))],
-    [/there is a body/, complaint('DELETE', '/pets/1', seen(204, PET))],
-    [/there is a body/, complaint('GET', '/categories/1', seen(304, {}, { etag: '"x"' }))],
-    [/there is a body/, complaint('HEAD', '/pets', seen(200, []))],
-    [/no such method/, complaint('PUT', '/pets', seen(200, []))],
-    [/content type/, complaint('GET', '/pets', seen(200, [], { 'content-type': 'text/plain' }))],
-    [/not JSON/, complaint('GET', '/nowhere', { ...seen(404, undefined), text: 'not found' })],
+    [/the body says 409/, violation('PUT', '/pets/1', seen(404, error(409, 'PET_NOT_FOUND')))],
+    [/must NOT have additional/, violation('PUT', '/pets/1', seen(200, { ...PET, colour: 'red' }))],
+    [/must NOT have additional/, violation('GET', '/nowhere', seen(404, { ...error(404, 'X'), cause: 'secret' }))],
+    [/required property 'categoryId'/, violation('PUT', '/pets/1', seen(200, withoutCategory))],
+    [/body\/id must be integer/, violation('PUT', '/pets/1', seen(200, { ...PET, id: '1' }))],
+    [/body\/0\/status must be equal/, violation('GET', '/pets', seen(200, [{ ...PET, status: 'gone' }]))],
+    [/body\/shipDate must match format/, violation('GET', '/store/orders/1', seen(200, { shipDate: 'soon' }))],
+    [/there is a body/, violation('DELETE', '/pets/1', seen(204, PET))],
+    [/there is a body/, violation('GET', '/categories/1', seen(304, {}, { etag: '"x"' }))],
+    [/there is a body/, violation('HEAD', '/pets', seen(200, []))],
+    [/no such method/, violation('PUT', '/pets', seen(200, []))],
+    [/content type/, violation('GET', '/pets', seen(200, [], { 'content-type': 'text/plain' }))],
+    [/not JSON/, violation('GET', '/nowhere', { ...seen(404, undefined), text: 'not found' })],
   ];
   for (const [expected, message] of cases) t.regex(message ?? 'nothing', expected);
 });
 
-test('Held to the description - without the server nobody knows the numbers of the limits', (t) => {
+test('Description check - the limit headers may be missing while the server is unavailable', (t) => {
   const away = { status: 503, text: JSON.stringify(error(503, 'UNAVAILABLE')) };
   const headers = { 'content-type': 'application/json', 'retry-after': '1' };
-  t.is(complaint('GET', '/pets', { ...away, headers: new Headers(headers) }), undefined);
+  t.is(violation('GET', '/pets', { ...away, headers: new Headers(headers) }), undefined);
   t.regex(
-    complaint('GET', '/pets', without('retry-after', { ...away, headers: new Headers(headers) })) ?? '',
+    violation('GET', '/pets', without('retry-after', { ...away, headers: new Headers(headers) })) ?? '',
     /Retry-A/,
   );
 });

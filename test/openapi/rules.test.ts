@@ -43,19 +43,19 @@ test('Rules - bounds of numbers, texts and lists', (t) => {
   t.deepEqual(toKeywords(fieldOf('Pet', 'categoryId')), {});
 });
 
-test('Rules - one that the document has no words for stops the generation', (t) => {
-  const unspeakable: MessageInitShape<typeof FieldRulesSchema>[] = [
+test('Rules - one that the document does not support stops the generation', (t) => {
+  const unsupported: MessageInitShape<typeof FieldRulesSchema>[] = [
     { type: { case: 'string', value: { prefix: 'x' } } },
     { type: { case: 'double', value: { finite: true } } },
     { cel: [{ id: 'shout', message: 'must be loud', expression: "this == this.upperAscii() || this == ''" }] },
     { celExpression: ['this.size() > 2'] },
   ];
-  for (const rules of unspeakable) {
-    t.throws(() => toKeywords(ruled(rules)), { message: /NewPet\.name: the document has no words for/ });
+  for (const rules of unsupported) {
+    t.throws(() => toKeywords(ruled(rules)), { message: /NewPet\.name: the document does not support/ });
   }
 });
 
-/** Texts of what the rule of names tells apart: letters, blanks, controls, marks of more than one UTF-16 unit. */
+/** Characters that the rule of names treats differently: letters, blanks, controls, more than one UTF-16 unit. */
 const unit = fc.constantFrom(
   ...['a', 'é', '🐈', '"', '\\', ' ', '\t', '\n', '\u0000', '\u001f', '\u007f', '\u0085', '\u009f', '\u00a0', '\u1680'],
   ...['\u2003', '\u200b', '\u2028', '\u2029', '\u202f', '\u205f', '\u3000', '\ufeff'],

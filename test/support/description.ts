@@ -1,7 +1,7 @@
 /**
- * Holds what the REST side answers to gen/openapi/openapi.json: the status, the headers and the body of every response
- * that a test sees, errors too. Stricter than the description itself in two things: a field that it does not know may
- * not be shown, and an error has a code that its response has as an example.
+ * Checks every REST response that a test receives, errors too, against gen/openapi/openapi.json: status, headers and
+ * body. Stricter than the description in two ways: undocumented fields are refused, and the code of an error must be
+ * among the examples of its response.
  */
 import { readFileSync } from 'node:fs';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -26,7 +26,7 @@ interface Described {
   readonly components: { readonly schemas: Readonly<Record<string, { type: string; additionalProperties?: boolean }>> };
 }
 
-/** A response as a test sees it. */
+/** A response as a test receives it. */
 export interface SeenResponse {
   readonly status: number;
   readonly headers: Headers;
@@ -39,7 +39,7 @@ for (const schema of Object.values(described.components.schemas)) {
   if (schema.type === 'object') schema.additionalProperties = false;
 }
 
-// Not strict: the description is more than a schema. Each schema in it is compiled when it is first needed, once.
+// Not strict: the description is more than a schema. Each schema is compiled once, on first use.
 const ajv = new Ajv2020({ strict: false, validateSchema: false, allErrors: true });
 formatsPlugin.default(ajv);
 ajv.addSchema(described, ROOT);
@@ -47,11 +47,11 @@ ajv.addSchema(described, ROOT);
 const paths = Object.entries(described.paths).map(([template, operations]) => ({
   template,
   operations,
-  // As the transcoder matches: an id is anything but a slash, and a trailing slash is none.
+  // Like the transcoder: an id is anything but a slash, and a trailing slash is ignored.
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`),
 }));
 
-/** Fails when a response is not as the description says, with all that is wrong and the whole response. */
+/** Throws when a response does not match the description, with every problem and the whole response. */
 export function checkAgainstDescription(method: string, path: string, response: SeenResponse): void {
   const problems = problemsOf(method, path, response);
   if (problems.length === 0) return;
@@ -76,10 +76,10 @@ function problemsOf(method: string, path: string, response: SeenResponse): strin
     return response.status < 400 ? [] : bodyProblems(response, '#/components/schemas/ErrorBody');
   }
   const { template, operations } = found;
-  // HEAD answers as GET does. A method that the path does not have is told so by any operation's words.
-  const wanted = method === 'HEAD' ? 'get' : method.toLowerCase();
-  const name = wanted in operations ? wanted : Object.keys(operations)[0];
-  if (wanted !== name && response.status < 400) return ['the path has no such method'];
+  // HEAD is described by GET. The 405 of a method that the path lacks is described by any operation of the path.
+  const requested = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const name = requested in operations ? requested : Object.keys(operations)[0];
+  if (requested !== name && response.status < 400) return ['the path has no such method'];
   const pointer = follow(`#/paths/${escaped(template)}/${name}/responses/${response.status}`);
   if (pointer === undefined) return ['the status is not documented'];
   const { headers = {}, content } = at(pointer) as Response;
@@ -136,7 +136,7 @@ function validatorAt(pointer: string): ValidateFunction {
   return validate;
 }
 
-/** Where a pointer leads after the reference that may stand there; undefined when there is nothing. */
+/** Resolves the reference at a pointer, if there is one; undefined when the pointer leads nowhere. */
 function follow(pointer: string): string | undefined {
   const value = at(pointer) as { $ref?: string } | undefined;
   return value === undefined ? undefined : (value.$ref ?? pointer);

@@ -42,8 +42,8 @@ export const operations = Object.entries(description.paths).flatMap(([path, meth
 );
 
 /**
- * ava's `test` with a service, a browser and an open page. After every test all pages, whatever was done with them, have
- * loaded nothing from elsewhere and logged no error; those that the test opened are closed.
+ * ava's `test` with a service, a browser and an open page. After every test it checks that no page has loaded anything
+ * from elsewhere or logged an error, and closes the pages that the test opened.
  */
 export function docsPageTest<More = object>(
   prepare: (opener: Opener) => Promise<More>,

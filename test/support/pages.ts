@@ -6,7 +6,7 @@ export function nextOf(headers: Headers): string | undefined {
   const link = headers.get('link');
   if (link === null) return undefined;
   const target = /^<(\/[^<>\s]*)>; rel="next"$/.exec(link)?.[1];
-  if (target === undefined) throw new Error(`this is no link to a next page: ${link}`);
+  if (target === undefined) throw new Error(`not a link to a next page: ${link}`);
   return target;
 }
 
@@ -17,7 +17,7 @@ export function tokenOf(path: string | undefined): string {
   return token;
 }
 
-/** The rows of each page from `path` to the last. After each page `between` runs, beside the request for the next. */
+/** The rows of each page from `path` to the last. `between` runs after each page, beside the next request. */
 export async function walk<T>(
   rest: RestClient,
   path: string,

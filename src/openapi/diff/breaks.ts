@@ -1,12 +1,12 @@
 /**
- * What of a change to the interface description would break a caller: it compares what stable operations take and
- * answer. An operation that was marked beta or experimental may change. docs/compatibility.md says the same to people.
+ * Finds breaking changes between two interface descriptions. It compares requests and responses of stable operations;
+ * beta and experimental ones may change. docs/compatibility.md states the rules.
  */
 import { type JsonObject, list, object } from '../json.ts';
 import { operations, type Part, step } from './document.ts';
 import { compareSchemas } from './schemas.ts';
 
-/** One line for each break, in the order of the old description; none when a caller of the old can live with the new. */
+/** Returns one line for each breaking change, in the order of the old description. */
 export function findBreaks(old: JsonObject, current: JsonObject): string[] {
   const after = operations(current);
   return [...operations(old)].flatMap(([name, was]) => {
@@ -38,7 +38,7 @@ function compareParameters(was: Part, is: Part): string[] {
   return [...required.map(([name]) => `${name}: it is required`), ...compared];
 }
 
-/** By `query parameter limit`. */
+/** Parameters by location and name: `query parameter limit`. */
 function parameters({ root, value }: Part): Map<string, Part> {
   const each = list(value.parameters).map((parameter) => step({ root, value: { parameter } }, 'parameter'));
   return new Map(each.map((part) => [`${part.value.in} parameter ${part.value.name}`, part]));
@@ -56,7 +56,7 @@ function compareBodies(was: Part, is: Part): string[] {
 function compareResponses(was: Part, is: Part): string[] {
   return Object.keys(object(was.value.responses)).flatMap((status) => {
     const isSuccess = status.startsWith('2');
-    // An error that can't happen any more breaks nobody.
+    // Removing an error breaks no caller.
     if (object(is.value.responses)[status] === undefined) return isSuccess ? [`${status}: it is gone`] : [];
     const [before, after] = [step(was, 'responses', status), step(is, 'responses', status)];
     return [

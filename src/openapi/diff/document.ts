@@ -1,13 +1,13 @@
-/** Ways through a finished description: its operations, and where its references lead. */
+/** Navigates a finished description: its operations and references. */
 import { type Json, type JsonObject, object } from '../json.ts';
 
-/** A part of a document, which its references are to be looked up in. */
+/** A part of a document, with the document that its references point into. */
 export interface Part {
   readonly root: JsonObject;
   readonly value: JsonObject;
 }
 
-/** What is at the end of a path of names, after the references on the way. */
+/** Follows a path of names, resolving references on the way. */
 export function step(part: Part, ...names: readonly string[]): Part {
   return names.reduce(({ root, value }, name) => resolve(root, object(value[name])), part);
 }
@@ -19,13 +19,13 @@ function resolve(root: JsonObject, value: JsonObject): Part {
     .split('/')
     .slice(1)
     .reduce<Json | undefined>((found, name) => object(found)[name], root);
-  if (target === undefined) throw new Error(`${reference} leads nowhere`);
-  // What stands beside a reference counts as well.
+  if (target === undefined) throw new Error(`${reference} does not resolve`);
+  // OpenAPI 3.1 allows members beside a reference.
   const { $ref: _, ...beside } = value;
   return { root, value: { ...resolve(root, object(target)).value, ...beside } };
 }
 
-/** Every operation of a description, by `GET /pets`. */
+/** All operations of a description, by method and path: `GET /pets`. */
 export function operations(root: JsonObject): Map<string, Part> {
   const found = Object.entries(object(root.paths)).flatMap(([path, methods]) =>
     Object.entries(object(methods)).map(([method, operation]) => {

@@ -1,14 +1,14 @@
-/** What of a change to one schema would break a caller. Of JSON Schema it knows the keywords that our plugin writes. */
+/** Finds breaking changes of a schema. It supports the JSON Schema keywords that our plugin writes. */
 import { type Json, type JsonObject, list, object } from '../json.ts';
 import { type Part, step } from './document.ts';
 
-/** What a request may hold must not get less; what a response may hold must not get more. */
+/** A request schema must not become stricter, a response schema not looser. */
 export type Direction = 'request' | 'response';
 
 const LOWER_BOUNDS = ['minimum', 'minLength'] as const;
 const UPPER_BOUNDS = ['maximum', 'maxLength', 'maxItems'] as const;
 
-/** One line for each break, with the place in the value: `.status: …`, `[].id: …`. */
+/** Returns one line for each breaking change, with its place in the value: `.status: …`, `[].id: …`. */
 export function compareSchemas(before: Part, after: Part, direction: Direction, at = ''): string[] {
   const [was, is] = [merged(before), merged(after)];
   if (was.value.type !== is.value.type || was.value.format !== is.value.format) {
@@ -24,7 +24,7 @@ export function compareSchemas(before: Part, after: Part, direction: Direction, 
   ];
 }
 
-/** A schema with what its `allOf` asks for beside it. */
+/** Merges the schemas of `allOf` into the schema. */
 function merged({ root, value }: Part): Part {
   const { allOf, ...own } = value;
   const parts = [...list(allOf).map((part) => merged(step({ root, value: { part } }, 'part')).value), own];

@@ -28,8 +28,8 @@ interface Description {
 const { paths, components }: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
 /**
- * Every operation, in an order in which each finds what its example names. Both begin with an empty store, because
- * the examples name the first id that a new store gives.
+ * Every operation, in an order in which the resources of each example exist. Both sequences begin with an empty store:
+ * the examples use the first id of a new store.
  */
 const CREATE = [
   'POST /categories',

@@ -1,6 +1,6 @@
 /**
- * Other people's tools: openapi-typescript makes gen/openapi/types.ts of the description, openapi-fetch calls the
- * service with it. That this file compiles, under `--strict` and more, is half of the test.
+ * Third-party tools: openapi-typescript generates gen/openapi/types.ts from the description, openapi-fetch calls the
+ * service with these types. Half of the test is that this file compiles under `--strict`.
  */
 import anyTest, { type TestFn } from 'ava';
 import createClient, { type Client } from 'openapi-fetch';
