@@ -1,4 +1,4 @@
-/** A change of a key reaches every server at once, over Redis; without Redis nobody fails or waits for it. */
+/** A change of a key reaches every server at once, over Redis; without Redis no call fails or waits. */
 
 import type { TestFn } from 'ava';
 import { type ApiKeyCache, createApiKeyCache, type KeyChange } from '../../src/keys/api-key-cache.ts';

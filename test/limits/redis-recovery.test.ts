@@ -68,8 +68,8 @@ test('Recovery with all data - under load every admitted request is counted exac
     await until(() => passed > before + 200, 'the load');
     const full = await fill(t.context.redis);
     await until(() => limiter.isDegraded, 'the outage');
-    const away = passed;
-    await until(() => passed > away + 200, 'the load');
+    const atOutage = passed;
+    await until(() => passed > atOutage + 200, 'the load');
     await full.undo();
     await waitForRecovery(limiter);
   }

@@ -64,8 +64,8 @@ test('Usage retention - an unavailable database is logged, and does not block a 
   t.teardown(() => store.close());
   const lines: string[] = [];
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
-  const away: Store = { ...store, write: () => Promise.reject(new Error('away')) };
-  const retention = startUsageRetention({ store: away, days: 400, logger, nowMs });
+  const failing: Store = { ...store, write: () => Promise.reject(new Error('unavailable')) };
+  const retention = startUsageRetention({ store: failing, days: 400, logger, nowMs });
   await until(() => lines.length > 0, 'the line');
   await retention.close();
   t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);

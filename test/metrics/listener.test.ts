@@ -114,9 +114,9 @@ test('Metrics port - a metric that can not be read is a 500, and the log has the
   const registry = new Registry();
   const fail = () => Promise.reject(new Error('no such number'));
   new Gauge({ name: 'broken', help: 'It never is.', registers: [registry], collect: fail });
-  const told: unknown[] = [];
-  const listener = await listen(registry, { host: '127.0.0.1', port: t.context.port }, (error) => told.push(error));
+  const failures: unknown[] = [];
+  const listener = await listen(registry, { host: '127.0.0.1', port: t.context.port }, (error) => failures.push(error));
   t.is((await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).status, 500);
-  t.like(told, [{ message: 'no such number' }]);
+  t.like(failures, [{ message: 'no such number' }]);
   await listener.close();
 });
