@@ -102,11 +102,9 @@ async function runRound(scenario: Scenario, variant: Variant, setup: Setup, meas
   const outcome = await load.run({ target, requests, connections, leadInMs: LEAD_IN_MS, measureMs, counted });
   const { ok, shed, others } = outcome;
   const failures = [...Object.keys(others), ...(shed.perSecond > 0 ? ['503'] : [])];
-  if (failures.length > 0 || ok.perSecond === 0) {
-    throw new CommandFailed(
-      `${scenario.name}, ${variant.name}: ${failures.join(', ') || 'no response'} instead of 2xx`,
-    );
-  }
+  const what = `${scenario.name}, ${variant.name}`;
+  if (failures.length > 0) throw new CommandFailed(`${what}: ${failures.join(', ')} instead of 2xx`);
+  if (ok.perSecond === 0) throw new CommandFailed(`${what}: no response in a round: measure for longer (--seconds)`);
   return { ...outcome, totalUs: Object.values(outcome.cpuUs).reduce((sum, us) => sum + us, 0) };
 }
 

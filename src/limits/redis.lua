@@ -140,10 +140,11 @@ end
 --
 -- In the epoch that the server has seen, its own part is replaced: Redis may have counted requests whose replies were
 -- lost, and the server has counted these again. In another epoch, what servers had seen before is added as well, but
--- only once: the baseline is how much of it has been added already, by whichever server.
+-- only once: the baseline is how much of it has been added already, by whichever server. Its field keeps the name that
+-- servers of earlier releases know, which may share this Redis.
 function actions.merge()
   local seenEpoch = ARGV[4]
-  local baseline = not isNewDay and redis.call("HGET", KEYS[1], "baseline") or "0 0 0 0"
+  local baseline = not isNewDay and redis.call("HGET", KEYS[1], "floors") or "0 0 0 0"
   local baseMinuteIndex, baseMinute, baseDay, baseRefused = string.match(baseline, "(%S+) (%S+) (%S+) (%S+)")
   if tonumber(baseMinuteIndex) ~= minuteIndex then baseMinute = 0 end
 
@@ -163,7 +164,7 @@ function actions.merge()
     refused, _, baseRefused = merge(refused, 0, baseRefused, 13)
   end
   save()
-  redis.call("HSET", KEYS[1], "baseline", table.concat({ minuteIndex, baseMinute, baseDay, baseRefused }, " "))
+  redis.call("HSET", KEYS[1], "floors", table.concat({ minuteIndex, baseMinute, baseDay, baseRefused }, " "))
   return reply("", 0)
 end
 
