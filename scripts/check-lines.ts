@@ -1,8 +1,8 @@
-/** Checks that the lines of Markdown and YAML files have at most 120 columns, as .editorconfig says. */
+/** Checks that lines have at most 120 columns, as .editorconfig says. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-const FILES = ['*.md', '*.yaml', '*.yml', ':!gen/*', ':!third_party/*'];
+const FILES = ['*.md', '*.yaml', '*.yml', '*.ts', '*.mjs', '*.js', '*.lua', ':!gen/*', ':!third_party/*'];
 const MAX_COLUMNS = 120;
 /** A longer word, such as a URL or a type of Envoy, can't be wrapped. */
 const MAX_WORD = 80;

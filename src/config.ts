@@ -40,7 +40,10 @@ export interface Config {
   readonly envoyAdminPort: number;
   /** The folder of the SQLite file, the demo key and the logs. */
   readonly dataDir: string;
-  /** The PostgreSQL database, `postgres://user:password@host:port/name`; undefined: the SQLite file in the data folder. */
+  /**
+   * The PostgreSQL database, `postgres://user:password@host:port/name`; undefined: the SQLite file in the data
+   * folder.
+   */
   readonly databaseUrl: string | undefined;
   /** The most connections of each server to PostgreSQL. */
   readonly databaseConnections: number;

@@ -18,7 +18,7 @@ async function main(): Promise<void> {
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);
   const service = await createService(config, { log, auditLog });
   const { logger } = service;
-  const stopped = nextSignal(); // before anybody can call
+  const stopped = nextSignal(); // before the first call
   const port = await service.listen();
   if (process.connected) process.send?.({ port }); // the launcher waits for it
   process.on('message', (message) => {
@@ -26,22 +26,22 @@ async function main(): Promise<void> {
     if (message === 'reopen') for (const file of new Set([log, auditLog])) file.reopen();
     if (message !== 'drain') return;
     logger.info('no longer ready');
-    void service.startDraining(); // the launcher looks itself whether Envoy knows
+    void service.startDraining(); // the launcher asks Envoy itself when it knows
   });
 
   const signal = await stopped;
   logger.info({ signal }, 'draining');
-  if (signal === 'SIGTERM' && !process.connected) await service.startDraining(); // a launcher has seen to it
+  if (signal === 'SIGTERM' && !process.connected) await service.startDraining(); // a launcher has done so
   await service.close();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();
 }
 
-/** Resolves with the signal to stop; a launcher that is gone is one too. */
+/** Resolves with the signal to stop. The end of the launcher counts as one. */
 function nextSignal(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'disconnect'] as const) process.once(signal, () => resolve(signal));
-    if (process.send !== undefined && !process.connected) resolve('disconnect'); // it went amid the start
+    if (process.send !== undefined && !process.connected) resolve('disconnect'); // the launcher ended during the start
   });
 }
 
@@ -50,11 +50,11 @@ await main().catch(fail);
 
 function fail(error: unknown): void {
   process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
-  process.exit(mayPass(error) ? EXIT_TEMPORARY_FAILURE : 1); // whatever a start that failed half-way has left open
+  process.exit(isTemporary(error) ? EXIT_TEMPORARY_FAILURE : 1); // a failed start may leave handles open
 }
 
-/** Whether the same start may go well later. */
-function mayPass(error: unknown): boolean {
+/** Whether the same start may succeed later. */
+function isTemporary(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return [error, cause].some((one) => one instanceof StoreUnavailable || isDiskFull(one));
 }

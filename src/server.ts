@@ -49,14 +49,14 @@ import { petService } from './services/pets.ts';
 import type { Store } from './storage/store.ts';
 import type { Tracing } from './tracing/tracing.ts';
 
-/** How long open calls may go on when the server stops, in milliseconds. */
+/** How long open calls may take when the server stops. */
 const DRAIN_MS = 10_000;
 
-/** How many health watches, reflections and files one address may have open, and for how long. */
+/** How many health watches, reflection streams and files one address may have open, and for how long. */
 const MAX_OPEN_PER_ADDRESS = 50;
 const MAX_OPEN_MS = 300_000;
 
-/** What reflection lists. The operator's and Envoy's services are nobody else's business. */
+/** The services that reflection lists: all but the operator's and Envoy's. */
 const LISTED = [
   'grpc.health.v1.Health',
   'petstore.v1.CategoryService',
@@ -65,38 +65,38 @@ const LISTED = [
   'petstore.v1.PetService',
 ];
 
-/** Whose health is told: the whole server's, each listed service's, and whether it takes new calls. */
+/** The names of the health service: the whole server, each listed service, and readiness for new calls. */
 const HEALTH_NAMES = ['', READINESS_SERVICE, ...LISTED];
 
 export interface PetstoreServer {
-  /** Listens on an IP address, in plain text or by TLS; port 0 takes a free one. Resolves with the port. */
+  /** Listens on an IP address, in plain text or with TLS. Port 0 picks a free one. Resolves with the port. */
   listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
-  /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. Resolves when it knows. */
+  /** Fails Envoy's health check, but keeps serving. Resolves when Envoy sends new calls to other servers. */
   startDraining(): Promise<void>;
-  /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
+  /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
   drain(): Promise<void>;
 }
 
 export interface Dependencies {
   readonly store: Store;
   readonly keys: ApiKeys;
-  /** Told which key or account has changed. */
+  /** Called when a key or an account has changed. */
   readonly onKeysChanged: (change: KeyChange) => void;
   readonly limiter: Limiter & LimitsAdmin;
   /** How long a ban lasts. */
   readonly banMs: number;
-  /** Told which ban was ended. */
+  /** Called when the operator has ended a ban. */
   readonly onUnban: (ended: Ban) => void;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly logger: Logger;
-  /** Takes what the operator does. */
+  /** Records what the operator does. */
   readonly auditLog: Logger;
-  /** Has calls run in spans, if there is a collector to send them to. */
+  /** Undefined without a collector of traces. */
   readonly tracing?: Tracing | undefined;
-  /** Is told of calls, if anybody wants to know. */
+  /** Undefined when metrics are off. */
   readonly metrics?: CallMetrics | undefined;
 }
 
@@ -107,16 +107,16 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const rules = createValidationRules(registry);
   const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
 
-  // The order of judgement: 401, then 429, then what is wrong with the request, then what the method finds. Each
-  // interceptor says itself what it must come after; a wrong order, or a gap, fails here, at start.
-  const seen = [
+  // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
+  // interceptor declares what it must come after. A wrong order, or a missing interceptor, fails here, at start.
+  const observers = [
     ...(tracing === undefined ? [] : [traceCalls(tracing)]),
     ...(metrics === undefined ? [] : [recordMetrics(metrics)]),
     logging(logger),
   ];
-  const forAnybody = [...seen, errorMapping, readMessage, httpResponse];
+  const forAnybody = [...observers, errorMapping, readMessage, httpResponse];
   const forCallers = [
-    ...seen,
+    ...observers,
     errorMapping,
     authentication(keys, anonymous),
     countRequest,
@@ -128,7 +128,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     deprecation,
   ];
   const forOperator = [
-    ...seen,
+    ...observers,
     audit(auditLog),
     errorMapping,
     operatorOnly(operatorKey, anonymous),
@@ -162,7 +162,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     otherCalls: readiness.trackHealthChecks(metrics === undefined ? limited : countCalls(metrics.others, limited)),
   });
 
-  // Without a key: files, health checks and reflection.
+  // No key is needed for files, health checks and reflection.
   const onFailure = (error: unknown) => logger.error({ err: error }, 'a file could not be sent');
   server.addService({ getFile: WebServiceService.getFile }, { getFile: fileSender(onFailure) });
   const health = new HealthImplementation();

@@ -23,26 +23,26 @@ import type { Tracing } from './tracing/tracing.ts';
 export interface Service {
   readonly store: Store;
   readonly logger: Logger;
-  /** Listens on the address and the port of the settings; port 0 takes a free one. Resolves with the port. */
+  /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
   listen(): Promise<number>;
-  /** Tells Envoy to send new calls elsewhere, and serves all that come nevertheless. Resolves when Envoy knows. */
+  /** Fails Envoy's health check, but keeps serving. Resolves when Envoy sends new calls to other servers. */
   startDraining(): Promise<void>;
-  /** Reports NOT_SERVING, takes no new calls, and resolves when the open ones are done, 10 seconds at most. */
+  /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
   drain(): Promise<void>;
-  /** Drains, stores what has been counted, and closes all connections. */
+  /** Drains, stores the counts, and closes all connections. */
   close(): Promise<void>;
 }
 
-/** Where the lines of the logs go. */
+/** Where log lines are written. */
 interface Logs {
   readonly log: DestinationStream;
-  /** What the operator does. */
+  /** For what the operator does. */
   readonly auditLog: DestinationStream;
 }
 
 /**
- * @throws ConfigError when what the settings name can't be used.
- * @throws StoreUnavailable when the database is away.
+ * @throws ConfigError when a database, folder or file of the settings can't be used.
+ * @throws StoreUnavailable when the database is unavailable.
  */
 export async function createService(config: Config, { log, auditLog }: Logs): Promise<Service> {
   const tracing = await startTracing(config, createLogger(config, log));
@@ -132,7 +132,7 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
   };
 }
 
-/** `logger` is for the collector's state, which concerns no call: its lines have no trace id. */
+/** `logger` reports the collector's state. Its lines belong to no call, so they have no trace id. */
 async function startTracing({ traces }: Config, logger: Logger): Promise<Tracing | undefined> {
   if (traces === undefined) return undefined;
   return (await import('./tracing/otel.ts')).startTracing(traces, {
@@ -141,7 +141,7 @@ async function startTracing({ traces }: Config, logger: Logger): Promise<Tracing
   });
 }
 
-/** Makes those keys that do not exist yet. Resolves with the operator's. */
+/** Creates the demo key and the operator's key if they don't exist. Resolves with the operator's. */
 async function makeKeys({ demoAccount, operatorKey, dataDir, databaseUrl }: Config, store: Store): Promise<string> {
   try {
     if (demoAccount) await ensureDemoKey(store, dataDir);

@@ -236,7 +236,7 @@ test('Config - several instances have consecutive ports, none of them taken by a
   }
 });
 
-test('Config - several instances need a database and counters that they can share, and it says which is missing', (t) => {
+test('Config - several instances need a shared database and shared counters; the error names what is missing', (t) => {
   t.notThrows(() => readConfig({ INSTANCES: '2', ...SHARED }));
   const { DATABASE_URL, REDIS_URL } = SHARED;
   t.is(

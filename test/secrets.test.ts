@@ -103,7 +103,10 @@ function readAll(folder: string): Map<string, Buffer> {
   return new Map(names.map((name) => [name, readFileSync(name)]));
 }
 
-/** A key as it is, without the beginning that may be shown, and as it may be written by somebody who knows no better. */
+/**
+ * A key as it is, without the beginning that may be shown, and as it may be written by somebody who knows no
+ * better.
+ */
 function disguises(key: string): string[] {
   const isShown = key.length <= DISPLAYED;
   const base64 = Buffer.from(key).toString('base64').replace(/=+$/, '');

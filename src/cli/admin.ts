@@ -104,7 +104,8 @@ function explain(
       if (error.retryAfterMs !== undefined) return new Failure(error.code, error.message);
       return new Failure(
         'SERVER_AWAY',
-        `nothing answers at ${address}${internalTls ? ' by mutual TLS' : ''}: start the service with "npm start", or name another --address`,
+        `nothing answers at ${address}${internalTls ? ' by mutual TLS' : ''}: ` +
+          'start the service with "npm start", or name another --address',
       );
     case status.DEADLINE_EXCEEDED:
       return new Failure(error.code, `the server at ${address} did not answer in time`);

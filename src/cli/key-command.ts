@@ -21,7 +21,8 @@ export function keyCommand(key: Command): void {
         const created = await admin.createKey({ accountId, ...rest, expireTime: expires && toTimestamp(expires) });
         const { apiKey } = created;
         if (apiKey === undefined) throw new Error('the response has a key without its description');
-        const shownOnce = `${bold(created.key)}\n\nThis is the only time that the key is shown: keep it in a safe place.`;
+        const advice = 'This is the only time that the key is shown: keep it in a safe place.';
+        const shownOnce = `${bold(created.key)}\n\n${advice}`;
         return { json: { ...toJson(apiKey), key: created.key }, text: `${toCard(apiKey)}\n\n${shownOnce}` };
       }),
     );

@@ -1,6 +1,6 @@
 /**
- * Admission control of a client's calls: a few are in flight at a time, in the order in which they were made, and none is
- * sent while the account is over its limit.
+ * Admission control of a client's calls: a few are in flight at a time, in the order in which they were made, and none
+ * is sent while the account is over its limit.
  *
  * grpc-js's own retries are not enough for RESOURCE_EXHAUSTED. They wait for `grpc-retry-pushback-ms`, but
  *  - a call with an earlier deadline hangs until then and fails with DEADLINE_EXCEEDED. The server's error is lost, and

@@ -2,8 +2,8 @@
  * The service config with which grpc-js retries calls, with exponential backoff, when the server is unavailable or too
  * slow.
  *
- * The server may have done the work of such a call. So only two kinds of methods are retried: those that the proto files
- * declare idempotent (`idempotency_level`), and those that create a resource, whose attempts all have the same
+ * The server may have done the work of such a call. So only two kinds of methods are retried: those that the proto
+ * files declare idempotent (`idempotency_level`), and those that create a resource, whose attempts all have the same
  * idempotency key. grpc-js also retries a call of any method that has certainly not reached the server's code (gRFC A6,
  * "transparent retries"): a stream that was never opened, or that the server refused while it shut down.
  *

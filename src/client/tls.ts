@@ -19,7 +19,10 @@ interface Security {
   readonly options: ChannelOptions;
 }
 
-/** Throws when a certificate or key can't be parsed, when `cert` or `key` is missing, or when the server has no name. */
+/**
+ * Throws when a certificate or key can't be parsed, when `cert` or `key` is missing, or when the server has no
+ * name.
+ */
 export function security(address: string, tls: boolean | TlsOptions): Security {
   if (tls === false) return { credentials: credentials.createInsecure(), options: {} };
   const { ca, cert, key, serverName }: TlsOptions = tls === true ? {} : tls;

@@ -1,4 +1,7 @@
-/** Constants that no setting changes: limits of a request, which Envoy and the server share, exit codes, the version. */
+/**
+ * Constants that no setting changes: limits of a request, which Envoy and the server share, exit codes, the
+ * version.
+ */
 import { readFileSync } from 'node:fs';
 
 /** The largest body of a REST request, and the largest gRPC message. */

@@ -69,8 +69,8 @@ export const OBSERVABILITY = {
   }),
   OTEL_TRACES_SAMPLER: setting({
     about:
-      'Which requests are traced: all (`always_on`) or a share of them (`traceidratio`). With `parentbased_always_on` ' +
-      'and `parentbased_traceidratio`, a `traceparent` header decides for its request.',
+      'Which requests are traced: all (`always_on`) or a share of them (`traceidratio`). ' +
+      'With `parentbased_always_on` and `parentbased_traceidratio`, a `traceparent` header decides for its request.',
     fallback: 'always_on',
     parse: toSampler,
   }),

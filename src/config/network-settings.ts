@@ -26,8 +26,8 @@ export const PORTS = {
   }),
   PROXY_PROTOCOL: setting({
     about:
-      'Whether each connection to the public port and to `HTTP_PORT` begins with a PROXY protocol header, version 1 or ' +
-      '2. Needs `TRUSTED_PROXIES`; no other address can connect then. `1` means `yes`.',
+      'Whether each connection to the public port and to `HTTP_PORT` begins with a PROXY protocol header, ' +
+      'version 1 or 2. Needs `TRUSTED_PROXIES`; no other address can connect then. `1` means `yes`.',
     fallback: 'no',
     parse: (text) => text === '1' || toYesOrNo(text),
   }),
@@ -58,8 +58,9 @@ export const PORTS = {
 export const EDGE = {
   TLS_CERT: optional({
     about:
-      'The certificate chain of the public port, a PEM file: the certificate first, then the intermediates. With it and ' +
-      '`TLS_KEY` the port accepts only TLS 1.2 and 1.3. A renewed file is used without a restart. [TLS](edge.md#tls).',
+      'The certificate chain of the public port, a PEM file: the certificate first, then the intermediates. ' +
+      'With it and `TLS_KEY` the port accepts only TLS 1.2 and 1.3. ' +
+      'A renewed file is used without a restart. [TLS](edge.md#tls).',
     fallbackInWords: 'no TLS',
     parse: toPath,
   }),
@@ -70,8 +71,8 @@ export const EDGE = {
   }),
   HTTP_PORT: optional({
     about:
-      'A port for plain HTTP that only redirects to HTTPS on `PORT` (308). With it, responses also tell browsers to use ' +
-      'HTTPS from then on (HSTS).',
+      'A port for plain HTTP that only redirects to HTTPS on `PORT` (308). ' +
+      'With it, responses also tell browsers to use HTTPS from then on (HSTS).',
     fallbackInWords: 'none',
     parse: toPort,
   }),

@@ -1,7 +1,7 @@
 /**
- * A child process in its own process group, so that Ctrl-C reaches only the launcher. If the log is a file, the launcher
- * reads the process's stdout and stderr, which is little, and writes it there. So the reason why the process ended is
- * known even if the disk is full. If the log is stdout, the process inherits it.
+ * A child process in its own process group, so that Ctrl-C reaches only the launcher. If the log is a file, the
+ * launcher reads the process's stdout and stderr, which is little, and writes it there. So the reason why the process
+ * ended is known even if the disk is full. If the log is stdout, the process inherits it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

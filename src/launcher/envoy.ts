@@ -72,7 +72,10 @@ export class Envoy extends Component {
     this.#spanFlushMs = config.traces === undefined ? 0 : SPAN_FLUSH_MS;
   }
 
-  /** Writes the configuration once, so that a restart works on a full disk. Throws ConfigError for a bad certificate. */
+  /**
+   * Writes the configuration once, so that a restart works on a full disk. Throws ConfigError for a bad
+   * certificate.
+   */
   static async prepare(config: Config, binary: string): Promise<Envoy> {
     await writeSecrets(config);
     // Its imports take time to load, among them the descriptors of the proto files.

@@ -35,7 +35,8 @@ function* text({ name, about, settings }: Command): Generator<string> {
   yield* [name, '', ...about, '', 'Settings, as environment variables (docs/settings.md has the others):', ''];
   for (const setting of settings) {
     const { about: meaning, fallback, fallbackInWords, isSecret }: Setting<unknown> = SETTINGS[setting];
-    yield `  ${setting}${isSecret ? ` or ${setting}_FILE` : ''} (default: ${plain(fallbackInWords ?? String(fallback))})`;
+    const name = isSecret ? `${setting} or ${setting}_FILE` : setting;
+    yield `  ${name} (default: ${plain(fallbackInWords ?? String(fallback))})`;
     yield* wrap(plain(meaning));
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Rotates logs by size: `server.log` becomes `server.log.1`, that `server.log.2`, and so on. The writer keeps writing to
- * its open file until it is told to reopen the log, so no line is lost, and requests cost nothing more.
+ * Rotates logs by size: `server.log` becomes `server.log.1`, that `server.log.2`, and so on. The writer keeps writing
+ * to its open file until it is told to reopen the log, so no line is lost, and requests cost nothing more.
  *
  * (Libraries such as pino-roll rotate only what their own process writes. Here Envoy writes too.)
  */

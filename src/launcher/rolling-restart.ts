@@ -1,9 +1,9 @@
 /**
  * A rolling restart: replaces one server after the other without losing a request.
  *
- * A draining server fails Envoy's health checks while it still accepts calls. Envoy then sends it no new calls, and closes
- * each connection to it after the last call. The server is stopped when no connection is left: if it closed a connection
- * itself, a request could be on the way.
+ * A draining server fails Envoy's health checks while it still accepts calls. Envoy then sends it no new calls, and
+ * closes each connection to it after the last call. The server is stopped when no connection is left: if it closed a
+ * connection itself, a request could be on the way.
  *
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */

@@ -1,7 +1,7 @@
 /**
- * Certificates for Envoy, as SDS files. Certificate and key are in one file, which is replaced atomically. So Envoy never
- * sees half of a renewal, and restarts with the last valid pair. It uses a new file for new connections; open ones are
- * not affected.
+ * Certificates for Envoy, as SDS files. Certificate and key are in one file, which is replaced atomically. So Envoy
+ * never sees half of a renewal, and restarts with the last valid pair. It uses a new file for new connections; open
+ * ones are not affected.
  *
  * (Envoy can watch PEM files itself, but only for renames. Certbot replaces its links.)
  */

@@ -41,7 +41,8 @@ function checkSingleInstance({ instances }: Config): void {
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {
   const how = internalTls === undefined ? 'in plain text' : 'by mutual TLS';
-  return `Starting a server without Envoy: edges reach it at ${formatAddress(grpcHost, grpcPort)} ${how}. Its log follows. Ctrl-C stops it.`;
+  const address = formatAddress(grpcHost, grpcPort);
+  return `Starting a server without Envoy: edges reach it at ${address} ${how}. Its log follows. Ctrl-C stops it.`;
 }
 
 try {

@@ -2,8 +2,8 @@
  * The servers in Envoy's configuration: those that the launcher starts, or those of SERVERS. Envoy resolves names
  * regularly, and each address is a server.
  *
- * With TLS, a server needs a certificate for its name or address in SERVERS. So the holder of another certificate of the
- * same authority, such as an edge's, can't act as a server.
+ * With TLS, a server needs a certificate for its name or address in SERVERS. So the holder of another certificate of
+ * the same authority, such as an edge's, can't act as a server.
  */
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';

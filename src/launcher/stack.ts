@@ -1,6 +1,6 @@
 /**
- * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts them, keeps them running, stops
- * them. A component that fails too often ends the service.
+ * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts them, keeps them running,
+ * stops them. A component that fails too often ends the service.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';

@@ -171,7 +171,7 @@ for (const [name, startServers] of [
     }
   });
 
-  test(`Last use (${name}) - is told of each key and of its account, of refused requests too`, async (t) => {
+  test(`Last use (${name}) - is shown for each key and its account, and counts refused requests too`, async (t) => {
     const [used] = await startServers(t);
     const { id: accountId } = await used.operator.account(LIMITS);
     const [one, other] = [await used.operator.key(accountId), await used.operator.key(accountId)];

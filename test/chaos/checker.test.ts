@@ -36,7 +36,7 @@ test('Stock - is never negative', (t) => {
   t.is(checkStock({ calls: [at(0, 1, inStock(-1))], orders: [] }).length, 1);
 });
 
-test('Origins - everything that is there was asked for, once', (t) => {
+test('Origins - everything that exists was requested, once', (t) => {
   const calls = [at(0, 1, created('Tom')), at(2, 3, renamed('Tim')), at(4, 5, unanswered(placed(1, 3)))];
   t.deepEqual(checkOrigins({ calls, pets: [pet('Tim')], orders: [order(1, 3)] }), []);
   t.deepEqual(checkOrigins({ calls, pets: [], orders: [] }), []);

@@ -151,7 +151,8 @@ test('key unban - the key works at once; the next refusal does not ban it again'
   t.regex(
     await text(command, ['key', 'unban', id]),
     new RegExp(
-      `^Key ${id} is no longer banned\\. The ban would have lasted until ${MOMENT}\\. Its refusals count from zero again\\.$`,
+      `^Key ${id} is no longer banned\\. The ban would have lasted until ${MOMENT}\\. ` +
+        'Its refusals count from zero again\\.$',
     ),
   );
   t.deepEqual(await json(command, 'ban', 'list', '--account', account), []);

@@ -52,7 +52,7 @@ test('mutual TLS - on the host of a server the command asks it, with no more tha
   t.is(JSON.parse(stdout)[0].name, 'Demo');
 });
 
-test('mutual TLS - a server that another authority has signed is not asked, nor one without certificates', async (t) => {
+test('mutual TLS - no request goes to a server without a certificate of the authority', async (t) => {
   const { settings, strangers, address } = t.context;
   const { DATA_DIR = '', GRPC_PORT = '' } = settings;
   const untrusting = await list({ ...settings, INTERNAL_TLS_CA: strangers });

@@ -107,7 +107,7 @@ test('broken pipe - a reader who leaves is no error', async (t) => {
   t.deepEqual([code, errors], [0, '']);
 });
 
-test('broken pipe - nobody reads an error, and the exit code is the same', async (t) => {
+test('broken pipe - an error that nobody reads leaves the exit code unchanged', async (t) => {
   const env = { PATH: process.env.PATH ?? '', ...t.context.settings };
   const child = spawn(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'show', '999'], { env });
   child.stderr.destroy();

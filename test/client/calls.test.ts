@@ -158,7 +158,7 @@ test('client - the default deadline is that of the client', async (t) => {
   await hasty.close();
 });
 
-test("client - a signal ends a call before, while and after it is on its way; the error is the signal's reason", async (t) => {
+test('client - a signal ends a call before, during and after it is sent; the error is its reason', async (t) => {
   const { client } = t.context;
   const reason = new Error('changed my mind');
   t.is(await client.pets.listPets({}, { signal: AbortSignal.abort(reason) }).catch((error) => error), reason);

@@ -39,7 +39,7 @@ async function used({ operator }: { operator: Operator }, accountId: bigint) {
   return { requests: sum('requests'), refused: sum('refused') };
 }
 
-test('limits - a client that runs into the minute limit waits as told and finishes its work without a ban', async (t) => {
+test('limits - a client past the limit of the minute waits for Retry-After and finishes without a ban', async (t) => {
   t.timeout(3 * MINUTE_MS);
   const { operator, grpcAddress } = t.context;
   const { id } = await operator.account(LIMITS);
@@ -56,7 +56,7 @@ test('limits - a client that runs into the minute limit waits as told and finish
   await client.close();
 });
 
-test("limits - calls whose deadline can't be met give up at once, and nearly all without troubling the server", async (t) => {
+test('limits - calls whose deadline is before Retry-After fail at once, nearly all without a request', async (t) => {
   const { operator, grpcAddress } = t.context;
   const { id } = await operator.account(LIMITS);
   const { key } = await operator.key(id);

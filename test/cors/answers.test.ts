@@ -35,7 +35,7 @@ function corsHeaders(headers: Headers): string[] {
   return [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 }
 
-test('Preflight - of a set origin is answered without a key, for REST, gRPC-Web and Connect, whatever is there', async (t) => {
+test('Preflight - from an allowed origin needs no key, on any path of REST, gRPC-Web and Connect', async (t) => {
   for (const from of [OURS, 'http://localhost:3000']) {
     for (const path of ['/pets', '/pets/1', '/store/inventory/7', '/nope', Pets.listPets.path]) {
       const { status, headers } = await preflight(t.context, path, from);
@@ -48,7 +48,7 @@ test('Preflight - of a set origin is answered without a key, for REST, gRPC-Web 
   }
 });
 
-test('Preflight - allows every method and header that the description has, and those of gRPC-Web and Connect', async (t) => {
+test('Preflight - allows every method and header of the description, of gRPC-Web and of Connect', async (t) => {
   const { paths, components } = description;
   const methods = Object.values(paths).flatMap((path) => Object.keys(path as object));
   const parameters = Object.values(components.parameters) as { in: string; name: string }[];
@@ -64,7 +64,7 @@ test('Preflight - allows every method and header that the description has, and t
   }
 });
 
-test.serial('Preflight - counts for nobody', async (t) => {
+test.serial('Preflight - counts against no limit', async (t) => {
   const stranger = t.context.rest.withKey(undefined);
   const remaining = async () => Number((await stranger.get('/pets')).headers.get('x-ratelimit-remaining'));
   await withinOneMinute(10_000);
@@ -104,7 +104,7 @@ test('Answers - those to a page of a set origin may be read, and all headers tha
   }
 });
 
-test.serial('Answers - errors may be read too, whoever makes them', async (t) => {
+test.serial('Responses - errors of Envoy and of the server can be read too', async (t) => {
   const { rest, stack } = t.context;
   const operator = await connectOperator(t.context);
   const { id } = await operator.account({ perMinute: 1, perDay: 100 });

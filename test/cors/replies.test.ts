@@ -18,7 +18,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('503 - of a server that dies amid its answer may be read by a page of a set origin, and by no other', async (t) => {
+test('503 - of a server that dies during a response can be read by pages of allowed origins only', async (t) => {
   for (const [origin, expected] of CALLERS) {
     const headers = origin === undefined ? {} : { origin };
     const answer = await t.context.rest.get('/store/inventory', { headers });

@@ -29,7 +29,7 @@ test('Backup - of a service that is written to it can be restored, with what cam
   t.true(readdirSync(settings.DATA_DIR ?? '').includes('petstore.sqlite.before-restore'));
 });
 
-test('Backup - brings the key of the operator, and nobody else can read it', async (t) => {
+test('Backup - contains the operator key, readable by its owner only', async (t) => {
   const { settings, folder } = places(t);
   const launcher = launch(t);
   await launcher.opened();
@@ -87,7 +87,7 @@ test('Restore - what is not a backup of the engine in use is refused with one li
   }
 });
 
-test('Restore - a damaged backup is refused, and what is there stays', async (t) => {
+test('Restore - a damaged backup is refused, and the data stays as it was', async (t) => {
   const { settings, folder } = places(t);
   const first = launch(t);
   const { url, key } = await first.opened();

@@ -77,7 +77,7 @@ test('Installation - says every few seconds what it does, in plain lines where t
   t.false(said.includes('\r') || said.includes('\x1b'));
 });
 
-test('Installation - one that is stopped leaves no process, and the next start goes on', async (t) => {
+test('Installation - stopping it leaves no process, and the next start resumes', async (t) => {
   wait(t);
   const child = bootstrap(t);
   await until(() => buildsIn(t.context.root) === 1, 'the build', 20_000);
@@ -95,7 +95,7 @@ test('Installation - one that is stopped leaves no process, and the next start g
   t.deepEqual(installed(t), { runs: true, tool: false, builds: 2 });
 });
 
-test('Installation - one that is stopped amid that of Node fetches all anew', async (t) => {
+test('Installation - after a stop while Node is being fetched, the next one starts over', async (t) => {
   const { root } = t.context;
   const wait = join(root, 'wait-for-node');
   writeFileSync(wait, '');

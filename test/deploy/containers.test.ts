@@ -88,7 +88,7 @@ for (const name of own) {
   });
 }
 
-test('Compose - make-secrets.sh makes all secrets in a closed folder, and keeps passwords when run again', async (t) => {
+test('Compose - make-secrets.sh creates all secrets in a private folder; a second run keeps passwords', async (t) => {
   const parent = mkdtempSync(join(tmpdir(), 'petstore-secrets-'));
   t.teardown(() => rmSync(parent, { recursive: true, force: true }));
   const folder = join(parent, 'secrets');

@@ -18,7 +18,7 @@ const test = docsPageTest(async (opener) => {
   return { expanded };
 });
 
-test.serial('Operations - every one of the description is there', async (t) => {
+test.serial('Operations - the page shows every one of the description', async (t) => {
   const { page } = t.context;
   const listed = await page
     .locator('.opblock-summary')
@@ -116,7 +116,7 @@ test.serial('Operations - the limits that an account has are explained beside th
   }
 });
 
-test.serial('Try it out - is there for every operation but those that the description takes out', async (t) => {
+test.serial('Try it out - works for every operation but those that the description excludes', async (t) => {
   const { expanded: page } = t.context;
   for (const { operation } of operations) {
     const count = await operationBlock(page, operation).locator('.try-out__btn').count();

@@ -49,7 +49,7 @@ test.serial('Bodies - large ones of an anonymous caller, again and again, delay 
   t.deepEqual(Object.keys(report.outcomes.counts), ['401', '429']);
 });
 
-test.serial('Bodies - those that never end are refused by their headers, and nobody waits for them', async (t) => {
+test.serial('Bodies - those that never end are refused by their headers, without waiting for them', async (t) => {
   const size = endlessBodies.short;
   const report = await measureAttack(t.context.limited, endlessBodies, {
     size,

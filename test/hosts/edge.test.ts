@@ -97,7 +97,7 @@ test('Standalone edge - an Envoy that dies is followed by another', async (t) =>
   t.false((await childrenOf(edge.pid)).length > 0);
 });
 
-test('Standalone edge - with LOGS=stdout all its output is JSON lines on stdout, and there are no log files', async (t) => {
+test('Standalone edge - with LOGS=stdout it writes JSON lines to stdout only, and no log files', async (t) => {
   const edge = run(t.context, 'edge', { LOGS: 'stdout' });
   await edge.says(/The edge is open/);
   t.is(await get(t.context, '/healthz'), 503);

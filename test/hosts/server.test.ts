@@ -67,7 +67,7 @@ async function clientAs({ certificates, port }: Context, name: string | undefine
 
 const check = (client: Client) => unary(client, Check, { service: '' }).then(({ message }) => message.status);
 
-test('Standalone server - beyond loopback without INTERNAL_TLS it does not start, with one line that says so', async (t) => {
+test('Standalone server - does not start beyond loopback without INTERNAL_TLS, and one line says so', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
     const server = run(t.context, { GRPC_HOST: host });
     t.deepEqual(await server.ended, { code: 1, signal: null });

@@ -102,7 +102,7 @@ test('Statistics - of the port are all there is: the rest is refused, and change
   t.notRegex(readFileSync(logs, 'utf8'), /\]\[(trace|debug|info)\]/);
 });
 
-test('Statistics - are there again soon after many connections that ask nothing; most are closed', async (t) => {
+test('Statistics - are available again soon after many idle connections, most of which are closed', async (t) => {
   const { launcher } = await opened(t);
   const sockets = Array.from({ length: 40 }, () => connect(Number(launcher.settings.ENVOY_ADMIN_PORT), '127.0.0.1'));
   let closed = 0;

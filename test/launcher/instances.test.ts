@@ -271,7 +271,7 @@ test.serial('Death of Envoy - during a rolling restart only delays it', async (t
 });
 
 for (const step of [/Restarting server 1 of 3/, /Restarting server 2 of 3/]) {
-  test.serial(`SIGTERM - amid a rolling restart, at "${step.source}", stops everything, exits with 0`, async (t) => {
+  test.serial(`SIGTERM - during a rolling restart, at "${step.source}", stops everything, exits with 0`, async (t) => {
     const launcher = await launchInstances(t);
     await launcher.opened();
     launcher.process.kill('SIGUSR2');

@@ -83,7 +83,7 @@ test('Start - with a data folder that is shared like /tmp says so, and so does a
 
 const isRoot = process.getuid?.() === 0;
 
-test("Start - with somebody else's data folder says so", async (t) => {
+test('Start - reports a data folder of another user', async (t) => {
   let folder = '/';
   if (isRoot) {
     folder = t.context.settings.DATA_DIR ?? '';

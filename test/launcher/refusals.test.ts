@@ -21,7 +21,7 @@ for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT', 'METRICS_PORT'])
   });
 }
 
-test('Start - beside another one on the same ports says that the port is busy, and leaves the other alone', async (t) => {
+test('Start - on the ports of a running service says that the port is busy, and changes nothing there', async (t) => {
   const first = launch(t);
   const { url } = await first.opened();
   const elsewhere = { DATA_DIR: `${t.context.settings.DATA_DIR}, another` };

@@ -42,7 +42,7 @@ async function openRequest(
   };
 }
 
-test('Ctrl-C - that comes twice at once, from the terminal and from npm, is one: open requests are answered', async (t) => {
+test('Ctrl-C - sent by the terminal and by npm at the same time counts once: open requests complete', async (t) => {
   const launcher = launch(t);
   const { url, key } = await launcher.opened();
   const finish = await openRequest(t, url, key);
@@ -90,7 +90,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     t.is((await new RestClient(again.url, key).get(`/categories/${id}`)).body.name, 'Late');
   });
 
-  test(`${signal} - amid the start stops what has been started, exits with 0`, async (t) => {
+  test(`${signal} - during the start stops what has started and exits with 0`, async (t) => {
     const starting = launch(t);
     await starting.says(/Starting/);
     t.deepEqual(await starting.end(signal), CLEAN);

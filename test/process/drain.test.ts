@@ -75,7 +75,7 @@ test('SIGTERM - a call that is open is finished and its write is kept, while new
   await store.close();
 });
 
-test('SIGTERM - amid many writes, each that was answered is kept, and the others are told', async (t) => {
+test('SIGTERM - during many writes keeps each that succeeded, and the others get an error', async (t) => {
   const { server } = t.context;
   const kept: bigint[] = [];
   const codes = new Set<Code>();

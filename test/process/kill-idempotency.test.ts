@@ -40,7 +40,7 @@ async function lossyWay(address: string) {
   };
 }
 
-test('kill -9 - between commit and answer: whoever sends the same again gets the first answer, and nothing is doubled', async (t) => {
+test('kill -9 - between commit and response: a retry gets the first response, and nothing is doubled', async (t) => {
   const first = await start(t);
   const petId = await first.grpc.pet({ stock: 5 });
   const way = await lossyWay(first.address);
@@ -89,7 +89,7 @@ async function names({ grpc }: ServerProcess): Promise<string[]> {
   return found;
 }
 
-test('kill -9 - amid creations, round after round: what is sent again until it is answered is there exactly once', async (t) => {
+test('kill -9 - during creations, repeatedly: what is retried until it succeeds exists exactly once', async (t) => {
   const answered: string[] = [];
   let server = await start(t);
   for (let round = 1; round <= 3; round += 1) {

@@ -40,7 +40,7 @@ async function writeOn({ grpc }: ServerProcess, petId: bigint, answered: Answere
 
 const STOCK = 1_000_000;
 
-test('kill -9 - amid writes, round after round, loses nothing that was answered', async (t) => {
+test('kill -9 - during writes, repeatedly, loses no write that succeeded', async (t) => {
   let server = await start(t);
   const petId = await server.grpc.pet({ stock: STOCK });
   const answered = new Answered();
@@ -85,7 +85,7 @@ async function readAll({ grpc }: ServerProcess) {
 }
 
 for (const file of ['petstore.sqlite', 'petstore.sqlite-wal', 'demo.key']) {
-  test(`kill -9 - amid the very first start, as ${file} appears, leaves nothing that keeps the next from starting`, async (t) => {
+  test(`kill -9 - during the first start, when ${file} appears: the next start succeeds`, async (t) => {
     const { dataDir, processes } = t.context;
     const [port] = await freePorts(1);
     const first = new TestProcess('src/main.ts', { DATA_DIR: dataDir, GRPC_PORT: String(port) });

@@ -45,7 +45,7 @@ test('Migrate - a server that may not does not start without it, and says so in 
   t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
 });
 
-test('Migrate - neither it nor a server touches what a newer release has changed, and each says so in one line', async (t) => {
+test('Migrate - refuses the schema of a newer release with one line, as a server does', async (t) => {
   const file = join(t.context.dataDir, 'petstore.sqlite');
   const engine = await openSqlite(file);
   const sql = "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)";

@@ -96,7 +96,7 @@ test('Trusted proxies - without an address that can be read the caller is the pr
   }
 });
 
-test('Trusted proxies - every refusal counts against the caller, whoever makes it', async (t) => {
+test('Trusted proxies - every refusal counts against the caller, also one by Envoy', async (t) => {
   const { door } = t.context;
   const json = { 'content-type': 'application/json' };
   for (const sent of [

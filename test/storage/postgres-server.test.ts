@@ -146,7 +146,7 @@ test('PostgreSQL - a start works after another was killed during its migrations'
   await engine.close();
 });
 
-test('PostgreSQL - a start says that it waits for another that migrates, and goes on when that is done', async (t) => {
+test('PostgreSQL - a start reports that it waits for another migration, and continues after it', async (t) => {
   const { url } = t.context;
   const other = await holdLock(url);
   const waits: number[] = [];
@@ -251,7 +251,7 @@ test('Conflicts - a transaction that keeps failing is unavailable after a few re
   await engine.close();
 });
 
-test('PostgreSQL - a database that is not there, or lets nobody in, says why', async (t) => {
+test('PostgreSQL - a database that does not exist or refuses the login is reported with the reason', async (t) => {
   const url = new URL(t.context.url);
   url.pathname = '/nowhere';
   await t.throwsAsync(openPostgres(url.href), {

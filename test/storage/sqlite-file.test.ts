@@ -98,7 +98,7 @@ test('Transactions - run in the order of arrival', async (t) => {
   );
 });
 
-test('Migrations - bring an empty file up to date, and leave one that is as it is', async (t) => {
+test('Migrations - update an empty file, and leave an up-to-date file unchanged', async (t) => {
   const { database, engine } = t.context;
   const schema = () => read(t.context, 'SELECT name, sql FROM sqlite_master ORDER BY name');
   const names = () => read(t.context, 'SELECT name FROM schema_migrations ORDER BY id');

@@ -37,7 +37,7 @@ for (const [index, protocol] of PROTOCOLS.entries()) {
   });
 }
 
-test('PROXY protocol and TLS - nobody but the proxy gets a handshake', async (t) => {
+test('PROXY protocol and TLS - only the proxy gets a handshake', async (t) => {
   const door = { port: t.context.config.port, ca: t.context.ca };
   await t.throwsAsync(callFrom('127.0.0.3', { ...door, preface: caller(99) }, 'HTTP/1.1'));
   await t.throwsAsync(callFrom('127.0.0.3', door, 'HTTP/1.1'));

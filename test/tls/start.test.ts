@@ -93,7 +93,7 @@ test('Start - a certificate that has expired, or soon will, is used, and spoken 
   t.truthy(await soon.says(/TLS_CERT expires in 2 days \(.* GMT\): renew it\.\n/));
 });
 
-test('Start - when half of a renewal is there says so once, and what becomes of it', async (t) => {
+test('Start - reports half of a renewal once, and its completion', async (t) => {
   await certificates.issue('renewed', 'DNS:localhost');
   const { TLS_CERT, TLS_KEY } = tls('renewed');
   const key = await certificates.read('renewed-key.pem');
@@ -121,7 +121,7 @@ test('Start - says how to call it by the name of its certificate, and the curl l
   t.is((await sh('sh', ['-c', `${second.curl} --silent --fail`])).stdout, '[]');
 });
 
-test('Start - by its address when the certificate is for that, or for nobody', async (t) => {
+test('Start - shows the address when the certificate is for it, or is self-signed without a name', async (t) => {
   await certificates.issue('address', 'IP:127.0.0.1');
   for (const name of ['address', 'stranger']) {
     const launcher = launch(t, tls(name));

@@ -24,7 +24,8 @@ test('HEAD - has the status and headers of GET on every route, and no body', asy
   const paths = [
     ...['/pets', '/categories', '/store/orders', '/store/inventory', '/pets/', '/store/orders/'],
     ...[`/pets/${petId}`, `/categories/${categoryId}`, `/store/orders/${id}`, `/store/inventory/${petId}`],
-    ...['/pets?limit=1', `/pets?ids=${petId}`, '/pets?status=sold', '/store/orders?complete=true'], // a Link, and empty lists
+    // With a Link header, and with empty lists.
+    ...['/pets?limit=1', `/pets?ids=${petId}`, '/pets?status=sold', '/store/orders?complete=true'],
     ...['/pets/999999', '/categories/999999', '/store/orders/999999', '/store/inventory/999999'],
     ...['/pets/abc', '/pets?limit=0', '/pets?colour=red', '/pets?pageToken=x'],
   ];

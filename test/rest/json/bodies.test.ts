@@ -107,7 +107,8 @@ test('Content-Type - is required by every operation with a body, and checked bef
 
 test('Content-Type - a value with bytes beyond ASCII is a 400', async (t) => {
   const { publicAddress, key } = t.context;
-  const head = `POST /categories HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${BODY.length}\r\n`;
+  const fields = ['Host: x', `Authorization: Bearer ${key}`, `Content-Length: ${BODY.length}`];
+  const head = `POST /categories HTTP/1.1\r\n${fields.join('\r\n')}\r\n`;
   const sent = (type: string) =>
     http1(publicAddress, Buffer.from(`${head}Content-Type: ${type}\r\n\r\n${BODY}`, 'latin1'));
   isError(t, await sent('text/pl\xe9in'), 400, 'UNSUPPORTED_CONTENT_TYPE', /"text\/pl\?in"$/);
