@@ -3,7 +3,7 @@ import test from 'ava';
 import { grpcPorts, metricsPorts, readConfig } from '../src/config.ts';
 import { configError } from './support/config-error.ts';
 
-test('Config - without settings everything has its default, on loopback', (t) => {
+test('Config - without settings all values are defaults, and listeners are on loopback', (t) => {
   const config = readConfig({});
   t.like(config, {
     host: '127.0.0.1',
@@ -91,17 +91,17 @@ test('Config - each setting is read', (t) => {
   });
 });
 
-test('Config - an empty setting is as good as none', (t) => {
+test('Config - an empty setting counts as unset', (t) => {
   const texts = ['HOST', 'DATA_DIR', 'LOG_LEVEL', 'ENVOY', 'DEMO_ACCOUNT', 'OPERATOR_KEY'];
   const names = [...texts, 'PORT', 'GRPC_PORT', 'FREE_PER_MINUTE'];
   t.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
 });
 
-test('Config - a relative data folder is one of the folder that it was started in', (t) => {
+test('Config - a relative data folder is resolved against the working directory', (t) => {
   t.is(readConfig({ DATA_DIR: 'here' }).dataDir, resolve('here'));
 });
 
-test('Config - other variables are none of its business', (t) => {
+test('Config - other variables are ignored', (t) => {
   t.deepEqual(readConfig({ PATH: '/usr/bin', port: '1', PETSTORE_PORT: '1' }), readConfig({}));
 });
 
@@ -126,7 +126,7 @@ test('Config - a host is an IP address', (t) => {
   for (const text of ['0.0.0.0', '::', '::1', '192.0.2.7', 'fd00::2']) t.is(readConfig({ HOST: text }).host, text);
 });
 
-test('Config - trusted proxies are addresses and networks after commas', (t) => {
+test('Config - trusted proxies are addresses and networks separated by commas', (t) => {
   const { trustedProxies } = readConfig({ TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::1,::ffff:10.0.0.0/104' });
   t.deepEqual(trustedProxies, [
     { address: '10.0.0.7', bits: 32 },
@@ -136,18 +136,18 @@ test('Config - trusted proxies are addresses and networks after commas', (t) => 
     { address: '::ffff:a00:0', bits: 104 },
   ]);
   t.deepEqual(readConfig({ TRUSTED_PROXIES: '' }).trustedProxies, []);
-  const isWrong = 'must list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8, not';
+  const rule = 'must list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8, not';
   for (const text of [
     ...['nginx', '10.0.0', '10.1', '0xa.0.0.1', '10.0.0.7:80', '[::1]', 'fe80::1%eth0', '10.0.0.7,', ',', ' '],
     ...['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0.0/255.0.0.0', 'fd00::/129'],
-    ...['10.1.0.7/16', 'fd00::1/8'], // which one is meant?
-    ...['0.0.0.0/0', '::/0'], // anybody could be anybody
+    ...['10.1.0.7/16', 'fd00::1/8'], // bits are set beyond the prefix
+    ...['0.0.0.0/0', '::/0'], // every address would be trusted
   ]) {
-    t.is(configError({ TRUSTED_PROXIES: text }), `TRUSTED_PROXIES ${isWrong} "${text}"`);
+    t.is(configError({ TRUSTED_PROXIES: text }), `TRUSTED_PROXIES ${rule} "${text}"`);
   }
 });
 
-test('Config - PROXY protocol is for trusted proxies', (t) => {
+test('Config - PROXY protocol requires trusted proxies', (t) => {
   const TRUSTED_PROXIES = '10.0.0.7';
   for (const text of ['yes', '1']) t.true(readConfig({ PROXY_PROTOCOL: text, TRUSTED_PROXIES }).proxyProtocol);
   for (const text of ['no', '']) t.false(readConfig({ PROXY_PROTOCOL: text }).proxyProtocol);
@@ -158,14 +158,14 @@ test('Config - PROXY protocol is for trusted proxies', (t) => {
   );
 });
 
-test('Config - a log level is one of the names', (t) => {
+test('Config - a log level is one of the known levels', (t) => {
   for (const text of ['loud', 'INFO', '30']) {
     const line = `LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "${text}"`;
     t.is(configError({ LOG_LEVEL: text }), line);
   }
 });
 
-test('Config - a count is a whole number from 1', (t) => {
+test('Config - a count is a whole number of at least 1', (t) => {
   for (const name of ['FREE_PER_MINUTE', 'BUSINESS_PER_DAY', 'ADDRESS_PER_MINUTE', 'BAN_SECONDS']) {
     for (const text of ['0', '-1', '1.5', 'many', '2147483648']) {
       t.is(configError({ [name]: text }), `${name} must be a number from 1 to 2147483647, not "${text}"`);
@@ -192,7 +192,7 @@ test('Config - connections to PostgreSQL, prepared statements and migrations at 
   }
 });
 
-test('Config - the demo account is made on the embedded database, and on PostgreSQL when it is asked for', (t) => {
+test('Config - the demo account is created on SQLite, and on PostgreSQL only with DEMO_ACCOUNT=yes', (t) => {
   const { DATABASE_URL } = SHARED;
   t.true(readConfig({}).demoAccount);
   t.true(readConfig({ DATABASE_URL: '' }).demoAccount);
@@ -204,7 +204,7 @@ test('Config - the demo account is made on the embedded database, and on Postgre
   }
 });
 
-test('Config - an operator key is long and can be sent, and a bad one is not repeated', (t) => {
+test('Config - an operator key is long and valid in a header, and the error does not repeat a bad one', (t) => {
   for (const text of ['short', 'with a space in the middle', 'ümlauts-can-not-be-sent', 'x'.repeat(15)]) {
     const line = configError({ OPERATOR_KEY: text });
     t.regex(line, /^OPERATOR_KEY must be at least 16 /);

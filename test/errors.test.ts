@@ -12,12 +12,12 @@ const LONG = 'x'.repeat(100_000);
 const LONG_EMOJI = `x${'😀'.repeat(50_000)}`;
 
 /** The response to a REST caller. */
-function inRest(error: ApiError) {
+function restResponse(error: ApiError) {
   return httpError({ 'x-envoy-original-path': '/pets' }, error);
 }
 
 /** The response to a caller of the Connect protocol. */
-function inConnect(error: ApiError) {
+function connectResponse(error: ApiError) {
   return httpError({ 'x-petstore-connect': '1' }, error);
 }
 
@@ -26,7 +26,7 @@ function httpError(headers: Readonly<Record<string, string>>, error: ApiError) {
   return toHttpError({ metadata, path: '/petstore.v1.PetService/ListPets' }, error);
 }
 
-/** Each error with the longest texts that a caller may send. */
+/** Returns every error, with `text` wherever a caller's text may appear. */
 function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
   const violation = { path: text, name: text, description: text };
   const id = -(2n ** 63n);
@@ -58,7 +58,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     INTERNAL: apiError('INTERNAL', { requestId: text }, { cause: new Error(text) }),
     UNAVAILABLE: apiError('UNAVAILABLE'),
     DEADLINE_EXCEEDED: apiError('DEADLINE_EXCEEDED'),
-    // The operator's own.
+    // Only in the admin service.
     OPERATOR_KEY_INVALID: apiError('OPERATOR_KEY_INVALID'),
     BAN_NOT_ENDED: apiError('BAN_NOT_ENDED'),
     ACCOUNT_NOT_FOUND: apiError('ACCOUNT_NOT_FOUND', { accountId: id }),
@@ -107,11 +107,11 @@ test('Error table - each code has the HTTP status of the contract and the gRPC s
   }
 });
 
-test('Error table - every message is one line, and not empty', (t) => {
+test('Error table - every message is one non-empty line', (t) => {
   for (const error of Object.values(everyError('x'))) t.regex(error.message, /^[^\n\r]{10,}$/);
 });
 
-test('Error table - a message gives the numbers and a way out', (t) => {
+test('Error table - a message gives the numbers and says what to do', (t) => {
   const messages = [
     [apiError('INSUFFICIENT_STOCK', { petId: 7n, wanted: 12, inStock: 3 }), /\b7\b.*\b12\b.*\b3\b/],
     [apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 9 }), /\b60\b.*minute.*\b9 s\b/],
@@ -127,11 +127,11 @@ test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
   }
 });
 
-test('Error table - UNAVAILABLE has the time of a retry', (t) => {
+test('Error table - UNAVAILABLE says when to retry', (t) => {
   t.is(apiError('UNAVAILABLE').retryAfterSeconds, 1);
 });
 
-test('Error messages - are short, and well-formed where they are truncated', (t) => {
+test('Error messages - are short, and well-formed when truncated', (t) => {
   for (const text of [LONG, LONG_EMOJI, LONG_EMOJI.slice(1)]) {
     for (const { code, message, violations } of Object.values(everyError(text))) {
       t.true(message.length < 2_000, `${code}: ${message.length}`);
@@ -152,7 +152,7 @@ test('Error messages - quote short texts of a caller in full', (t) => {
 test('Error messages - the cause is neither in the message nor sent', (t) => {
   const error = apiError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
   t.notRegex(error.message, /secret/);
-  t.notRegex(JSON.stringify(inRest(error)), /secret/);
+  t.notRegex(JSON.stringify(restResponse(error)), /secret/);
 });
 
 /** Node sends headers of 64 KiB. A gRPC message is percent-encoded, a binary value base64. */
@@ -172,7 +172,7 @@ test('Error status - fits into headers, whatever a caller sent', (t) => {
 
 test('Error response - for REST it has the shape of the contract, and the status of the code', (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
-    const { status, headers, body = '' } = inRest(error) ?? {};
+    const { status, headers, body = '' } = restResponse(error) ?? {};
     t.deepEqual(JSON.parse(String(body)), { code: error.code, message: error.message, status: error.httpStatus });
     t.is(status, error.httpStatus);
     t.is(headers?.['content-type'], 'application/json');
@@ -182,11 +182,11 @@ test('Error response - for REST it has the shape of the contract, and the status
 
 test('Error response - for Connect it has the shape of the protocol, with the details of gRPC', (t) => {
   for (const error of Object.values(everyError('Grüße, 😀\n"'))) {
-    const { headers, body } = inConnect(error) ?? {};
+    const { headers, body } = connectResponse(error) ?? {};
     const { code, message, details } = JSON.parse(String(body));
     t.deepEqual([code, message], [Grpc[error.grpcStatus].toLowerCase(), error.message]);
-    const [inGrpc] = toStatus(error).metadata?.get('grpc-status-details-bin') ?? [];
-    const decoded = RpcStatus.decode(inGrpc as Buffer).details.map(({ typeUrl, value }) => ({
+    const [encoded] = toStatus(error).metadata?.get('grpc-status-details-bin') ?? [];
+    const decoded = RpcStatus.decode(encoded as Buffer).details.map(({ typeUrl, value }) => ({
       type: typeUrl.replace('type.googleapis.com/', ''),
       value: Buffer.from(value).toString('base64').replaceAll('=', ''),
     }));
@@ -195,11 +195,11 @@ test('Error response - for Connect it has the shape of the protocol, with the de
   }
 });
 
-test('Error response - has the headers of the error, and the time of a retry', (t) => {
-  for (const inProtocol of [inRest, inConnect]) {
-    t.is(inProtocol(apiError('API_KEY_MISSING'))?.headers['www-authenticate'], 'Bearer');
-    t.is(inProtocol(apiError('UNAVAILABLE'))?.headers['retry-after'], '1');
-    t.is(inProtocol(apiError('API_KEY_MISSING'))?.headers['retry-after'], undefined);
+test('Error response - has the headers of the error, and Retry-After', (t) => {
+  for (const toResponse of [restResponse, connectResponse]) {
+    t.is(toResponse(apiError('API_KEY_MISSING'))?.headers['www-authenticate'], 'Bearer');
+    t.is(toResponse(apiError('UNAVAILABLE'))?.headers['retry-after'], '1');
+    t.is(toResponse(apiError('API_KEY_MISSING'))?.headers['retry-after'], undefined);
   }
 });
 
@@ -236,7 +236,7 @@ test('Error response - each gRPC code has its name and HTTP status of Connect', 
   t.is(CONNECT_CODES.length, Object.keys(CONNECT_STATUSES).length);
   for (const [grpcStatus, code, httpStatus] of CONNECT_CODES) {
     const error = new ApiError('INTERNAL', 'text', { grpcStatus });
-    const response = inConnect(error);
+    const response = connectResponse(error);
     t.is(JSON.parse(String(response?.body)).code, code);
     t.is(response?.status, httpStatus, code);
   }

@@ -1,4 +1,4 @@
-/** No key is written anywhere but into its own file: not into a log, an error, or the database. */
+/** Keys are written only to their own files: never to a log, an error or the database. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, type ServiceError } from '@grpc/grpc-js';
@@ -17,15 +17,15 @@ import { startTestStack } from './support/stack.ts';
 
 interface Session {
   readonly secrets: readonly string[];
-  /** Every file that the service has written, but those that are there to hold a key. */
+  /** Every file that the service has written, except key files. */
   readonly files: ReadonlyMap<string, Buffer>;
-  /** Every body and every trailer that was an error. */
+  /** Every error body and error trailer. */
   readonly errors: readonly string[];
 }
 
 const test = anyTest as TestFn<Session>;
 
-/** The first characters of a key, by which people tell theirs apart, are stored. */
+/** The number of a key's first characters that are stored to identify it. */
 const DISPLAYED = 12;
 
 test.before(async (t) => {
@@ -53,10 +53,10 @@ test.before(async (t) => {
   for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
 
   // From here on the service fails.
-  const saboteur = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
+  const database = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
   const sql = 'ALTER TABLE categories RENAME TO hidden';
-  await saboteur.transaction((tx) => tx.all(compile(sql, saboteur.knex.raw(sql)), {}));
-  await saboteur.close();
+  await database.transaction((tx) => tx.all(compile(sql, database.knex.raw(sql)), {}));
+  await database.close();
   await calls();
   operator.close();
   await stack.stack.stop();
@@ -67,9 +67,9 @@ test.before(async (t) => {
   await stack.close();
 });
 
-/** Good calls and bad ones. Resolves with the bodies of the refusals. */
+/** Makes good and bad calls. Resolves with the bodies of the errors. */
 async function restSession(rest: RestClient): Promise<string[]> {
-  const answers = [
+  const responses = [
     await rest.get('/pets'),
     await rest.get('/nothing'),
     await rest.get('/pets/999999'),
@@ -81,19 +81,19 @@ async function restSession(rest: RestClient): Promise<string[]> {
     await rest.send('POST', '/pets', { raw: '{"name":', headers: { 'content-type': 'application/json' } }),
     await rest.send('POST', '/pets', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
   ];
-  return answers.filter(({ status }) => status >= 400).map(({ text }) => text);
+  return responses.filter(({ status }) => status >= 400).map(({ text }) => text);
 }
 
 async function grpcSession(address: string, key: string | undefined): Promise<string[]> {
   const client = new Client(address, insecure);
   const failed = (error: ServiceError) => `${error.message} ${JSON.stringify(error.metadata.toJSON())}`;
-  const answers = [
+  const responses = [
     await unary(client, Categories.createCategory, { category: { name: 'Cats' } }, bearer(key)).catch(failed),
     await unary(client, Pets.getPet, { petId: 999_999n }, bearer(key)).catch(failed),
     await unary(client, Pets.createPet, { pet: undefined }, bearer(key)).catch(failed),
   ];
   client.close();
-  return answers.filter((answer) => typeof answer === 'string');
+  return responses.filter((response) => typeof response === 'string');
 }
 
 function readAll(folder: string): Map<string, Buffer> {
@@ -103,17 +103,14 @@ function readAll(folder: string): Map<string, Buffer> {
   return new Map(names.map((name) => [name, readFileSync(name)]));
 }
 
-/**
- * A key as it is, without the beginning that may be shown, and as it may be written by somebody who knows no
- * better.
- */
-function disguises(key: string): string[] {
+/** Returns the key as text, without the characters that are stored, in base64 and in hex. */
+function encodings(key: string): string[] {
   const isShown = key.length <= DISPLAYED;
   const base64 = Buffer.from(key).toString('base64').replace(/=+$/, '');
   return [key, ...(isShown ? [] : [key.slice(DISPLAYED)]), base64, Buffer.from(key).toString('hex')];
 }
 
-test('Secrets - the session had everything: answers, refusals of each kind, failures of our own', (t) => {
+test('Secrets - the session has refusals of each kind, internal errors, logs and a database', (t) => {
   const { errors, files } = t.context;
   const codes = ['API_KEY_MISSING', 'API_KEY_INVALID', 'RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'ROUTE_NOT_FOUND'];
   for (const code of [...codes, 'MALFORMED_BODY', 'METHOD_NOT_ALLOWED', 'PET_NOT_FOUND']) {
@@ -126,15 +123,15 @@ test('Secrets - the session had everything: answers, refusals of each kind, fail
   for (const name of ['server.log', 'envoy.log', 'access.log', 'petstore.sqlite']) t.true(names.includes(name), name);
 });
 
-test('Secrets - no key is in any file that is not its own, in no disguise', (t) => {
+test('Secrets - no file except key files contains a key, in any encoding', (t) => {
   for (const [name, bytes] of t.context.files) {
     for (const secret of t.context.secrets) {
-      for (const text of disguises(secret)) t.false(bytes.includes(text), name);
+      for (const text of encodings(secret)) t.false(bytes.includes(text), name);
     }
   }
 });
 
-test('Secrets - no log speaks of the Authorization header', (t) => {
+test('Secrets - no log mentions the Authorization header', (t) => {
   for (const [name, bytes] of t.context.files) {
     if (name.endsWith('.log')) t.notRegex(bytes.toString('latin1'), /authorization|bearer/i, name);
   }
@@ -146,7 +143,7 @@ test('Secrets - no error repeats a key', (t) => {
   }
 });
 
-test('Secrets - a failure of our own is logged with its cause, and sent without', (t) => {
+test('Secrets - an internal error is logged with its cause, and sent without it', (t) => {
   const [, log = Buffer.alloc(0)] = [...t.context.files].find(([name]) => name.endsWith('server.log')) ?? [];
   t.true(log.includes('no such table'));
   for (const text of t.context.errors) t.notRegex(text, /no such table|SQLITE|hidden/);

@@ -29,7 +29,7 @@ function list(client: Client, metadata: Metadata) {
   return unary(client, Admin.listAccounts, { pageToken: '' }, metadata);
 }
 
-test("admin - only the operator's key opens it: no key, a caller's and another operator's do not", async (t) => {
+test("admin - refuses every caller without the operator's key", async (t) => {
   for (const key of [undefined, t.context.key, generateKey('pso'), 'x']) {
     const error = await t.throwsAsync<ServiceError>(list(t.context.clients.private, bearer(key)));
     t.is(error.code, Status.UNAUTHENTICATED);
@@ -37,12 +37,12 @@ test("admin - only the operator's key opens it: no key, a caller's and another o
   }
 });
 
-test("admin - the operator's key is no API key", async (t) => {
+test("admin - the operator's key is refused as an API key", async (t) => {
   const key = (await readFile(`${t.context.config.dataDir}/operator.key`, 'utf8')).trim();
   t.is((await t.context.rest.withKey(key).get('/pets')).status, 401);
 });
 
-test('admin - it can not be reached through Envoy: not by REST, gRPC or gRPC-Web', async (t) => {
+test('admin - cannot be reached through Envoy by REST, gRPC or gRPC-Web', async (t) => {
   const { rest, clients, config } = t.context;
   const key = (await readFile(`${config.dataDir}/operator.key`, 'utf8')).trim();
   const native = await t.throwsAsync<ServiceError>(list(clients.public, bearer(key)));
@@ -64,13 +64,13 @@ test('admin - it can not be reached through Envoy: not by REST, gRPC or gRPC-Web
   }
 });
 
-test('admin - an account keeps its name trimmed and shows the limits in force', async (t) => {
+test('admin - an account has a trimmed name and shows its effective limits', async (t) => {
   const account = await t.context.operator.call(Admin.createAccount, { name: '  Acme  ', plan: 2 });
   t.like(account, { name: 'Acme', plan: 2, perMinute: 300, perDay: 10_000, suspended: false });
   t.deepEqual(await t.context.operator.call(Admin.getAccount, { accountId: account.id }), account);
 });
 
-test('admin - bad input is refused, every field named', async (t) => {
+test('admin - bad input is refused, and the error names every field', async (t) => {
   const { operator } = t.context;
   const bad = [
     [Admin.createAccount, { name: ' ', plan: 0 }, /name: .*plan: /],
@@ -109,7 +109,7 @@ test('admin - accounts are listed page by page, the demo account first, on the B
   t.true(seen.length >= 4);
 });
 
-test('admin - OPERATOR_KEY gives the key instead of the file', async (t) => {
+test('admin - OPERATOR_KEY replaces the key in the file', async (t) => {
   const stack = await startTestStack({ OPERATOR_KEY });
   t.teardown(() => stack.close());
   const client = new Client(stack.grpcAddress, insecure);

@@ -1,4 +1,4 @@
-/** Bans, what is left and last uses, as the operator sees them: on real servers, of each kind of deployment. */
+/** Bans, remaining requests and last uses, as the operator sees them, on real servers of each kind of deployment. */
 
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext, TestFn } from 'ava';
@@ -16,7 +16,7 @@ const REFUSALS = 5;
 const BAN_SECONDS = 200;
 const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, BAN_SECONDS: `${BAN_SECONDS}` };
 const PER_DAY = 3;
-/** The day's limit is the one that is used up: a minute may end amid a test. */
+/** Tests exhaust the limit of the day, because a minute may end during a test. */
 const LIMITS = { perMinute: 1_000, perDay: PER_DAY };
 
 interface Server extends ServerProcess {
@@ -32,7 +32,7 @@ type Test = ExecutionContext<Context>;
 type Start = (t: Test) => Promise<readonly [Server, Server]>;
 
 let shared: Shared;
-// One after the other: each has servers of its own, and one of them stops the Redis of all.
+// Serial: each test starts its own servers, and one test pauses the shared Redis.
 const { serial: test, before, after, beforeEach, afterEach } = testUnless<Context>(sharedMissing) as TestFn<Context>;
 before(async () => {
   shared = await startShared();
@@ -63,7 +63,7 @@ async function newDataDir(t: Test): Promise<string> {
   return path;
 }
 
-/** An only server is both the one that is used and the one that is asked. */
+/** Starts one server, which is both used and queried. */
 const startOne: Start = async (t) => {
   const server = await start(t, await newDataDir(t), {});
   return [server, server];
@@ -74,7 +74,7 @@ const startTwo: Start = async (t) => {
   return [await start(t, dataDir, settings), await start(t, dataDir, settings)];
 };
 
-/** The error codes of some calls with a key; `OK` for those that passed. */
+/** Makes calls with a key and returns their error codes, or `OK` for success. */
 async function call(server: Server, key: string, times: number): Promise<string[]> {
   const caller = server.grpc.withKey(key);
   const codes: string[] = [];
@@ -87,28 +87,28 @@ async function call(server: Server, key: string, times: number): Promise<string[
   return codes;
 }
 
-/** A key of a new account, used until it is banned. */
+/** Creates a key of a new account and uses it until it is banned. */
 async function bannedKey(server: Server) {
   const { id: accountId } = await server.operator.account(LIMITS);
   const { id: keyId, key } = await server.operator.key(accountId);
   const codes = await call(server, key, PER_DAY + REFUSALS + 1);
-  if (codes.at(-1) !== 'API_KEY_BANNED') throw new Error(`it is not banned: ${codes}`);
+  if (codes.at(-1) !== 'API_KEY_BANNED') throw new Error(`the key is not banned: ${codes}`);
   return { accountId, keyId, key };
 }
 
-const ofAll = { pageToken: '' };
+const firstPage = { pageToken: '' };
 const seconds = (time: { seconds: bigint } | undefined) => Number(time?.seconds);
 
 for (const [name, startServers] of [
   ['SQLite, limits in memory', startOne],
-  ['PostgreSQL, limits in Redis, asked at another server', startTwo],
+  ['PostgreSQL, limits in Redis, queried at another server', startTwo],
 ] as const) {
-  test(`Bans (${name}) - say who, why, since and until`, async (t) => {
-    const [used, asked] = await startServers(t);
-    t.deepEqual((await asked.operator.call(Admin.listBans, ofAll)).bans, []);
+  test(`Bans (${name}) - show the key, its account, the reason, the start and the end`, async (t) => {
+    const [used, queried] = await startServers(t);
+    t.deepEqual((await queried.operator.call(Admin.listBans, firstPage)).bans, []);
     const { accountId, keyId, key } = await bannedKey(used);
     const { bans } = await until(async () => {
-      const listed = await asked.operator.call(Admin.listBans, ofAll);
+      const listed = await queried.operator.call(Admin.listBans, firstPage);
       return listed.bans.length > 0 && listed;
     }, 'the ban in the database');
     const [{ ban, ...who } = { ban: undefined }] = bans;
@@ -116,36 +116,36 @@ for (const [name, startServers] of [
     t.like(ban, { keyId, refusals: REFUSALS, window: Window.WINDOW_DAY });
     t.is(seconds(ban?.endTime) - seconds(ban?.startTime), BAN_SECONDS);
     t.true(Math.abs(seconds(ban?.startTime) - Date.now() / 1_000) < 60);
-    t.deepEqual((await asked.operator.call(Admin.listBans, { accountId, ...ofAll })).bans.length, 1);
-    const { id: other } = await asked.operator.account(LIMITS);
-    t.deepEqual((await asked.operator.call(Admin.listBans, { accountId: other, ...ofAll })).bans, []);
-    const { keys } = await asked.operator.call(Admin.listKeys, { accountId, ...ofAll });
+    t.deepEqual((await queried.operator.call(Admin.listBans, { accountId, ...firstPage })).bans.length, 1);
+    const { id: other } = await queried.operator.account(LIMITS);
+    t.deepEqual((await queried.operator.call(Admin.listBans, { accountId: other, ...firstPage })).bans, []);
+    const { keys } = await queried.operator.call(Admin.listKeys, { accountId, ...firstPage });
     t.deepEqual(keys[0]?.ban, ban);
   });
 
   test(`Unban (${name}) - the key works at once on all servers, and its refusals count from zero`, async (t) => {
-    const [used, asked] = await startServers(t);
+    const [used, queried] = await startServers(t);
     const { keyId, accountId, key } = await bannedKey(used);
-    t.deepEqual(await call(asked, key, 1), ['API_KEY_BANNED']);
-    await asked.operator.call(Admin.unbanKey, { keyId });
+    t.deepEqual(await call(queried, key, 1), ['API_KEY_BANNED']);
+    await queried.operator.call(Admin.unbanKey, { keyId });
     const [before, last] = [Array(REFUSALS - 2).fill('RATE_LIMITED'), 'RATE_LIMITED'];
     t.deepEqual(await call(used, key, REFUSALS - 2), before);
-    t.deepEqual(await call(asked, key, 1), [last]);
-    t.deepEqual((await asked.operator.call(Admin.listBans, ofAll)).bans, []);
+    t.deepEqual(await call(queried, key, 1), [last]);
+    t.deepEqual((await queried.operator.call(Admin.listBans, firstPage)).bans, []);
     await used.operator.call(Admin.updateAccount, { accountId, perDay: 100 });
-    for (const server of [used, asked]) {
+    for (const server of [used, queried]) {
       await until(async () => (await call(server, key, 1))[0] === 'OK', 'the new limit');
     }
-    const again = await asked.operator.call(Admin.unbanKey, { keyId });
+    const again = await queried.operator.call(Admin.unbanKey, { keyId });
     t.is(again.ended, undefined);
     t.is(again.apiKey?.id, keyId);
   });
 
   test(`Unban (${name}) - holds after a restart`, async (t) => {
-    const [used, asked] = await startServers(t);
+    const [used, queried] = await startServers(t);
     const { keyId, key } = await bannedKey(used);
     await until(
-      async () => (await asked.operator.call(Admin.unbanKey, { keyId })).ended !== undefined,
+      async () => (await queried.operator.call(Admin.unbanKey, { keyId })).ended !== undefined,
       'the ban in the database',
     );
     await used.end('SIGTERM');
@@ -153,11 +153,11 @@ for (const [name, startServers] of [
     t.deepEqual(await call(again, key, 1), ['RATE_LIMITED']);
   });
 
-  test(`Standing (${name}) - tells both windows and counts nothing`, async (t) => {
-    const [used, asked] = await startServers(t);
+  test(`Standing (${name}) - shows both windows and does not count as a request`, async (t) => {
+    const [used, queried] = await startServers(t);
     const { id: accountId } = await used.operator.account(LIMITS);
     const { key } = await used.operator.key(accountId);
-    const standing = () => asked.operator.call(Admin.getStanding, { accountId });
+    const standing = () => queried.operator.call(Admin.getStanding, { accountId });
     const nowSeconds = Date.now() / 1_000;
     const unused = await standing();
     t.like(unused, { day: { limit: PER_DAY, used: 0n }, refusedToday: 0n, local: false, lastUseTime: undefined });
@@ -171,11 +171,11 @@ for (const [name, startServers] of [
     }
   });
 
-  test(`Last use (${name}) - is shown for each key and its account, and counts refused requests too`, async (t) => {
+  test(`Last use (${name}) - is shown for each key and its account, and includes refused requests`, async (t) => {
     const [used] = await startServers(t);
     const { id: accountId } = await used.operator.account(LIMITS);
     const [one, other] = [await used.operator.key(accountId), await used.operator.key(accountId)];
-    const keys = async () => (await used.operator.call(Admin.listKeys, { accountId, ...ofAll })).keys;
+    const keys = async () => (await used.operator.call(Admin.listKeys, { accountId, ...firstPage })).keys;
     t.deepEqual(
       (await keys()).map(({ lastUseTime }) => lastUseTime),
       [undefined, undefined],
@@ -189,18 +189,18 @@ for (const [name, startServers] of [
   });
 }
 
-test('Last use - that one server has seen is told by another as soon as that one has stored it', async (t) => {
-  const [used, asked] = await startTwo(t);
+test('Last use - is visible on other servers once the server that saw it has stored it', async (t) => {
+  const [used, queried] = await startTwo(t);
   const { id: accountId } = await used.operator.account(LIMITS);
   const { key } = await used.operator.key(accountId);
   await call(used, key, 1);
   await used.end('SIGTERM');
-  const { keys } = await asked.operator.call(Admin.listKeys, { accountId, ...ofAll });
+  const { keys } = await queried.operator.call(Admin.listKeys, { accountId, ...firstPage });
   t.truthy(keys[0]?.lastUseTime);
 });
 
-test('Redis away - the standing is the server’s own and says so; a ban can not be ended, and stays', async (t) => {
-  const [used, asked] = await startTwo(t);
+test('Redis unavailable - the standing is local and says so; a ban cannot be ended, and stays', async (t) => {
+  const [used, queried] = await startTwo(t);
   const { accountId, keyId, key } = await bannedKey(used);
   shared.redis.pause();
   try {
@@ -213,25 +213,25 @@ test('Redis away - the standing is the server’s own and says so; a ban can not
     shared.redis.resume();
   }
   await until(async () => !(await used.operator.call(Admin.getStanding, { accountId })).local, 'Redis');
-  await asked.operator.call(Admin.unbanKey, { keyId });
+  await queried.operator.call(Admin.unbanKey, { keyId });
   t.deepEqual(await call(used, key, 1), ['RATE_LIMITED']);
 });
 
-test('Missing - a key or an account that does not exist is named', async (t) => {
+test('Missing - an unknown key is API_KEY_NOT_FOUND, an unknown account ACCOUNT_NOT_FOUND', async (t) => {
   const [{ operator }] = await startOne(t);
   const noKey = await t.throwsAsync<ServiceError>(operator.call(Admin.unbanKey, { keyId: 999n }));
   t.is(detailsOf(noKey).errorInfo?.reason, 'API_KEY_NOT_FOUND');
-  const asking = [
-    operator.call(Admin.listBans, { accountId: 999n, ...ofAll }),
+  const calls = [
+    operator.call(Admin.listBans, { accountId: 999n, ...firstPage }),
     operator.call(Admin.getStanding, { accountId: 999n }),
   ];
-  for (const answer of asking) {
-    const error = await t.throwsAsync<ServiceError>(answer);
+  for (const pending of calls) {
+    const error = await t.throwsAsync<ServiceError>(pending);
     t.is(detailsOf(error).errorInfo?.reason, 'ACCOUNT_NOT_FOUND');
   }
 });
 
-test('Bans - of many keys are listed page by page', async (t) => {
+test('Bans - are listed page by page', async (t) => {
   const [server] = await startOne(t);
   const banned = [await bannedKey(server), await bannedKey(server), await bannedKey(server)];
   const { operator } = server;

@@ -22,14 +22,14 @@ function newAccount(command: Petstore, ...args: string[]) {
   return json(command, 'account', 'create', '--name', 'Acme', ...(args.length === 0 ? ['--plan', 'pro'] : args));
 }
 
-/** What a command prints for people. */
+/** Returns the output of a command without --json. */
 async function text(command: Petstore, ...args: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await command(args);
   if (exitCode !== 0 || stderr !== '') throw new Error(`petstore ${args.join(' ')}: exit ${exitCode}, ${stderr}`);
   return stdout;
 }
 
-test('account create - answers the account: ids are numbers, plans lower case, times RFC 3339', async (t) => {
+test('account create - prints the account: ids are numbers, plans lower case, times RFC 3339', async (t) => {
   const account = await newAccount(t.context.command);
   t.is(typeof account.id, 'number');
   t.regex(account.createTime, RFC_3339);
@@ -38,13 +38,13 @@ test('account create - answers the account: ids are numbers, plans lower case, t
   t.deepEqual(account, { id, name: 'Acme', plan: 'pro', ...limits, suspended: false, createTime });
 });
 
-test('account create - an enterprise account has the limits agreed with it', async (t) => {
+test('account create - an enterprise account has the given limits', async (t) => {
   const args = ['--plan', 'enterprise', '--per-minute', '7', '--per-day', '70'];
   const { plan, perMinute, perDay } = await newAccount(t.context.command, ...args);
   t.deepEqual({ plan, perMinute, perDay }, { plan: 'enterprise', perMinute: 7, perDay: 70 });
 });
 
-test('account show, set, suspend, resume - answer the account as it now is', async (t) => {
+test('account show, set, suspend, resume - print the current account', async (t) => {
   const { command } = t.context;
   const account = await newAccount(command);
   const id = String(account.id);
@@ -57,7 +57,7 @@ test('account show, set, suspend, resume - answer the account as it now is', asy
   t.false((await json(command, 'account', 'resume', id)).suspended);
 });
 
-test('account show - is a card for people', async (t) => {
+test('account show - prints a card without --json', async (t) => {
   const { command } = t.context;
   const { id } = await newAccount(command);
   const shown = await text(command, 'account', 'show', String(id));
@@ -81,7 +81,7 @@ Refused today: 0
   );
 });
 
-test('account list, key list - answer all pages', async (t) => {
+test('account list, key list - print the rows of all pages', async (t) => {
   const stack = await startTestStack();
   try {
     const command = petstore(stack);
@@ -93,7 +93,7 @@ test('account list, key list - answer all pages', async (t) => {
     }
     operator.close();
     const accounts = await json(command, 'account', 'list');
-    t.is(accounts.length, 122); // and the demo account
+    t.is(accounts.length, 122); // including the demo account
     t.is(new Set(accounts.map((account: { id: number }) => account.id)).size, 122);
     t.is((await json(command, 'key', 'list', '--account', String(id))).length, 120);
   } finally {
@@ -101,7 +101,7 @@ test('account list, key list - answer all pages', async (t) => {
   }
 });
 
-test('account list - is an aligned table for people', async (t) => {
+test('account list - prints an aligned table without --json', async (t) => {
   const { command } = t.context;
   await newAccount(command, '--plan', 'free', '--name', '日本 🐱');
   const [titles = '', ...rows] = (await text(command, 'account', 'list')).trimEnd().split('\n');
@@ -114,7 +114,7 @@ test('account list - is an aligned table for people', async (t) => {
   t.regex(wide.slice(column - 2), /^active/); // three characters take two columns each, in four UTF-16 units
 });
 
-test('key create - answers the key, once; key list never does', async (t) => {
+test('key create - prints the key once; key list never prints it', async (t) => {
   const { command } = t.context;
   const account = String((await newAccount(command)).id);
   const args = ['--account', account, '--label', 'laptop', '--expires', '2099-12-31'];
@@ -129,7 +129,7 @@ test('key create - answers the key, once; key list never does', async (t) => {
   t.is((await t.context.rest.withKey(key).get('/pets')).status, 200);
 });
 
-test('key create - says to people that the key is shown once', async (t) => {
+test('key create - warns that the key is shown only once', async (t) => {
   const { command } = t.context;
   const shown = await text(command, 'key', 'create', '--account', String((await newAccount(command)).id));
   t.regex(
@@ -138,7 +138,7 @@ test('key create - says to people that the key is shown once', async (t) => {
   );
 });
 
-test('key revoke - the key works no longer', async (t) => {
+test('key revoke - a revoked key is refused with 401', async (t) => {
   const { command, rest } = t.context;
   const account = String((await newAccount(command)).id);
   const { id, key } = await json(command, 'key', 'create', '--account', account);
@@ -151,14 +151,14 @@ test('key revoke - the key works no longer', async (t) => {
   );
 });
 
-test('key list - a label can do nothing to the terminal', async (t) => {
+test('key list - control characters in a label are replaced', async (t) => {
   const { command } = t.context;
   const account = String((await newAccount(command)).id);
   await json(command, 'key', 'create', '--account', account, '--label', 'a\nb\u001b[2Jc');
   t.regex(await text(command, 'key', 'list', '--account', account), / a\ufffdb\ufffd\[2Jc /);
 });
 
-test('usage - is what was used, day by day', async (t) => {
+test('usage - counts requests and refusals per day', async (t) => {
   await withinOneDay(30_000);
   const { command, rest } = t.context;
   const account = String((await newAccount(command, '--plan', 'enterprise', '--per-minute', '9', '--per-day', '2')).id);
@@ -171,7 +171,7 @@ test('usage - is what was used, day by day', async (t) => {
   t.regex(today.day, /^\d{4}-\d{2}-\d{2}$/);
 });
 
-test('usage - the bars fit the width, without colour where there is no terminal', async (t) => {
+test('usage - bars fit the width, and have no colour without a terminal', async (t) => {
   await withinOneDay(30_000);
   const { command, rest } = t.context;
   const account = String((await newAccount(command)).id);
@@ -205,7 +205,7 @@ test('petstore - every level has help with examples', async (t) => {
   }
 });
 
-test('petstore - the help at the top has every command, in groups, with a line each', async (t) => {
+test('petstore - the top-level help lists every command, in groups, with one line each', async (t) => {
   const { stdout } = await t.context.command(['--help']);
   const groups = [...stdout.matchAll(/^(Accounts|API keys|Bans and usage):\n((?: {2}\w[^\n]*\n)+)/gm)];
   const listed = groups.map(([, group, lines = '']) => [
@@ -236,12 +236,12 @@ test('petstore - the help at the top has every command, in groups, with a line e
   t.true(listed.every(([, lines]) => (lines as string[][]).every(([, about = '']) => about.endsWith('.'))));
 });
 
-test('petstore - --version is that of the package', async (t) => {
+test('petstore - --version prints the version of the package', async (t) => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
   t.deepEqual(await t.context.command(['--version']), { exitCode: 0, stdout: `petstore ${version}\n`, stderr: '' });
 });
 
-test('petstore - options may stand anywhere, and name another server and key', async (t) => {
+test('petstore - options may stand anywhere; --address and OPERATOR_KEY override the defaults', async (t) => {
   const { command, config } = t.context;
   const key = 'an operator key of my own';
   t.is((await command(['--json', '--address', `127.0.0.1:${config.grpcPort}`, 'account', 'list'])).exitCode, 0);
@@ -252,7 +252,7 @@ test('petstore - options may stand anywhere, and name another server and key', a
   t.is((await command(['account', 'list'], { OPERATOR_KEY: key.replaceAll(' ', '-') })).exitCode, 1);
 });
 
-test('petstore - runs as an npm script, and through a link from anywhere', async (t) => {
+test('petstore - runs as an npm script, and through a symlink in another folder', async (t) => {
   const { config } = t.context;
   const env = { GRPC_PORT: String(config.grpcPort), DATA_DIR: config.dataDir };
   const args = ['account', 'list', '--json'];
@@ -260,7 +260,7 @@ test('petstore - runs as an npm script, and through a link from anywhere', async
   t.is(JSON.parse(script.stdout)[0].name, 'Demo');
   const link = join(config.dataDir, 'petstore');
   await symlink(join(ROOT, 'bin/petstore'), link);
-  // The PATH has no Node at all: the command brings its own.
+  // PATH has no Node: the command brings its own.
   const linked = await run(link, args, { ...env, PATH: '/usr/bin:/bin' });
   t.deepEqual(JSON.parse(linked.stdout), JSON.parse(script.stdout));
 });

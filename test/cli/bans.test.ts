@@ -1,4 +1,4 @@
-/** Why a caller gets 429: bans, what is left and last uses, in tables and in JSON. */
+/** Bans, remaining requests and times of last use, in tables and in JSON. */
 
 import anyTest, { type TestFn } from 'ava';
 import { withinOneDay } from '../support/limit-windows.ts';
@@ -26,7 +26,7 @@ async function text(command: Petstore, args: readonly string[], env = {}): Promi
   return stdout.trimEnd();
 }
 
-/** A key of a new account. By the day, as a minute may end amid a test. */
+/** Creates a key of a new account. Its limit is per day, because a minute may end during a test. */
 async function newKey(command: Petstore, name = 'Acme') {
   const limits = ['--plan', 'enterprise', '--per-minute', '100', '--per-day', `${PER_DAY}`];
   const account = String((await json(command, 'account', 'create', '--name', name, ...limits)).id);
@@ -41,14 +41,14 @@ async function bannedKey({ command, rest }: Context, name?: string) {
   return { ...made, caller };
 }
 
-test.serial('ban list - no ban says so', async (t) => {
+test.serial('ban list - says that no key is banned', async (t) => {
   const { command } = t.context;
   t.is(await text(command, ['ban', 'list']), 'No key is banned.');
   t.deepEqual(await json(command, 'ban', 'list'), []);
   t.is(await text(command, ['ban', 'list', '--account', '1']), 'No key of account 1 is banned.');
 });
 
-test('ban list - says whose key, why, since and until', async (t) => {
+test('ban list - shows the key, its account, the reason, the start and the end', async (t) => {
   const { command } = t.context;
   const { account, id, prefix } = await bannedKey(t.context);
   const [{ startTime, endTime, ...ban }] = await json(command, 'ban', 'list', '--account', account);
@@ -66,7 +66,7 @@ test('ban list - says whose key, why, since and until', async (t) => {
   t.true(row.length <= 100);
 });
 
-test('ban list - on a narrow terminal names are cut, and then each ban is a card', async (t) => {
+test('ban list - cuts names on a narrow terminal, and prints a card per ban on a narrower one', async (t) => {
   const { command } = t.context;
   const { account, id } = await bannedKey(t.context, 'Acme Limited and Sons of Somewhere');
   for (const COLUMNS of ['100', '90']) {
@@ -83,7 +83,7 @@ test('ban list - on a narrow terminal names are cut, and then each ban is a card
   t.regex(card, new RegExp(`\\nsince +${MOMENT}\\nuntil +`));
 });
 
-test('key list - says which key is banned, until when and how to end it; and when each was used', async (t) => {
+test('key list - shows the last use of each key, its ban, and how to end the ban', async (t) => {
   const { command } = t.context;
   const { account, id } = await bannedKey(t.context);
   await json(command, 'key', 'create', '--account', account);
@@ -108,7 +108,7 @@ test('key list - says which key is banned, until when and how to end it; and whe
   t.true([titles, first, second, ...rest].every((line) => line.length <= 100));
 });
 
-test('account show - says what is left of both windows, the last use and the bans', async (t) => {
+test('account show - shows what is left in both windows, the last use and the bans', async (t) => {
   const { command } = t.context;
   const { account, id } = await bannedKey(t.context);
   const shown = await json(command, 'account', 'show', account);
@@ -136,7 +136,7 @@ test('account show - says what is left of both windows, the last use and the ban
   );
 });
 
-test('account show - asking does not count', async (t) => {
+test('account show - does not count as a request', async (t) => {
   const { command } = t.context;
   const { account } = await newKey(command);
   for (let i = 0; i < 3; i += 1) {
@@ -163,7 +163,7 @@ test('key unban - the key works at once; the next refusal does not ban it again'
   t.false('ended' in (await json(command, 'key', 'unban', id)));
 });
 
-test('key unban - says in JSON which ban it has ended', async (t) => {
+test('key unban - prints the ended ban in JSON', async (t) => {
   const { command } = t.context;
   const { account, id } = await bannedKey(t.context);
   const { ended, ...key } = await json(command, 'key', 'unban', id);
@@ -172,7 +172,7 @@ test('key unban - says in JSON which ban it has ended', async (t) => {
   t.regex(ended.endTime, TIME);
 });
 
-test('key unban - of a revoked key leaves it revoked', async (t) => {
+test('key unban - a revoked key stays revoked', async (t) => {
   const { command } = t.context;
   const { account, id, caller } = await bannedKey(t.context);
   await json(command, 'key', 'revoke', id);

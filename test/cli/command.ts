@@ -13,7 +13,7 @@ export interface Outcome {
 
 export type Petstore = (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Outcome>;
 
-/** The command as an operator runs it beside the server: nothing set but where the server is. */
+/** Returns a runner of the command, as on the server's host: only the server's port and data folder are set. */
 export function petstore({ config }: Pick<TestStack, 'config'>): Petstore {
   const settings = {
     GRPC_PORT: String(config.grpcPort),
@@ -23,7 +23,7 @@ export function petstore({ config }: Pick<TestStack, 'config'>): Petstore {
   return (args, env) => run(process.execPath, [`${ROOT}src/cli/main.ts`, ...args], { ...settings, ...env });
 }
 
-/** Runs a program to its end, with `env` and nothing else but PATH and HOME. */
+/** Runs a program to its end, with `env`, PATH and HOME as its whole environment. */
 export function run(file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Outcome> {
   const { PATH = '', HOME = '' } = process.env;
   return new Promise((resolve, reject) => {
@@ -35,8 +35,8 @@ export function run(file: string, args: readonly string[], env: Readonly<Record<
   });
 }
 
-/** Runs a command that must succeed and answers its JSON. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+/** Runs a command that must succeed and returns its JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read output of every shape
 export async function json(command: Petstore, ...args: string[]): Promise<any> {
   const { exitCode, stdout, stderr } = await command([...args, '--json']);
   if (exitCode !== 0 || stderr !== '') throw new Error(`petstore ${args.join(' ')}: exit ${exitCode}, ${stderr}`);

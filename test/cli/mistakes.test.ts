@@ -17,8 +17,8 @@ test.after.always((t) => t.context.close());
 
 const [FAILED, USAGE] = [1, 2];
 
-/** Runs the command, which must fail with one line on stderr, and answers the line. */
-async function complaint(
+/** Runs the command, which must fail with one line on stderr, and returns the line. */
+async function errorLine(
   command: Petstore,
   line: string,
   env?: Readonly<Record<string, string>>,
@@ -48,7 +48,7 @@ const ARGUMENTS: Readonly<Record<string, string | RegExp>> = {
   'key create --account 1 --expires soon':
     '--expires must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "soon"',
   'key create --account 1 --expires 2027-02-30': /^--expires must be a date/,
-  'key create --account 1 --expires 2027-01-31T12:00:00': /^--expires must be a date/, // in which zone?
+  'key create --account 1 --expires 2027-01-31T12:00:00': /^--expires must be a date/, // no time zone
   'key unban': "missing required argument 'key-id'",
   'key unban x': /^KEY_ID must be a whole number/,
   'key revoke pst_abc': 'KEY_ID must be a number, as "petstore key list" shows it, not a key',
@@ -57,11 +57,11 @@ const ARGUMENTS: Readonly<Record<string, string | RegExp>> = {
   'account list --address http://localhost': /^--address must be HOST:PORT/,
 };
 
-test('arguments - a mistake is one line that names it, and exit code 2', async (t) => {
+test('arguments - an error is one line that names the mistake, with exit code 2', async (t) => {
   for (const [line, expected] of Object.entries(ARGUMENTS)) {
-    const said = await complaint(t.context.command, line, {}, USAGE);
-    if (typeof expected === 'string') t.is(said, expected);
-    else t.regex(said, expected);
+    const actual = await errorLine(t.context.command, line, {}, USAGE);
+    if (typeof expected === 'string') t.is(actual, expected);
+    else t.regex(actual, expected);
   }
 });
 
@@ -75,8 +75,8 @@ const REFUSALS: Readonly<Record<string, RegExp>> = {
   'ban list --account 999': /^account 999 does not exist$/,
 };
 
-test("refusals - the server's message, in one line, and exit code 1", async (t) => {
-  for (const [line, expected] of Object.entries(REFUSALS)) t.regex(await complaint(t.context.command, line), expected);
+test("refusals - print the server's message on one line, with exit code 1", async (t) => {
+  for (const [line, expected] of Object.entries(REFUSALS)) t.regex(await errorLine(t.context.command, line), expected);
 });
 
 const VALUES: Readonly<Record<string, string | RegExp>> = {
@@ -90,17 +90,17 @@ const VALUES: Readonly<Record<string, string | RegExp>> = {
   'usage --account 1 --days 401': /^--days must be /,
 };
 
-test('values - what the server refuses of them is said by the flag, and exit code 2', async (t) => {
+test('values - a value that the server refuses is named by its flag, with exit code 2', async (t) => {
   for (const [line, expected] of Object.entries(VALUES)) {
-    const said = await complaint(t.context.command, line, {}, USAGE);
-    if (typeof expected === 'string') t.is(said, expected);
-    else t.regex(said, expected);
+    const actual = await errorLine(t.context.command, line, {}, USAGE);
+    if (typeof expected === 'string') t.is(actual, expected);
+    else t.regex(actual, expected);
   }
   const blank = await t.context.command(['account', 'create', '--name', ' ', '--plan', 'free']);
   t.deepEqual([blank.exitCode, blank.stderr], [USAGE, 'petstore: --name must be 1 to 200 characters after trimming\n']);
 });
 
-test('--json - an error is JSON on stderr, with a code for programs, and the exit code is the same', async (t) => {
+test('--json - an error is JSON on stderr with an error code; the exit code is the same', async (t) => {
   const { command, publicAddress, config } = t.context;
   const cases = [
     ['account show 999', {}, FAILED, 'ACCOUNT_NOT_FOUND', 'account 999 does not exist'],
@@ -118,74 +118,74 @@ test('--json - an error is JSON on stderr, with a code for programs, and the exi
   for (const [line, env, exitCode, code, message] of cases) {
     const outcome = await command([...line.split(' ').filter(Boolean), '--json'], { DATA_DIR: config.dataDir, ...env });
     t.deepEqual([outcome.exitCode, outcome.stdout], [exitCode, ''], line);
-    const said = JSON.parse(outcome.stderr);
-    t.deepEqual(Object.keys(said), ['code', 'message']);
-    t.is(said.code, code);
-    if (typeof message === 'string') t.is(said.message, message);
-    else t.regex(said.message, message);
+    const actual = JSON.parse(outcome.stderr);
+    t.deepEqual(Object.keys(actual), ['code', 'message']);
+    t.is(actual.code, code);
+    if (typeof message === 'string') t.is(actual.message, message);
+    else t.regex(actual.message, message);
   }
 });
 
-test('server - one that does not answer is named after ten seconds', async (t) => {
+test('server - a server that does not respond is named after ten seconds', async (t) => {
   const mute = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => mute.once('listening', resolve));
   t.teardown(() => mute.close());
   const address = `127.0.0.1:${(mute.address() as AddressInfo).port}`;
   t.is(
-    await complaint(t.context.command, `account list --address ${address}`),
+    await errorLine(t.context.command, `account list --address ${address}`),
     `the server at ${address} did not answer in time`,
   );
 });
 
-test('no server - says at which address, and how to start it', async (t) => {
-  const said = await complaint(t.context.command, 'account list', { GRPC_PORT: '1' });
-  t.is(said, 'nothing answers at 127.0.0.1:1: start the service with "npm start", or name another --address');
+test('no server - the error names the address and says how to start the service', async (t) => {
+  const actual = await errorLine(t.context.command, 'account list', { GRPC_PORT: '1' });
+  t.is(actual, 'nothing answers at 127.0.0.1:1: start the service with "npm start", or name another --address');
 });
 
-test('the public port - says that the admin service is on the private one', async (t) => {
+test('public port - the error says that the admin service is on the private port', async (t) => {
   const { command, publicAddress } = t.context;
-  const said = await complaint(command, `account list --address ${publicAddress}`);
+  const actual = await errorLine(command, `account list --address ${publicAddress}`);
   t.is(
-    said,
+    actual,
     `there is no admin service at ${publicAddress}: it is on the private gRPC port (GRPC_PORT), not on the public one`,
   );
 });
 
-test('operator key - a wrong one is named by where it came from, never shown', async (t) => {
+test('operator key - a wrong key is named by its source and never shown', async (t) => {
   const { command, config, grpcAddress } = t.context;
   const key = generateKey('pso');
-  const said = await complaint(command, 'account list', { OPERATOR_KEY: key });
-  t.is(said, `the server at ${grpcAddress} does not accept the key in OPERATOR_KEY`);
+  const actual = await errorLine(command, 'account list', { OPERATOR_KEY: key });
+  t.is(actual, `the server at ${grpcAddress} does not accept the key in OPERATOR_KEY`);
   const dataDir = join(config.dataDir, 'wrong');
   await mkdir(dataDir);
   await writeFile(join(dataDir, 'operator.key'), `${key}\n`);
   t.is(
-    await complaint(command, 'account list', { DATA_DIR: dataDir }),
+    await errorLine(command, 'account list', { DATA_DIR: dataDir }),
     `the server at ${grpcAddress} does not accept the key in ${dataDir}/operator.key`,
   );
   await writeFile(join(dataDir, 'operator.key'), 'not a key\n');
   t.is(
-    await complaint(command, 'account list', { DATA_DIR: dataDir }),
+    await errorLine(command, 'account list', { DATA_DIR: dataDir }),
     `there is no operator key in ${dataDir}/operator.key, or it is damaged`,
   );
 });
 
-test('operator key - none at all says where it should be', async (t) => {
-  const said = await complaint(t.context.command, 'account list', { DATA_DIR: '/nowhere' });
+test('operator key - the error for a missing key says where it should be', async (t) => {
+  const actual = await errorLine(t.context.command, 'account list', { DATA_DIR: '/nowhere' });
   t.is(
-    said,
+    actual,
     'there is no operator key: the service creates /nowhere/operator.key when it first starts; or set OPERATOR_KEY',
   );
 });
 
-test('settings - a bad one is one line', async (t) => {
+test('settings - a bad setting ends with one line', async (t) => {
   t.is(
-    await complaint(t.context.command, 'account list', { GRPC_PORT: 'x' }),
+    await errorLine(t.context.command, 'account list', { GRPC_PORT: 'x' }),
     'GRPC_PORT must be a port from 1 to 65535, not "x"',
   );
 });
 
-test('petstore - without a command shows its help, and has done nothing', async (t) => {
+test('petstore - shows its help without a command, and exits with code 2', async (t) => {
   for (const args of [[], ['account'], ['key'], ['ban']]) {
     const { exitCode, stdout, stderr } = await t.context.command(args);
     t.deepEqual([exitCode, stdout], [USAGE, '']);

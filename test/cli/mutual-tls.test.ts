@@ -1,4 +1,4 @@
-/** The command where servers speak mutual TLS: it shows the certificate of its host. */
+/** The command against a server with mutual TLS: it presents the certificate of its host. */
 import type { TestFn } from 'ava';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
@@ -9,11 +9,11 @@ import { ROOT, run } from './command.ts';
 interface Context {
   /** The settings of the server's host. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The certificate of that name instead. */
+  /** Returns the settings that select the certificate with this name. */
   readonly identity: (name: string) => Readonly<Record<string, string>>;
   readonly address: string;
-  /** The file of another authority. */
-  readonly strangers: string;
+  /** The certificate file of another authority. */
+  readonly otherCa: string;
   readonly close: () => Promise<void>;
 }
 
@@ -38,7 +38,7 @@ test.before(async (t) => {
     await server.end('SIGKILL');
     await Promise.all([certificates.remove(), folder.remove()]);
   };
-  t.context = { settings, identity, address: `${HOST}:${port}`, strangers: certificates.path('stranger.pem'), close };
+  t.context = { settings, identity, address: `${HOST}:${port}`, otherCa: certificates.path('stranger.pem'), close };
 });
 test.after.always((t) => t.context.close?.());
 
@@ -46,16 +46,16 @@ function list(settings: Readonly<Record<string, string>>, ...args: string[]) {
   return run(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'list', '--json', ...args], settings);
 }
 
-test('mutual TLS - on the host of a server the command asks it, with no more than the settings', async (t) => {
+test("mutual TLS - the command works with the settings of the server's host alone", async (t) => {
   const { exitCode, stdout, stderr } = await list(t.context.settings);
   t.deepEqual([exitCode, stderr], [0, '']);
   t.is(JSON.parse(stdout)[0].name, 'Demo');
 });
 
-test('mutual TLS - no request goes to a server without a certificate of the authority', async (t) => {
-  const { settings, strangers, address } = t.context;
+test('mutual TLS - a server of another authority is refused, and a call without TLS fails', async (t) => {
+  const { settings, otherCa, address } = t.context;
   const { DATA_DIR = '', GRPC_PORT = '' } = settings;
-  const untrusting = await list({ ...settings, INTERNAL_TLS_CA: strangers });
+  const untrusting = await list({ ...settings, INTERNAL_TLS_CA: otherCa });
   const plain = await list({ DATA_DIR, GRPC_PORT }, '--address', address);
   t.deepEqual([untrusting.exitCode, plain.exitCode], [1, 1]);
   const start = 'start the service with "npm start", or name another --address';
@@ -66,7 +66,7 @@ test('mutual TLS - no request goes to a server without a certificate of the auth
   t.is(JSON.parse(plain.stderr).message, `nothing answers at ${address}: ${start}`);
 });
 
-test('mutual TLS - a certificate without a name says that the server must be named', async (t) => {
+test('mutual TLS - a certificate without a DNS name requires a name in --address', async (t) => {
   const { settings, identity } = t.context;
   const { exitCode, stderr } = await list({ ...settings, ...identity('nameless') });
   t.is(exitCode, 2);

@@ -1,4 +1,4 @@
-/** The command on a real terminal, and on outputs that are none or go away. */
+/** The command on a real terminal, with redirected output, and with closed pipes. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import anyTest, { type TestFn } from 'ava';
@@ -30,7 +30,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Runs a command line on a terminal of some width, and prints what it shows. */
+/** Python that runs a command line on a terminal of a given width, and prints its output. */
 const ON_TERMINAL = `
 import fcntl, os, pty, struct, sys, termios
 width, line = int(sys.argv[1]), sys.argv[2:]
@@ -53,16 +53,16 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
 async function onTerminal(width: number, args: readonly string[], env: Readonly<Record<string, string>>) {
   const python = findProgram(['python3']);
-  if (python === undefined) throw new Error('there is no python3, which the service itself needs to be installed');
+  if (python === undefined) throw new Error('python3 is missing; installing the service needs it too');
   const line = [process.execPath, `${ROOT}src/cli/main.ts`, ...args];
   const outcome = await run(python, ['-c', ON_TERMINAL, String(width), ...line], { TERM: 'xterm', ...env });
   return { ...outcome, lines: outcome.stdout.replaceAll('\r', '').trimEnd().split('\n') };
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the tests look for them
 const COLOUR = /\u001b\[\d+m/g;
 
-test('terminal - titles are bold, and plain with NO_COLOR', async (t) => {
+test('terminal - column titles are bold, and plain with NO_COLOR', async (t) => {
   const { settings } = t.context;
   const bold = await onTerminal(100, ['account', 'list'], settings);
   t.is(bold.exitCode, 0);
@@ -72,7 +72,7 @@ test('terminal - titles are bold, and plain with NO_COLOR', async (t) => {
   t.is(plain.lines[0], bold.lines[0]?.replaceAll(COLOUR, ''));
 });
 
-test('terminal - no line of a table is wider than it, and where that can not be each row is a card', async (t) => {
+test('terminal - a table fits the width, or becomes a card per row', async (t) => {
   const { settings } = t.context;
   for (const width of [120, 100, 80]) {
     const { lines } = await onTerminal(width, ['account', 'list'], { ...settings, NO_COLOR: '1' });
@@ -88,13 +88,13 @@ test('terminal - no line of a table is wider than it, and where that can not be 
   t.true(lines.every((line) => line.length <= 60));
 });
 
-test('no terminal - the table is whole, however wide, and without colour', async (t) => {
+test('no terminal - a table is neither cut nor coloured', async (t) => {
   const { stdout } = await t.context.command(['account', 'list']);
   t.true(stdout.includes(NAME.slice(0, 39)));
   t.notRegex(stdout, COLOUR);
 });
 
-test('broken pipe - a reader who leaves is no error', async (t) => {
+test('broken pipe - a closed stdout is not an error', async (t) => {
   const { settings } = t.context;
   const env = { PATH: process.env.PATH ?? '', ...settings };
   const child = spawn(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'list'], { env });
@@ -107,7 +107,7 @@ test('broken pipe - a reader who leaves is no error', async (t) => {
   t.deepEqual([code, errors], [0, '']);
 });
 
-test('broken pipe - an error that nobody reads leaves the exit code unchanged', async (t) => {
+test('broken pipe - a closed stderr leaves the exit code unchanged', async (t) => {
   const env = { PATH: process.env.PATH ?? '', ...t.context.settings };
   const child = spawn(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'show', '999'], { env });
   child.stderr.destroy();

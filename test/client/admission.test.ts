@@ -5,22 +5,22 @@ import anyTest, { type TestFn } from 'ava';
 import { Admission } from '../../src/client/admission.ts';
 import { PetstoreError } from '../../src/client/petstore-error.ts';
 
-/** One attempt at a call, which the test answers. */
+/** One attempt at a call. The test ends it. */
 interface Attempt {
   readonly name: string;
-  answer(): void;
+  succeed(): void;
   /** Refuses it with a 429, as the server does. */
   refuse(retryAfterMs: number): void;
 }
 
 interface Context {
-  /** What has been sent and not answered yet, in the order in which it was sent. */
+  /** The open attempts, oldest first. */
   readonly sent: Attempt[];
   /** How each call ended. */
   readonly ends: Record<string, string>;
-  /** Makes a call with so many milliseconds to its deadline. */
+  /** Makes a call with a timeout. */
   call(name: string, timeoutMs: number): void;
-  /** Lets time pass, and what is due happen. */
+  /** Advances the clock and runs due timers. */
   pass(ms: number): Promise<void>;
 }
 
@@ -43,7 +43,7 @@ test.beforeEach((t) => {
       new PetstoreError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
     const attempt: Attempt = {
       name,
-      answer: () => done(resolve),
+      succeed: () => done(resolve),
       refuse: (retryAfterMs) => done(() => reject(refusal(retryAfterMs))),
     };
     sent.push(attempt);
@@ -69,39 +69,36 @@ test.beforeEach((t) => {
 });
 test.afterEach.always(() => mock.timers.reset());
 
-/** The names of what has been sent and not answered. */
+/** Returns the names of the open attempts. */
 function names({ sent }: Context): string {
   return sent.map(({ name }) => name).join(' ');
 }
 
-test.serial('admission - no more than maxInFlight at once, in the order in which they were made', async (t) => {
+test.serial('admission - sends at most maxInFlight calls at once, in the order of the calls', async (t) => {
   const { sent, call, pass } = t.context;
   for (const name of ['a', 'b', 'c', 'd']) call(name, SECOND);
   t.is(names(t.context), 'a b');
-  sent[1]?.answer();
+  sent[1]?.succeed();
   await pass(0);
   t.is(names(t.context), 'a c');
 });
 
-test.serial(
-  'admission - after a refusal nothing is sent until the server said, then the refused call first',
-  async (t) => {
-    const { sent, ends, call, pass } = t.context;
-    for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
-    sent[0]?.refuse(20 * SECOND);
-    await pass(0);
-    sent[0]?.answer(); // b, which was on its way
-    await pass(19_999);
-    call('d', 60 * SECOND);
-    t.is(names(t.context), '');
-    await pass(1);
-    t.is(names(t.context), 'a c');
-    t.deepEqual(ends, { b: 'OK' });
-  },
-);
+test.serial('admission - after a refusal nothing is sent until Retry-After, then the refused call first', async (t) => {
+  const { sent, ends, call, pass } = t.context;
+  for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
+  sent[0]?.refuse(20 * SECOND);
+  await pass(0);
+  sent[0]?.succeed(); // b, which was in flight
+  await pass(19_999);
+  call('d', 60 * SECOND);
+  t.is(names(t.context), '');
+  await pass(1);
+  t.is(names(t.context), 'a c');
+  t.deepEqual(ends, { b: 'OK' });
+});
 
 test.serial(
-  "admission - calls that can't wait so long fail at once with the refusal, waiting and later ones too",
+  'admission - calls with an earlier deadline fail at once with the refusal, queued and later ones too',
   async (t) => {
     const { sent, ends, call, pass } = t.context;
     call('a', 10 * SECOND);
@@ -119,7 +116,7 @@ test.serial(
 );
 
 test.serial(
-  'admission - a refusal for hours is believed for a minute by others, to the end by the refused call',
+  'admission - a long refusal applies to other calls for a minute, to the refused call until its end',
   async (t) => {
     const { sent, ends, call, pass } = t.context;
     call('a', 10 * HOUR);
@@ -131,7 +128,7 @@ test.serial(
     await pass(60 * SECOND);
     call('c', SECOND);
     t.is(names(t.context), 'c', 'limits may have been raised');
-    sent[0]?.answer();
+    sent[0]?.succeed();
     await pass(5 * HOUR - 60 * SECOND - 1);
     t.is(names(t.context), '');
     await pass(1);
@@ -139,7 +136,7 @@ test.serial(
   },
 );
 
-test.serial('admission - a deadline passes in the queue', async (t) => {
+test.serial('admission - a call fails when its deadline passes in the queue', async (t) => {
   const { ends, call, pass } = t.context;
   for (const name of ['a', 'b', 'c']) call(name, SECOND);
   await pass(SECOND);

@@ -21,7 +21,7 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** What a call rejects with, as a plain object. */
+/** Returns the error of a call as a plain object. */
 async function errorOf(call: Promise<unknown>): Promise<Partial<PetstoreError>> {
   const error = await call.then(
     () => undefined,
@@ -36,7 +36,7 @@ async function category({ client }: { client: PetstoreClient }): Promise<bigint>
   return (await client.categories.createCategory({ category: { name: 'Cats' } })).id;
 }
 
-test('client - calls the four services, with messages in and out', async (t) => {
+test('client - calls each of the four services', async (t) => {
   const { client } = t.context;
   const categoryId = await category(t.context);
   const pet = await client.pets.createPet({ pet: { name: 'Tom', categoryId } });
@@ -49,7 +49,7 @@ test('client - calls the four services, with messages in and out', async (t) => 
   t.deepEqual(await client.orders.cancelOrder({ orderId: order.id ?? 0n }), {});
 });
 
-test('client - what may be left out of a request is not needed, what may not is checked by its type', async (t) => {
+test('client - optional request fields may be omitted; types check the others', async (t) => {
   const { client } = t.context;
   t.true(Array.isArray((await client.pets.listPets({})).pets));
   // @ts-expect-error petId is missing
@@ -63,7 +63,7 @@ test('client - what may be left out of a request is not needed, what may not is 
   t.is(typeof typed, 'function');
 });
 
-test('client - pages() reads a list to its end and sees each row once', async (t) => {
+test('client - pages() reads a whole list, each row once', async (t) => {
   const { client } = t.context;
   const categoryId = await category(t.context);
   const created: bigint[] = [];
@@ -80,7 +80,7 @@ test('client - pages() reads a list to its end and sees each row once', async (t
   t.deepEqual(seen, created);
 });
 
-test('client - of two who read the same and each change something one gets PRECONDITION_FAILED', async (t) => {
+test('client - the second of two conflicting writes gets PRECONDITION_FAILED', async (t) => {
   const { categories } = t.context.client;
   const { id: categoryId } = await categories.createCategory({ category: { name: 'Cats' } });
   const read = await categories.getCategory({ categoryId });
@@ -92,7 +92,7 @@ test('client - of two who read the same and each change something one gets PRECO
   t.deepEqual(await categories.deleteCategory({ categoryId }, { ifMatch: etagOf(changed) }), {});
 });
 
-test('client - a create that is sent twice with one key is done once, through the public port too', async (t) => {
+test('client - a create sent twice with one idempotency key is done once, through the public port too', async (t) => {
   const { client, publicAddress, key } = t.context;
   const create = ({ categories }: PetstoreClient) =>
     categories.createCategory({ category: { name: 'Dogs' } }, { idempotencyKey: 'dogs-1' });
@@ -124,7 +124,7 @@ test('client - an error has the reason as its code, the gRPC status and the mess
   });
 });
 
-test('client - an error names every field that broke a rule', async (t) => {
+test('client - an error names every invalid field', async (t) => {
   const { code, violations } = await errorOf(t.context.client.pets.createPet({ pet: { name: ' ' } }));
   t.is(code, 'INVALID_ARGUMENT');
   t.deepEqual(violations, [
@@ -133,13 +133,13 @@ test('client - an error names every field that broke a rule', async (t) => {
   ]);
 });
 
-test('client - a key that is not valid is API_KEY_INVALID', async (t) => {
+test('client - an invalid key is API_KEY_INVALID', async (t) => {
   const client = createClient({ address: t.context.grpcAddress, apiKey: 'nonsense' });
   t.like(await errorOf(client.pets.listPets({})), { code: 'API_KEY_INVALID', grpcStatus: 16 });
   await client.close();
 });
 
-test('client - a message that is too large is refused, with nothing to wait for', async (t) => {
+test('client - a message that is too large is refused without a retry time', async (t) => {
   const pet = { name: 'x'.repeat(2_000_000), categoryId: 1n };
   const { grpcStatus, retryAfterMs } = await errorOf(t.context.client.pets.createPet({ pet }));
   t.deepEqual([grpcStatus, retryAfterMs], [8, undefined]);
@@ -151,14 +151,14 @@ test('client - a deadline that has passed is DEADLINE_EXCEEDED', async (t) => {
   t.is((await errorOf(client.pets.listPets({}, { deadline: new Date(0) }))).code, 'DEADLINE_EXCEEDED');
 });
 
-test('client - the default deadline is that of the client', async (t) => {
+test('client - the timeout of the client is the default of its calls', async (t) => {
   const hasty = createClient({ address: t.context.grpcAddress, apiKey: t.context.key, timeoutMs: 0 });
   t.is((await errorOf(hasty.pets.listPets({}))).code, 'DEADLINE_EXCEEDED');
   t.true(Array.isArray((await hasty.pets.listPets({}, { timeoutMs: 5_000 })).pets));
   await hasty.close();
 });
 
-test('client - a signal ends a call before, during and after it is sent; the error is its reason', async (t) => {
+test('client - a signal aborts a call with its reason before and during it, and does nothing after it', async (t) => {
   const { client } = t.context;
   const reason = new Error('changed my mind');
   t.is(await client.pets.listPets({}, { signal: AbortSignal.abort(reason) }).catch((error) => error), reason);
@@ -171,7 +171,7 @@ test('client - a signal ends a call before, during and after it is sent; the err
   t.notThrows(() => late.abort());
 });
 
-test('client - options that cannot be are refused, without showing the key', (t) => {
+test('client - invalid options are refused, and the error does not show the key', (t) => {
   const { key, grpcAddress: address } = t.context;
   const error = t.throws(() => createClient({ address, apiKey: `${key}\n` }), { instanceOf: TypeError });
   t.false(error?.message.includes(key));
@@ -180,7 +180,7 @@ test('client - options that cannot be are refused, without showing the key', (t)
   }
 });
 
-test('client - close lets calls on their way finish and rejects later ones', async (t) => {
+test('client - close lets calls in flight finish and rejects queued and later ones', async (t) => {
   const client = createClient({ address: t.context.grpcAddress, apiKey: t.context.key, maxInFlight: 1 });
   const first = client.pets.listPets({});
   const waiting = errorOf(client.pets.listPets({}));

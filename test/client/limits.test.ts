@@ -8,7 +8,7 @@ const test = anyTest as TestFn<TestStack & { operator: Operator }>;
 
 const MINUTE_MS = 60_000;
 const LIMITS = { perMinute: 5, perDay: 1_000 };
-/** Refusals within a minute that ban a key: the contract's number. */
+/** The number of refusals within a minute that ban a key, by the contract. */
 const BAN = 20;
 
 test.before(async (t) => {
@@ -20,7 +20,7 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** How many of many calls at once ended how. */
+/** Makes calls at once and counts them by outcome. */
 async function outcomes(client: PetstoreClient, calls: number, timeoutMs: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   const ends = Array.from({ length: calls }, () =>
@@ -39,7 +39,7 @@ async function used({ operator }: { operator: Operator }, accountId: bigint) {
   return { requests: sum('requests'), refused: sum('refused') };
 }
 
-test('limits - a client past the limit of the minute waits for Retry-After and finishes without a ban', async (t) => {
+test('limits - a client past its minute limit waits for Retry-After and finishes without a ban', async (t) => {
   t.timeout(3 * MINUTE_MS);
   const { operator, grpcAddress } = t.context;
   const { id } = await operator.account(LIMITS);
@@ -48,7 +48,7 @@ test('limits - a client past the limit of the minute waits for Retry-After and f
   const startMs = Date.now();
   t.deepEqual(await outcomes(client, 2 * LIMITS.perMinute, 2.5 * MINUTE_MS), { OK: 10 });
   const nextMinuteMs = (Math.floor(startMs / MINUTE_MS) + 1) * MINUTE_MS;
-  t.true(Date.now() >= nextMinuteMs, 'the second five can only have passed in the next minute');
+  t.true(Date.now() >= nextMinuteMs, 'the second five pass only in the next minute');
   t.true(Date.now() < nextMinuteMs + 10_000, 'they were sent when the minute began');
   const { requests, refused } = await used(t.context, id);
   t.is(requests, 10);
@@ -74,7 +74,7 @@ test('limits - calls whose deadline is before Retry-After fail at once, nearly a
   await client.close();
 });
 
-test('limits - a refusal says when to come back, through the public port too', async (t) => {
+test('limits - a refusal says when to retry, through the public port too', async (t) => {
   const { operator, grpcAddress, publicAddress } = t.context;
   for (const address of [grpcAddress, publicAddress]) {
     const client = createClient({ address, apiKey: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) });
@@ -89,7 +89,7 @@ test('limits - a refusal says when to come back, through the public port too', a
   }
 });
 
-test('limits - a call that waits for the next minute ends when its signal does', async (t) => {
+test('limits - a call that waits for the next minute ends when its signal aborts', async (t) => {
   const { operator, grpcAddress } = t.context;
   const client = createClient({ address: grpcAddress, apiKey: await operator.keyOf({ perMinute: 1, perDay: 1_000 }) });
   await withinOneMinute(3_000);
@@ -100,11 +100,11 @@ test('limits - a call that waits for the next minute ends when its signal does',
   await client.close();
 });
 
-test('limits - a banned key is told so, and until when', async (t) => {
+test('limits - a banned key gets API_KEY_BANNED and the time until the ban ends', async (t) => {
   const { operator, grpcAddress } = t.context;
   const client = createClient({ address: grpcAddress, apiKey: await operator.keyOf(LIMITS), maxInFlight: 40 });
   await withinOneMinute(2_000);
-  const counts = await outcomes(client, 40, 1_000); // forty at once: what the default of maxInFlight is there against
+  const counts = await outcomes(client, 40, 1_000); // more than the default of maxInFlight allows
   t.is(counts.OK, 5);
   t.true((counts.API_KEY_BANNED ?? 0) > 0, JSON.stringify(counts));
   const error = await t.throwsAsync(client.pets.listPets({}), { instanceOf: PetstoreError, code: 'API_KEY_BANNED' });

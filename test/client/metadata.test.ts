@@ -3,41 +3,41 @@ import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { createClient, etagOf, type PetstoreClient } from '../../src/client/index.ts';
 
-/** A server that writes down what it is sent, as the real one can't show it. */
+/** A server that records the metadata that it receives, which the real one does not show. */
 interface Context {
   readonly client: PetstoreClient;
   readonly server: Server;
   /** The metadata of each attempt at a call. */
   readonly received: Record<string, unknown>[];
-  /** How the next attempts fail. */
+  /** The status codes with which the next attempts fail. */
   readonly failures: status[];
 }
 
 const test = anyTest as TestFn<Context>;
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 const category = { name: 'Cats' };
-const ANSWER = { id: 7n, ...category };
+const RESPONSE = { id: 7n, ...category };
 
 test.beforeEach(async (t) => {
   const received: Record<string, unknown>[] = [];
   const failures: status[] = [];
-  const answer = (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<typeof ANSWER>) => {
+  const respond = (call: ServerUnaryCall<unknown, unknown>, callback: sendUnaryData<typeof RESPONSE>) => {
     received.push(call.metadata.getMap());
     const code = failures.shift();
     if (code !== undefined) return callback({ code });
     const metadata = new Metadata();
     metadata.set('etag', '"abc"');
     call.sendMetadata(metadata);
-    callback(null, ANSWER);
+    callback(null, RESPONSE);
   };
   const { createCategory, getCategory, replaceCategory } = CategoryServiceService;
   const server = new Server();
   server.addService(
     { createCategory, getCategory, replaceCategory },
     {
-      createCategory: answer,
-      getCategory: answer,
-      replaceCategory: answer,
+      createCategory: respond,
+      getCategory: respond,
+      replaceCategory: respond,
     },
   );
   const port = await new Promise<number>((resolve, reject) =>
@@ -52,7 +52,7 @@ test.afterEach.always(async ({ context }) => {
   context.server.forceShutdown();
 });
 
-test('idempotency - every create carries a key of its own', async (t) => {
+test('idempotency - every create carries its own key', async (t) => {
   const { client, received } = t.context;
   await client.categories.createCategory({ category });
   await client.categories.createCategory({ category });
@@ -62,7 +62,7 @@ test('idempotency - every create carries a key of its own', async (t) => {
   t.not(first, second);
 });
 
-test('idempotency - all attempts at a create carry one key: the server is away, then too slow', async (t) => {
+test('idempotency - retries of a create after UNAVAILABLE and DEADLINE_EXCEEDED carry the same key', async (t) => {
   const { client, received, failures } = t.context;
   failures.push(status.UNAVAILABLE, status.DEADLINE_EXCEEDED);
   t.like(await client.categories.createCategory({ category }), category);
@@ -70,7 +70,7 @@ test('idempotency - all attempts at a create carry one key: the server is away, 
   t.is(new Set(received.map((metadata) => metadata['idempotency-key'])).size, 1);
 });
 
-test("idempotency - a caller's key goes before it, and only a create carries one", async (t) => {
+test("idempotency - a caller's key replaces the generated one, and only a create carries a key", async (t) => {
   const { client, received } = t.context;
   await client.categories.createCategory({ category }, { idempotencyKey: 'mine' });
   await client.categories.getCategory({ categoryId: 7n });
@@ -84,7 +84,7 @@ test("idempotency - a caller's key goes before it, and only a create carries one
   t.is(typeof mistyped, 'function');
 });
 
-test('etags - the tag of an answer is the condition of a write', async (t) => {
+test('etags - the tag of a response is the condition of a write', async (t) => {
   const { client, received } = t.context;
   const found = await client.categories.getCategory({ categoryId: 7n });
   t.is(etagOf(found), '"abc"');
@@ -99,8 +99,8 @@ test('etags - the tag of an answer is the condition of a write', async (t) => {
   t.is(typeof mistyped, 'function');
 });
 
-test('etags - a copy of an answer has none, and asking for it throws', async (t) => {
+test('etags - a copy of a response has no tag, and etagOf throws', async (t) => {
   const found = await t.context.client.categories.getCategory({ categoryId: 7n });
-  t.deepEqual(Object.keys(found).sort(), ['description', 'id', 'name'], 'the tag stands beside the message');
+  t.deepEqual(Object.keys(found).sort(), ['description', 'id', 'name'], 'the tag is not a field of the message');
   t.throws(() => etagOf({ ...found }), { instanceOf: TypeError });
 });

@@ -1,4 +1,4 @@
-/** The client as people get it: packed, installed into an empty project, compiled against and run. */
+/** The client as users get it: packed, installed into an empty project, compiled against and run. */
 import { execFile, execFileSync } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ interface Context extends TestStack {
   readonly front: TlsFront;
   /** An empty project in which the package has been installed. */
   readonly project: string;
-  /** The samples of the docs, each a file of the project, compiled by its side. */
+  /** The names of the docs' samples, each a file of the project. */
   readonly samples: readonly string[];
 }
 
@@ -62,7 +62,7 @@ async function readSamples(address: string, secureAddress: string): Promise<stri
     .map((code) => code.replaceAll('127.0.0.1:8080', address).replaceAll('petstore.internal:8443', secureAddress));
 }
 
-/** A Node of this major version, of those in PATH. */
+/** Finds a Node of this major version in PATH. */
 function findNode(major: number): string | undefined {
   const nodes = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'));
   return [...new Set(nodes)].find((node) => {
@@ -82,21 +82,18 @@ async function runSamples(t: ExecutionContext<Context>, node: string): Promise<v
   }
 }
 
-test.serial(
-  'client package - has its code, its types, a README and the licence, and nothing that needs a build',
-  async (t) => {
-    const folder = join(t.context.project, 'node_modules/petstore-client');
-    const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
-    const others = files.map(({ name }) => name).filter((name) => !/\.(js|d\.ts)$/.test(name));
-    t.deepEqual(others.sort(), ['LICENSE', 'README.md', 'package.json']);
-    for (const { parentPath, name } of files.filter(({ name }) => /\.(js|d\.ts)$/.test(name))) {
-      t.notRegex(await readFile(join(parentPath, name), 'utf8'), /from ['"]\.[^'"]*\.ts['"]/, name);
-    }
-  },
-);
+test.serial('client package - contains code, types, README and licence, and needs no build', async (t) => {
+  const folder = join(t.context.project, 'node_modules/petstore-client');
+  const files = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const others = files.map(({ name }) => name).filter((name) => !/\.(js|d\.ts)$/.test(name));
+  t.deepEqual(others.sort(), ['LICENSE', 'README.md', 'package.json']);
+  for (const { parentPath, name } of files.filter(({ name }) => /\.(js|d\.ts)$/.test(name))) {
+    t.notRegex(await readFile(join(parentPath, name), 'utf8'), /from ['"]\.[^'"]*\.ts['"]/, name);
+  }
+});
 
 test.serial(
-  'client package - needs what a gRPC client needs: grpc-js and the protobuf runtime, as the server does',
+  "client package - depends only on grpc-js and the protobuf runtime, in the server's versions",
   async (t) => {
     const manifest = JSON.parse(await readFile(`${ROOT}src/client/package.json`, 'utf8'));
     const { dependencies } = JSON.parse(await readFile(`${ROOT}package.json`, 'utf8'));
@@ -110,10 +107,10 @@ test.serial(
   },
 );
 
-test.serial('client package - its types hold under strict, libraries checked, for ES2022', async (t) => {
+test.serial('client package - its types compile under strict for ES2022, with libraries checked', async (t) => {
   const { project } = t.context;
-  const asked = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
-  const compilerOptions = { ...asked, rootDir: 'src', outDir: 'compiled' };
+  const checks = { strict: true, skipLibCheck: false, target: 'es2022', module: 'nodenext' };
+  const compilerOptions = { ...checks, rootDir: 'src', outDir: 'compiled' };
   await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['src'] }));
   const { stdout } = await run(join(ROOT, 'node_modules/.bin/tsc'), [], { cwd: project }).catch((error) => error);
   t.is(stdout, '');

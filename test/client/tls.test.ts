@@ -30,7 +30,7 @@ async function outcome(client: PetstoreClient): Promise<string> {
   return code;
 }
 
-test('tls - a private authority and a certificate of the client', async (t) => {
+test('tls - works with a private authority and a client certificate', async (t) => {
   const { front, key: apiKey, certificates } = t.context;
   const ca = await certificates.read('ca.pem');
   const tls = { ca, ...(await identity(t.context, 'client')) };
@@ -39,12 +39,12 @@ test('tls - a private authority and a certificate of the client', async (t) => {
   t.is(await outcome(createClient({ address: front.address, apiKey, tls: asText })), 'OK');
 });
 
-test('tls - a server that the authority has not signed for is not called, nor one that speaks no TLS', async (t) => {
+test('tls - a server of another authority, or without TLS, is UNAVAILABLE', async (t) => {
   const { front, publicAddress, key: apiKey, certificates } = t.context;
   const own = await identity(t.context, 'client');
-  const others = await certificates.read('stranger.pem');
+  const otherCa = await certificates.read('stranger.pem');
   const options = { address: front.address, apiKey, maxAttempts: 1 };
-  t.is(await outcome(createClient({ ...options, tls: { ca: others, ...own } })), 'UNAVAILABLE');
+  t.is(await outcome(createClient({ ...options, tls: { ca: otherCa, ...own } })), 'UNAVAILABLE');
   t.is(await outcome(createClient({ ...options, tls: true })), 'UNAVAILABLE', 'the well-known authorities');
   t.is(
     await outcome(createClient({ ...options, address: publicAddress.replace('127.0.0.1', 'localhost'), tls: true })),
@@ -52,7 +52,7 @@ test('tls - a server that the authority has not signed for is not called, nor on
   );
 });
 
-test('tls - a client without a certificate, or with another than the server accepts, gets nothing', async (t) => {
+test('tls - a client without a certificate, or with one of another authority, is refused', async (t) => {
   const { front, key: apiKey, certificates } = t.context;
   const ca = await certificates.read('ca.pem');
   const options = { address: front.address, apiKey, maxAttempts: 1 };
@@ -61,7 +61,7 @@ test('tls - a client without a certificate, or with another than the server acce
   t.is(await outcome(createClient({ ...options, tls: { ca, ...stranger } })), 'UNAVAILABLE');
 });
 
-test('tls - an address without a name needs the name that the certificate is for', async (t) => {
+test('tls - an IP address needs serverName, a name of the certificate', async (t) => {
   const { front, key: apiKey, certificates } = t.context;
   const tls = { ca: await certificates.read('ca.pem'), ...(await identity(t.context, 'client')) };
   const address = front.address.replace('localhost', '127.0.0.1');
@@ -75,7 +75,7 @@ test('tls - an address without a name needs the name that the certificate is for
   t.is(await outcome(other), 'UNAVAILABLE');
 });
 
-test('tls - a certificate without its key is refused at once, and so is what is none', async (t) => {
+test('tls - a certificate without its key, and text that is no certificate, are refused at once', async (t) => {
   const { front, key: apiKey } = t.context;
   const { cert, key } = (await identity(t.context, 'client')) as Required<TlsOptions>;
   t.throws(() => createClient({ address: front.address, apiKey, tls: { cert } }));

@@ -1,4 +1,4 @@
-/** Does what docs/clients.md says, word for word, in an empty folder beside the repository's. */
+/** Follows docs/clients.md word for word, in an empty folder beside the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,16 +11,16 @@ import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 interface Context extends TestStack {
-  /** Holds `petstore`, this repository. */
+  /** Contains `petstore`, a link to this repository. */
   readonly folder: string;
 }
 
 const run = promisify(execFile);
-const goTest = unless('go', 'NO GO FOUND, so the client in Go is not tested');
-const pythonTest = unless('python3', 'NO PYTHON FOUND, so the client in Python is not tested');
+const goTest = testWith('go', 'NO GO FOUND, so the client in Go is not tested');
+const pythonTest = testWith('python3', 'NO PYTHON FOUND, so the client in Python is not tested');
 const test = testUnless<Context>(undefined);
 
-function unless(program: string, missing: string) {
+function testWith(program: string, missing: string) {
   return testUnless<Context>(findProgram([program]) === undefined ? missing : undefined);
 }
 
@@ -34,7 +34,7 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** Follows a section of the page, in a folder named for its language; what it prints in the end. */
+/** Follows a section of the page in a folder named after its language, and returns the output. */
 async function follow(t: ExecutionContext<Context>, section: string, language: string): Promise<string> {
   t.timeout(600_000, 'packages are fetched and compiled');
   const { folder, publicAddress, key } = t.context;
@@ -67,7 +67,7 @@ pythonTest.serial('docs/clients.md - the client in Python, by grpcio-tools', asy
   t.regex(await follow(t, 'Python', 'python'), PRINTED);
 });
 
-test.serial("docs/clients.md - the browser's client over gRPC-Web, with fetch as Node has it", async (t) => {
+test.serial("docs/clients.md - the browser's client over gRPC-Web, with Node's fetch", async (t) => {
   await follow(t, 'The browser', 'js');
   const project = join(t.context.folder, 'js');
   const { key, publicAddress } = t.context;

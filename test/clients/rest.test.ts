@@ -1,4 +1,4 @@
-/** What others' generators make of the interface description, in Python. In TypeScript: test/rest/description. */
+/** A Python client generated from the interface description. For TypeScript see test/rest/description. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,8 +14,8 @@ interface Context extends TestStack {
 }
 
 const run = promisify(execFile);
-const isThere = findProgram(['python3']) !== undefined;
-const test = testUnless<Context>(isThere ? undefined : 'NO PYTHON FOUND, so the REST client in Python is not tested');
+const hasPython = findProgram(['python3']) !== undefined;
+const test = testUnless<Context>(hasPython ? undefined : 'NO PYTHON FOUND, so the REST client in Python is not tested');
 
 test.before(async (t) => {
   t.context = { ...(await startTestStack()), folder: await mkdtemp(join(tmpdir(), 'petstore-rest-client-')) };
@@ -30,7 +30,7 @@ const INSTALL = [
   ...['--no-deps', '--require-hashes', '--only-binary=:all:', '-r', join(ROOT, 'test/clients/requirements.txt')],
 ];
 
-test('openapi-python-client - its client, made without a warning, works against the service', async (t) => {
+test('openapi-python-client - generates a client without a warning, and the client works', async (t) => {
   t.timeout(600_000, 'packages are fetched');
   const { folder, key, publicAddress } = t.context;
   const env = {

@@ -1,4 +1,4 @@
-"""Calls the service with what openapi-python-client made of the description, and prints what came of each call."""
+"""Calls the service with the client that openapi-python-client generated, and prints the result of each call."""
 
 import os
 import time

@@ -38,7 +38,7 @@ test('Backup - a dump of PostgreSQL can be restored into its database and into a
   }
 });
 
-test('Backup - a database that can not be reached ends with one line without the password', async (t) => {
+test('Backup - an unreachable database ends with one line, without the password', async (t) => {
   const { DATA_DIR = '' } = t.context.settings;
   const settings = { ...t.context.settings, DATABASE_URL: 'postgres://petstore:hunter2hunter2@127.0.0.1:1/petstore' };
   const { code, errors } = await run('backup', ['--to', join(dirname(DATA_DIR), 'backups')], settings);

@@ -6,7 +6,7 @@ import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { backup, keepAdding, run } from './backups.ts';
 
-test('Backup - of a service that is written to it can be restored, with what came later gone', async (t) => {
+test('Backup - is made during writes and can be restored, without later writes', async (t) => {
   const { settings, folder } = places(t);
   const first = launch(t);
   const { url, key } = await first.opened();
@@ -45,7 +45,7 @@ test('Backup - contains the operator key, readable by its owner only', async (t)
   t.is(statSync(join(elsewhere.DATA_DIR, 'petstore.sqlite')).mode & 0o777, 0o600);
 });
 
-test('Backup - the oldest go when there are more than are kept, and nothing else of the folder', async (t) => {
+test('Backup - --keep deletes the oldest backups, and no other file of the folder', async (t) => {
   const { settings, folder } = places(t);
   const launcher = launch(t);
   await launcher.opened();
@@ -60,7 +60,7 @@ test('Backup - the oldest go when there are more than are kept, and nothing else
   t.false(left.some((name) => name.includes('20260101')));
 });
 
-test('Restore - refuses while the service runs, and changes nothing', async (t) => {
+test('Restore - is refused while the service runs, and changes nothing', async (t) => {
   const { settings, folder } = places(t);
   const launcher = launch(t);
   await launcher.opened();
@@ -71,7 +71,7 @@ test('Restore - refuses while the service runs, and changes nothing', async (t) 
   t.false(readdirSync(settings.DATA_DIR ?? '').some((name) => name.includes('restor')));
 });
 
-test('Restore - what is not a backup of the engine in use is refused with one line', async (t) => {
+test('Restore - a file of another engine, a missing file and no file are refused with one line', async (t) => {
   const { settings, folder } = places(t);
   mkdirSync(folder);
   const dump = join(folder, 'petstore.dump');
@@ -87,7 +87,7 @@ test('Restore - what is not a backup of the engine in use is refused with one li
   }
 });
 
-test('Restore - a damaged backup is refused, and the data stays as it was', async (t) => {
+test('Restore - a damaged backup is refused, and the data is unchanged', async (t) => {
   const { settings, folder } = places(t);
   const first = launch(t);
   const { url, key } = await first.opened();

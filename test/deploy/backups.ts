@@ -1,4 +1,4 @@
-/** What the tests of backups share: the two programs, run with a launcher's settings. */
+/** Helpers of the backup tests: they run the two programs with a launcher's settings. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import type { RestClient } from '../support/rest-client.ts';
@@ -32,17 +32,17 @@ export async function backup(folder: string, settings: Readonly<Record<string, s
   return output.trim();
 }
 
-/** Adds pets until it is told to stop, and resolves with how many there were then. */
+/** Adds pets until `stop`, which resolves with their number. */
 export function keepAdding(client: RestClient): { stop(): Promise<number> } {
-  let isOver = false;
+  let isStopped = false;
   const adding = (async () => {
     let count = 0;
-    for (; !isOver; count += 1) await client.pet();
+    for (; !isStopped; count += 1) await client.pet();
     return count;
   })();
   return {
     stop() {
-      isOver = true;
+      isStopped = true;
       return adding;
     },
   };

@@ -1,6 +1,6 @@
 /**
- * What `npm start` and `npm test` install, with a repository of two small packages: `runs`, which has a build step as
- * sqlite3 has, and `tool`. They are files, so that no registry is needed.
+ * What `npm start` and `npm test` install, in a project of small packages: `runs`, which has a build step like
+ * sqlite3's, `node`, and `tool`, which only `npm test` needs. They are files, so that no registry is needed.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { until } from '../support/until.ts';
 
 const sh = promisify(execFile);
 const SCRIPTS = new URL('../../scripts', import.meta.url).pathname;
-/** Counts its runs, and takes as long as there is a file `wait`. */
+/** Counts its runs, and does not end while the file `wait` exists. */
 const BUILD = 'echo built >> $INIT_CWD/builds; while [ -e $INIT_CWD/wait ]; do sleep 0.1; done';
 
 const test = anyTest as TestFn<{ root: string; started: ChildProcess[] }>;
@@ -41,13 +41,13 @@ test.afterEach.always((t) => {
   rmSync(root, { recursive: true, force: true });
 });
 
-test('Installation - a first start installs what it needs to run and no tool', async (t) => {
+test('Installation - the first start installs the runtime packages and no tools', async (t) => {
   const { code } = await ended(bootstrap(t));
   t.is(code, 0);
   t.deepEqual(installed(t), { runs: true, tool: false, builds: 1 });
 });
 
-test('Installation - tools are added without building anew, and a later start leaves them', async (t) => {
+test('Installation - tools are added without a rebuild, and a later start keeps them', async (t) => {
   await ended(bootstrap(t));
   await ended(bootstrap(t, 'tools'));
   t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
@@ -56,7 +56,7 @@ test('Installation - tools are added without building anew, and a later start le
   t.is(errors, '');
 });
 
-test('Installation - after a change of the lockfile a start keeps the tools and a build that fits', async (t) => {
+test('Installation - after a lockfile change a start keeps the tools and a build that is still valid', async (t) => {
   await ended(bootstrap(t, 'tools'));
   const lock = join(t.context.root, 'package-lock.json');
   writeFileSync(lock, `${readFileSync(lock, 'utf8')}\n`);
@@ -65,19 +65,19 @@ test('Installation - after a change of the lockfile a start keeps the tools and 
   t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
 });
 
-test('Installation - says every few seconds what it does, in plain lines where there is no terminal', async (t) => {
+test('Installation - reports its progress every few seconds, in plain lines without a terminal', async (t) => {
   wait(t);
   const child = bootstrap(t);
-  let said = '';
-  child.stderr?.on('data', (chunk) => (said += chunk));
-  await until(() => /building sqlite3, \d+ s\n/.test(said), 'a line about the build', 20_000);
+  let output = '';
+  child.stderr?.on('data', (chunk) => (output += chunk));
+  await until(() => /building sqlite3, \d+ s\n/.test(output), 'a line about the build', 20_000);
   rmSync(join(t.context.root, 'wait'));
   t.is((await ended(child)).code, 0);
-  t.regex(said, / {2}installing npm packages: done after \d+ s\n/);
-  t.false(said.includes('\r') || said.includes('\x1b'));
+  t.regex(output, / {2}installing npm packages: done after \d+ s\n/);
+  t.false(output.includes('\r') || output.includes('\x1b'));
 });
 
-test('Installation - stopping it leaves no process, and the next start resumes', async (t) => {
+test('Installation - an interruption leaves no process, and the next start resumes', async (t) => {
   wait(t);
   const child = bootstrap(t);
   await until(() => buildsIn(t.context.root) === 1, 'the build', 20_000);
@@ -95,14 +95,14 @@ test('Installation - stopping it leaves no process, and the next start resumes',
   t.deepEqual(installed(t), { runs: true, tool: false, builds: 2 });
 });
 
-test('Installation - after a stop while Node is being fetched, the next one starts over', async (t) => {
+test('Installation - after an interrupted fetch of Node, the next start fetches it again', async (t) => {
   const { root } = t.context;
   const wait = join(root, 'wait-for-node');
   writeFileSync(wait, '');
   const child = bootstrap(t);
-  let said = '';
-  child.stderr?.on('data', (chunk) => (said += chunk));
-  await until(() => said.includes('fetching Node …'), 'the installation of Node');
+  let output = '';
+  child.stderr?.on('data', (chunk) => (output += chunk));
+  await until(() => output.includes('fetching Node …'), 'the installation of Node');
   child.kill('SIGINT');
   t.is((await ended(child)).code, 130);
   writeFileSync(join(root, 'node_modules/node/half'), '');
@@ -113,7 +113,7 @@ test('Installation - after a stop while Node is being fetched, the next one star
   t.true(existsSync(join(root, 'node_modules/node/whole')));
 });
 
-test('Installation - a tool that an interruption left half unpacked is made whole', async (t) => {
+test('Installation - a tool that an interruption left half unpacked is installed again', async (t) => {
   await ended(bootstrap(t));
   const folder = join(t.context.root, 'node_modules/tool');
   mkdirSync(folder);
@@ -135,10 +135,10 @@ test('Installation - a package.json that disagrees with the lockfile is refused,
   );
 });
 
-test('Installation - all that the service and its programs import is among what a first start installs', (t) => {
+test('Installation - the first start installs every package that the service and its programs import', (t) => {
   const { dependencies } = JSON.parse(readFileSync(join(SCRIPTS, '../package.json'), 'utf8'));
   const root = join(SCRIPTS, '..');
-  // The client is a package of its own, and the description is made by developers.
+  // The client is a separate package, and only developers generate the description.
   const files = globSync('{src,deploy,gen}/**/*.ts', { cwd: root }).filter(
     (file) => !/^src\/(client|openapi)\//.test(file),
   );
@@ -151,7 +151,7 @@ test('Installation - all that the service and its programs import is among what 
   }
 });
 
-test('Installation - without Python 3 says what Envoy needs, in one line', async (t) => {
+test('Installation - without Python 3, one line says what Envoy needs', async (t) => {
   const { root } = t.context;
   mkdirSync(join(root, 'elsewhere'));
   await sh('ln', ['-s', 'elsewhere', 'node_modules'], { cwd: root }); // no packages to install
@@ -165,7 +165,7 @@ test('Installation - without Python 3 says what Envoy needs, in one line', async
   t.notRegex(errors, /ENOENT/);
 });
 
-test('Installation - a node_modules that is a link is left to the checkout that it belongs to', async (t) => {
+test('Installation - a linked node_modules is not changed', async (t) => {
   const { root } = t.context;
   mkdirSync(join(root, 'elsewhere'));
   await sh('ln', ['-s', 'elsewhere', 'node_modules'], { cwd: root });
@@ -209,7 +209,7 @@ function installed(t: ExecutionContext<{ root: string }>): { runs: boolean; tool
   return { runs: has('runs'), tool: has('tool'), builds: buildsIn(root) };
 }
 
-/** How often the build step has run. The shell makes the file before it writes the line. */
+/** Returns how often the build step has run. The shell creates the file before it writes the line. */
 function buildsIn(root: string): number {
   const builds = join(root, 'builds');
   return existsSync(builds) ? readFileSync(builds, 'utf8').split('\n').length - 1 : 0;

@@ -1,8 +1,8 @@
-/** The Containerfile and the compose file: that they agree with the repository. Images are not built here. */
+/** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, createServer as listenPlainly } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,12 +19,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CONTAINERFILE = readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8');
 const COMPOSE_FILE = join(ROOT, 'deploy/compose/compose.yaml');
 const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true });
-const own = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
+const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
 
 const HOW = 'NO DOCKER-COMPOSE FOUND, so compose.yaml is not tested by it: install it (apt-get install docker-compose)';
 const composeTest = testUnless(findProgram(['docker-compose']) === undefined ? HOW : undefined);
 
-test('Containerfile - copies what there is, and .dockerignore lets all of it in', (t) => {
+test('Containerfile - every copied file exists, and .dockerignore includes it', (t) => {
   const allowed = readFileSync(join(ROOT, '.dockerignore'), 'utf8').match(/(?<=^!).+$/gm) ?? [];
   const copies = [...CONTAINERFILE.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files = '']) =>
     files.split(' '),
@@ -39,7 +39,7 @@ test('Containerfile - copies what there is, and .dockerignore lets all of it in'
   }
 });
 
-test('Containerfile - starts programs that there are, not as root, with settings that there are', (t) => {
+test('Containerfile - starts existing programs, not as root, with known settings', (t) => {
   const programs = [...CONTAINERFILE.matchAll(/^CMD \["(src\/[^"]+)"\]$/gm)].map(([, program = '']) => program);
   t.is(programs.length, 2);
   for (const program of programs) t.true(existsSync(join(ROOT, program)), program);
@@ -50,9 +50,9 @@ test('Containerfile - starts programs that there are, not as root, with settings
   }
 });
 
-test('Probe - is good for a 200 and a port that is open, bad for anything else', async (t) => {
+test('Probe - succeeds for status 200 and an open port, and fails otherwise', async (t) => {
   const server = createServer(({ url }, response) => response.writeHead(url === '/good' ? 200 : 503).end());
-  const plain = listenPlainly();
+  const plain = createTcpServer();
   for (const one of [server, plain]) await new Promise<void>((done) => one.listen(0, '127.0.0.1', done));
   t.teardown(() => [server, plain].map((one) => one.close()));
   const [http, tcp] = [server, plain].map((one) => (one.address() as AddressInfo).port);
@@ -63,22 +63,22 @@ test('Probe - is good for a 200 and a port that is open, bad for anything else',
   t.is(await probe(`http://127.0.0.1:${tcp}/`), 'probe: no answer in 2500 ms\n');
 });
 
-composeTest('Compose - docker-compose finds nothing to complain of', async (t) => {
+composeTest('Compose - docker-compose accepts the file without a warning', async (t) => {
   const { stderr } = await sh('docker-compose', ['--file', COMPOSE_FILE, 'config', '--quiet']);
   t.is(stderr, '');
 });
 
 for (const [name, service] of Object.entries<Record<string, never>>(compose.services)) {
-  test(`Compose: ${name} - has a read-only file system and no right to spare`, (t) => {
+  test(`Compose: ${name} - has a read-only file system, no capabilities, and a port only at the edge`, (t) => {
     t.like(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
     t.is(service.ports !== undefined, name === 'edge');
   });
 }
 
-for (const name of own) {
+for (const name of ownServices) {
   const { environment, secrets, stop_grace_period } = compose.services[name];
 
-  test(`Compose: ${name} - sets what there is, has its secrets from files, and the time to drain`, (t) => {
+  test(`Compose: ${name} - has known settings, secrets from files, and enough time to drain`, (t) => {
     for (const [variable, value] of Object.entries<string>(environment)) {
       t.true(Object.hasOwn(SETTINGS, variable.replace(/_FILE$/, '')), variable);
       const [, secret] = /^\/run\/secrets\/(.+)$/.exec(value) ?? [];
@@ -111,7 +111,7 @@ test('Compose - make-secrets.sh creates all secrets in a private folder; a secon
   }
 });
 
-/** What the probe says: nothing when all is well. */
+/** Returns the probe's error output, empty on success. */
 function probe(url: string): Promise<string> {
   return new Promise((resolve) => {
     execFile(process.execPath, [join(ROOT, 'deploy/container/probe.mjs'), url], (_, __, errors) => resolve(errors));

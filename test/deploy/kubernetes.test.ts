@@ -1,5 +1,5 @@
 /**
- * The Kubernetes manifests: that they agree with each other and with the service. Kubernetes' own schemas are large:
+ * Checks that the Kubernetes manifests agree with each other and with the service. Kubernetes' schemas are large:
  * `deploy/kubernetes/check.sh` downloads them and checks the manifests against them.
  */
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const FOLDER = join(ROOT, 'deploy/kubernetes');
 interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
-  // biome-ignore lint/suspicious/noExplicitAny: a manifest's shape is Kubernetes' business, and check.sh holds it
+  // biome-ignore lint/suspicious/noExplicitAny: check.sh checks the shape of the manifests
   readonly spec?: any;
 }
 
@@ -37,11 +37,11 @@ for (const { metadata, spec } of workloads) {
   const [container] = pod.containers;
   const env = new Map<string, string>(container.env.map(({ name, value }: Record<string, string>) => [name, value]));
 
-  test(`${metadata.name} - sets nothing but settings that there are`, (t) => {
+  test(`${metadata.name} - sets only known settings`, (t) => {
     for (const name of env.keys()) t.true(Object.hasOwn(SETTINGS, name.replace(/_FILE$/, '')), name);
   });
 
-  test(`${metadata.name} - has every secret from a file of a secret that is mounted`, (t) => {
+  test(`${metadata.name} - reads every secret from a mounted file`, (t) => {
     const folders = container.volumeMounts.map(({ mountPath }: { mountPath: string }) => mountPath);
     for (const [name, value] of env) {
       if (/_FILE$|_TLS_|^TLS_/.test(name)) t.true(folders.includes(value.replace(/\/[^/]+$/, '')), name);
@@ -65,7 +65,7 @@ for (const { metadata, spec } of workloads) {
     t.true(env.get('DATA_DIR')?.startsWith('/data/'));
   });
 
-  test(`${metadata.name} - starts a file that there is, of an image that there is`, (t) => {
+  test(`${metadata.name} - starts an existing file of an existing image`, (t) => {
     const containerfile = readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8');
     const [, target] = /petstore-(server|edge)(:|$)/.exec(container.image) ?? [];
     const [, program] = new RegExp(` AS ${target}\n[^]*?CMD \\["(src/[^"]+)"\\]`).exec(containerfile) ?? [];
@@ -76,13 +76,13 @@ for (const { metadata, spec } of workloads) {
 for (const { metadata, spec } of ofKind('Deployment')) {
   const pod = spec.template.spec;
 
-  test(`${metadata.name} - has the time that open requests need before it is killed`, (t) => {
+  test(`${metadata.name} - has enough time for open requests before it is killed`, (t) => {
     const [{ lifecycle }] = pod.containers;
     const needed = DRAIN_MS + 2 * CLOSE_MS + (lifecycle?.preStop.sleep.seconds ?? 0) * 1_000;
     t.true(pod.terminationGracePeriodSeconds * 1_000 > needed);
   });
 
-  test(`${metadata.name} - has a service, a disruption budget, an autoscaler and a policy that mean it`, (t) => {
+  test(`${metadata.name} - has a service, a disruption budget, an autoscaler and a policy that select it`, (t) => {
     const { labels } = spec.template.metadata;
     const portNames = pod.containers[0].ports.map(({ name }: { name: string }) => name);
     const service = ofKind('Service').find((one) => one.metadata.name === metadata.name);
@@ -94,11 +94,11 @@ for (const { metadata, spec } of ofKind('Deployment')) {
     }
     const autoscaler = ofKind('HorizontalPodAutoscaler').find((one) => one.metadata.name === metadata.name);
     t.like(autoscaler?.spec.scaleTargetRef, { kind: 'Deployment', name: metadata.name });
-    t.is(spec.replicas, undefined, 'a number here would undo the autoscaler’s with each apply');
+    t.is(spec.replicas, undefined, 'a number here would override the autoscaler with each apply');
   });
 }
 
-test('Edge - finds the servers by the name that their certificate has', (t) => {
+test('Edge - finds the servers by the name in their certificate', (t) => {
   const { env } = workload('petstore-edge').spec.template.spec.containers[0];
   const servers = env.find(({ name }: { name: string }) => name === 'SERVERS').value;
   const [, host, port] = /^([^:,]+):(\d+)$/.exec(servers) ?? [];
@@ -110,13 +110,13 @@ test('Edge - finds the servers by the name that their certificate has', (t) => {
   t.deepEqual(certificate?.spec.dnsNames, [host]);
 });
 
-test('Certificates - there is one for every secret that is mounted as one', (t) => {
+test('Certificates - every mounted TLS secret has one', (t) => {
   const made = ofKind('Certificate').map(({ spec }) => spec.secretName);
   for (const name of ['petstore-server', 'petstore-edge']) t.true(made.includes(secretOf(name, 'internal-tls')), name);
   t.true(made.includes(secretOf('petstore-edge', 'tls')));
 });
 
-test('Autoscaling by calls - asks for a metric that a server has', (t) => {
+test('Autoscaling by calls - uses a metric that the server exports', (t) => {
   const { spec } = parse(read('autoscaling-by-calls/server.yaml'));
   const { name } = spec.metrics[0].pods.metric;
   t.true(readFileSync(join(ROOT, 'src/metrics/calls.ts'), 'utf8').includes(`name: '${name}'`));

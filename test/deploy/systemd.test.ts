@@ -1,4 +1,4 @@
-/** The systemd units: systemd's own checks, and that they say what the service knows. systemd itself is not run. */
+/** Checks the systemd units with systemd-analyze and against the service. systemd itself is not run. */
 import { execFile } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const sh = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 const FOLDER = join(ROOT, 'deploy/systemd');
 const INSTALLED = '/opt/petstore';
-/** Of ten; systemd calls 2 and less OK. */
+/** The highest exposure level allowed, of 10. systemd rates levels up to 2 as OK. */
 const MOST_EXPOSED = 2;
 
 const services = globSync('*.service', { cwd: FOLDER });
@@ -23,7 +23,7 @@ const units = globSync('*.{service,timer}', { cwd: FOLDER });
 
 const HOW = 'NO SYSTEMD FOUND, so nothing of this file is tested: install it (apt-get install systemd)';
 const test = testUnless<{ folder: string }>(findProgram(['systemd-analyze']) === undefined ? HOW : undefined);
-/** Users and owners of folders are made by root alone. */
+/** Only root can create users and change the owners of folders. */
 const rootTest = (process.getuid?.() === 0 ? test : test.skip) as TestFn<{ folder: string }>;
 
 test.beforeEach((t) => {
@@ -31,7 +31,7 @@ test.beforeEach((t) => {
 });
 test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
 
-test('Units - systemd finds nothing to complain of', async (t) => {
+test('Units - systemd-analyze verify reports nothing', async (t) => {
   const files = units.map((name) => {
     const file = join(t.context.folder, name.replace('@', '@50051')); // an instance: a template is not loaded
     writeFileSync(file, read(name).replaceAll(INSTALLED, ROOT));
@@ -42,14 +42,14 @@ test('Units - systemd finds nothing to complain of', async (t) => {
 });
 
 for (const name of services) {
-  test(`${name} - is exposed to a degree of ${MOST_EXPOSED} at the most, of 10`, async (t) => {
+  test(`${name} - has an exposure level of at most ${MOST_EXPOSED} of 10`, async (t) => {
     const threshold = `--threshold=${MOST_EXPOSED * 10}`;
     const args = ['security', '--offline=true', threshold, '--no-pager', join(FOLDER, name)];
     const { stdout } = await sh('systemd-analyze', args).catch((error: { stdout: string }) => error);
     t.regex(stdout, /Overall exposure level for .*: [01]\.\d OK/);
   });
 
-  test(`${name} - sets nothing but settings that there are, and starts a file that there is`, (t) => {
+  test(`${name} - sets only known settings, and starts an existing file`, (t) => {
     for (const [, variables = ''] of read(name).matchAll(/^Environment=(.+)$/gm)) {
       for (const variable of variables.split(' ')) {
         const setting = (variable.split('=')[0] ?? '').replace(/_FILE$/, '');
@@ -60,14 +60,14 @@ for (const name of services) {
     t.true(existsSync(join(ROOT, program)), program);
   });
 
-  test(`${name} - runs as a user without rights, and does not take the time that open requests need`, (t) => {
+  test(`${name} - runs as an unprivileged user, and has enough time for open requests`, (t) => {
     t.regex(read(name), /^User=petstore$/m);
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read(name)) ?? [];
     if (seconds !== undefined) t.true(Number(seconds) * 1_000 > DRAIN_MS + 2 * CLOSE_MS, seconds);
   });
 }
 
-rootTest('Users and folders - are made, closed to others', async (t) => {
+rootTest('Users and folders - are created without access for others', async (t) => {
   const { folder } = t.context;
   for (const kind of ['sysusers', 'tmpfiles']) {
     mkdirSync(join(folder, `usr/lib/${kind}.d`), { recursive: true });
@@ -89,7 +89,7 @@ rootTest('Users and folders - are made, closed to others', async (t) => {
   }
 });
 
-test('Certificates - the group of the folder may read their keys, its owner alone that of the authority', async (t) => {
+test("Certificates - the group can read their keys, only the owner can read the authority's key", async (t) => {
   const folder = join(t.context.folder, 'internal');
   const { stdout } = await sh(join(ROOT, 'deploy/make-certificates.sh'), [folder, 'petstore-0', '10.0.0.11', '::1']);
   t.regex(stdout, /for DNS:petstore-0,IP:10\.0\.0\.11,IP:::1;/);

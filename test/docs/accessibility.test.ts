@@ -84,7 +84,7 @@ test.serial('Colours - follow the scheme of the system, also while the page is o
 });
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  test.serial(`Colours - every text can be read, ${colorScheme}`, async (t) => {
+  test.serial(`Colours - every text has enough contrast, ${colorScheme}`, async (t) => {
     const { expanded: page } = t.context;
     await page.setViewportSize(PHONE.viewport);
     await setScheme(page, colorScheme);
@@ -99,7 +99,7 @@ async function violationsOf(page: Page): Promise<string[]> {
   return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help}: ${target.join(' ')}`));
 }
 
-/** How wide the page is laid out: more than the screen, and it scrolls sideways. */
+/** Returns the width of the layout. A page that is wider than the screen scrolls sideways. */
 function widthOf(page: Page): Promise<unknown> {
   return page.evaluate('Math.max(document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth)');
 }

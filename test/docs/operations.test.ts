@@ -18,7 +18,7 @@ const test = docsPageTest(async (opener) => {
   return { expanded };
 });
 
-test.serial('Operations - the page shows every one of the description', async (t) => {
+test.serial('Operations - the page shows every operation of the description', async (t) => {
   const { page } = t.context;
   const listed = await page
     .locator('.opblock-summary')
@@ -36,7 +36,7 @@ test.serial('Operations - the page shows every one of the description', async (t
 });
 
 test.serial(
-  'Operations - badges tell beta, experimental, deprecated and the sunset date, and no others have one',
+  'Operations - badges show beta, experimental, deprecated and sunset; other operations have none',
   async (t) => {
     const { page } = t.context;
     for (const { operation } of operations) {
@@ -53,7 +53,7 @@ test.serial(
   },
 );
 
-test.serial('Operations - a deprecated one is struck through, with its sunset beside it', async (t) => {
+test.serial('Operations - a deprecated operation is struck through, with its sunset beside it', async (t) => {
   const { page } = t.context;
   for (const { operation } of operations) {
     const path = operationBlock(page, operation).locator('[data-path]');
@@ -65,7 +65,7 @@ test.serial('Operations - a deprecated one is struck through, with its sunset be
   t.is(await page.locator('.badge time').getAttribute('datetime'), '2027-12-31T23:59:59Z');
 });
 
-test.serial('Operations - an opened one is at most two screens of 1280 by 800', async (t) => {
+test.serial('Operations - an open operation takes at most two screens of 1280 by 800', async (t) => {
   const { expanded: page } = t.context;
   for (const { operation } of operations) {
     const box = await operationBlock(page, operation).boundingBox();
@@ -74,7 +74,7 @@ test.serial('Operations - an opened one is at most two screens of 1280 by 800', 
   }
 });
 
-test.serial('Operations - errors that every one has are folded, with one link to the page about errors', async (t) => {
+test.serial('Operations - errors of every operation are folded, with one link to the page about errors', async (t) => {
   const { expanded: page } = t.context;
   for (const { operation } of operations) {
     const block = operationBlock(page, operation);
@@ -98,7 +98,7 @@ test.serial('Operations - the folded errors open, and the link leads to the page
   t.true(await isInView(page.locator('#operations-tag-Errors')));
 });
 
-test.serial('Operations - the limits that an account has are explained beside the X-RateLimit headers', async (t) => {
+test.serial('Operations - the limits of each plan are explained beside the X-RateLimit headers', async (t) => {
   const page = await openDocs(t.context);
   const block = page.locator('#operations-Pets-listPets');
   await block.locator('.opblock-summary-control').click();
@@ -116,7 +116,7 @@ test.serial('Operations - the limits that an account has are explained beside th
   }
 });
 
-test.serial('Try it out - works for every operation but those that the description excludes', async (t) => {
+test.serial('Try it out - is offered for every operation that the description does not exclude', async (t) => {
   const { expanded: page } = t.context;
   for (const { operation } of operations) {
     const count = await operationBlock(page, operation).locator('.try-out__btn').count();
@@ -136,7 +136,7 @@ test.serial('Try it out - where it is off, the page says so, and the description
   }
 });
 
-test.serial('Try it out - forms begin with nothing but the id in the path and defaults', async (t) => {
+test.serial('Try it out - forms are empty except for path ids and defaults', async (t) => {
   const page = await openDocs(t.context);
   for (const [id, values] of [
     ['Pets-listPets', ['', '', '20', '']],
@@ -174,7 +174,7 @@ test.serial('Try it out - GET /pets returns what the API returns, and shows the 
   }
 });
 
-test.serial('Try it out - sends a body: POST /categories with the example creates one', async (t) => {
+test.serial('Try it out - sends a body: POST /categories with the example creates a category', async (t) => {
   const page = await openDocs(t.context);
   await authorize(page, t.context.service.key);
   const block = page.locator('#operations-Pets-createCategory');

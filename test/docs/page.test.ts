@@ -17,7 +17,7 @@ const chapters = description.tags.filter(({ name }) => !operations.some(({ opera
 // Serial: pages that load side by side only make each other slow.
 const test = docsPageTest(async () => ({}));
 
-test.serial('The page - a browser that asks for / gets there', async (t) => {
+test.serial('The page - a browser is redirected to it from /', async (t) => {
   const { page } = await watch(t.context);
   await page.goto(`${t.context.service.rest.url}/`);
   t.is(page.url(), `${t.context.service.rest.url}/docs`);
@@ -29,7 +29,7 @@ test.serial('The page - loads its own files and the description, and nothing els
   const { page, requests } = await watch(t.context);
   await load(page, t.context);
   const paths = requests.map((url) => new URL(url).pathname);
-  // The browser asks for the icon when it likes, if at all.
+  // The browser may request the icon late or not at all.
   const others = paths.filter((path) => path !== '/docs/favicon.svg');
   t.deepEqual(others.toSorted(), [
     '/docs',
@@ -41,13 +41,13 @@ test.serial('The page - loads its own files and the description, and nothing els
   ]);
 });
 
-test.serial('The page - says where the description is when there is no JavaScript', async (t) => {
+test.serial('The page - names the description when JavaScript is off', async (t) => {
   const { page } = await watch(t.context, { javaScriptEnabled: false });
   await page.goto(`${t.context.service.rest.url}/docs`);
   t.regex((await page.locator('main').allInnerTexts()).join(), /needs JavaScript.*\/openapi\.yaml/s);
 });
 
-test.serial('Chapters - tags without operations show their prose, whole', async (t) => {
+test.serial('Chapters - tags without operations show their whole text', async (t) => {
   const { page } = t.context;
   t.true(chapters.length >= 3);
   t.is(await page.locator('.chapter').count(), chapters.length);
@@ -59,7 +59,7 @@ test.serial('Chapters - tags without operations show their prose, whole', async 
   }
 });
 
-test.serial('Contents - lead to every tag', async (t) => {
+test.serial('Contents - link to every tag', async (t) => {
   const { page } = t.context;
   const links = page.getByRole('navigation', { name: 'Contents' }).getByRole('link');
   const names = description.tags.map(({ name }) => name);
@@ -70,7 +70,7 @@ test.serial('Contents - lead to every tag', async (t) => {
   }
 });
 
-test.serial('Contents - their addresses open the page there', async (t) => {
+test.serial('Contents - the address of a link opens the page at its tag', async (t) => {
   const { page } = t.context;
   for (const name of ['Store', 'Getting started']) {
     const href = await page.getByRole('link', { name, exact: true }).first().getAttribute('href');
@@ -79,14 +79,14 @@ test.serial('Contents - their addresses open the page there', async (t) => {
   }
 });
 
-test.serial('The key - is taken as people paste it, with spaces or with "Bearer" before it', async (t) => {
+test.serial('The key - is accepted with spaces around it and with "Bearer" before it', async (t) => {
   const page = await openDocs(t.context);
   await authorize(page, ` Bearer ${t.context.service.key}  `);
   const response = await tryOut(page, page.locator('#operations-Pets-listPets'));
   t.is((await response.request().allHeaders()).authorization, `Bearer ${t.context.service.key}`);
 });
 
-test.serial('The key - is kept for this tab alone, until it is closed or logged out', async (t) => {
+test.serial('The key - is kept in this tab only, until the tab is closed or the user logs out', async (t) => {
   const page = await openDocs(t.context);
   await authorize(page, t.context.service.key);
   await page.reload();

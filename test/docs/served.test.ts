@@ -33,7 +33,7 @@ const FILES = {
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 
 for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
-  test(`GET ${path} - is the file on disk, without a key`, async (t) => {
+  test(`GET ${path} - returns the file on disk, without a key`, async (t) => {
     const { status, headers, text } = await t.context.rest.withKey(undefined).get(path);
     t.is(status, 200);
     t.is(headers.get('content-type'), type);
@@ -41,7 +41,7 @@ for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
     t.is(text, readFileSync(file, 'utf8'));
   });
 
-  test(`GET ${path} - lets the browser load nothing but what is served here`, async (t) => {
+  test(`GET ${path} - lets the browser load from this server only`, async (t) => {
     const { headers } = await t.context.rest.get(path);
     const policy = headers.get('content-security-policy')?.split('; ');
     t.deepEqual(policy, [
@@ -58,7 +58,7 @@ for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
     t.is(headers.get('referrer-policy'), 'no-referrer');
   });
 
-  test(`HEAD ${path} - says the same without a body`, async (t) => {
+  test(`HEAD ${path} - returns the headers of GET without a body`, async (t) => {
     const { status, headers, text } = await t.context.rest.withKey(undefined).send('HEAD', path);
     t.is(status, 200);
     t.is(headers.get('content-type'), type);
@@ -77,7 +77,7 @@ for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
     t.deepEqual(plain.body, readFileSync(file));
   });
 
-  test(`POST ${path} - is 405 with Allow, like any method that a path does not have`, async (t) => {
+  test(`POST ${path} - is refused with 405 and Allow, like any unsupported method`, async (t) => {
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const { status, headers, body } = await t.context.rest.send(method, path);
       t.is(status, 405);
@@ -111,19 +111,19 @@ test('POST / - is an error for a browser too', async (t) => {
   t.is((await t.context.rest.send('POST', '/', BROWSER)).body.code, 'ROUTE_NOT_FOUND');
 });
 
-test('GET /docs/ - leads to /docs', async (t) => {
+test('GET /docs/ - redirects to /docs', async (t) => {
   const { status, headers } = await t.context.rest.withKey(undefined).get('/docs/');
   t.is(status, 302);
   t.is(headers.get('location'), '/docs');
 });
 
-test('GET /docs/nothing - is no path of ours, and nothing else of the disk is served', async (t) => {
+test('GET /docs/nothing - is ROUTE_NOT_FOUND, and no other file on disk is served', async (t) => {
   for (const path of ['/docs/nothing', '/docs/index.html', '/docs/../package.json', '/docs/%2e%2e/package.json']) {
     t.is((await t.context.rest.get(path)).body.code, 'ROUTE_NOT_FOUND');
   }
 });
 
-test('GET /pets - is not compressed: its size could tell what is in it', async (t) => {
+test('GET /pets - is not compressed: the size could reveal the content', async (t) => {
   const { headers } = await fetchRaw(`${t.context.rest.url}/pets`, {
     authorization: `Bearer ${t.context.key}`,
     'accept-encoding': 'gzip',
@@ -131,7 +131,7 @@ test('GET /pets - is not compressed: its size could tell what is in it', async (
   t.is(headers['content-encoding'], undefined);
 });
 
-/** The response as it is on the wire; fetch would decompress it. */
+/** Returns the response undecoded; fetch would decompress it. */
 async function fetchRaw(url: string, headers: Readonly<Record<string, string>>) {
   const [response] = (await once(get(url, { headers }), 'response')) as [IncomingMessage];
   return { headers: response.headers, body: await buffer(response) };

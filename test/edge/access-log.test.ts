@@ -1,4 +1,4 @@
-/** "Who was this request?": what Envoy's access log says of each kind of request, and what it never does. */
+/** What Envoy's access log contains for each kind of request, and what it never contains. */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ const test = anyTest as TestFn<Session>;
 const AGENT = 'shop/1.2 (lunch "menu")';
 const OK = { code: null, grpc_status: 0 };
 const DEMO = { account_id: 1, key_id: 1 };
-const NOBODY = { account_id: null, key_id: null };
+const ANONYMOUS = { account_id: null, key_id: null };
 const json = (raw: string): RestRequest => ({ raw, headers: { 'content-type': 'application/json' } });
 const frame = (message: Uint8Array) => Buffer.concat([Buffer.of(0, 0, 0, 0, message.length), message]);
 const web = (message: Uint8Array): RestRequest => ({
@@ -57,8 +57,8 @@ test.before(async (t) => {
   const ids = new Map<string, string>();
   const send = async (name: string, method: string, path: string, request: RestRequest = {}, caller = rest) => {
     const headers = { 'user-agent': AGENT, ...request.headers };
-    const answer = await caller.send(method, path, { ...request, headers });
-    ids.set(name, answer.headers.get('x-request-id') ?? 'none');
+    const response = await caller.send(method, path, { ...request, headers });
+    ids.set(name, response.headers.get('x-request-id') ?? 'none');
   };
   await send('created', 'POST', '/categories', json('{"name":"Cats"}'));
   await send('read', 'GET', '/categories/1');
@@ -87,10 +87,10 @@ test.before(async (t) => {
     ['connect, missing', Pets.getPet, PET_99],
   ] as const) {
     const headers = { ...connect, 'user-agent': AGENT, authorization: `Bearer ${key}` };
-    const answer = await fetch(`${rest.url}${method.path}`, { method: 'POST', headers, body: raw });
-    ids.set(name, answer.headers.get('x-request-id') ?? 'none');
+    const response = await fetch(`${rest.url}${method.path}`, { method: 'POST', headers, body: raw });
+    ids.set(name, response.headers.get('x-request-id') ?? 'none');
   }
-  await callNatively(service, ids);
+  await callByGrpc(service, ids);
   await service.stack.servers[0].stop(5_000);
   await send('server gone', 'GET', '/categories/1');
   service.stack.ended.catch(() => undefined);
@@ -108,7 +108,7 @@ test.before(async (t) => {
   await service.close();
 });
 
-async function callNatively({ publicAddress, key }: TestStack, ids: Map<string, string>): Promise<void> {
+async function callByGrpc({ publicAddress, key }: TestStack, ids: Map<string, string>): Promise<void> {
   const grpc = new GrpcCaller(publicAddress, key);
   const idOf = (metadata: { get(name: string): unknown[] }) => String(metadata.get('x-request-id')[0]);
   ids.set('grpc', idOf((await grpc.exchange(Pets.listPets, { ids: [], pageToken: '' })).headers));
@@ -126,18 +126,18 @@ const EXPECTED: Readonly<Record<string, Partial<Line>>> = {
   conflict: { status: 409, ...DEMO, code: 'CATEGORY_IN_USE', grpc_status: 9 },
   'no JSON': { status: 400, ...DEMO, code: 'MALFORMED_BODY', grpc_status: 3, user_agent: AGENT },
   'no route': { status: 404, ...DEMO, code: 'ROUTE_NOT_FOUND', grpc_status: 12 },
-  'no key': { status: 401, ...NOBODY, code: 'API_KEY_MISSING', grpc_status: 16, user_agent: AGENT },
-  'no key, with a body': { status: 401, ...NOBODY, code: 'API_KEY_INVALID', grpc_status: 16, user_agent: AGENT },
-  file: { status: 200, ...NOBODY, ...OK },
-  healthz: { status: 200, ...NOBODY, ...OK },
+  'no key': { status: 401, ...ANONYMOUS, code: 'API_KEY_MISSING', grpc_status: 16, user_agent: AGENT },
+  'no key, with a body': { status: 401, ...ANONYMOUS, code: 'API_KEY_INVALID', grpc_status: 16, user_agent: AGENT },
+  file: { status: 200, ...ANONYMOUS, ...OK },
+  healthz: { status: 200, ...ANONYMOUS, ...OK },
   web: { status: 200, ...DEMO, ...OK, user_agent: AGENT },
   'web, missing': { status: 200, ...DEMO, code: 'PET_NOT_FOUND', grpc_status: 5 },
   connect: { status: 200, ...DEMO, ...OK, user_agent: AGENT },
   'connect, missing': { status: 404, ...DEMO, code: 'PET_NOT_FOUND', grpc_status: 5 },
   grpc: { status: 200, ...DEMO, ...OK },
   'grpc, missing': { status: 200, ...DEMO, code: 'PET_NOT_FOUND', grpc_status: 5 },
-  'grpc, no key': { status: 200, ...NOBODY, code: 'API_KEY_MISSING', grpc_status: 16 },
-  'server gone': { status: 503, ...NOBODY, code: 'UNAVAILABLE', grpc_status: 14, user_agent: AGENT },
+  'grpc, no key': { status: 200, ...ANONYMOUS, code: 'API_KEY_MISSING', grpc_status: 16 },
+  'server gone': { status: 503, ...ANONYMOUS, code: 'UNAVAILABLE', grpc_status: 14, user_agent: AGENT },
 };
 
 for (const [name, expected] of Object.entries(EXPECTED)) {
@@ -146,7 +146,7 @@ for (const [name, expected] of Object.entries(EXPECTED)) {
   });
 }
 
-test('Access log - a 429 says whose it is, before a body too', (t) => {
+test('Access log - a 429 has account and key id, also when it is sent before the body', (t) => {
   const { lines, limited } = t.context;
   const [account_id, key_id] = [limited.accountId, limited.keyId];
   t.like(lines.get('within the limit'), { account_id, key_id, ...OK });
@@ -155,21 +155,21 @@ test('Access log - a 429 says whose it is, before a body too', (t) => {
   }
 });
 
-test('Access log - a user agent is bounded, has no control character as it is, and no key in it', (t) => {
+test('Access log - a user agent is truncated and escaped, and keys in it are hidden', (t) => {
   const { lines } = t.context;
   t.is(lines.get('key in agent')?.user_agent, 'tool/1 (hidden) (hidden) end');
   t.is(lines.get('long agent')?.user_agent?.length, 128);
   t.regex(lines.get('odd agent')?.user_agent ?? '', /^a\tb.+"}\\$/);
 });
 
-test('Access log - a path that may hold a key stays hidden, and the line says whose request it was', (t) => {
+test('Access log - a path that may contain a key is hidden; the line has account and key id', (t) => {
   t.is(t.context.lines.get('long path'), undefined);
   const hidden = t.context.all.filter(({ path }) => path === '(hidden)');
   t.is(hidden.length, 1);
   t.like(hidden[0], { status: 400, ...DEMO, code: 'INVALID_ARGUMENT', grpc_status: 3, user_agent: AGENT });
 });
 
-test('Access log - no key is in it', (t) => {
+test('Access log - contains no key', (t) => {
   for (const secret of t.context.secrets) {
     t.false(t.context.text.includes(secret.slice(12)));
     t.false(t.context.text.includes(btoa(secret)));

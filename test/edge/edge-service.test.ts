@@ -56,7 +56,7 @@ test('Refusal - a method that the path does not support is METHOD_NOT_ALLOWED wi
   }
 });
 
-test('Refusal - the interface description and the docs page can only be read', async (t) => {
+test('Refusal - the interface description and the docs page allow only GET and HEAD', async (t) => {
   for (const path of ['/openapi.json', '/openapi.yaml', '/docs', '/docs/page.js']) {
     const error = await refuse(t, { method: 'DELETE', path: `${path}?x=1`, status: 404 });
     t.is(error.code, 'METHOD_NOT_ALLOWED');
@@ -69,7 +69,7 @@ test('Refusal - the method is checked before the body', async (t) => {
   t.is(error.code, 'METHOD_NOT_ALLOWED');
 });
 
-test('Refusal - malformed JSON is MALFORMED_BODY with the first line of the message of the transcoder', async (t) => {
+test("Refusal - malformed JSON is MALFORMED_BODY with the first line of the transcoder's message", async (t) => {
   const details = [
     'Closing quote expected in string.\n\n^',
     'Unexpected token.\nnonsense\n^',
@@ -130,14 +130,14 @@ test('Refusal - a body with another content type, or without one, is UNSUPPORTED
   }
 });
 
-test('Refusal - the content type of JSON may have parameters, and any case', async (t) => {
+test('Refusal - the JSON content type may have parameters and any case', async (t) => {
   for (const contentType of ['application/json; charset=utf-8', 'Application/JSON', 'application/json;x=y']) {
     const error = await refuse(t, { ...post('Unexpected token.'), contentType });
     t.is(error.code, 'MALFORMED_BODY');
   }
 });
 
-test('Refusal - an unknown query parameter comes before the message of the transcoder', async (t) => {
+test("Refusal - an unknown query parameter is reported before the transcoder's error", async (t) => {
   const reply = 'limit: invalid value "x" for type TYPE_INT32';
   const error = await refuse(t, { path: '/pets?limit=x&colour=red', reply });
   t.is(error.code, 'INVALID_ARGUMENT');

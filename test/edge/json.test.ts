@@ -15,7 +15,7 @@ function descriptor(name: string) {
 
 const write = (name: string, message: object) => jsonWriter(descriptor(name))(message);
 
-test('JSON - int64 are numbers, to the last digit', (t) => {
+test('JSON - int64 values are numbers with all digits', (t) => {
   for (const id of [0n, 7n, -1n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)]) {
     t.is(
       write('InventoryItem', { petId: id, quantity: 3, status: 1 }),
@@ -24,7 +24,7 @@ test('JSON - int64 are numbers, to the last digit', (t) => {
   }
 });
 
-test('JSON - zeros, false and empty texts are written, and what is absent is not', (t) => {
+test('JSON - zero, false and empty strings are written, absent fields are not', (t) => {
   t.is(
     write('Pet', { id: 0n, name: '', categoryId: 0n, status: 2 }),
     '{"id":0,"name":"","categoryId":0,"status":"pending"}',
@@ -34,13 +34,13 @@ test('JSON - zeros, false and empty texts are written, and what is absent is not
   t.is(write('Category', { id: 1n, name: 'Cats' }), '{"id":1,"name":"Cats"}');
 });
 
-test('JSON - a text is what it was, whatever it looks like', (t) => {
+test('JSON - a string is preserved, whatever it contains', (t) => {
   for (const name of ['"', '\\', '{"id":"7"}', '\u2028', '猫 😀', '\u0000', '</script>', '%1']) {
     t.is(JSON.parse(write('Category', { id: 1n, name })).name, name);
   }
 });
 
-test('JSON - a timestamp is RFC 3339 in UTC, with as many digits as it takes', (t) => {
+test('JSON - a timestamp is RFC 3339 in UTC, with as many fraction digits as needed', (t) => {
   const at = (seconds: bigint, nanos: number) => JSON.parse(write('Order', { shipDate: { seconds, nanos } })).shipDate;
   t.is(at(0n, 0), '1970-01-01T00:00:00Z');
   t.is(at(1_700_000_000n, 120_000_000), '2023-11-14T22:13:20.120Z');
@@ -50,7 +50,7 @@ test('JSON - a timestamp is RFC 3339 in UTC, with as many digits as it takes', (
   t.is(at(253_402_300_799n, 999_000_000), '9999-12-31T23:59:59.999Z');
 });
 
-test('JSON - an enum value that has no name is its number', (t) => {
+test('JSON - an enum value without a name is its number', (t) => {
   t.is(write('InventoryItem', { petId: 1n, quantity: 1, status: 99 }), '{"petId":1,"quantity":1,"status":99}');
 });
 
@@ -62,14 +62,14 @@ const timestamp = fc.record({
 });
 const text = fc.string({ unit: 'binary' }).map((value) => value.toWellFormed());
 
-/** What the library makes of the same bytes, with int64 as numbers and all that has no presence. */
+/** Returns the library's JSON for the same bytes, with int64 as numbers and all fields without presence. */
 function asLibrary(name: string, bytes: Uint8Array): string {
   const type = descriptor(name);
   const printed = toJsonString(type, fromBinary(type, bytes), { alwaysEmitImplicit: true });
   return printed.replace(/"(id|petId|categoryId)":"(-?\d+)"/g, '"$1":$2');
 }
 
-test('JSON - is what the protobuf library writes, but for int64', (t) => {
+test('JSON - equals the output of the protobuf library, except for int64', (t) => {
   const same = (name: string, codec: typeof Pet | typeof Order | typeof Category) => (message: object) => {
     const bytes = codec.encode(message as never).finish();
     t.is(write(name, codec.decode(bytes)), asLibrary(name, bytes));

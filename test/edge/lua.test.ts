@@ -93,7 +93,7 @@ test('Lua messages - the server decodes every refused request as it was sent', (
   );
 });
 
-test('Lua messages - lengths and numbers of every size are decoded, on both sides of each further byte', (t) => {
+test('Lua messages - lengths and numbers are decoded on both sides of each byte boundary', (t) => {
   const sizes = [0, 1, 127, 128, 255, 256, 16_383, 16_384, 65_535, 65_536, 2_097_151, 2_097_152];
   const requests = sizes.map((size) => ({
     method: 'POST',

@@ -23,7 +23,7 @@ test('REST request - a gRPC call passes unchanged', async (t) => {
   t.is(await intercept('PetService/CreatePet', { 'content-type': 'application/grpc' }), RESPONSE);
 });
 
-test('REST request - JSON passes, with parameters and in any case', async (t) => {
+test('REST request - the JSON content type passes, with parameters and in any case', async (t) => {
   for (const type of [
     'application/json',
     'application/json; charset=utf-8',
@@ -49,7 +49,7 @@ test('REST request - a body that is not JSON is UNSUPPORTED_CONTENT_TYPE, with i
   }
 });
 
-test('REST request - no body needs no content type', async (t) => {
+test('REST request - a request without a body needs no content type', async (t) => {
   t.deepEqual(await request('PetService/ListPets', '/pets'), RESPONSE);
   t.deepEqual(await request('PetService/DeletePet', '/pets/7'), RESPONSE);
 });
@@ -64,7 +64,7 @@ test('REST request - the query parameters of the contract pass', async (t) => {
   for (const [operation, path] of Object.entries(known)) t.deepEqual(await request(operation, path), RESPONSE, path);
 });
 
-test('REST request - unknown query parameters are a 400 that names each', async (t) => {
+test('REST request - unknown query parameters are INVALID_ARGUMENT, and the error names each', async (t) => {
   const error = await t.throwsAsync(request('PetService/ListPets', '/pets?colour=red&limit=5&size=1'), {
     instanceOf: ApiError,
   });
@@ -116,7 +116,7 @@ async function headersOf(path: string, originalPath: string | undefined, message
   return { isHttp: http !== undefined, headers: Object.fromEntries(call.responseHeaders) };
 }
 
-test('REST response - what was created has a Location', async (t) => {
+test('REST response - a create has a Location', async (t) => {
   t.deepEqual(await headersOf('PetService/CreatePet', '/pets', { id: 7n }), {
     isHttp: true,
     headers: { location: '/pets/7' },
@@ -127,7 +127,7 @@ test('REST response - what was created has a Location', async (t) => {
   t.deepEqual((await headersOf('PetService/ReplacePet', '/pets/7', { id: 7n })).headers, {});
 });
 
-test('REST response - a page that is not the last has a Link to the next one, with the other parameters', async (t) => {
+test('REST response - every page but the last has a Link to the next, with the other parameters', async (t) => {
   const cases = {
     '/pets': '/pets?pageToken=abc',
     '/pets?limit=5&status=sold': '/pets?limit=5&status=sold&pageToken=abc',

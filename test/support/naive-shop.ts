@@ -1,4 +1,4 @@
-/** The contract's section 4 at its plainest: one pet, a list of its orders, every rule in the words of the text. */
+/** A minimal model of the contract's section 4: one pet and its orders, each rule as the text states it. */
 import type { PetStatus } from '../../src/model.ts';
 
 export type Step =
@@ -18,11 +18,11 @@ export class NaiveShop {
   stock = 0;
   status: PetStatus = 'available';
   readonly orders: NaiveOrder[] = [];
-  /** What setting the inventory has added and taken away: all units that there ever were. */
+  /** The units added by setting the inventory, minus those removed: the stock plus the units in orders. */
   adjustments = 0;
   #nextId = 0;
 
-  /** Carries a step out and says how it ended: "ok" or the code of the refusal. */
+  /** Runs a step and returns "ok" or the code of the refusal. */
   run(step: Step): string {
     switch (step.do) {
       case 'place':
@@ -35,7 +35,7 @@ export class NaiveShop {
         if (step.quantity > this.stock && step.quantity + this.#openUnits() > 1_000_000_000) return 'INVALID_ARGUMENT';
         this.adjustments += step.quantity - this.stock;
         this.stock = step.quantity;
-        if (this.stock > 0) this.#stockCameBack();
+        if (this.stock > 0) this.#becomeAvailable();
         return 'ok';
       case 'setStatus':
         this.status = step.status;
@@ -53,7 +53,7 @@ export class NaiveShop {
 
   #place(quantity: number, complete: boolean): string {
     if (quantity > this.stock) return 'INSUFFICIENT_STOCK';
-    this.#take(quantity);
+    this.#takeUnits(quantity);
     this.orders.push({ id: this.#nextId++, quantity, complete });
     if (complete) this.#orderClosed();
     return 'ok';
@@ -65,7 +65,7 @@ export class NaiveShop {
     if (order.complete) return 'ORDER_COMPLETE';
     const difference = (quantity ?? order.quantity) - order.quantity;
     if (difference > this.stock) return 'INSUFFICIENT_STOCK';
-    if (difference > 0) this.#take(difference);
+    if (difference > 0) this.#takeUnits(difference);
     if (difference < 0) this.#returnUnits(-difference);
     order.quantity += difference;
     if (complete === true) {
@@ -84,17 +84,17 @@ export class NaiveShop {
     return 'ok';
   }
 
-  #take(units: number): void {
+  #takeUnits(units: number): void {
     this.stock -= units;
     if (this.stock === 0 && this.status === 'available') this.status = 'pending';
   }
 
   #returnUnits(units: number): void {
     this.stock += units;
-    this.#stockCameBack();
+    this.#becomeAvailable();
   }
 
-  #stockCameBack(): void {
+  #becomeAvailable(): void {
     if (this.status === 'pending' || this.status === 'sold') this.status = 'available';
   }
 
