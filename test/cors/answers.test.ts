@@ -1,4 +1,4 @@
-/** What the public port answers to pages of other origins, when CORS_ORIGINS names some. */
+/** Responses of the public port to pages of other origins, with CORS_ORIGINS set. */
 
 import { readFileSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
@@ -11,12 +11,15 @@ import { until } from '../support/until.ts';
 
 const test = anyTest as TestFn<TestStack>;
 
-const OURS = 'https://shop.example';
-const origin = { origin: OURS };
+const ALLOWED_ORIGIN = 'https://shop.example';
+const origin = { origin: ALLOWED_ORIGIN };
 const description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
 test.before(async (t) => {
-  t.context = await startTestStack({ CORS_ORIGINS: `${OURS}, http://localhost:3000`, ADDRESS_PER_MINUTE: '1000' });
+  t.context = await startTestStack({
+    CORS_ORIGINS: `${ALLOWED_ORIGIN}, http://localhost:3000`,
+    ADDRESS_PER_MINUTE: '1000',
+  });
 });
 test.after.always((t) => t.context.close());
 
@@ -25,10 +28,10 @@ function listed(headers: Headers, name: string): string[] {
   return (headers.get(name) ?? '').split(/, ?/).filter((item) => item !== '');
 }
 
-/** Asks whether a page of an origin may send a request. */
-function preflight({ rest }: TestStack, path: string, from = OURS, method = 'POST'): Promise<Response> {
-  const asked = { 'access-control-request-method': method, 'access-control-request-headers': 'authorization' };
-  return fetch(`${rest.url}${path}`, { method: 'OPTIONS', headers: { origin: from, ...asked } });
+/** Sends a CORS preflight request. */
+function preflight({ rest }: TestStack, path: string, from = ALLOWED_ORIGIN, method = 'POST'): Promise<Response> {
+  const requested = { 'access-control-request-method': method, 'access-control-request-headers': 'authorization' };
+  return fetch(`${rest.url}${path}`, { method: 'OPTIONS', headers: { origin: from, ...requested } });
 }
 
 function corsHeaders(headers: Headers): string[] {
@@ -36,7 +39,7 @@ function corsHeaders(headers: Headers): string[] {
 }
 
 test('Preflight - from an allowed origin needs no key, on any path of REST, gRPC-Web and Connect', async (t) => {
-  for (const from of [OURS, 'http://localhost:3000']) {
+  for (const from of [ALLOWED_ORIGIN, 'http://localhost:3000']) {
     for (const path of ['/pets', '/pets/1', '/store/inventory/7', '/nope', Pets.listPets.path]) {
       const { status, headers } = await preflight(t.context, path, from);
       t.is(status, 200, path);
@@ -52,42 +55,42 @@ test('Preflight - allows every method and header of the description, of gRPC-Web
   const { paths, components } = description;
   const methods = Object.values(paths).flatMap((path) => Object.keys(path as object));
   const parameters = Object.values(components.parameters) as { in: string; name: string }[];
-  const sent = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
-  t.true(methods.includes('patch') && sent.includes('Idempotency-Key'));
+  const requestHeaders = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
+  t.true(methods.includes('patch') && requestHeaders.includes('Idempotency-Key'));
   const { headers } = await preflight(t.context, '/pets');
   const allowedMethods = listed(headers, 'access-control-allow-methods');
   for (const method of methods) t.true(allowedMethods.includes(method.toUpperCase()), method);
   const allowed = listed(headers, 'access-control-allow-headers');
-  const ofRpc = ['x-grpc-web', 'x-user-agent', 'grpc-timeout', 'connect-protocol-version', 'connect-timeout-ms'];
-  for (const name of [...sent, ...ofRpc, 'authorization', 'content-type']) {
+  const rpcHeaders = ['x-grpc-web', 'x-user-agent', 'grpc-timeout', 'connect-protocol-version', 'connect-timeout-ms'];
+  for (const name of [...requestHeaders, ...rpcHeaders, 'authorization', 'content-type']) {
     t.true(allowed.includes(name.toLowerCase()), name);
   }
 });
 
 test.serial('Preflight - counts against no limit', async (t) => {
-  const stranger = t.context.rest.withKey(undefined);
-  const remaining = async () => Number((await stranger.get('/pets')).headers.get('x-ratelimit-remaining'));
+  const anonymous = t.context.rest.withKey(undefined);
+  const remaining = async () => Number((await anonymous.get('/pets')).headers.get('x-ratelimit-remaining'));
   await withinOneMinute(10_000);
   const before = await remaining();
   for (let count = 0; count < 50; count += 1) t.is((await preflight(t.context, '/pets')).status, 200);
   t.is(await remaining(), before - 1);
 });
 
-test('Answers - those to a page of a set origin may be read, and all headers that the description has', async (t) => {
-  const described = Object.keys(description.components.headers).map((name) =>
+test('Responses - pages of an allowed origin can read them, with all documented headers', async (t) => {
+  const documented = Object.keys(description.components.headers).map((name) =>
     name.toLowerCase().replace(/^link-.*/, 'link'),
   );
   const { rest } = t.context;
   const id = await rest.pet();
   const found = await rest.get('/pets', { headers: origin });
   const exposed = listed(found.headers, 'access-control-expose-headers');
-  for (const name of described) t.true(exposed.includes(name), name);
+  for (const name of documented) t.true(exposed.includes(name), name);
 
   const categoryId = await rest.category();
   const one = await rest.get(`/categories/${categoryId}`, { headers: origin });
   const tag = { 'if-none-match': one.headers.get('etag') ?? '' };
   const json = { name: 'Tom', categoryId };
-  const answers: [number, RestResponse][] = [
+  const responses: [number, RestResponse][] = [
     [200, found],
     [200, await rest.get(`/pets/${id}`, { headers: origin })],
     [201, await rest.send('POST', '/pets', { json, headers: origin })],
@@ -96,15 +99,15 @@ test('Answers - those to a page of a set origin may be read, and all headers tha
     [200, await rest.send('HEAD', '/pets', { headers: origin })],
     [200, await rest.withKey(undefined).get('/healthz', { headers: origin })],
   ];
-  for (const [status, answer] of answers) {
-    t.is(answer.status, status);
-    t.is(answer.headers.get('access-control-allow-origin'), OURS, String(status));
-    t.is(answer.headers.get('access-control-expose-headers'), exposed.join(', '));
-    t.is(answer.headers.get('vary'), 'origin');
+  for (const [status, response] of responses) {
+    t.is(response.status, status);
+    t.is(response.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN, String(status));
+    t.is(response.headers.get('access-control-expose-headers'), exposed.join(', '));
+    t.is(response.headers.get('vary'), 'origin');
   }
 });
 
-test.serial('Responses - errors of Envoy and of the server can be read too', async (t) => {
+test.serial('Responses - pages of an allowed origin can read errors of Envoy and of the server', async (t) => {
   const { rest, stack } = t.context;
   const operator = await connectOperator(t.context);
   const { id } = await operator.account({ perMinute: 1, perDay: 100 });
@@ -115,7 +118,7 @@ test.serial('Responses - errors of Envoy and of the server can be read too', asy
   const headers = origin;
   const json = { 'content-type': 'application/json', ...origin };
   const big = { raw: `{"name":"${'x'.repeat(70_000)}"}`, headers: json };
-  const answers: [number, RestResponse][] = [
+  const responses: [number, RestResponse][] = [
     [401, await rest.withKey(undefined).get('/pets', { headers })],
     [401, await rest.withKey(undefined).send('POST', '/pets', { json: {}, headers })],
     [429, await limited.get('/pets', { headers })],
@@ -130,20 +133,20 @@ test.serial('Responses - errors of Envoy and of the server can be read too', asy
   ];
   stack.servers[0].process.kill('SIGKILL');
   const find503 = async () => {
-    const answer = await rest.get('/pets', { headers });
-    return answer.status === 503 && answer;
+    const response = await rest.get('/pets', { headers });
+    return response.status === 503 && response;
   };
-  answers.push([503, await until(find503, 'an answer of 503')]);
-  await until(async () => (await rest.get('/pets')).status === 200, 'an answer of 200');
-  for (const [status, answer] of answers) {
-    t.is(answer.status, status, answer.text);
-    t.is(answer.headers.get('access-control-allow-origin'), OURS, answer.text);
-    t.true(listed(answer.headers, 'access-control-expose-headers').includes('retry-after'));
-    t.is(answer.headers.get('vary'), 'origin');
+  responses.push([503, await until(find503, 'a 503')]);
+  await until(async () => (await rest.get('/pets')).status === 200, 'a 200');
+  for (const [status, response] of responses) {
+    t.is(response.status, status, response.text);
+    t.is(response.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN, response.text);
+    t.true(listed(response.headers, 'access-control-expose-headers').includes('retry-after'));
+    t.is(response.headers.get('vary'), 'origin');
   }
 });
 
-test('Answers - of gRPC-Web and Connect may be read', async (t) => {
+test('gRPC-Web and Connect - pages of an allowed origin can read responses', async (t) => {
   const { rest, key } = t.context;
   const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
   const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
@@ -153,16 +156,16 @@ test('Answers - of gRPC-Web and Connect may be read', async (t) => {
       ['application/proto', Buffer.from(message)],
     ] as const) {
       const headers = { ...origin, authorization, 'content-type': type };
-      const answer = await fetch(`${rest.url}${Pets.listPets.path}`, { method: 'POST', headers, body });
-      await answer.arrayBuffer();
-      t.is(answer.headers.get('access-control-allow-origin'), OURS);
-      const exposed = listed(answer.headers, 'access-control-expose-headers');
+      const response = await fetch(`${rest.url}${Pets.listPets.path}`, { method: 'POST', headers, body });
+      await response.arrayBuffer();
+      t.is(response.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN);
+      const exposed = listed(response.headers, 'access-control-expose-headers');
       for (const name of ['grpc-status', 'grpc-message', 'grpc-status-details-bin']) t.true(exposed.includes(name));
     }
   }
 });
 
-test('Others - pages of other origins, and callers that are no page, see nothing of it', async (t) => {
+test('Other callers - pages of other origins, and requests without an origin, get no CORS headers', async (t) => {
   const { rest } = t.context;
   for (const other of [
     'https://shop.example.evil.example',
@@ -172,27 +175,27 @@ test('Others - pages of other origins, and callers that are no page, see nothing
   ]) {
     const headers = { origin: other };
     for (const path of ['/pets', '/nope', '/healthz']) {
-      const answer = await rest.get(path, { headers });
-      t.is(answer.status, (await rest.get(path)).status);
-      t.deepEqual(corsHeaders(answer.headers), [], other);
-      t.is(answer.headers.get('vary'), 'origin', 'a cache is to know');
+      const response = await rest.get(path, { headers });
+      t.is(response.status, (await rest.get(path)).status);
+      t.deepEqual(corsHeaders(response.headers), [], other);
+      t.is(response.headers.get('vary'), 'origin', 'caches must know that the response depends on the origin');
     }
-    const asked = await preflight(t.context, '/pets', other);
-    t.is(asked.status, 401);
-    t.deepEqual(corsHeaders(asked.headers), []);
+    const refusal = await preflight(t.context, '/pets', other);
+    t.is(refusal.status, 401);
+    t.deepEqual(corsHeaders(refusal.headers), []);
   }
-  const answer = await rest.get('/pets');
-  t.deepEqual(corsHeaders(answer.headers), []);
-  t.is(answer.headers.get('vary'), 'origin');
+  const response = await rest.get('/pets');
+  t.deepEqual(corsHeaders(response.headers), []);
+  t.is(response.headers.get('vary'), 'origin');
 });
 
-test('OPTIONS - that is no preflight is a method like any other', async (t) => {
+test('OPTIONS - a request that is not a preflight is treated like any other method', async (t) => {
   const { rest } = t.context;
   for (const headers of [{}, origin, { 'access-control-request-method': 'POST' }]) {
     t.is((await rest.withKey(undefined).send('OPTIONS', '/pets', { headers })).status, 401);
-    const answer = await rest.send('OPTIONS', '/pets', { headers });
-    t.is(answer.status, 405);
-    t.is(answer.headers.get('allow'), 'GET, HEAD, POST');
+    const response = await rest.send('OPTIONS', '/pets', { headers });
+    t.is(response.status, 405);
+    t.is(response.headers.get('allow'), 'GET, HEAD, POST');
     t.is((await rest.send('OPTIONS', '/nope', { headers })).status, 404);
   }
 });

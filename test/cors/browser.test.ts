@@ -1,4 +1,4 @@
-/** A real browser on a page of another origin calls the service, over TLS; and the docs page over TLS. */
+/** Cross-origin calls of a real browser, and the docs page, over TLS. */
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,12 +15,13 @@ interface Context extends TestStack {
   readonly browser: Browser;
   readonly sites: readonly Server[];
   readonly url: string;
-  /** A page of an origin that is set, and one of another. */
+  /** A page of the allowed origin. */
   readonly shop: Page;
+  /** A page of another origin. */
   readonly other: Page;
 }
 
-interface Answer {
+interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly bytes: readonly number[];
@@ -48,7 +49,7 @@ test.after.always(async ({ context }) => {
   await context.certificates.remove();
 });
 
-/** A site that has an empty page and no more. */
+/** Starts a site with an empty page. */
 async function startSite(): Promise<Server> {
   const site = createServer((_request, response) => response.end('<!doctype html><title>A shop</title>'));
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
@@ -71,8 +72,8 @@ interface Sent {
   readonly body?: string | readonly number[];
 }
 
-/** Has a page fetch something. Answers what its script may read, or the name of the error that it gets. */
-function fetchFrom(page: Page, url: string, { body, ...sent }: Sent = {}): Promise<Answer | string> {
+/** Fetches from a page. Resolves with what its script can read, or with the name of the error. */
+function fetchFrom(page: Page, url: string, { body, ...sent }: Sent = {}): Promise<PageResponse | string> {
   return page.evaluate(
     async ([address, request, content]) => {
       try {
@@ -88,12 +89,12 @@ function fetchFrom(page: Page, url: string, { body, ...sent }: Sent = {}): Promi
   );
 }
 
-function read(answer: Answer | string): Answer & { readonly text: string } {
-  if (typeof answer === 'string') throw new Error(`the page got a ${answer}`);
-  return { ...answer, text: Buffer.from(answer.bytes).toString() };
+function read(response: PageResponse | string): PageResponse & { readonly text: string } {
+  if (typeof response === 'string') throw new Error(`the fetch failed: ${response}`);
+  return { ...response, text: Buffer.from(response.bytes).toString() };
 }
 
-test('REST - a page of a set origin creates, changes and reads, and sees the headers', async (t) => {
+test('REST - a page of an allowed origin creates, changes and reads, and sees the headers', async (t) => {
   const { shop, url, key } = t.context;
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   const once = { ...headers, 'idempotency-key': 'a-1' };
@@ -118,7 +119,7 @@ test('REST - a page of a set origin creates, changes and reads, and sees the hea
   t.is(read(await fetchFrom(shop, url + location, { method: 'DELETE', headers })).status, 204);
 });
 
-test('REST - a page of a set origin can read what was wrong: 401, 404, 429', async (t) => {
+test('REST - a page of an allowed origin can read errors: 401, 404, 429', async (t) => {
   const { shop, url, key } = t.context;
   const missing = read(await fetchFrom(shop, `${url}/pets`));
   t.is(missing.status, 401);
@@ -142,7 +143,7 @@ test('REST - a page of a set origin can read what was wrong: 401, 404, 429', asy
   t.regex(refused.headers['retry-after'] ?? '', /^\d+$/);
 });
 
-test('gRPC-Web and Connect - a page of a set origin calls methods, and reads answers and errors', async (t) => {
+test('gRPC-Web and Connect - a page of an allowed origin calls methods and reads responses and errors', async (t) => {
   const { shop, url, key } = t.context;
   const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
   const address = url + Pets.listPets.path;
@@ -168,17 +169,17 @@ test('gRPC-Web and Connect - a page of a set origin calls methods, and reads ans
   t.is(JSON.parse(refused.text).code, 'unauthenticated');
 });
 
-test('Others - a page of another origin can neither send with a key nor read', async (t) => {
+test('Other origins - a page can neither send an API key nor read responses', async (t) => {
   const { other, url, key } = t.context;
   const headers = { authorization: `Bearer ${key}` };
   for (const path of ['/pets', '/healthz', '/nope']) {
     t.is(await fetchFrom(other, url + path, { headers }), 'TypeError', path);
     t.is(await fetchFrom(other, url + path), 'TypeError', path);
   }
-  t.is(read(await fetchFrom(other, `${url}/openapi.json`)).status, 200, 'anybody may read the description');
+  t.is(read(await fetchFrom(other, `${url}/openapi.json`)).status, 200, 'the description is public');
 });
 
-test('The docs page - works over TLS', async (t) => {
+test('Docs page - works over TLS', async (t) => {
   const { browser, url } = t.context;
   const { page, requests, errors } = await watchedPage(browser, { ignoreHTTPSErrors: true });
   await page.goto(`${url}/`);

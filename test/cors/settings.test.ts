@@ -1,4 +1,4 @@
-/** CORS_ORIGINS: none unless it is set, and bad values are refused. */
+/** CORS_ORIGINS: no origin is allowed by default, and bad values are refused. */
 import anyTest, { type TestFn } from 'ava';
 import { ConfigError, readConfig } from '../../src/config.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -9,34 +9,34 @@ function corsHeaders(headers: Headers): string[] {
   return [...headers.keys()].filter((name) => name.startsWith('access-control-') || name === 'vary');
 }
 
-async function running(settings: Readonly<Record<string, string>>, look: (stack: TestStack) => Promise<void>) {
+async function withStack(settings: Readonly<Record<string, string>>, check: (stack: TestStack) => Promise<void>) {
   const stack = await startTestStack(settings);
-  await look(stack).finally(() => stack.close());
+  await check(stack).finally(() => stack.close());
 }
 
 const PREFLIGHT = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
 
-test('CORS_ORIGINS - without it no page of another origin may do anything', (t) =>
-  running({}, async ({ rest }) => {
+test('CORS_ORIGINS - allows no other origin by default', (t) =>
+  withStack({}, async ({ rest }) => {
     const preflight = await fetch(`${rest.url}/pets`, { method: 'OPTIONS', headers: PREFLIGHT });
     t.is(preflight.status, 401);
     t.deepEqual(corsHeaders(preflight.headers), []);
     t.deepEqual(corsHeaders((await rest.get('/pets', { headers: PREFLIGHT })).headers), []);
   }));
 
-test('CORS_ORIGINS - * is every origin', (t) =>
-  running({ CORS_ORIGINS: '*' }, async ({ rest }) => {
+test('CORS_ORIGINS - * allows every origin', (t) =>
+  withStack({ CORS_ORIGINS: '*' }, async ({ rest }) => {
     for (const origin of ['https://shop.example', 'http://127.0.0.1:1234', 'null']) {
       const preflight = await fetch(`${rest.url}/pets`, { method: 'OPTIONS', headers: { ...PREFLIGHT, origin } });
       t.is(preflight.status, 200);
       t.is(preflight.headers.get('access-control-allow-origin'), origin);
-      const answer = await rest.get('/pets', { headers: { origin } });
-      t.is(answer.headers.get('access-control-allow-origin'), origin);
-      t.is(answer.headers.get('access-control-allow-credentials'), null);
+      const response = await rest.get('/pets', { headers: { origin } });
+      t.is(response.headers.get('access-control-allow-origin'), origin);
+      t.is(response.headers.get('access-control-allow-credentials'), null);
     }
   }));
 
-test('CORS_ORIGINS - are origins as browsers send them', (t) => {
+test('CORS_ORIGINS - accepts only * or origins as browsers send them', (t) => {
   const read = (text: string) => readConfig({ CORS_ORIGINS: text }).corsOrigins;
   t.deepEqual(readConfig({}).corsOrigins, []);
   t.deepEqual(read('*'), ['*']);

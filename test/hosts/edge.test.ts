@@ -1,4 +1,4 @@
-/** `npm run edge`: a standalone Envoy, in front of servers that come and go. */
+/** `npm run edge`: a standalone Envoy, in front of servers that start and stop. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { demoKeyFile } from '../../src/keys/key-files.ts';
@@ -35,10 +35,10 @@ test.afterEach.always(async ({ context: { processes, certificates, remove } }) =
   await remove();
 });
 
-function run({ folder, ports, processes }: Context, part: 'edge' | 'server', more: Settings = {}): TestProcess {
-  const started = new TestProcess(`src/launcher/${part}-main.ts`, {
+function run({ folder, ports, processes }: Context, program: 'edge' | 'server', more: Settings = {}): TestProcess {
+  const started = new TestProcess(`src/launcher/${program}-main.ts`, {
     ...UNLIMITED,
-    DATA_DIR: join(folder, part),
+    DATA_DIR: join(folder, program),
     PORT: String(ports.edge),
     GRPC_PORT: String(ports.server),
     ENVOY_ADMIN_PORT: String(ports.admin),
@@ -48,7 +48,7 @@ function run({ folder, ports, processes }: Context, part: 'edge' | 'server', mor
   return started;
 }
 
-/** The settings of INTERNAL_TLS with that certificate. */
+/** The INTERNAL_TLS settings with the certificate `name`. */
 function tlsAs({ certificates }: Context, name: string): Settings {
   return {
     INTERNAL_TLS_CA: certificates.path('ca.pem'),
@@ -70,7 +70,7 @@ async function stats({ ports }: Context): Promise<string> {
   return (await fetch(`http://127.0.0.1:${ports.admin}/stats`)).text();
 }
 
-test('Standalone edge - starts without a server, answers 503, and 200 when one has come', async (t) => {
+test('Standalone edge - starts without a server and responds with 503, then with 200 once a server runs', async (t) => {
   const edge = run(t.context, 'edge');
   await edge.says(
     /^The edge is open at http:\/\/127\.0\.0\.1:\d+, and sends calls to 127\.0\.0\.1:\d+ in plain text\..+\n$/,
@@ -79,12 +79,12 @@ test('Standalone edge - starts without a server, answers 503, and 200 when one h
   const server = run(t.context, 'server');
   await server.says(/"serving"/);
   await until(async () => (await get(t.context, '/healthz')) === 200, 'a healthy edge');
-  await until(async () => (await get(t.context, '/pets')) === 200, 'a call of a caller who is not known yet');
+  await until(async () => (await get(t.context, '/pets')) === 200, 'a call with an API key');
   t.deepEqual(await edge.end('SIGTERM'), CLEAN);
   t.regex(edge.output, /Stopping: open requests have 10 seconds[^\n]+\nStopped\.\n$/);
 });
 
-test('Standalone edge - an Envoy that dies is followed by another', async (t) => {
+test('Standalone edge - restarts Envoy after its death', async (t) => {
   const edge = run(t.context, 'edge');
   await edge.says(/The edge is open/);
   const [envoy] = (await childrenOf(edge.pid)).filter(({ command }) => command.includes('--config-path'));
@@ -97,7 +97,7 @@ test('Standalone edge - an Envoy that dies is followed by another', async (t) =>
   t.false((await childrenOf(edge.pid)).length > 0);
 });
 
-test('Standalone edge - with LOGS=stdout it writes JSON lines to stdout only, and no log files', async (t) => {
+test('Standalone edge - with LOGS=stdout writes JSON lines to stdout only, and no log files', async (t) => {
   const edge = run(t.context, 'edge', { LOGS: 'stdout' });
   await edge.says(/The edge is open/);
   t.is(await get(t.context, '/healthz'), 503);
@@ -110,7 +110,7 @@ test('Standalone edge - with LOGS=stdout it writes JSON lines to stdout only, an
   await t.throwsAsync(readFile(join(t.context.folder, 'edge/logs/access.log')), { code: 'ENOENT' });
 });
 
-test('Standalone edge - what contradicts it is refused with one line', async (t) => {
+test('Standalone edge - bad settings are refused with one line', async (t) => {
   const shared = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
   const cases: [Settings, RegExp][] = [
     [{ SERVERS: 'petstore-0:50051' }, /^petstore: SERVERS names petstore-0, which is not loopback: set [^\n]+\n$/],
@@ -128,7 +128,7 @@ test('Standalone edge - what contradicts it is refused with one line', async (t)
   }
 });
 
-test('Standalone edge - by mutual TLS a server must have a certificate for what SERVERS calls it', async (t) => {
+test('Standalone edge - with mutual TLS a server needs a certificate for its name in SERVERS', async (t) => {
   const { certificates, ports } = t.context;
   await certificates.issue('right', 'DNS:localhost,IP:127.0.0.1');
   await certificates.issue('other', 'DNS:petstore-7,IP:127.0.0.7');

@@ -1,6 +1,6 @@
 /**
- * Two edges and three servers, each on a host of its own, with mutual TLS between them, one PostgreSQL and one Redis.
- * What happens to servers happens while callers go on.
+ * Two edges and three servers, each on its own host, with mutual TLS between them, one PostgreSQL and one Redis.
+ * The servers restart, die and freeze under load.
  */
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
@@ -71,14 +71,14 @@ test.after.always(async ({ context: { processes, closing } }) => {
   for (const close of closing.toReversed()) await close();
 });
 
-/** An address of this machine, as the hosts reach it. */
+/** Makes a URL of this machine reachable from the hosts. Resolves with the URL that they use. */
 async function reachable({ network }: Context, url: string): Promise<string> {
   const { port } = new URL(url);
   await network.open(Number(port));
   return url.replace('127.0.0.1', network.address);
 }
 
-/** petstore-0 is in the edges' /etc/hosts; the others are one name of their DNS, with an address now and two later. */
+/** petstore-0 is in the edges' /etc/hosts; the others share a DNS name, with one address now and two later. */
 async function startAll(context: Context): Promise<void> {
   const { network, certificates } = context;
   const [first, second, third] = [await network.addHost(), await network.addHost(), await network.addHost()];
@@ -101,7 +101,7 @@ async function startServer(context: Context, name: Name): Promise<void> {
 function run(
   { hosts, processes, certificates, folder, databaseUrl, redisUrl }: Context,
   name: Name,
-  part: string,
+  program: string,
 ): TestProcess {
   const settings = {
     ...UNLIMITED,
@@ -109,7 +109,7 @@ function run(
     INTERNAL_TLS_CA: certificates.path('ca.pem'),
     INTERNAL_TLS_CERT: certificates.path(`${name}.pem`),
     INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
-    ...(part === 'edge'
+    ...(program === 'edge'
       ? {
           HOST: hosts[name].address,
           PORT: String(PORT),
@@ -124,7 +124,7 @@ function run(
           DEMO_ACCOUNT: name === 'petstore-0' ? 'yes' : 'no',
         }),
   };
-  const started = new TestProcess(`src/launcher/${part}-main.ts`, settings, undefined, hosts[name].run);
+  const started = new TestProcess(`src/launcher/${program}-main.ts`, settings, undefined, hosts[name].run);
   processes.set(name, started);
   return started;
 }
@@ -141,20 +141,20 @@ function call({ hosts, key }: Context, edge: Name, path: string, body?: object):
   return fetch(`http://${hosts[edge].address}:${PORT}${path}`, init);
 }
 
-/** Callers of both edges that read, and write if need be. An answer is its status, or the failure and its body. */
+/** Reads, and writes if asked to, through both edges. Counts results by status, and errors by status and body. */
 function startCallers(context: Context, withWrites: boolean) {
   return startLoad(8, async (count) => {
     const edge = EDGES[count % 2] ?? EDGES[0];
     const isWrite = withWrites && count % 4 === 0;
     const body = isWrite ? { name: `Category ${count}` } : undefined;
-    const answer = await call(context, edge, '/categories?limit=1'.slice(0, isWrite ? 11 : undefined), body);
-    const said = await answer.text();
-    return answer.ok ? String(answer.status) : `${answer.status} ${said}`;
+    const response = await call(context, edge, '/categories?limit=1'.slice(0, isWrite ? 11 : undefined), body);
+    const content = await response.text();
+    return response.ok ? String(response.status) : `${response.status} ${content}`;
   });
 }
 
-/** What Envoy's admin interface says, on the edge's Unix socket. */
-async function askEnvoy({ folder }: Context, edge: Name, path: string): Promise<string> {
+/** Sends a request to Envoy's admin interface on the edge's Unix socket. */
+async function requestAdmin({ folder }: Context, edge: Name, path: string): Promise<string> {
   const socketPath = join(folder, edge, 'envoy-admin.sock');
   return new Promise<string>((resolve, reject) => {
     request({ socketPath, path }, (response) => text(response).then(resolve, reject))
@@ -163,9 +163,9 @@ async function askEnvoy({ folder }: Context, edge: Name, path: string): Promise<
   });
 }
 
-/** How many servers an edge sends calls to. */
+/** The number of servers that an edge considers healthy. */
 async function healthyServers(context: Context, edge: Name): Promise<number> {
-  const stats = await askEnvoy(context, edge, '/stats?filter=^cluster.petstore.membership_healthy$');
+  const stats = await requestAdmin(context, edge, '/stats?filter=^cluster.petstore.membership_healthy$');
   return Number(/: (\d+)/.exec(stats)?.[1]);
 }
 
@@ -175,7 +175,7 @@ async function untilHealthy(context: Context, count: number): Promise<void> {
   }
 }
 
-test.serial('Names - of /etc/hosts and of DNS are found, and a new address of a name is a new server', async (t) => {
+test.serial('Names - are found in /etc/hosts and DNS, and a new address of a name adds a server', async (t) => {
   await untilHealthy(t.context, 2);
   const { hosts, network } = t.context;
   network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
@@ -183,55 +183,53 @@ test.serial('Names - of /etc/hosts and of DNS are found, and a new address of a 
   t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
 });
 
-test.serial(
-  'DNS - that is away changes nothing, and an address that it forgets is used while its server is well',
-  async (t) => {
-    const { hosts, network } = t.context;
-    const stat = async (name: string) => {
-      const line = await askEnvoy(t.context, 'edge-0', `/stats?filter=^cluster.petstore.${name}$`);
-      return Number(/: (\d+)/.exec(line)?.[1]);
-    };
-    const looks = async (name: string) => {
-      const goal = (await stat(name)) + 2;
-      await until(async () => (await stat(name)) >= goal, `two more of ${name}`);
-    };
-    network.isDnsAway = true;
-    await looks('update_failure');
-    t.is(await stat('membership_healthy'), 3);
-    network.isDnsAway = false;
-    network.names.set('petstore-others', [hosts['petstore-1'].address]);
-    await looks('update_success');
-    t.is(await stat('membership_healthy'), 3);
-    t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
-    network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
-  },
-);
+test.serial('DNS - an outage changes nothing, and a removed address is used while its server is healthy', async (t) => {
+  const { hosts, network } = t.context;
+  const stat = async (name: string) => {
+    const line = await requestAdmin(t.context, 'edge-0', `/stats?filter=^cluster.petstore.${name}$`);
+    return Number(/: (\d+)/.exec(line)?.[1]);
+  };
+  const untilTwoMore = async (name: string) => {
+    const goal = (await stat(name)) + 2;
+    await until(async () => (await stat(name)) >= goal, `two more: ${name}`);
+  };
+  network.isDnsFailing = true;
+  await untilTwoMore('update_failure');
+  t.is(await stat('membership_healthy'), 3);
+  network.isDnsFailing = false;
+  network.names.set('petstore-others', [hosts['petstore-1'].address]);
+  await untilTwoMore('update_success');
+  t.is(await stat('membership_healthy'), 3);
+  t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+  network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+});
 
-test.serial('Calls at once - an edge lets each server that it has found have 512', async (t) => {
+test.serial('Concurrent calls - an edge allows 512 for each server that it has found', async (t) => {
   await untilHealthy(t.context, 3);
   for (const edge of EDGES) {
-    const isSo = async () => (await askEnvoy(t.context, edge, '/clusters')).includes(`::max_requests::${3 * 512}\n`);
-    t.true(await until(isSo, `room at ${edge}`));
+    const isAllowed = async () =>
+      (await requestAdmin(t.context, edge, '/clusters')).includes(`::max_requests::${3 * 512}\n`);
+    t.true(await until(isAllowed, `the limit at ${edge}`));
   }
 });
 
-test.serial('Two edges and three servers - share the data, and the limits to the last request', async (t) => {
+test.serial('Two edges and three servers - share the data and exact limits', async (t) => {
   const created = await call(t.context, 'edge-0', '/categories', { name: 'Shared' });
   t.is(created.status, 201);
   const { id } = (await created.json()) as { id: number };
-  const answers: Response[] = [];
+  const responses: Response[] = [];
   for (let count = 0; count < 20; count += 1) {
-    answers.push(await call(t.context, EDGES[count % 2] ?? EDGES[0], `/categories/${id}`));
+    responses.push(await call(t.context, EDGES[count % 2] ?? EDGES[0], `/categories/${id}`));
   }
-  t.deepEqual([...new Set(answers.map(({ status }) => status))], [200]);
-  const left = answers.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
+  t.deepEqual([...new Set(responses.map(({ status }) => status))], [200]);
+  const remaining = responses.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
   t.deepEqual(
-    left,
-    left.map((_, index) => (left[0] ?? 0) - index),
+    remaining,
+    remaining.map((_, index) => (remaining[0] ?? 0) - index),
   );
 });
 
-test.serial('A host without a certificate - gets nothing of a server, whatever it says of its caller', async (t) => {
+test.serial('Client without a certificate - is refused by a server, even with an API key', async (t) => {
   const { hosts, key } = t.context;
   const client = new Client(`${hosts['petstore-0'].address}:${GRPC_PORT}`, insecure);
   const metadata = bearer(key);
@@ -244,7 +242,7 @@ test.serial('A host without a certificate - gets nothing of a server, whatever i
 });
 
 test.serial(
-  'A rolling restart of all servers - with renewed certificates on both sides loses no request',
+  'Rolling restart - of all servers, with renewed certificates on both sides, loses no request',
   async (t) => {
     const { certificates } = t.context;
     const load = startCallers(t.context, true);
@@ -265,17 +263,20 @@ test.serial(
   },
 );
 
-test.serial('A server dies and another freezes - the third answers every read, and both are used again', async (t) => {
-  const load = startCallers(t.context, false);
-  await untilMore(load, 100);
-  await processOf(t.context, 'petstore-1').end('SIGKILL');
-  processOf(t.context, 'petstore-2').process.kill('SIGSTOP');
-  await untilHealthy(t.context, 1);
-  await untilMore(load, 100);
-  processOf(t.context, 'petstore-2').process.kill('SIGCONT');
-  await startServer(t.context, 'petstore-1');
-  await untilHealthy(t.context, 3);
-  await untilMore(load, 100);
-  await load.stop();
-  t.deepEqual([...load.answers.keys()], ['200'], JSON.stringify([...load.answers]));
-});
+test.serial(
+  'Death of one server, freeze of another - the third serves every read, and both are used again',
+  async (t) => {
+    const load = startCallers(t.context, false);
+    await untilMore(load, 100);
+    await processOf(t.context, 'petstore-1').end('SIGKILL');
+    processOf(t.context, 'petstore-2').process.kill('SIGSTOP');
+    await untilHealthy(t.context, 1);
+    await untilMore(load, 100);
+    processOf(t.context, 'petstore-2').process.kill('SIGCONT');
+    await startServer(t.context, 'petstore-1');
+    await untilHealthy(t.context, 3);
+    await untilMore(load, 100);
+    await load.stop();
+    t.deepEqual([...load.answers.keys()], ['200'], JSON.stringify([...load.answers]));
+  },
+);

@@ -55,7 +55,7 @@ async function startWithTls(context: Context): Promise<TestProcess> {
   return server;
 }
 
-/** A channel with the certificate of that name. */
+/** A client with the certificate `name`, or without a certificate. */
 async function clientAs({ certificates, port }: Context, name: string | undefined): Promise<Client> {
   const [ca, key, cert] = await Promise.all([
     certificates.read('ca.pem'),
@@ -67,7 +67,7 @@ async function clientAs({ certificates, port }: Context, name: string | undefine
 
 const check = (client: Client) => unary(client, Check, { service: '' }).then(({ message }) => message.status);
 
-test('Standalone server - does not start beyond loopback without INTERNAL_TLS, and one line says so', async (t) => {
+test('Standalone server - beyond loopback without INTERNAL_TLS it fails to start, with one line', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
     const server = run(t.context, { GRPC_HOST: host });
     t.deepEqual(await server.ended, { code: 1, signal: null });
@@ -76,7 +76,7 @@ test('Standalone server - does not start beyond loopback without INTERNAL_TLS, a
   }
 });
 
-test('Standalone server - files that are no certificate and its key are one line that names the setting', async (t) => {
+test('Standalone server - an invalid certificate or key is refused with one line that names the setting', async (t) => {
   const { certificates } = t.context;
   const ca = certificates.path('ca.pem');
   const cert = certificates.path('petstore-0.pem');
@@ -85,17 +85,17 @@ test('Standalone server - files that are no certificate and its key are one line
     [/INTERNAL_TLS_KEY is not the key of INTERNAL_TLS_CERT/, ca, cert, certificates.path('client-key.pem')],
     [/INTERNAL_TLS_KEY must be a PEM file with a private key/, ca, cert, cert],
   ];
-  for (const [said, INTERNAL_TLS_CA, INTERNAL_TLS_CERT, INTERNAL_TLS_KEY] of cases) {
+  for (const [expected, INTERNAL_TLS_CA, INTERNAL_TLS_CERT, INTERNAL_TLS_KEY] of cases) {
     const server = run(t.context, { INTERNAL_TLS_CA, INTERNAL_TLS_CERT, INTERNAL_TLS_KEY });
     t.deepEqual(await server.ended, { code: 1, signal: null });
     const [startLine = '', problem = '', ...rest] = server.errors.trimEnd().split('\n');
     t.regex(startLine, /^Starting a server without Envoy/);
-    t.regex(problem, said);
+    t.regex(problem, expected);
     t.deepEqual(rest, []);
   }
 });
 
-test('Standalone server - INSTANCES of several are for npm start, and a busy port is one line', async (t) => {
+test('Standalone server - INSTANCES=2 and a busy port are refused with one line each', async (t) => {
   const several = { INSTANCES: '2', DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
   const two = run(t.context, several);
   t.deepEqual(await two.ended, { code: 1, signal: null });
@@ -106,7 +106,7 @@ test('Standalone server - INSTANCES of several are for npm start, and a busy por
   t.regex(second.errors, /^petstore: port \d+ is busy[^\n]+GRPC_PORT[^\n]+\n$/);
 });
 
-test('Standalone server - it is one process, with the settings of Node that the launcher gives a server', async (t) => {
+test('Standalone server - is one process, with the Node options that the launcher gives a server', async (t) => {
   const server = run(t.context);
   await server.says(/"serving"/);
   t.regex(server.errors, /^Starting a server without Envoy: [^\n]+127\.0\.0\.1:\d+ in plain text[^\n]+\n$/);
@@ -141,12 +141,12 @@ test('Mutual TLS - an unauthenticated client gets no byte of HTTP/2, and TLS 1.2
   t.regex(await received(t.context, { cert, key, maxVersion: 'TLSv1.2' }), /alert protocol version/);
 });
 
-test('Mutual TLS - renewed files are taken up, while open connections and a half-renewed pair go on', async (t) => {
+test('Mutual TLS - renewed files are used, open connections stay, and a half-renewed pair is ignored', async (t) => {
   const server = await startWithTls(t.context);
   const { certificates } = t.context;
   const open = await clientAs(t.context, 'client');
   t.is(await check(open), 'SERVING');
-  const serial = () => serialShown(t.context);
+  const serial = () => presentedSerial(t.context);
   const before = await serial();
 
   await certificates.issue('petstore-0', 'DNS:petstore-0');
@@ -162,21 +162,22 @@ test('Mutual TLS - renewed files are taken up, while open connections and a half
   open.close();
 });
 
-test('SIGTERM - an edge sees failing health checks first, and is served until then', async (t) => {
+test('SIGTERM - readiness checks fail first, while calls are still served', async (t) => {
   const server = run(t.context);
   await server.says(/"serving"/);
   const edge = new Client(`127.0.0.1:${t.context.port}`, insecure);
-  const ask = () => unary(edge, Check, { service: 'petstore.TakesCalls' }).then(({ message }) => message.status);
-  t.is(await ask(), 'SERVING');
+  const checkReadiness = () =>
+    unary(edge, Check, { service: 'petstore.TakesCalls' }).then(({ message }) => message.status);
+  t.is(await checkReadiness(), 'SERVING');
   server.process.kill('SIGTERM');
-  await until(async () => (await ask()) === 'NOT_SERVING', 'the no');
+  await until(async () => (await checkReadiness()) === 'NOT_SERVING', 'NOT_SERVING');
   t.is(await check(edge), 'SERVING', 'it still serves');
-  t.is(await ask(), 'NOT_SERVING');
+  t.is(await checkReadiness(), 'NOT_SERVING');
   t.deepEqual(await server.ended, { code: 0, signal: null });
   edge.close();
 });
 
-/** What comes from the server after a handshake, or the error's text. */
+/** What the server sends after a handshake, or the message of the error. */
 async function received({ port }: Context, options: object): Promise<string> {
   const socket = connect({ host: HOST, port, rejectUnauthorized: false, ALPNProtocols: ['h2'], ...options });
   let text = '';
@@ -189,8 +190,8 @@ async function received({ port }: Context, options: object): Promise<string> {
   });
 }
 
-/** The serial number of the certificate that the server shows. */
-async function serialShown({ certificates, port }: Context): Promise<string | undefined> {
+/** The serial number of the certificate that the server presents. */
+async function presentedSerial({ certificates, port }: Context): Promise<string | undefined> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'client.pem', 'client-key.pem'].map(certificates.read));
   const options = { ca, cert, key, servername: 'petstore-0', ALPNProtocols: ['h2'] };
   const socket = connect({ host: HOST, port, ...options });

@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../../src/config.ts';
 const TLS = { INTERNAL_TLS_CA: '/tls/ca.pem', INTERNAL_TLS_CERT: '/tls/cert.pem', INTERNAL_TLS_KEY: '/tls/key.pem' };
 const serversOf = (SERVERS: string) => readConfig({ ...TLS, SERVERS }).servers;
 
-test('SERVERS - names and addresses with a port each, with commas between them', (t) => {
+test('SERVERS - is a comma-separated list of names and addresses, each with a port', (t) => {
   t.is(readConfig({}).servers, undefined);
   t.deepEqual(serversOf('petstore-0:50051, petstore-1.shop.svc.cluster.local.:1'), [
     { host: 'petstore-0', port: 50051 },
@@ -16,7 +16,7 @@ test('SERVERS - names and addresses with a port each, with commas between them',
   ]);
 });
 
-test('SERVERS - anything else is refused, with what it should be', (t) => {
+test('SERVERS - any other value is refused, with the expected form', (t) => {
   for (const bad of [
     ...['petstore', 'petstore:', ':1', 'petstore:0', 'petstore:65536', 'a:1,', 'a:1 b:2', 'http://a:1', 'a/b:1'],
     ...['fd00::1:50051', '[10.0.0.1]:1', '10.0.0.256:1', '10.0.0:1', '-a:1', `${'a'.repeat(64)}:1`, '"a":1', 'a\n:1'],
@@ -26,7 +26,7 @@ test('SERVERS - anything else is refused, with what it should be', (t) => {
   }
 });
 
-test('Hop - beyond loopback it is mutual TLS or it is refused, whichever side names the address', (t) => {
+test('INTERNAL_TLS - is required for an address beyond loopback, in GRPC_HOST and in SERVERS', (t) => {
   for (const far of ['0.0.0.0', '::', '10.0.0.1', 'fd00::1', '::ffff:10.0.0.1', '128.0.0.1']) {
     t.throws(() => readConfig({ GRPC_HOST: far }), {
       message: /^GRPC_HOST names .* not loopback: set INTERNAL_TLS_CA/,
@@ -46,7 +46,7 @@ test('Hop - beyond loopback it is mutual TLS or it is refused, whichever side na
   t.is(readConfig({ SERVERS: 'localhost:1,127.0.0.2:1,[::1]:1' }).servers?.length, 3);
 });
 
-test('Hop - a part of INTERNAL_TLS is refused, with what is missing', (t) => {
+test('INTERNAL_TLS - an incomplete set is refused, with the missing settings', (t) => {
   const { INTERNAL_TLS_KEY: _, ...withoutKey } = TLS;
   t.throws(() => readConfig(withoutKey), { message: /^INTERNAL_TLS_KEY must be set too: / });
   t.throws(() => readConfig({ INTERNAL_TLS_CA: 'ca.pem' }), {
@@ -55,7 +55,7 @@ test('Hop - a part of INTERNAL_TLS is refused, with what is missing', (t) => {
   t.is(readConfig({}).internalTls, undefined);
 });
 
-test('LOGS - files or stdout', (t) => {
+test('LOGS - is files or stdout', (t) => {
   t.is(readConfig({}).logs, 'files');
   t.is(readConfig({ LOGS: 'stdout' }).logs, 'stdout');
   t.throws(() => readConfig({ LOGS: 'syslog' }), { message: 'LOGS must be files or stdout, not "syslog"' });

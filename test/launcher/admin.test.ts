@@ -1,4 +1,4 @@
-/** Envoy's admin interface is the owner's alone; others may read its statistics. */
+/** Only its owner can open Envoy's admin interface. Others can read the statistics. */
 import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -11,21 +11,21 @@ import { isRunning, type Launcher } from '../support/launcher.ts';
 import { until } from '../support/until.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
-interface Answer {
+interface StatisticsResponse {
   readonly status: number;
   readonly body: string;
 }
 
-interface Asked {
-  /** GET, if none is given. */
+interface StatisticsRequest {
+  /** Default: GET. */
   readonly method?: string;
   readonly path: string;
-  /** As sent; without one it is that of the port. */
+  /** The Host header. Default: the address of the port. */
   readonly host?: string;
 }
 
-/** One request to the statistics' port, with a Host that `fetch` would not send. */
-function ask({ settings }: Launcher, { method = 'GET', path, host }: Asked): Promise<Answer> {
+/** Sends a request to the statistics port, with a Host that `fetch` would not send. */
+function send({ settings }: Launcher, { method = 'GET', path, host }: StatisticsRequest): Promise<StatisticsResponse> {
   const headers = host === undefined ? {} : { host };
   return new Promise((resolve, reject) => {
     const target = { host: '127.0.0.1', port: Number(settings.ENVOY_ADMIN_PORT), method, path, headers, agent: false };
@@ -41,35 +41,35 @@ async function opened(t: Test): Promise<{ launcher: Launcher; admin: EnvoyAdmin 
   return { launcher, admin: new EnvoyAdmin(readConfig(launcher.settings)) };
 }
 
-const soon = () => AbortSignal.timeout(10_000);
+const timeout = () => AbortSignal.timeout(10_000);
 
-test('Admin - is a socket that only its owner can open', async (t) => {
+test('Admin interface - is a socket that only its owner can open', async (t) => {
   const { launcher, admin } = await opened(t);
   const found = statSync(adminSocket(readConfig(launcher.settings)));
   t.true(found.isSocket());
   t.is(found.mode & 0o777, 0o600);
   t.is(found.uid, userInfo().uid);
-  t.is(JSON.parse(await admin.get('/server_info', soon())).state, 'LIVE');
+  t.is(JSON.parse(await admin.get('/server_info', timeout())).state, 'LIVE');
 });
 
-test('Statistics - can be read on the port, by any name of this machine', async (t) => {
+test('Statistics - can be read on the port, under every loopback name', async (t) => {
   const { launcher } = await opened(t);
-  const { status, body } = await ask(launcher, { path: '/stats/prometheus' });
+  const { status, body } = await send(launcher, { path: '/stats/prometheus' });
   t.is(status, 200);
   t.regex(body, /^envoy_cluster_membership_healthy\{envoy_cluster_name="petstore"\} 1$/m);
   for (const host of ['127.0.0.1', 'localhost', 'localhost:1', 'LOCALHOST:9901', '[::1]', '[::1]:9901']) {
-    t.deepEqual(await ask(launcher, { path: '/stats?filter=^server.live$', host }), {
+    t.deepEqual(await send(launcher, { path: '/stats?filter=^server.live$', host }), {
       status: 200,
       body: 'server.live: 1\n',
     });
   }
 });
 
-test('Statistics - of the port are all there is: the rest is refused, and changes nothing', async (t) => {
+test('Statistics - the port serves nothing else: other requests are refused and change nothing', async (t) => {
   const { launcher, admin } = await opened(t);
   const { envoy } = await launcher.pair();
   const live = { method: 'GET', path: '/stats' };
-  const refused: Asked[] = [
+  const refused: StatisticsRequest[] = [
     ...['/quitquitquit', '/logging?level=trace', '/drain_listeners', '/healthcheck/fail', '/reset_counters'].flatMap(
       (path) => ['POST', 'GET', 'PUT'].map((method) => ({ method, path })),
     ),
@@ -90,12 +90,12 @@ test('Statistics - of the port are all there is: the rest is refused, and change
       (host) => ({ ...live, host }),
     ),
   ];
-  for (const asked of refused) {
-    const { status, body } = await ask(launcher, asked);
-    t.regex(String(status), /^40[0345]$/, JSON.stringify(asked));
-    t.is(body, '', JSON.stringify(asked));
+  for (const sent of refused) {
+    const { status, body } = await send(launcher, sent);
+    t.regex(String(status), /^40[0345]$/, JSON.stringify(sent));
+    t.is(body, '', JSON.stringify(sent));
   }
-  t.is(JSON.parse(await admin.get('/server_info', soon())).state, 'LIVE');
+  t.is(JSON.parse(await admin.get('/server_info', timeout())).state, 'LIVE');
   t.true(isRunning(envoy));
   t.is((await fetch(`http://127.0.0.1:${launcher.settings.PORT}/healthz`)).status, 200);
   const logs = join(launcher.settings.DATA_DIR ?? '', 'logs/envoy.log');
@@ -113,12 +113,12 @@ test('Statistics - are available again soon after many idle connections, most of
         closed += 1;
       });
   }
-  await until(() => closed >= 40 - 16, 'the end of those beyond 16');
+  await until(() => closed >= 40 - 16, 'the close of the connections beyond 16');
   t.true(closed < 40);
   const path = '/stats?filter=^server.live$';
   await until(
     () =>
-      ask(launcher, { path }).then(
+      send(launcher, { path }).then(
         ({ status }) => status === 200,
         () => false,
       ),
@@ -128,18 +128,18 @@ test('Statistics - are available again soon after many idle connections, most of
 });
 
 (process.platform === 'linux' ? test : test.skip)(
-  'Envoy - leaves no other way in: no socket without permissions, no shared memory',
+  'Envoy - opens no other Unix socket and no shared memory',
   async (t) => {
     const { launcher } = await opened(t);
     const { envoy } = await launcher.pair();
-    const opened_ = readdirSync(`/proc/${envoy.pid}/fd`).flatMap((fd) => {
+    const targets = readdirSync(`/proc/${envoy.pid}/fd`).flatMap((fd) => {
       try {
         return [readlinkSync(`/proc/${envoy.pid}/fd/${fd}`)];
       } catch {
         return []; // it was closed meanwhile
       }
     });
-    const inodes = new Set(opened_.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []));
+    const inodes = new Set(targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []));
     const unix = readFileSync('/proc/net/unix', 'utf8')
       .trim()
       .split('\n')
@@ -152,7 +152,7 @@ test('Statistics - are available again soon after many idle connections, most of
   },
 );
 
-test('Start - after a kill -9 of all there is a new socket', async (t) => {
+test('Start - replaces the admin socket that a kill -9 left behind', async (t) => {
   const first = launch(t);
   await first.opened();
   const { envoy } = await first.pair();
@@ -164,7 +164,7 @@ test('Start - after a kill -9 of all there is a new socket', async (t) => {
   t.deepEqual(await again.end('SIGTERM'), { code: 0, signal: null });
 });
 
-test('Start - in a folder whose path is too long for a socket says so', async (t) => {
+test('Start - reports a data folder whose path is too long for a socket', async (t) => {
   const folder = `${t.context.settings.DATA_DIR}/${'x'.repeat(100)}`;
   const path = `${folder}/envoy-admin.sock`;
   const tooLong = `${path} is too long for the path of a socket, ${path.length} bytes of at most 103`;
@@ -172,7 +172,7 @@ test('Start - in a folder whose path is too long for a socket says so', async (t
   await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
 });
 
-test('Start - in a folder with a path of just the right length goes well', async (t) => {
+test('Start - works in a data folder with the longest possible path', async (t) => {
   const base = `${t.context.settings.DATA_DIR}/`;
   const folder = base + 'x'.repeat(103 - base.length - '/envoy-admin.sock'.length);
   await launch(t, { DATA_DIR: folder }).opened();

@@ -1,4 +1,4 @@
-/** `audit.log`: what the operator does, as real processes write it down. */
+/** `audit.log`: the operator's calls, as real processes log them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
@@ -39,15 +39,15 @@ function operatorOf(t: Test): Promise<Operator> {
   return connectOperator({ grpcAddress: `127.0.0.1:${port}`, config: { dataDir } });
 }
 
-test.serial('Audit log - has what the operator did and who tried to, no key, and is private', async (t) => {
+test.serial('Audit log - has successful and refused operator calls, has no key, and is private', async (t) => {
   await launch(t, { LOG_LEVEL: 'silent' }).opened();
   const operator = await operatorOf(t);
   const { id } = await operator.account(Plan.PLAN_FREE);
   const made = await operator.key(id);
   operator.close();
-  const stranger = new GrpcCaller(`127.0.0.1:${t.context.settings.GRPC_PORT}`, made.key);
-  t.is((await stranger.failure(Admin.getAccount, { accountId: id })).reason, 'OPERATOR_KEY_INVALID');
-  stranger.close();
+  const customer = new GrpcCaller(`127.0.0.1:${t.context.settings.GRPC_PORT}`, made.key);
+  t.is((await customer.failure(Admin.getAccount, { accountId: id })).reason, 'OPERATOR_KEY_INVALID');
+  customer.close();
 
   const lines = linesOf(t);
   t.deepEqual(
@@ -69,7 +69,7 @@ test.serial('Audit log - has what the operator did and who tried to, no key, and
   for (const file of filesOf(t)) t.is(statSync(file).mode & 0o777, 0o600);
 });
 
-test.serial('Audit log - is rotated as the other logs are, and loses no line', async (t) => {
+test.serial('Audit log - is rotated like the other logs, and loses no line', async (t) => {
   await launch(t, { LOG_MAX_BYTES: '2000', LOG_FILES: '1000' }).opened();
   const operator = await operatorOf(t);
   const made: string[] = [];
@@ -82,8 +82,8 @@ test.serial('Audit log - is rotated as the other logs are, and loses no line', a
     60_000,
   );
   operator.close();
-  const noted = linesOf(t).flatMap((line) => line.made?.accountId ?? []);
-  t.deepEqual(noted.toSorted(byNumber), made);
+  const logged = linesOf(t).flatMap((line) => line.made?.accountId ?? []);
+  t.deepEqual(logged.toSorted(byNumber), made);
   for (const file of filesOf(t)) t.is(statSync(file).mode & 0o777, 0o600);
 });
 
@@ -107,7 +107,7 @@ test.serial('Audit log - several servers append whole lines to one file', async 
   t.is(parse(readFileSync(file, 'utf8')).filter(({ outcome }) => outcome === 'OK').length, 2 * CALLS);
 });
 
-test.serial("Audit log - is the server's own log where there is no other, whatever LOG_LEVEL says", async (t) => {
+test.serial("Audit log - without a file its lines are in the server's log, whatever the LOG_LEVEL", async (t) => {
   const server = await startServerProcess(t.context.settings.DATA_DIR ?? '', { LOG_LEVEL: 'info' });
   const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir: server.dataDir } });
   await operator.account(Plan.PLAN_FREE);

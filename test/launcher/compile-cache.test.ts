@@ -1,4 +1,4 @@
-/** What Node has compiled for one `npm start` is there for the next. */
+/** A later `npm start` reuses the code that Node compiled for an earlier one. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import { type Test, test } from './launch.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs `npm start` until the service is open, and ends it. Resolves with what it has written, and the server. */
+/** Runs `npm start` until the service is open, and stops it. Resolves with its exit code and all output. */
 async function startOnce(t: Test, settings: Readonly<Record<string, string>>) {
   const env = { ...process.env, ...t.context.settings, ...settings };
   const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -26,17 +26,17 @@ async function startOnce(t: Test, settings: Readonly<Record<string, string>>) {
   return { code: npm.exitCode, launcher, server };
 }
 
-test('Start - a second one compiles neither the launcher nor the server again', async (t) => {
+test('Start - the second run compiles neither the launcher nor the server again', async (t) => {
   const cache = `${t.context.settings.DATA_DIR}, compiled`;
   t.teardown(() => rm(cache, { recursive: true, force: true }));
   await startOnce(t, { NODE_COMPILE_CACHE: cache });
   const again = await startOnce(t, { NODE_COMPILE_CACHE: cache, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
-  const taken = (file: string) => new RegExp(`code cache for ESM file://\\S+/${file} was accepted`);
-  t.regex(again.launcher, taken('src/launcher/stack.ts'));
-  t.regex(again.server, taken('src/server.ts'));
+  const accepted = (file: string) => new RegExp(`code cache for ESM file://\\S+/${file} was accepted`);
+  t.regex(again.launcher, accepted('src/launcher/stack.ts'));
+  t.regex(again.server, accepted('src/server.ts'));
 });
 
-test('Start - where nothing can be kept of what is compiled it goes well all the same', async (t) => {
+test('Start - works with a compile cache that can not be written', async (t) => {
   const { code, launcher } = await startOnce(t, { NODE_COMPILE_CACHE: '/dev/null/nowhere' });
   t.is(code, 0);
   t.regex(launcher, /The pet store is open/);

@@ -12,7 +12,7 @@ async function otherPorts(): Promise<Readonly<Record<string, string>>> {
 const pidFile = (t: Test) => join(t.context.settings.DATA_DIR ?? '', 'service.pid');
 
 test.serial(
-  "A second service - is refused, whatever its ports, with the first's process; the first goes on",
+  'A second service - is refused on any ports, with the process of the first, which keeps running',
   async (t) => {
     const first = launch(t);
     const { url } = await first.opened();
@@ -27,7 +27,7 @@ test.serial(
   },
 );
 
-test.serial('Two services - that start at the same moment: one is refused, the other opens', async (t) => {
+test.serial('Two simultaneous starts - one service is refused, the other opens', async (t) => {
   const both = [launch(t), launch(t, await otherPorts())];
   const ends = await Promise.all(
     both.map((one) =>
@@ -42,7 +42,7 @@ test.serial('Two services - that start at the same moment: one is refused, the o
   t.regex(refused?.errors ?? '', /^petstore: .* is in use by another service.*\n$/);
 });
 
-test.serial('kill -9 of the launcher - does not keep the next one from starting, at once', async (t) => {
+test.serial('kill -9 of the launcher - the next start succeeds immediately', async (t) => {
   const first = launch(t);
   await first.opened();
   await first.end('SIGKILL');
@@ -55,14 +55,11 @@ test.serial('kill -9 of the launcher - does not keep the next one from starting,
   t.false(existsSync(pidFile(t)));
 });
 
-test.serial(
-  'A pid that is left over - of a process that lives, but is another one by now, keeps nobody out',
-  async (t) => {
-    const first = launch(t);
-    await first.opened();
-    await first.end('SIGTERM');
-    writeFileSync(pidFile(t), `${process.pid}\n`);
-    await launch(t).opened();
-    t.pass();
-  },
-);
+test.serial('A stale pid file - with the pid of an unrelated process does not prevent a start', async (t) => {
+  const first = launch(t);
+  await first.opened();
+  await first.end('SIGTERM');
+  writeFileSync(pidFile(t), `${process.pid}\n`);
+  await launch(t).opened();
+  t.pass();
+});

@@ -21,8 +21,8 @@ const SETTINGS: Readonly<Record<string, Record<string, string>>> = {
   'all traces': TRACES,
   'some traces': { ...TRACES, ...SHARE, OTEL_TRACES_SAMPLER: 'traceidratio' },
   'traces that callers choose': { ...TRACES, ...SHARE, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' },
-  'an edge alone': { ...SERVERS, LOGS: 'stdout' },
-  'an edge alone with traces': { ...SERVERS, ...TRACES },
+  'a standalone edge': { ...SERVERS, LOGS: 'stdout' },
+  'a standalone edge with traces': { ...SERVERS, ...TRACES },
 };
 
 async function configuration(settings: Record<string, string>) {
@@ -36,14 +36,14 @@ async function configuration(settings: Record<string, string>) {
 }
 
 for (const [name, settings] of Object.entries(SETTINGS)) {
-  test(`Envoy's configuration - with ${name} is YAML with unique keys, and no place is left empty`, async (t) => {
+  test(`Envoy's configuration - with ${name} is YAML with unique keys and no placeholder`, async (t) => {
     const document = await configuration(settings);
     t.deepEqual(document.errors, []);
     t.notRegex(JSON.stringify(document.toJS({ maxAliasCount: -1 })), /\$\{/);
   });
 }
 
-test("Envoy's configuration - lets an edge alone adjust the limit of calls, with traces too", async (t) => {
+test("Envoy's configuration - lets a standalone edge adjust the limit of calls, with traces too", async (t) => {
   for (const settings of [SERVERS, { ...SERVERS, ...TRACES }]) {
     const { layered_runtime: runtime } = (await configuration(settings)).toJS({ maxAliasCount: -1 });
     t.deepEqual(runtime.layers.at(-1), { name: 'edge', admin_layer: {} });

@@ -11,9 +11,9 @@ interface HostStatus {
 
 /** Asks Envoy for the state of its servers. */
 export async function hosts({ settings }: Launcher): Promise<HostStatus[]> {
-  const answer = await new EnvoyAdmin(readConfig(settings)).get('/clusters?format=json', AbortSignal.timeout(5_000));
+  const body = await new EnvoyAdmin(readConfig(settings)).get('/clusters?format=json', AbortSignal.timeout(5_000));
   // biome-ignore lint/suspicious/noExplicitAny: Envoy's own shape
-  const { cluster_statuses: clusters } = JSON.parse(answer) as any;
+  const { cluster_statuses: clusters } = JSON.parse(body) as any;
   const petstore = clusters.find(({ name }: { name: string }) => name === 'petstore');
   // biome-ignore lint/suspicious/noExplicitAny: as above
   return petstore.host_statuses.map(({ address, health_status: health, stats }: any) => ({

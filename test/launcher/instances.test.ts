@@ -1,4 +1,4 @@
-/** `INSTANCES` of 2 or more: several servers behind one Envoy, each supervised by itself. */
+/** `INSTANCES` of 2 or more: several servers behind one Envoy, each supervised separately. */
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ const CALLERS = 24;
 /** How long a rolling restart may take on a busy machine. */
 const RESTART_MS = 100_000;
 
-/** Launches the instances with a database and a Redis of their own. */
+/** Launches the instances with their own database and Redis. */
 async function launchInstances(t: Test): Promise<Launcher> {
   const env = await shared.settings();
   const ports = { GRPC_PORT: String(await freePortRange(INSTANCES)), INSTANCES: String(INSTANCES) };
@@ -86,7 +86,7 @@ test.serial('Instances - run on consecutive ports, and all of them get requests'
   for (const { port, requests } of seen) t.true(requests > 50, `${requests} on ${port}`);
 });
 
-test.serial('Instances - with one port of theirs busy say which', async (t) => {
+test.serial('Instances - report which of their ports is busy', async (t) => {
   const launcher = await launchInstances(t);
   const last = grpcPorts(launcher).at(-1);
   const other = createServer().listen(last, '127.0.0.1');
@@ -104,7 +104,7 @@ test.serial('Instances - without a demo key on this machine the start message sa
   t.regex(again.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
-test.serial('Instances - have no demo account unless it is asked for', async (t) => {
+test.serial('Instances - have no demo account by default', async (t) => {
   const env = await shared.settings();
   const launcher = launch(t, { ...env, DEMO_ACCOUNT: '' });
   const { curl, key } = await launcher.opened();
@@ -158,8 +158,8 @@ test.serial('Rolling restart - one server at a time is unavailable', async (t) =
   launcher.process.kill('SIGUSR2');
   await until(
     async () => {
-      const away = (await hosts(launcher)).filter(({ isHealthy }) => !isHealthy);
-      t.true(away.length <= 1, JSON.stringify(away));
+      const unhealthy = (await hosts(launcher)).filter(({ isHealthy }) => !isHealthy);
+      t.true(unhealthy.length <= 1, JSON.stringify(unhealthy));
       return launcher.output.includes('Restarted all');
     },
     'the end of the rolling restart',
@@ -200,7 +200,7 @@ test.serial('Rolling restart - ends at a server that does not start, and the oth
   const { url, key } = await launcher.opened();
   const operatorKey = join(launcher.settings.DATA_DIR ?? '', 'operator.key');
   await rename(operatorKey, `${operatorKey}.kept`);
-  await mkdir(operatorKey); // what can't be read
+  await mkdir(operatorKey); // a folder can't be read as a key
   const [, ...others] = await launcher.servers();
   const load = await startRestLoad(url, key);
   launcher.process.kill('SIGUSR2');
@@ -220,27 +220,27 @@ test.serial('Rolling restart - ends at a server that does not start, and the oth
 test.serial('Death of one server - the launcher restarts it, and only its open requests fail', async (t) => {
   const launcher = await launchInstances(t);
   const { url, key } = await launcher.opened();
-  const [victim, ...others] = await launcher.servers();
+  const [killed, ...others] = await launcher.servers();
   const load = await startRestLoad(url, key);
   await untilMore(load, 200);
-  process.kill(victim?.pid ?? -1, 'SIGKILL');
+  process.kill(killed?.pid ?? -1, 'SIGKILL');
   await launcher.says(
     /\nServer \d ended unexpectedly \(signal SIGKILL\): see .*server-\d\.log\. Starting it again …\n/,
   );
   await launcher.says(/\nServer \d serves again\.\n/);
-  await until(async () => (await hosts(launcher)).every(({ isHealthy }) => isHealthy), 'the new one at Envoy');
+  await until(async () => (await hosts(launcher)).every(({ isHealthy }) => isHealthy), 'healthy servers at Envoy');
   await untilMore(load, 200);
   await load.stop();
-  const failed = [...load.answers].filter(([answer]) => !/ 20[01]$/.test(answer));
-  for (const [answer] of failed) t.regex(answer, / 503$/);
+  const failed = [...load.answers].filter(([result]) => !/ 20[01]$/.test(result));
+  for (const [result] of failed) t.regex(result, / 503$/);
   const count = failed.reduce((sum, [, times]) => sum + times, 0);
-  t.true(count <= CALLERS, `each caller has one request under way: ${JSON.stringify(failed)}`);
+  t.true(count <= CALLERS, `each caller has one open request: ${JSON.stringify(failed)}`);
   t.true(others.every(isRunning));
   t.is((await launcher.servers()).length, INSTANCES);
   t.is(launcher.errors, '');
 });
 
-test.serial('Death of all servers, again and again - the launcher restarts them each time', async (t) => {
+test.serial('Repeated deaths of all servers - the launcher restarts them each time', async (t) => {
   const launcher = await launchInstances(t);
   const { url } = await launcher.opened();
   for (let round = 1; round <= 3; round += 1) {

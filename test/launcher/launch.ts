@@ -1,9 +1,9 @@
-/** What the launcher's test files share: each test launches as it likes, and nothing survives it. */
+/** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isRunning, Launcher, launcherSettings } from '../support/launcher.ts';
 
 export interface Context {
-  /** Free ports, and a data folder that is not there yet. */
+  /** Free ports, and a data folder that does not exist yet. */
   readonly settings: Readonly<Record<string, string>>;
   readonly launchers: Launcher[];
   readonly remove: () => Promise<void>;
@@ -26,18 +26,18 @@ async function kill(launcher: Launcher): Promise<void> {
   for (const child of children) if (isRunning(child)) process.kill(child.pid, 'SIGKILL');
 }
 
-/** Runs the launcher with the test's settings and those given, in the repository's folder or another one. */
+/** Runs the launcher in `cwd`, by default the repository. `settings` override those of the test. */
 export function launch(t: Test, settings: Readonly<Record<string, string>> = {}, cwd?: string): Launcher {
   const launcher = new Launcher({ ...t.context.settings, ...settings }, cwd);
   t.context.launchers.push(launcher);
   return launcher;
 }
 
-/** Holds a launcher to having refused to start, with one line and nothing else. */
+/** Asserts that the launcher refused to start, with one line and nothing else. */
 export async function refusedWith(t: Test, launcher: Launcher, line: string | RegExp): Promise<void> {
   t.deepEqual(await launcher.ended, { code: 1, signal: null });
   t.regex(launcher.errors, /^petstore: [^\n]+\n$/);
-  const said = launcher.errors.slice('petstore: '.length).trimEnd();
-  if (typeof line === 'string') t.is(said, line);
-  else t.regex(said, line);
+  const message = launcher.errors.slice('petstore: '.length).trimEnd();
+  if (typeof line === 'string') t.is(message, line);
+  else t.regex(message, line);
 }

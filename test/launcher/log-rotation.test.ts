@@ -1,4 +1,4 @@
-/** Logs that have their size go on in new files, while the service writes them. */
+/** Rotation of logs at their maximum size, while the service writes them. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { RestClient } from '../support/rest-client.ts';
@@ -19,42 +19,39 @@ function linesOf(t: Test, name: string): { readonly request_id?: string; readonl
   return text.flatMap((lines) => lines.split('\n').filter(Boolean)).map((line) => JSON.parse(line));
 }
 
-test.serial(
-  'Rotation - under load loses no line, of the server and of Envoy, and keeps their files private',
-  async (t) => {
-    const settings = { LOG_MAX_BYTES: `${MAX_BYTES}`, LOG_FILES: '1000', LOG_LEVEL: 'debug' };
-    const launcher = launch(t, settings);
-    const { url, key } = await launcher.opened();
-    const rest = new RestClient(url, key);
-    const ids: string[] = [];
-    await until(
-      async () => {
-        const answers = await Promise.all(Array.from({ length: 20 }, () => rest.get('/pets')));
-        for (const { headers } of answers) ids.push(headers.get('x-request-id') ?? 'none');
-        return logsOf(t, 'server.log').length > 3 && logsOf(t, 'access.log').length > 3;
-      },
-      'three rotations of each',
-      90_000,
-    );
-    await launcher.end('SIGTERM'); // and Envoy writes what it has
-    const count = (found: (string | undefined)[]) => {
-      const counts = new Map<string | undefined, number>();
-      for (const id of found) counts.set(id, (counts.get(id) ?? 0) + 1);
-      return counts;
-    };
-    const accesses = count(linesOf(t, 'access.log').map((line) => line.request_id));
-    const calls = count(linesOf(t, 'server.log').map((line) => line.requestId));
-    for (const id of ids) {
-      if (accesses.get(id) !== 1) t.fail(`${id} is ${accesses.get(id)} times in access.log`);
-      if (calls.get(id) !== 1) t.fail(`${id} is ${calls.get(id)} times in server.log`);
-    }
-    for (const name of ['server.log', 'access.log', 'envoy.log']) {
-      for (const file of logsOf(t, name)) t.is(statSync(file).mode & 0o777, 0o600, file);
-    }
-  },
-);
+test.serial('Rotation - under load loses no line of the server or of Envoy, and keeps the files private', async (t) => {
+  const settings = { LOG_MAX_BYTES: `${MAX_BYTES}`, LOG_FILES: '1000', LOG_LEVEL: 'debug' };
+  const launcher = launch(t, settings);
+  const { url, key } = await launcher.opened();
+  const rest = new RestClient(url, key);
+  const ids: string[] = [];
+  await until(
+    async () => {
+      const responses = await Promise.all(Array.from({ length: 20 }, () => rest.get('/pets')));
+      for (const { headers } of responses) ids.push(headers.get('x-request-id') ?? 'none');
+      return logsOf(t, 'server.log').length > 3 && logsOf(t, 'access.log').length > 3;
+    },
+    'three rotations of each',
+    90_000,
+  );
+  await launcher.end('SIGTERM'); // Envoy flushes its logs
+  const count = (found: (string | undefined)[]) => {
+    const counts = new Map<string | undefined, number>();
+    for (const id of found) counts.set(id, (counts.get(id) ?? 0) + 1);
+    return counts;
+  };
+  const accesses = count(linesOf(t, 'access.log').map((line) => line.request_id));
+  const calls = count(linesOf(t, 'server.log').map((line) => line.requestId));
+  for (const id of ids) {
+    if (accesses.get(id) !== 1) t.fail(`${id} is ${accesses.get(id)} times in access.log`);
+    if (calls.get(id) !== 1) t.fail(`${id} is ${calls.get(id)} times in server.log`);
+  }
+  for (const name of ['server.log', 'access.log', 'envoy.log']) {
+    for (const file of logsOf(t, name)) t.is(statSync(file).mode & 0o777, 0o600, file);
+  }
+});
 
-test.serial('Rotation - keeps as many files as LOG_FILES says, the newest ones', async (t) => {
+test.serial('Rotation - keeps the newest files, as many as LOG_FILES', async (t) => {
   const launcher = launch(t, { LOG_MAX_BYTES: '2000', LOG_FILES: '3', LOG_LEVEL: 'debug' });
   const { url, key } = await launcher.opened();
   const rest = new RestClient(url, key);
@@ -68,7 +65,7 @@ test.serial('Rotation - keeps as many files as LOG_FILES says, the newest ones',
       if (file !== undefined) rotations.add(statSync(file).ino);
       return rotations.size > 2;
     },
-    'the end of the oldest file, twice',
+    'two replacements of the oldest file',
     90_000,
   );
   t.true(logsOf(t, 'server.log').length <= 3);

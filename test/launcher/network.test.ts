@@ -1,4 +1,4 @@
-/** Who can reach the service: by default nobody from outside. */
+/** The addresses on which the service is reachable: by default only loopback. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -45,7 +45,7 @@ const outside = Object.values(networkInterfaces())
   .filter(({ internal, family }) => !internal && family === 'IPv4')
   .map(({ address }) => address);
 
-(process.platform === 'linux' ? test : test.skip)('Network - server and Envoy listen on loopback alone', async (t) => {
+(process.platform === 'linux' ? test : test.skip)('Network - server and Envoy listen on loopback only', async (t) => {
   const launcher = launch(t);
   await launcher.opened();
   const { server, envoy } = await launcher.pair();
@@ -56,7 +56,7 @@ const outside = Object.values(networkInterfaces())
   t.deepEqual(ports, [PORT, GRPC_PORT, ENVOY_ADMIN_PORT].map(Number).sort());
 });
 
-test('Network - no port can be reached by another address of the machine', async (t) => {
+test('Network - no port is reachable at another address of the machine', async (t) => {
   const { settings } = launch(t);
   await t.context.launchers[0]?.opened();
   for (const host of outside) {
@@ -67,7 +67,7 @@ test('Network - no port can be reached by another address of the machine', async
   t.true(await canConnect('127.0.0.1', Number(settings.PORT)));
 });
 
-test('Network - with HOST=0.0.0.0 the public port can be, and still no other', async (t) => {
+test('Network - HOST=0.0.0.0 opens the public port, and no other', async (t) => {
   const launcher = launch(t, { HOST: '0.0.0.0' });
   const { url } = await launcher.opened();
   const { PORT, GRPC_PORT, ENVOY_ADMIN_PORT } = launcher.settings;

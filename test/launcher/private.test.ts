@@ -1,4 +1,4 @@
-/** What the service writes is its owner's alone. */
+/** Only the owner can read what the service writes. Its processes expose no secret. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { chown } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,14 +7,14 @@ import { startServerProcess, TestProcess } from '../support/process.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
-/** The permissions of the data folder and of all that is in it, by path. */
+/** The permissions of the data folder and its contents, by path. */
 function modesOf(t: Test): Map<string, string> {
   const folder = t.context.settings.DATA_DIR ?? '';
   const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
   return new Map(['', ...paths].map((path) => [path, (statSync(join(folder, path)).mode & 0o7777).toString(8)]));
 }
 
-const OWN = [
+const FILES = [
   'demo.key',
   'operator.key',
   'petstore.sqlite',
@@ -29,20 +29,20 @@ const OWN = [
 
 function isPrivate(t: Test): void {
   const modes = modesOf(t);
-  for (const path of OWN) t.true(modes.has(path), path);
+  for (const path of FILES) t.true(modes.has(path), path);
   for (const [path, mode] of modes) t.is(mode, path === '' || path === 'logs' ? '700' : '600', path);
 }
 
-/** Whoever starts the service has set nothing aside for himself. */
+/** Starts Node with a umask that leaves new files open to all users. */
 const NO_UMASK = { NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)' };
 
-test("Files - are their owner's alone, whatever the umask was", async (t) => {
+test('Files - are private to their owner, whatever the umask', async (t) => {
   const { url, key } = await launch(t, NO_UMASK).opened();
   await new RestClient(url, key).category();
   isPrivate(t);
 });
 
-test('Files - of a server without a launcher too', async (t) => {
+test('Files - of a server without a launcher are private too', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
   mkdirSync(folder);
   chmodSync(folder, 0o777);
@@ -53,7 +53,7 @@ test('Files - of a server without a launcher too', async (t) => {
   await server.end('SIGTERM');
 });
 
-test('Files - that an earlier release left open are closed, and those that are none of ours left alone', async (t) => {
+test('Files - of an earlier release become private, and unrelated files stay unchanged', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
   const first = launch(t);
   await first.opened();
@@ -69,7 +69,7 @@ test('Files - that an earlier release left open are closed, and those that are n
   isPrivate(t);
 });
 
-test('Start - with a data folder that is shared like /tmp says so, and so does a server alone', async (t) => {
+test('Start - reports a data folder that is shared like /tmp, without the launcher too', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
   mkdirSync(folder);
   chmodSync(folder, 0o1777);

@@ -13,17 +13,17 @@ async function opened(t: Test) {
   return { launcher, rest: new RestClient(url, key) };
 }
 
-/** Resolves when calls are answered again. */
+/** Resolves when calls succeed again. */
 async function untilAnswered(rest: RestClient): Promise<void> {
   const isAnswered = () =>
     rest.get('/pets').then(
       ({ status }) => status === 200,
       () => false, // the port is not open yet
     );
-  await until(isAnswered, 'an answer');
+  await until(isAnswered, 'a response');
 }
 
-/** Less than 5 s on a machine that has time; this one may be five times slower. */
+/** Less than 5 s on an idle machine. A busy one may be five times slower. */
 const RETURN_MS = 25_000;
 
 const COMPONENTS = [
@@ -62,10 +62,10 @@ for (const [victim, survivor, name, log] of COMPONENTS) {
     t.is(after[survivor].pid, before[survivor].pid);
   });
 
-  test.serial(`Deaths of ${name}, again and again - are the end: one line, exit code 1, nothing left`, async (t) => {
+  test.serial(`Repeated deaths of ${name} - end the service with one line, exit code 1 and nothing left`, async (t) => {
     const { launcher } = await opened(t);
     const before = await launcher.pair();
-    await killAgainAndAgain(launcher, victim);
+    await killRepeatedly(launcher, victim);
     t.deepEqual(await launcher.ended, { code: 1, signal: null });
     const line = `${name.replace('The', 'the')} failed 5 times in a row, the last time: ${name} ended unexpectedly`;
     t.regex(launcher.errors, new RegExp(`^petstore: ${line} \\(signal SIGKILL\\): see .*${log}\\n$`, 'i'));
@@ -73,7 +73,7 @@ for (const [victim, survivor, name, log] of COMPONENTS) {
   });
 
   for (const signal of ['SIGTERM', 'SIGUSR2'] as const) {
-    test.serial(`${signal} - while ${name} is being started again is obeyed`, async (t) => {
+    test.serial(`${signal} - during a restart of ${name} is obeyed`, async (t) => {
       const { launcher } = await opened(t);
       process.kill((await launcher.pair())[victim].pid, 'SIGKILL');
       await launcher.says(/Starting it again/);
@@ -92,7 +92,7 @@ for (const [victim, survivor, name, log] of COMPONENTS) {
 }
 
 /** Kills a component as soon as it runs, until the launcher has ended. */
-async function killAgainAndAgain(launcher: Launcher, victim: Victim): Promise<void> {
+async function killRepeatedly(launcher: Launcher, victim: Victim): Promise<void> {
   const killed = new Set<number>();
   await until(
     async () => {

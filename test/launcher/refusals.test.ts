@@ -1,4 +1,4 @@
-/** `npm start` that can't go well: one clear line, exit code 1, nothing left running. */
+/** `npm start` that fails: one clear line, exit code 1, nothing left running. */
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { freePorts } from '../support/ports.ts';
@@ -21,7 +21,7 @@ for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT', 'METRICS_PORT'])
   });
 }
 
-test('Start - on the ports of a running service says that the port is busy, and changes nothing there', async (t) => {
+test('Start - on the ports of a running service reports a busy port and does not affect that service', async (t) => {
   const first = launch(t);
   const { url } = await first.opened();
   const elsewhere = { DATA_DIR: `${t.context.settings.DATA_DIR}, another` };
@@ -49,24 +49,24 @@ for (const [settings, line] of BAD) {
   test(`Start - with ${title.join(' ')} says what it should be`, (t) => refusedWith(t, launch(t, settings), line));
 }
 
-test('Start - without Envoy says where it was looked for', async (t) => {
+test('Start - without Envoy shows the path where it was expected', async (t) => {
   const line = 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY';
   await refusedWith(t, launch(t, { ENVOY: '/nonexistent' }), line);
 });
 
-test('Start - with an Envoy that is no program, or ends at once, says so and where its log is', async (t) => {
+test('Start - reports an Envoy that is not a program or exits at once, with the path of its log', async (t) => {
   const log = `${t.context.settings.DATA_DIR}/logs/envoy.log`;
   await refusedWith(t, launch(t, { ENVOY: '/tmp' }), `Envoy ended unexpectedly (exit code 126): see ${log}`);
   await refusedWith(t, launch(t, { ENVOY: '/bin/false' }), `Envoy ended unexpectedly (exit code 1): see ${log}`);
 });
 
-test('Start - with a data folder that is a file says so', async (t) => {
+test('Start - reports a data folder that is a file', async (t) => {
   const file = `${t.context.settings.DATA_DIR}`;
   writeFileSync(file, '');
   await refusedWith(t, launch(t), /(?:EEXIST|ENOTDIR).*the data/);
 });
 
-test('Start - with a database that is none says so', async (t) => {
+test('Start - reports a database file that is not a database', async (t) => {
   const first = launch(t);
   await first.opened();
   await first.end('SIGTERM');
@@ -76,20 +76,20 @@ test('Start - with a database that is none says so', async (t) => {
 
 const SQLITE = 'DATABASE_URL (SQLite is for one process)';
 const MEMORY = 'REDIS_URL (limits in memory are for one process)';
-const ALONE = [
+const INCOMPLETE = [
   [{ REDIS_URL: 'redis://127.0.0.1' }, SQLITE],
   [{ DATABASE_URL: 'postgres://127.0.0.1/x' }, MEMORY],
   [{}, `${SQLITE} and ${MEMORY}`],
 ] as const;
 
-for (const [settings, needs] of ALONE) {
-  test(`Instances - with ${Object.keys(settings)[0] ?? 'nothing'} alone are refused: ${needs}`, async (t) => {
+for (const [settings, needs] of INCOMPLETE) {
+  test(`Instances - are refused without ${needs}`, async (t) => {
     await refusedWith(t, launch(t, { ...settings, INSTANCES: '2' }), `INSTANCES=2 needs ${needs}`);
   });
 }
 
 for (const program of ['main', 'server-main', 'edge-main', 'migrate-main']) {
-  test(`Start - of ${program} with a misspelled setting points it out, and never shows its value`, async (t) => {
+  test(`Start - ${program} reports a misspelled setting and never shows its value`, async (t) => {
     const settings = { ...t.context.settings, DATABSE_URL: 'postgres://me:secret@host/shop', LOG_LEVEL: 'loud' };
     const started = new TestProcess(`src/launcher/${program}.ts`, settings);
     t.is((await started.ended).code, 1);

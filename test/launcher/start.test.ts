@@ -1,4 +1,4 @@
-/** `npm start` that goes well. */
+/** `npm start` that succeeds. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
 
-test('Start - says where the service and its documentation are, where its logs are and how to stop it', async (t) => {
+test('Start - shows the URL, the documentation, the folder of the logs and how to stop the service', async (t) => {
   const launcher = launch(t);
   const { url } = await launcher.opened();
   t.is(url, `http://127.0.0.1:${launcher.settings.PORT}`);
@@ -26,7 +26,7 @@ test('Start - says where the service and its documentation are, where its logs a
   t.is(launcher.errors, '');
 });
 
-test('Start - the curl line works as it stands, and shows where the key is, not the key', async (t) => {
+test('Start - the curl command works unchanged, and shows where the key is, not the key', async (t) => {
   const launcher = launch(t);
   const { curl, url, key } = await launcher.opened();
   t.is(curl, `curl -H "Authorization: Bearer $(cat '${launcher.settings.DATA_DIR}/demo.key')" ${url}/pets`);
@@ -36,7 +36,7 @@ test('Start - the curl line works as it stands, and shows where the key is, not 
   t.regex((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, new RegExp(`^\\[{"id":${id},.*}\\]$`));
 });
 
-test('Start - a second one has the same data and the same key', async (t) => {
+test('Start - the second run has the same data and the same key', async (t) => {
   const first = launch(t);
   const { url, key } = await first.opened();
   const id = await new RestClient(url, key).category('Cats');
@@ -47,25 +47,25 @@ test('Start - a second one has the same data and the same key', async (t) => {
   t.deepEqual((await new RestClient(url, key).get(`/categories/${id}`)).body, { id, name: 'Cats' });
 });
 
-test('Start - after a kill -9 of the server it is all there too', async (t) => {
+test('Start - data survives a kill -9 of the server', async (t) => {
   const first = launch(t);
   const { url, key } = await first.opened();
   const id = await new RestClient(url, key).category('Cats');
   process.kill((await first.pair()).server.pid, 'SIGKILL');
   await first.says(/The server serves again\.\n/);
 
-  // Envoy's threads and clusters come to know of it one after the other: one answer does not promise the next.
+  // Envoy's threads and clusters notice it one after the other: one success does not promise the next.
   let body: unknown;
-  const isAnswered = async () => {
-    const answer = await new RestClient(url, key).get(`/categories/${id}`);
-    body = answer.body;
-    return answer.status === 200;
+  const hasSucceeded = async () => {
+    const response = await new RestClient(url, key).get(`/categories/${id}`);
+    body = response.body;
+    return response.status === 200;
   };
-  await until(isAnswered, 'an answer');
+  await until(hasSucceeded, 'a response');
   t.deepEqual(body, { id, name: 'Cats' });
 });
 
-test('Start - keys can be read by their owner alone', async (t) => {
+test('Start - only their owner can read the keys', async (t) => {
   const { settings } = launch(t);
   await t.context.launchers[0]?.opened();
   const dataDir = settings.DATA_DIR ?? '';
@@ -74,12 +74,12 @@ test('Start - keys can be read by their owner alone', async (t) => {
   for (const name of keys) t.is(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
 });
 
-test('Start - a data folder with a quote and a backslash in its name is fine', async (t) => {
+test('Start - a data folder with a quote and a backslash in its name works', async (t) => {
   const { curl } = await launch(t, { DATA_DIR: `${t.context.settings.DATA_DIR}/Tom's "data" \\ $x` }).opened();
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });
 
-test('Start - with its data below the working folder has a short path, unless npm was called elsewhere', async (t) => {
+test('Start - shows a relative path for data below the folder in which npm was called, else a full path', async (t) => {
   const cwd = await realpath(dirname(t.context.settings.DATA_DIR ?? ''));
   const first = launch(t, { DATA_DIR: 'my data', INIT_CWD: cwd }, cwd);
   const { curl, url } = await first.opened();
@@ -92,7 +92,7 @@ test('Start - with its data below the working folder has a short path, unless np
   t.is((await sh('sh', ['-c', `${again.curl} --silent --fail`], { cwd: '/' })).stdout, '[]');
 });
 
-test('Start - without a demo account has no key for it, and says how keys are made', async (t) => {
+test('Start - without a demo account shows no key, and says how to create one', async (t) => {
   const launcher = launch(t, { DEMO_ACCOUNT: 'no' });
   const { curl, key, url } = await launcher.opened();
   t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`);
@@ -100,7 +100,7 @@ test('Start - without a demo account has no key for it, and says how keys are ma
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
-(hasIPv6 ? test : test.skip)('Start - on IPv6 the curl line works as well', async (t) => {
+(hasIPv6 ? test : test.skip)('Start - the curl command works on IPv6 too', async (t) => {
   const { curl, url } = await launch(t, { HOST: '::1' }).opened();
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');

@@ -11,7 +11,7 @@ import { launch, type Test, test } from './launch.ts';
 
 const CLEAN = { code: 0, signal: null };
 
-/** A POST of which the service has only half, until `finish`. */
+/** Starts a POST and sends half of its body. The returned function sends the rest. */
 async function openRequest(
   t: Test,
   url: string,
@@ -24,7 +24,7 @@ async function openRequest(
     'content-length': Buffer.byteLength(body),
   };
   const sending = request(`${url}/categories`, { method: 'POST', headers });
-  const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
+  const received = new Promise<{ status: number; text: string }>((resolve, reject) => {
     sending.once('error', reject);
     sending.once('response', async (response) => {
       const chunks: Buffer[] = [];
@@ -32,13 +32,13 @@ async function openRequest(
       resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
     });
   });
-  answered.catch(() => undefined); // a test may not want to know
+  received.catch(() => undefined); // a test may ignore it
   sending.write(body.slice(0, 5));
   const stats = `http://127.0.0.1:${t.context.settings.ENVOY_ADMIN_PORT}/stats?filter=public.downstream_rq_active`;
   await until(async () => (await (await fetch(stats)).text()).includes(': 1'), 'the request at Envoy');
   return () => {
     sending.end(body.slice(5));
-    return answered;
+    return received;
   };
 }
 
@@ -67,7 +67,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     for (const child of children) t.false(isRunning(child), child.command);
   });
 
-  test(`${signal} - a request that is open is still answered`, async (t) => {
+  test(`${signal} - an open request completes`, async (t) => {
     const launcher = launch(t);
     const { url, key } = await launcher.opened();
     const finish = await openRequest(t, url, key);
@@ -79,7 +79,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
           () => false,
           () => true,
         ),
-      'the end of new connections',
+      'the refusal of new connections',
     );
     const { status, text } = await finish();
     t.is(status, 201);
@@ -114,7 +114,7 @@ test('Ctrl-C twice - does not wait for an open request, and leaves nothing runni
   await openRequest(t, url, key);
   launcher.process.kill('SIGINT');
   await launcher.says(/Stopping/);
-  await delay(1_000); // sooner it would be the same key press
+  await delay(1_000); // an earlier one would count as the same key press
   t.deepEqual(await launcher.end('SIGINT'), { code: 1, signal: null });
   await until(() => !children.some(isRunning), 'the end of server and Envoy');
   t.pass();
@@ -126,13 +126,13 @@ test('SIGHUP twice - still waits for an open request', async (t) => {
   const finish = await openRequest(t, url, key);
   launcher.process.kill('SIGHUP');
   await launcher.says(/Stopping/);
-  await delay(1_000); // sooner a second SIGINT would be ignored too
+  await delay(1_000); // an earlier SIGINT would be ignored too
   launcher.process.kill('SIGHUP');
   t.is((await finish()).status, 201);
   t.deepEqual(await launcher.ended, CLEAN);
 });
 
-/** Runs a command in a terminal of its own. The terminal closes when this process ends. */
+/** Runs a command in its own terminal. The terminal closes when this process ends. */
 const TERMINAL = 'import pty, sys; pty.spawn(sys.argv[1:])';
 
 test('Closed terminal - stops server and Envoy cleanly', async (t) => {
@@ -155,7 +155,7 @@ test('Closed terminal - stops server and Envoy cleanly', async (t) => {
   terminal.kill('SIGKILL');
   await until(() => !all.some(isRunning), 'the end of the launcher, its server and Envoy');
   const log = await readFile(join(t.context.settings.DATA_DIR ?? '', 'logs', 'server.log'), 'utf8');
-  t.true(log.includes('"stopped"'), 'the server was not cut off');
+  t.true(log.includes('"stopped"'), 'the server stopped cleanly');
 });
 
 test('Death of the launcher - ends server and Envoy too', async (t) => {

@@ -34,7 +34,7 @@ test.after.always(async ({ context: { postgres, redis, server, remove } }) => {
   await remove?.();
 });
 
-test.serial('Pools - connections: their maximum, those in use, and calls that wait for one', async (t) => {
+test.serial('Pools - the maximum of connections, those in use and the waiting calls are shown', async (t) => {
   const { server, port } = t.context;
   await server.grpc.category();
   const text = await scrape(port);
@@ -43,7 +43,7 @@ test.serial('Pools - connections: their maximum, those in use, and calls that wa
   t.deepEqual([read('in_use', 'read'), read('waiting', 'read'), read('waiting', 'write')], [0, 0, 0]);
 });
 
-test.serial('Redis - is up, or down while this server counts by itself', async (t) => {
+test.serial('Redis - is shown as up, or as down while this server counts the limits by itself', async (t) => {
   const { server, redis, port } = t.context;
   await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
   t.is(sumOf(await scrape(port), 'petstore_redis_fallback_decisions_total'), 0);
@@ -56,7 +56,7 @@ test.serial('Redis - is up, or down while this server counts by itself', async (
   await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
 });
 
-test.serial('Database - is up, or down while calls fail because of it', async (t) => {
+test.serial('Database - is shown as up, or as down while calls fail', async (t) => {
   const { server, postgres, port } = t.context;
   await untilSum(port, 'petstore_database_up', {}, (sum) => sum === 1);
   const read = () => server.grpc.call(Pets.getPet, { petId: 1n }).catch((error: unknown) => error);

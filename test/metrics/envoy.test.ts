@@ -42,7 +42,7 @@ async function read(stack: TestStack, name: string, labels = {}): Promise<number
   return sumOf(await statistics(stack), name, labels);
 }
 
-/** Opens the maximum of calls on one connection, each without the end of its message. */
+/** Opens the maximum number of calls on one connection, each with an incomplete message. */
 function openCalls({ context }: ExecutionContext<Context>, { publicAddress, key }: TestStack): void {
   const session = connect(`http://${publicAddress}`).on('error', () => undefined);
   context.sessions.push(session);
@@ -68,10 +68,10 @@ test('Envoy - counts the calls that it sheds, and no others', async (t) => {
   await until(async () => {
     openCalls(t, stack);
     return (await shed()) > 0;
-  }, 'a call that is shed');
+  }, 'a shed call');
 });
 
-test('Envoy - has the days until its certificate expires', async (t) => {
+test('Envoy - shows the days until its certificate expires', async (t) => {
   const certificates = await makeCertificates();
   try {
     const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };

@@ -35,7 +35,7 @@ async function start(t: ExecutionContext<Context>, settings: Readonly<Record<str
   return server;
 }
 
-/** An open connection; `isClosed` once the server has closed it. */
+/** Opens a connection. `isClosed` is true once the server has closed it. */
 async function open(port: number): Promise<{ readonly socket: Socket; isClosed: boolean }> {
   const opened = { socket: connect(port, '127.0.0.1'), isClosed: false };
   opened.socket
@@ -48,19 +48,19 @@ async function open(port: number): Promise<{ readonly socket: Socket; isClosed: 
   return opened;
 }
 
-test('Metrics port - GET /metrics is the exposition, and all else is 404', async (t) => {
+test('Metrics port - GET /metrics returns the exposition, and any other request is a 404', async (t) => {
   await start(t);
   const url = `http://127.0.0.1:${t.context.port}`;
-  const answer = await fetch(`${url}/metrics`);
-  t.is(answer.status, 200);
-  t.is(answer.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
-  t.regex(await answer.text(), /^petstore_build_info\{version="1\.0\.0",node="\d+\.\d+\.\d+".*\} 1$/m);
+  const response = await fetch(`${url}/metrics`);
+  t.is(response.status, 200);
+  t.is(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
+  t.regex(await response.text(), /^petstore_build_info\{version="1\.0\.0",node="\d+\.\d+\.\d+".*\} 1$/m);
   t.is((await fetch(`${url}/metrics`, { method: 'HEAD' })).status, 200);
   for (const path of ['/', '/metrics/', '/metrics?a=b', '/debug']) t.is((await fetch(url + path)).status, 404, path);
   t.is((await fetch(`${url}/metrics`, { method: 'POST', body: 'x' })).status, 404);
 });
 
-test('Metrics port - is open on loopback alone unless METRICS_HOST says otherwise', async (t) => {
+test('Metrics port - is open on loopback only, unless METRICS_HOST is set', async (t) => {
   await start(t);
   const other = `http://127.0.0.2:${t.context.port}/metrics`;
   await t.throwsAsync(fetch(other));
@@ -74,12 +74,12 @@ test('Metrics port - holds few connections, and closes silent ones', async (t) =
   await start(t);
   const held = await Promise.all(Array.from({ length: 8 }, () => open(t.context.port)));
   const ninth = await open(t.context.port);
-  await until(() => ninth.isClosed, 'the end of the ninth connection');
+  await until(() => ninth.isClosed, 'the close of the ninth connection');
   t.deepEqual(
     held.filter(({ isClosed }) => isClosed),
     [],
   );
-  await until(() => held.every(({ isClosed }) => isClosed), 'the end of the silent connections');
+  await until(() => held.every(({ isClosed }) => isClosed), 'the close of the silent connections');
   t.is((await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).status, 200);
 });
 
@@ -87,9 +87,9 @@ test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is se
   const script =
     'import { createRequire } from "node:module"; process.on("exit", () => console.log("loaded", ' +
     'Object.keys(createRequire("/").cache).filter((file) => file.includes("prom-client")).length > 0))';
-  const tell = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
+  const reportLoads = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}` };
   const loaded = async (settings: Readonly<Record<string, string>>) => {
-    const server = await start(t, { ...tell, ...settings });
+    const server = await start(t, { ...reportLoads, ...settings });
     t.context.servers.pop();
     await server.grpc.category(); // the server has started
     server.grpc.close();
@@ -110,7 +110,7 @@ test('Metrics port - a port in use fails the start with one line', async (t) => 
   t.regex(server.errors, /^petstore: METRICS_PORT can't be opened on 127\.0\.0\.1, port \d+: .*EADDRINUSE[^\n]*\n$/);
 });
 
-test('Metrics port - a metric that can not be read is a 500, and the log has the cause', async (t) => {
+test('Metrics port - a metric that can not be read is a 500, and the cause is logged', async (t) => {
   const registry = new Registry();
   const fail = () => Promise.reject(new Error('no such number'));
   new Gauge({ name: 'broken', help: 'It never is.', registers: [registry], collect: fail });

@@ -52,7 +52,7 @@ test('Calls - are counted by method and gRPC status, with their durations', asyn
   t.is(sumOf(text, 'petstore_errors_total', { reason: 'PET_NOT_FOUND', plan: 'business' }), 2);
 });
 
-test('Calls - that are open are shown, and one whose caller leaves is CANCELLED, not an error', async (t) => {
+test('Calls - open ones are shown, and one whose caller disconnects is CANCELLED, not an error', async (t) => {
   const { server, port } = t.context;
   const request = { category: { name: 'Cats' } };
   const call = await beginCall(server.address, server.key, Categories.createCategory, request);
@@ -79,17 +79,17 @@ test('Calls - health checks are counted, and a watch from start to end', async (
   t.is(sumOf(await scrape(port), 'petstore_grpc_open_calls', { kind: 'other' }), 0);
 });
 
-test('Limits - refusals and bans are counted by plan, and errors without a valid key', async (t) => {
+test('Limits - refusals and bans are counted by plan, and errors without a valid key under none', async (t) => {
   const { server, port } = t.context;
   const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir: server.dataDir } });
   const key = await operator.keyOf(Plan.PLAN_FREE);
   operator.close();
-  const ask = (asked: string | undefined) =>
-    unary(t.context.client, Pets.getPet, { petId: UNKNOWN_PET }, bearer(asked)).catch(() => undefined);
+  const call = (apiKey: string | undefined) =>
+    unary(t.context.client, Pets.getPet, { petId: UNKNOWN_PET }, bearer(apiKey)).catch(() => undefined);
   await withinOneMinute(5_000);
-  // Five are admitted, three are refused, of which the last begins a ban, and two are banned.
-  for (let sent = 0; sent < 10; sent += 1) await ask(key);
-  for (const wrong of [undefined, 'pst_no_key_at_all']) await ask(wrong);
+  // Five calls are admitted, three are refused (the third begins a ban), and two are banned.
+  for (let sent = 0; sent < 10; sent += 1) await call(key);
+  for (const wrong of [undefined, 'pst_no_key_at_all']) await call(wrong);
   const errors = 'petstore_errors_total';
   await untilSum(port, errors, { reason: 'API_KEY_INVALID', plan: 'none' }, (sum) => sum === 1);
   const text = await scrape(port);
@@ -119,7 +119,7 @@ test('Storage - writes and their shared commits are counted', async (t) => {
   await untilSum(port, size, {}, (sum) => sum >= before + 20);
   const text = await scrape(port);
   const commits = sumOf(text, 'petstore_group_commit_writes_count') ?? 0;
-  t.true(commits < (sumOf(text, size) ?? 0), 'none shared a commit');
+  t.true(commits < (sumOf(text, size) ?? 0), 'no writes shared a commit');
   t.is(sumOf(text, 'petstore_group_commit_duration_seconds_count'), commits);
   t.is(sumOf(text, 'petstore_group_commit_wait_seconds_count'), sumOf(text, size));
   t.is(sumOf(text, 'petstore_database_up'), 1);

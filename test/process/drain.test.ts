@@ -1,4 +1,4 @@
-/** The server process asked to stop: it takes nothing new, finishes what is open, closes the database, exits with 0. */
+/** Shutdown of the server: it refuses new calls, finishes open ones, closes the database and exits with 0. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, status as Code, type ServiceError } from '@grpc/grpc-js';
@@ -51,15 +51,15 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     t.deepEqual(await server.end(signal), CLEAN);
     t.deepEqual(filesOf(server), ['petstore.sqlite']);
     t.is(server.errors, '');
-    const words = server.output.trim().split('\n');
+    const lines = server.output.trim().split('\n');
     t.deepEqual(
-      words.map((line) => JSON.parse(line).msg),
+      lines.map((line) => JSON.parse(line).msg),
       ["the database's schema is up to date now", 'serving', 'draining', 'stopped'],
     );
   });
 }
 
-test('SIGTERM - a call that is open is finished and its write is kept, while new calls are refused', async (t) => {
+test('SIGTERM - an open call finishes and its write is kept, while new calls are refused', async (t) => {
   const { server } = t.context;
   const call = await beginCall(server.address, server.key, Categories.createCategory, { category: { name: 'Late' } });
   server.process.kill('SIGTERM');
@@ -75,7 +75,7 @@ test('SIGTERM - a call that is open is finished and its write is kept, while new
   await store.close();
 });
 
-test('SIGTERM - during many writes keeps each that succeeded, and the others get an error', async (t) => {
+test('SIGTERM - during many writes keeps the successful ones, and the others get an error', async (t) => {
   const { server } = t.context;
   const kept: bigint[] = [];
   const codes = new Set<Code>();

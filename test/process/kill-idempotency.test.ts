@@ -1,4 +1,4 @@
-/** The server process killed while callers with idempotency keys wait for their answers: they send the same again. */
+/** kill -9 of the server while callers with idempotency keys wait for responses. The callers retry. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -12,26 +12,26 @@ import { start, test } from './server-processes.ts';
 
 const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 
-/** A way to a server that can lose all that comes back on it. */
-async function lossyWay(address: string) {
+/** Starts a TCP proxy to a server. It can drop everything that the server sends. */
+async function startLossyProxy(address: string) {
   const [host = '', port = ''] = address.split(':');
   const sockets: Socket[] = [];
-  let isLossy = false;
+  let isDropping = false;
   const proxy = createServer((caller) => {
     const server = connect(Number(port), host);
     sockets.push(caller, server);
     for (const socket of [caller, server]) socket.on('error', () => undefined);
     caller.pipe(server);
     server.on('data', (bytes: Buffer) => {
-      if (!isLossy) caller.write(bytes);
+      if (!isDropping) caller.write(bytes);
     });
   });
   proxy.listen(0, '127.0.0.1');
   await once(proxy, 'listening');
   return {
     address: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    lose() {
-      isLossy = true;
+    dropResponses() {
+      isDropping = true;
     },
     close() {
       for (const socket of sockets) socket.destroy();
@@ -40,19 +40,19 @@ async function lossyWay(address: string) {
   };
 }
 
-test('kill -9 - between commit and response: a retry gets the first response, and nothing is doubled', async (t) => {
+test('kill -9 - between commit and response: a retry gets the first response, with no second write', async (t) => {
   const first = await start(t);
   const petId = await first.grpc.pet({ stock: 5 });
-  const way = await lossyWay(first.address);
-  const caller = new GrpcCaller(way.address, first.key);
-  await caller.category(); // the connection is there
-  way.lose();
+  const proxy = await startLossyProxy(first.address);
+  const caller = new GrpcCaller(proxy.address, first.key);
+  await caller.category(); // opens the connection
+  proxy.dropResponses();
   const request = { order: { petId, quantity: 2 } };
   const unanswered = caller.failure(Orders.placeOrder, request, key('a'));
   const stock = async ({ grpc }: ServerProcess) => (await grpc.call(Inventory.getInventoryItem, { petId })).quantity;
   await until(async () => (await stock(first)) === 3, 'the commit');
   await first.end('SIGKILL');
-  way.close();
+  proxy.close();
   t.truthy(await unanswered);
   caller.close();
   first.grpc.close();
@@ -66,20 +66,20 @@ test('kill -9 - between commit and response: a retry gets the first response, an
   second.grpc.close();
 });
 
-/** Creates categories one after the other until the server is gone. What got no answer is left. */
-async function createOn({ grpc }: ServerProcess, answered: string[]): Promise<string> {
+/** Creates categories until a call fails. Resolves with the name of the failed call. */
+async function createUntilFailure({ grpc }: ServerProcess, created: string[]): Promise<string> {
   for (;;) {
     const name = randomUUID();
     try {
       await grpc.call(Categories.createCategory, { category: { name } }, key(name));
-      answered.push(name);
+      created.push(name);
     } catch {
       return name;
     }
   }
 }
 
-async function names({ grpc }: ServerProcess): Promise<string[]> {
+async function listNames({ grpc }: ServerProcess): Promise<string[]> {
   const found: string[] = [];
   for (let pageToken = '', hasMore = true; hasMore; hasMore = pageToken !== '') {
     const page = await grpc.call(Categories.listCategories, { limit: 100, pageToken });
@@ -89,21 +89,21 @@ async function names({ grpc }: ServerProcess): Promise<string[]> {
   return found;
 }
 
-test('kill -9 - during creations, repeatedly: what is retried until it succeeds exists exactly once', async (t) => {
-  const answered: string[] = [];
+test('kill -9 - during creations, repeatedly: each retried creation exists exactly once', async (t) => {
+  const created: string[] = [];
   let server = await start(t);
   for (let round = 1; round <= 3; round += 1) {
-    const creators = Array.from({ length: 16 }, () => createOn(server, answered));
-    await until(() => answered.length > round * 60, 'the creations of the round');
+    const creators = Array.from({ length: 16 }, () => createUntilFailure(server, created));
+    await until(() => created.length > round * 60, 'the creations of the round');
     await server.end('SIGKILL');
-    const left = await Promise.all(creators);
+    const unanswered = await Promise.all(creators);
     server.grpc.close();
     server = await start(t);
-    for (const name of left) {
+    for (const name of unanswered) {
       await server.grpc.call(Categories.createCategory, { category: { name } }, key(name));
-      answered.push(name);
+      created.push(name);
     }
   }
-  t.deepEqual((await names(server)).toSorted(), answered.toSorted());
+  t.deepEqual((await listNames(server)).toSorted(), created.toSorted());
   server.grpc.close();
 });

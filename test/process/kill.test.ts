@@ -1,4 +1,4 @@
-/** The server process killed without warning: what was answered is there when it is started again. */
+/** kill -9 of the server: every acknowledged write exists after the next start. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,59 +10,59 @@ import { type ServerProcess, TestProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';
 import { start, test } from './server-processes.ts';
 
-/** Everything that a server has answered. */
-class Answered {
+/** The writes that servers have acknowledged. */
+class Acknowledged {
   readonly categories: Category[] = [];
-  /** Orders as last answered, by id. */
+  /** Orders as last acknowledged, by id. */
   readonly orders = new Map<bigint, Order>();
-  /** Orders with a change on its way when the server died: either state is right. */
+  /** Orders with an unacknowledged change when the server died: either state is right. */
   readonly uncertain = new Set<bigint>();
 }
 
-/** Writes until the server is gone. */
-async function writeOn({ grpc }: ServerProcess, petId: bigint, answered: Answered): Promise<void> {
+/** Writes until a call fails. */
+async function writeUntilFailure({ grpc }: ServerProcess, petId: bigint, acknowledged: Acknowledged): Promise<void> {
   let changing: bigint | undefined;
   try {
     for (let count = 0; ; count += 1) {
       const category = { name: `Kind ${count}`, description: `of ${count}` };
-      answered.categories.push(await grpc.call(Categories.createCategory, { category }));
+      acknowledged.categories.push(await grpc.call(Categories.createCategory, { category }));
       const order = await grpc.call(Orders.placeOrder, { order: { petId, quantity: (count % 3) + 1 } });
       changing = order.id ?? -1n;
-      answered.orders.set(changing, order);
+      acknowledged.orders.set(changing, order);
       const patch = { orderId: changing, order: { quantity: 5, complete: count % 2 === 0 } };
-      answered.orders.set(changing, await grpc.call(Orders.updateOrder, patch));
+      acknowledged.orders.set(changing, await grpc.call(Orders.updateOrder, patch));
       changing = undefined;
     }
   } catch {
-    if (changing !== undefined) answered.uncertain.add(changing);
+    if (changing !== undefined) acknowledged.uncertain.add(changing);
   }
 }
 
 const STOCK = 1_000_000;
 
-test('kill -9 - during writes, repeatedly, loses no write that succeeded', async (t) => {
+test('kill -9 - during writes, repeatedly, loses no acknowledged write', async (t) => {
   let server = await start(t);
   const petId = await server.grpc.pet({ stock: STOCK });
-  const answered = new Answered();
+  const acknowledged = new Acknowledged();
   for (let round = 1; round <= 4; round += 1) {
-    const writers = Array.from({ length: 16 }, () => writeOn(server, petId, answered));
-    await until(() => answered.categories.length > round * 200, 'the writes of the round');
+    const writers = Array.from({ length: 16 }, () => writeUntilFailure(server, petId, acknowledged));
+    await until(() => acknowledged.categories.length > round * 200, 'the writes of the round');
     await server.end('SIGKILL');
     await Promise.all(writers);
     server.grpc.close();
 
     server = await start(t);
-    const there = await readAll(server);
-    for (const category of answered.categories) assert.deepEqual(there.categories.get(category.id), category);
-    for (const [orderId, order] of answered.orders) {
-      const found = there.orders.get(orderId);
-      if (found !== undefined && answered.uncertain.has(orderId)) answered.orders.set(orderId, found);
+    const stored = await readAll(server);
+    for (const category of acknowledged.categories) assert.deepEqual(stored.categories.get(category.id), category);
+    for (const [orderId, order] of acknowledged.orders) {
+      const found = stored.orders.get(orderId);
+      if (found !== undefined && acknowledged.uncertain.has(orderId)) acknowledged.orders.set(orderId, found);
       else assert.deepEqual(found, order);
     }
-    answered.uncertain.clear();
+    acknowledged.uncertain.clear();
     const { quantity } = await server.grpc.call(Inventory.getInventoryItem, { petId });
-    const ordered = [...there.orders.values()].reduce((sum, order) => sum + (order.quantity ?? 0), 0);
-    t.is(quantity + ordered, STOCK, 'stock adds up, with orders that were never answered too');
+    const ordered = [...stored.orders.values()].reduce((sum, order) => sum + (order.quantity ?? 0), 0);
+    t.is(quantity + ordered, STOCK, 'stock and orders add up, with unacknowledged orders too');
   }
   server.grpc.close();
 });

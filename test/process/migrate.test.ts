@@ -1,4 +1,4 @@
-/** `npm run migrate` and servers that leave the schema to it, on real processes. */
+/** `npm run migrate`, and servers that do not migrate, as real processes. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
@@ -25,7 +25,7 @@ async function run(file: string, settings: Readonly<Record<string, string>>) {
   return { code, said, errors: process_.errors };
 }
 
-test('Migrate - brings an empty database up to date, and has nothing to do the second time', async (t) => {
+test('Migrate - brings an empty database up to date, and does nothing the second time', async (t) => {
   const settings = { DATA_DIR: t.context.dataDir };
   const last = 'nothing is left to migrate';
   const said = ["the database's schema is up to date now", last];
@@ -33,7 +33,7 @@ test('Migrate - brings an empty database up to date, and has nothing to do the s
   t.deepEqual(await run('src/launcher/migrate-main.ts', settings), { code: 0, said: [last], errors: '' });
 });
 
-test('Migrate - a server that may not does not start without it, and says so in one line', async (t) => {
+test('Migrate - with MIGRATE_AT_START=no a server fails with one line before it, and starts after it', async (t) => {
   const settings = { DATA_DIR: t.context.dataDir, MIGRATE_AT_START: 'no' };
   const refused = await run('src/main.ts', settings);
   t.is(refused.code, 1);

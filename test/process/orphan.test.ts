@@ -1,12 +1,12 @@
-/** A server whose launcher is gone ends: while it serves, and when that was amid its start. */
+/** A server exits after its launcher has ended, both during its start and while it serves. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import test from 'ava';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir } from '../support/process.ts';
 
-for (const moment of ['amid its start', 'while it serves']) {
-  test(`A server - whose launcher goes ${moment} ends`, async (t) => {
+for (const moment of ['during its start', 'while it serves']) {
+  test(`Orphaned server - exits when its launcher ends ${moment}`, async (t) => {
     const { path, remove } = await createDataDir();
     const [port] = await freePorts(1);
     const env = { ...process.env, DATA_DIR: path, GRPC_PORT: String(port) };

@@ -1,4 +1,4 @@
-/** What callers of the server process send does not show in its log. */
+/** Keys and invalid header values that callers send do not appear in the server's log. */
 import { once } from 'node:events';
 import { connect, type OutgoingHttpHeaders } from 'node:http2';
 import { status as Code } from '@grpc/grpc-js';
@@ -21,7 +21,7 @@ test.afterEach.always(async (t) => {
   await remove();
 });
 
-/** A call with headers that grpc-js's own client refuses to send. Resolves with its gRPC status. */
+/** Sends a call with headers that the client of grpc-js refuses. Resolves with the gRPC status. */
 async function call(
   { address }: ServerProcess,
   headers: OutgoingHttpHeaders,
@@ -46,7 +46,7 @@ async function call(
   }
 }
 
-/** All that the process has written, when it has ended. */
+/** Stops the server. Resolves with all its output. */
 async function logOf(server: ServerProcess): Promise<string> {
   await server.end('SIGTERM');
   return server.output + server.errors;
@@ -54,7 +54,7 @@ async function logOf(server: ServerProcess): Promise<string> {
 
 const NOT_ASCII = '\u00ff';
 
-test('Headers - with a byte that is not ASCII leave nothing of their value in the log', async (t) => {
+test('Headers - a value with a byte that is not ASCII is not in the log', async (t) => {
   const { server } = t.context;
   const long = `SECRET${'x'.repeat(50_000)}${NOT_ASCII}`;
   t.is(await call(server, { 'x-anything': long }), Code.UNAUTHENTICATED);
@@ -68,7 +68,7 @@ test('Headers - with a byte that is not ASCII leave nothing of their value in th
   t.true(log.length < 5_000, `${log.length} characters`);
 });
 
-test('Keys - in headers that are logged are not in the log', async (t) => {
+test('Keys - are removed from logged headers', async (t) => {
   const { server } = t.context;
   const made = [server.key, generateKey(), generateKey('pso')];
   for (const key of made) {
@@ -84,7 +84,7 @@ test('Keys - in headers that are logged are not in the log', async (t) => {
   for (const key of made) t.false(log.includes(key.slice(4)));
 });
 
-test('Keys - in an error that ends the process are not in the log', async (t) => {
+test('Keys - are removed from an error that ends the process', async (t) => {
   const { path, remove } = await createDataDir();
   const key = generateKey();
   const throwOnSignal = "process.on('SIGUSR2',()=>{throw(new(Error)(process.env.KEY))})";

@@ -14,7 +14,7 @@ import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
 
 interface Context {
   readonly redis: RedisProcess;
-  /** Starts a server, with a database of its own. */
+  /** Starts a server with its own database. */
   readonly start: (settings?: Readonly<Record<string, string>>) => Promise<ServerProcess>;
   readonly closing: (() => Promise<unknown>)[];
 }
@@ -45,13 +45,13 @@ test.afterEach.always(async (t) => {
   for (const close of t.context.closing.reverse()) await close();
 });
 
-/** Calls until the limit refuses; resolves with how many calls passed. */
-async function useUp({ grpc }: ServerProcess): Promise<number> {
-  for (let passed = 0; passed <= 2 * PER_DAY; passed += 1) {
+/** Calls until the limit refuses one. Resolves with the number of admitted calls. */
+async function exhaust({ grpc }: ServerProcess): Promise<number> {
+  for (let admitted = 0; admitted <= 2 * PER_DAY; admitted += 1) {
     try {
       await grpc.call(Categories.listCategories, { pageToken: '' });
     } catch (error) {
-      if ((error as { code?: Code }).code === Code.RESOURCE_EXHAUSTED) return passed;
+      if ((error as { code?: Code }).code === Code.RESOURCE_EXHAUSTED) return admitted;
       throw error;
     }
   }
@@ -65,17 +65,17 @@ function messages({ output }: ServerProcess): string[] {
     .map((line) => JSON.parse(line).msg);
 }
 
-test('Servers - what one lets through is used up at the other', async (t) => {
+test('Servers - calls that one admits count at the other', async (t) => {
   const [one, other] = [await t.context.start(), await t.context.start()];
   for (let i = 0; i < 20; i += 1) await one.grpc.call(Categories.listCategories, { pageToken: '' });
-  t.is(await useUp(other), PER_DAY - 20);
-  t.is(await useUp(one), 0);
+  t.is(await exhaust(other), PER_DAY - 20);
+  t.is(await exhaust(one), 0);
 });
 
-test('Redis away - a server starts and serves without it, says so once, and stops cleanly', async (t) => {
+test('Redis unavailable - a server starts and serves, logs it once, and stops cleanly', async (t) => {
   await t.context.redis.kill();
   const server = await t.context.start();
-  t.is(await useUp(server), PER_DAY);
+  t.is(await exhaust(server), PER_DAY);
   t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
   const said = messages(server);
   t.deepEqual(
@@ -93,7 +93,7 @@ test('Redis hanging - a server stops cleanly', async (t) => {
   t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
 });
 
-test('Address that makes no sense - a server does not start, and does not show the password', async (t) => {
+test('Invalid REDIS_URL - a server does not start, and does not show the password', async (t) => {
   const { path, remove } = await createDataDir();
   t.context.closing.push(remove);
   const server = new TestProcess('src/main.ts', { DATA_DIR: path, REDIS_URL: 'redis://:secret@127.0.0.1/no-number' });
@@ -104,7 +104,7 @@ test('Address that makes no sense - a server does not start, and does not show t
 test('rediss:// - limits are counted over TLS', async (t) => {
   const openssl = findProgram(['openssl']);
   if (openssl === undefined) {
-    t.log('skipped: install openssl, to make a certificate with');
+    t.log('skipped: install openssl, which makes the certificate');
     t.pass();
     return;
   }
@@ -125,7 +125,7 @@ test('rediss:// - limits are counted over TLS', async (t) => {
   t.context.closing.push(() => redis.stop());
   const overTls = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: certFile };
   const [one, other] = [await t.context.start(overTls), await t.context.start(overTls)];
-  t.is(await useUp(one), PER_DAY);
-  t.is(await useUp(other), 0);
+  t.is(await exhaust(one), PER_DAY);
+  t.is(await exhaust(other), 0);
   t.false(messages(one).some((message) => message.includes('away')));
 });

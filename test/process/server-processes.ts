@@ -1,11 +1,11 @@
-/** Tests that start and kill server processes on one data folder. */
+/** The setup of tests that start and kill server processes on one data folder. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { createDataDir, type ServerProcess, startServerProcess, type TestProcess } from '../support/process.ts';
 
 interface Context {
   readonly dataDir: string;
   readonly remove: () => Promise<void>;
-  /** They are killed after the test. */
+  /** Killed after the test. */
   readonly processes: TestProcess[];
 }
 

@@ -36,14 +36,14 @@ for (const version of [1, 2] as const) {
   PROTOCOLS.forEach((protocol, index) => {
     const address = (purpose: number) => `127.${version}.${index + 1}.${purpose}`;
 
-    test(`PROXY protocol of HAProxy - version ${version}: callers have allowances, over ${protocol}`, async (t) => {
+    test(`HAProxy, PROXY protocol v${version} - each caller has its own allowance, over ${protocol}`, async (t) => {
       const { door } = t.context.proxies[version];
       t.true(isFirst(await callFrom(address(1), door, protocol)));
       t.true(await exceedsLimit(() => callFrom(address(1), door, protocol)));
       t.true(isFirst(await callFrom(address(2), door, protocol)));
     });
 
-    test(`PROXY protocol of HAProxy - version ${version}: no caller sets its address, over ${protocol}`, async (t) => {
+    test(`HAProxy, PROXY protocol v${version} - a caller can not set its address, over ${protocol}`, async (t) => {
       const { door } = t.context.proxies[version];
       const send = (last: number) =>
         callFrom(address(3), door, protocol, { headers: { 'x-forwarded-for': `198.51.100.${last}` } });
@@ -52,14 +52,14 @@ for (const version of [1, 2] as const) {
     });
   });
 
-  test(`PROXY protocol of HAProxy - version ${version}: a caller with a key is answered`, async (t) => {
+  test(`HAProxy, PROXY protocol v${version} - a caller with a key is served`, async (t) => {
     const { key, proxies } = t.context;
     const headers = { authorization: `Bearer ${key}` };
     t.is((await callFrom('127.0.9.1', proxies[version].door, 'HTTP/2', { headers })).status, 200);
   });
 }
 
-test('PROXY protocol of HAProxy - who comes around it can not connect', async (t) => {
+test('HAProxy, PROXY protocol - callers can not bypass it', async (t) => {
   const { config, certificates } = t.context;
   const door: Door = { port: config.port, ca: await certificates.read('ca.pem') };
   await t.throwsAsync(callFrom('127.0.0.2', door, 'HTTP/1.1'));

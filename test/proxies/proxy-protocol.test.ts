@@ -1,4 +1,4 @@
-/** PROXY_PROTOCOL: whose header is believed, byte by byte. */
+/** PROXY_PROTOCOL: whose header is trusted, and which bytes are a valid header. */
 import anyTest, { type TestFn } from 'ava';
 import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
 import { callFrom, openFrom, PROTOCOLS } from '../support/callers.ts';
@@ -13,7 +13,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Addresses for documentation (RFC 5737), no two tests the same. */
+/** Addresses for documentation (RFC 5737), each used once. */
 let last = 0;
 const newAddress = () => {
   last += 1;
@@ -21,9 +21,9 @@ const newAddress = () => {
 };
 
 const V1 = (address: string) => `PROXY TCP4 ${address} 127.0.0.1 40000 8080\r\n`;
-const V1_OF_NOBODY = 'PROXY UNKNOWN\r\n';
+const V1_WITHOUT_ADDRESS = 'PROXY UNKNOWN\r\n';
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n');
-const V2_OF_NOBODY = Buffer.concat([SIGNATURE, Buffer.of(0x20, 0, 0, 0)]);
+const V2_WITHOUT_ADDRESS = Buffer.concat([SIGNATURE, Buffer.of(0x20, 0, 0, 0)]);
 
 /** TCP over IPv4, from an address, to 127.0.0.1:8080. */
 function V2(address: string): Buffer {
@@ -36,7 +36,7 @@ for (const [version, header] of [
   ['version 2', V2],
 ] as const) {
   for (const protocol of PROTOCOLS) {
-    test(`PROXY protocol - each caller has an allowance of its own, by ${version}, over ${protocol}`, async (t) => {
+    test(`PROXY protocol - each caller has its own allowance, with ${version}, over ${protocol}`, async (t) => {
       const { port } = t.context.config;
       const [one, another] = [newAddress(), newAddress()];
       const send = (address: string) => callFrom(PROXY, { port, preface: header(address) }, protocol);
@@ -47,7 +47,7 @@ for (const [version, header] of [
   }
 }
 
-test('PROXY protocol - IPv6 is known by its /64, and a mapped address by its IPv4', async (t) => {
+test('PROXY protocol - an IPv6 caller is its /64, and an IPv4-mapped address is its IPv4 address', async (t) => {
   const { port } = t.context.config;
   const caller = newAddress();
   const send = (address: string) =>
@@ -59,13 +59,13 @@ test('PROXY protocol - IPv6 is known by its /64, and a mapped address by its IPv
   t.true(await exceedsLimit(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
 });
 
-test("PROXY protocol - a header without an address, of a proxy's own health checks, means the proxy", async (t) => {
+test('PROXY protocol - without an address in the header, as in health checks, the caller is the proxy', async (t) => {
   const { port } = t.context.config;
-  t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V1_OF_NOBODY }, 'HTTP/1.1')));
-  t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V2_OF_NOBODY }, 'HTTP/1.1')));
+  t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V1_WITHOUT_ADDRESS }, 'HTTP/1.1')));
+  t.true(await exceedsLimit(() => callFrom('127.0.0.3', { port, preface: V2_WITHOUT_ADDRESS }, 'HTTP/1.1')));
 });
 
-test('PROXY protocol - a caller can not set its address by X-Forwarded-For', async (t) => {
+test('PROXY protocol - a caller can not set its address with X-Forwarded-For', async (t) => {
   const { port } = t.context.config;
   const caller = newAddress();
   const send = () =>
@@ -74,7 +74,7 @@ test('PROXY protocol - a caller can not set its address by X-Forwarded-For', asy
   t.true(await exceedsLimit(send));
 });
 
-test('PROXY protocol - X-Forwarded-For of a trusted proxy that it names is believed', async (t) => {
+test('PROXY protocol - X-Forwarded-For is trusted if the header names a trusted proxy', async (t) => {
   const { port } = t.context.config;
   const caller = newAddress();
   const send = () =>
@@ -83,28 +83,28 @@ test('PROXY protocol - X-Forwarded-For of a trusted proxy that it names is belie
   t.true(await exceedsLimit(() => callFrom(PROXY, { port, preface: V1(caller) }, 'HTTP/1.1')));
 });
 
-/** Whether a connection is closed without an answer to a request. */
+/** Whether a connection is closed without a response to a request. */
 async function isClosed(from: string, port: number, preface: string | Uint8Array): Promise<boolean> {
   const socket = openFrom(from, { port, preface });
-  let answered = false;
+  let hasResponse = false;
   socket.on('error', () => undefined); // "close" follows
   socket.on('data', () => {
-    answered = true;
+    hasResponse = true;
   });
   socket.write('GET /healthz HTTP/1.1\r\nHost: petstore\r\nConnection: close\r\n\r\n');
   await new Promise((resolve) => socket.on('close', resolve));
-  return !answered;
+  return !hasResponse;
 }
 
-test('PROXY protocol - who is no trusted proxy can not connect, not as one either', async (t) => {
+test('PROXY protocol - an untrusted address can not connect, whatever its header', async (t) => {
   const { port } = t.context.config;
-  for (const header of [V1(newAddress()), V2(newAddress()), V1(PROXY), V1_OF_NOBODY, V2_OF_NOBODY, '']) {
+  for (const header of [V1(newAddress()), V2(newAddress()), V1(PROXY), V1_WITHOUT_ADDRESS, V2_WITHOUT_ADDRESS, '']) {
     t.true(await isClosed('127.0.0.4', port, header), JSON.stringify(header.toString()));
   }
   t.false(await isClosed(PROXY, port, V1(newAddress())));
 });
 
-test('PROXY protocol - a connection without a header that can be read is closed', async (t) => {
+test('PROXY protocol - a connection without a valid header is closed', async (t) => {
   const { port } = t.context.config;
   const version3 = Buffer.concat([SIGNATURE, Buffer.of(0x31), V2('192.0.2.1').subarray(13)]);
   const broken = ['', 'PROXY TCP4 nobody 127.0.0.1 1 2\r\n', 'PROXY TCP4 192.0.2.1\r\n', version3];

@@ -1,4 +1,4 @@
-/** A real browser for a test file: Debian's `chromium`, or whatever CHROMIUM names. */
+/** A real browser for a test file: Debian's `chromium`, or the one that CHROMIUM names. */
 import type { TestFn } from 'ava';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { findProgram } from './find-program.ts';
@@ -8,7 +8,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-c
 const MISSING =
   'NO BROWSER FOUND, so nothing of this file is tested: install it (apt-get install chromium), or set CHROMIUM';
 
-/** Nothing of the browser's own goes over the network either: what a test records is all there is. */
+/** The browser itself sends no requests, so a test records only those of its page. */
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',
@@ -20,7 +20,7 @@ const FLAGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** Of each step. A page that needs a second does need a minute when many tests run on few cores. */
+/** For each step. A page that needs a second can need a minute when many tests run on few cores. */
 const TIMEOUT_MS = 90_000;
 
 const executablePath = process.env.CHROMIUM || findProgram(NAMES);
@@ -30,18 +30,18 @@ export function browserTest<Context>(): TestFn<Context> {
   return testUnless(executablePath === undefined ? MISSING : undefined);
 }
 
-/** Starts it without a window, with an empty profile that goes when it is closed. */
+/** Starts a headless browser with an empty temporary profile. */
 export function startBrowser(): Promise<Browser> {
   if (executablePath === undefined) throw new Error(MISSING);
   return chromium.launch({ executablePath, args: FLAGS });
 }
 
-/** A page in a context of its own, and what it did. */
+/** A page in its own context, with its requests and errors. */
 export interface WatchedPage {
   readonly page: Page;
-  /** The URL of every request it made, data: and blob: aside. */
+  /** The URL of every request, except data: and blob:. */
   readonly requests: readonly string[];
-  /** What it logged as an error, failed scripts and breaches of its Content-Security-Policy included. */
+  /** Its logged errors, failed scripts and violations of its Content-Security-Policy included. */
   readonly errors: readonly string[];
 }
 

@@ -37,7 +37,7 @@ export class Launcher extends TestProcess {
     return childrenOf(this.pid);
   }
 
-  /** The current processes of its servers. */
+  /** The server processes that run now. */
   async servers(): Promise<Running[]> {
     return (await this.children()).filter(({ command }) => command.includes(join('src', 'main.ts')));
   }

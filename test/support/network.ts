@@ -1,6 +1,6 @@
 /**
- * Test hosts: network namespaces on one bridge, each with an address, and with names of their own. It
- * needs root and iproute2; the test itself is on the bridge too, at its first address.
+ * Test hosts: network namespaces on one bridge, each with its own address and host names. They need root and
+ * iproute2. The test process has the first address of the bridge.
  */
 import { execFile, execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -39,13 +39,13 @@ export class Network {
   readonly #id = randomInt(0x1000, 0xffff).toString(16);
   readonly #prefix = `10.${randomInt(100, 250)}.${randomInt(1, 250)}`;
   readonly #hosts: string[] = [];
-  /** The present addresses of names in the hosts' DNS server. */
+  /** The current addresses of names in the hosts' DNS server. */
   readonly names = new Map<string, readonly string[]>();
   /** Whether the DNS server fails with SERVFAIL. */
-  isDnsAway = false;
+  isDnsFailing = false;
   readonly #closing: (() => void)[] = [];
 
-  /** The address of the test itself. */
+  /** The address of the test process. */
   get address(): string {
     return `${this.#prefix}.1`;
   }
@@ -96,15 +96,15 @@ export class Network {
     this.#closing.push(() => server.close());
   }
 
-  /** A DNS server (RFC 1035) for IPv4 addresses. */
+  /** Starts a DNS server (RFC 1035) for IPv4 addresses. */
   async #serveNames(): Promise<void> {
     const socket = createSocket('udp4');
-    socket.on('message', (question, from) => socket.send(this.#answer(question), from.port, from.address));
+    socket.on('message', (query, from) => socket.send(this.#respond(query), from.port, from.address));
     await new Promise<void>((resolve) => socket.bind(53, this.address, resolve));
     this.#closing.push(() => socket.close());
   }
 
-  #answer(message: Buffer): Buffer {
+  #respond(message: Buffer): Buffer {
     const labels: string[] = [];
     let end = 12;
     for (let length = message[end] ?? 0; length > 0; length = message[end] ?? 0) {
@@ -112,9 +112,9 @@ export class Network {
       end += 1 + length;
     }
     const isA = message.readUInt16BE(end + 1) === 1;
-    const addresses = isA && !this.isDnsAway ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
+    const addresses = isA && !this.isDnsFailing ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
     const header = Buffer.from(message.subarray(0, 12));
-    header.writeUInt16BE(this.isDnsAway ? 0x8582 : 0x8580, 2); // an authoritative response, or SERVFAIL
+    header.writeUInt16BE(this.isDnsFailing ? 0x8582 : 0x8580, 2); // an authoritative response, or SERVFAIL
     for (const [at, count] of [1, addresses.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + 2 * at);
     const answers = addresses.map((address) =>
       Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ...address.split('.').map(Number)]),

@@ -1,4 +1,4 @@
-/** Processes of the service as a person or a supervisor starts them, with their output and exit. */
+/** Processes of the service, with their output and exit code. */
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ export class TestProcess {
     return this.#hasEnded;
   }
 
-  /** Waits until stdout matches. Rejects when the process ends without, or after `giveUpMs`. */
+  /** Waits until stdout matches. Rejects if the process exits first, or after `giveUpMs`. */
   async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
     return until(
       () => {
@@ -77,7 +77,7 @@ export class TestProcess {
     return this.process.pid ?? -1;
   }
 
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the exit. */
   async end(signal: NodeJS.Signals): Promise<Ended> {
     this.process.kill(signal);
     return this.ended;
@@ -91,7 +91,7 @@ export interface ServerProcess extends TestProcess {
   readonly grpc: GrpcCaller;
 }
 
-/** The gRPC server in a process of its own, serving, with a key to call it with. */
+/** Starts the gRPC server in its own process, and waits until it serves. */
 export async function startServerProcess(
   dataDir: string,
   settings: Readonly<Record<string, string>> = {},
@@ -106,7 +106,7 @@ export async function startServerProcess(
   return Object.assign(server, { dataDir, address, key, grpc: new GrpcCaller(address, key) });
 }
 
-/** An empty folder for a test's data; `remove` it in the end. */
+/** Creates an empty data folder. `remove` deletes it. */
 export async function createDataDir(): Promise<{ readonly path: string; remove(): Promise<void> }> {
   const path = await mkdtemp(join(tmpdir(), 'petstore-data-'));
   return { path, remove: () => rm(path, { recursive: true, force: true }) };

@@ -1,4 +1,4 @@
-/** Real proxies before the service, with the configurations of deploy/proxies: what the docs show is what is tested. */
+/** Real proxies in front of the service, with the configurations of deploy/proxies that the docs show. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,25 +13,25 @@ import type { Certificates } from './tls.ts';
 import { until } from './until.ts';
 
 export interface RunningProxy {
-  /** Where callers find it. */
+  /** Where callers connect. */
   readonly door: Door;
-  /** Where it sends callers of plain HTTP on to HTTPS; 0: nowhere. */
+  /** The port that redirects plain HTTP to HTTPS. 0: none. */
   readonly redirectPort: number;
   stop(): Promise<void>;
 }
 
 export interface ProxyKind {
   readonly name: string;
-  /** Why there can be none, if there can't. */
+  /** What is missing, for `testUnless`. */
   readonly missing: string | undefined;
-  /** Over what it passes an answer on while the request is still coming. */
-  readonly answersEarly: readonly Protocol[];
-  /** Starts one before the service at a port. */
+  /** The protocols over which it forwards a response before the request is complete. */
+  readonly earlyResponses: readonly Protocol[];
+  /** Starts a proxy in front of the service at `servicePort`. */
   start(servicePort: number, certificates: Certificates): Promise<RunningProxy>;
 }
 
-/** Where a proxy finds what, and puts it. */
-interface Place {
+/** The folder, ports, service and certificates of a proxy. */
+interface Setup {
   readonly folder: string;
   readonly port: number;
   readonly redirectPort: number;
@@ -45,7 +45,7 @@ interface Program {
 }
 
 const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta.url));
-/** As all configurations have it. */
+/** The service's address in all configurations. */
 const SERVICE = '127.0.0.1:8080';
 
 export const nginx = kind('nginx', async ({ folder, port, redirectPort, service, certificates }) => {
@@ -56,7 +56,7 @@ export const nginx = kind('nginx', async ({ folder, port, redirectPort, service,
     '/etc/ssl/petstore/cert.pem': certificates.path('server.pem'),
     '/etc/ssl/petstore/key.pem': certificates.path('server-key.pem'),
   });
-  // What a distribution's nginx.conf has around it.
+  // The rest of a distribution's nginx.conf.
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   const main = [
     ...['daemon off;', `pid ${folder}/pid;`, 'error_log stderr;', 'events {}', 'http {', 'access_log off;'],
@@ -103,7 +103,7 @@ export const caddy = kind(
       [SERVICE]: service,
       'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1`,
     });
-    // Nothing of the machine's, and no UDP for HTTP/3.
+    // No files of the machine, and no UDP for HTTP/3.
     const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];
     const ports = [`http_port ${redirectPort}`, `https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
     await writeFile(file, `{\n${[...options, ...ports].join('\n')}\n}\n${await readFile(file, 'utf8')}`);
@@ -113,7 +113,7 @@ export const caddy = kind(
   ['HTTP/2', 'gRPC'],
 ); // over HTTP/1.1 it waits for the first 256 KiB
 
-/** Copies a configuration with other addresses and files in it. Each of those that are replaced must be there. */
+/** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
 async function adapt(name: string, to: string, replaced: Readonly<Record<string, string>>): Promise<void> {
   let text = await readFile(join(CONFIGURATIONS, name), 'utf8');
   for (const [from, by] of Object.entries(replaced)) {
@@ -125,13 +125,13 @@ async function adapt(name: string, to: string, replaced: Readonly<Record<string,
 
 function kind(
   name: string,
-  prepare: (place: Place) => Promise<Program>,
-  answersEarly: readonly Protocol[] = PROTOCOLS,
+  prepare: (setup: Setup) => Promise<Program>,
+  earlyResponses: readonly Protocol[] = PROTOCOLS,
 ): ProxyKind {
   const program = findProgram([name], ['/usr/sbin']);
   return {
     name,
-    answersEarly,
+    earlyResponses,
     missing:
       program === undefined
         ? `NO ${name.toUpperCase()} FOUND, so nothing of this file is tested: install it (apt-get install ${name})`
@@ -160,14 +160,14 @@ function kind(
   };
 }
 
-/** Resolves when somebody listens at the port. Rejects with what the program says when it ends before. */
+/** Resolves when the port is open. Rejects with the program's stderr if it exits first. */
 async function listening(child: ChildProcess, port: number): Promise<void> {
-  let said = '';
+  let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => {
-    said += chunk;
+    errors += chunk;
   });
   await until(async () => {
-    if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${said}`);
+    if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${errors}`);
     return isOpen(port);
   }, child.spawnfile);
 }

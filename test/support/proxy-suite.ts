@@ -1,4 +1,4 @@
-/** What holds behind every HTTP proxy of deploy/proxies. */
+/** The tests of every HTTP proxy in deploy/proxies. */
 import { once } from 'node:events';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
@@ -39,7 +39,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     /** An address for each protocol and purpose. */
     const address = (purpose: number) => `127.0.${index + 1}.${purpose}`;
 
-    test(`${name} - each caller has an allowance of its own, over ${protocol}`, async (t) => {
+    test(`${name} - each caller has its own allowance, over ${protocol}`, async (t) => {
       const { door } = t.context.proxy;
       t.true(isFirst(await callFrom(address(1), door, protocol)));
       t.true(await exceedsLimit(() => callFrom(address(1), door, protocol)));
@@ -54,7 +54,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
       t.true(await exceedsLimit((round) => send(round + 1)));
     });
 
-    test(`${name} - a caller with a key is answered, over ${protocol}`, async (t) => {
+    test(`${name} - a caller with a key is served, over ${protocol}`, async (t) => {
       const { key, proxy } = t.context;
       const headers = { authorization: `Bearer ${key}` };
       t.is((await callFrom(address(4), proxy.door, protocol, { headers })).status, 200);
@@ -71,7 +71,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     client.close();
   });
 
-  test(`${name} - a stream of gRPC comes as it is sent`, async (t) => {
+  test(`${name} - a gRPC stream is not buffered`, async (t) => {
     const { port, ca } = t.context.proxy.door;
     const client = new Client(`localhost:${port}`, credentials.createSsl(ca));
     const bytes = (message: Buffer) => message;
@@ -83,7 +83,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     client.close();
   });
 
-  test(`${name} - gRPC-Web passes, over HTTP/1.1`, async (t) => {
+  test(`${name} - gRPC-Web works over HTTP/1.1`, async (t) => {
     const { key, proxy } = t.context;
     const received = await callFrom('127.0.9.1', proxy.door, 'HTTP/1.1', {
       method: 'POST',
@@ -96,7 +96,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     t.regex(received.text, /grpc-status:0/);
   });
 
-  test(`${name} - errors of the service pass as they are, with their headers`, async (t) => {
+  test(`${name} - errors of the service pass unchanged, with their headers`, async (t) => {
     const { key, proxy } = t.context;
     const authorization = `Bearer ${key}`;
     const json = { 'content-type': 'application/json', authorization };
@@ -119,8 +119,8 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     }
   });
 
-  for (const protocol of kind.answersEarly) {
-    test(`${name} - who has no key is refused before the body has come, over ${protocol}`, async (t) => {
+  for (const protocol of kind.earlyResponses) {
+    test(`${name} - a request without a key is refused before its body arrives, over ${protocol}`, async (t) => {
       const { status } = await callFrom('127.0.9.3', t.context.proxy.door, protocol, {
         method: 'POST',
         headers: protocol === 'gRPC' ? {} : { 'content-type': 'application/json' },
@@ -131,7 +131,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     });
   }
 
-  test(`${name} - links of answers lead back through it`, async (t) => {
+  test(`${name} - links in responses lead back through it`, async (t) => {
     const { key, proxy, rest } = t.context;
     const authorization = `Bearer ${key}`;
     const categoryId = await rest.category();
@@ -149,7 +149,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     t.regex(page.headers.get('link') ?? '', /^<\/pets\?/);
   });
 
-  test(`${name} - plain HTTP is sent on to HTTPS`, async (t) => {
+  test(`${name} - plain HTTP is redirected to HTTPS`, async (t) => {
     const { status, headers } = await callFrom('127.0.9.5', { port: t.context.proxy.redirectPort }, 'HTTP/1.1', {
       path: '/pets?limit=1',
       headers: { host: 'localhost' },
@@ -158,13 +158,13 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     t.regex(headers.get('location') ?? '', /^https:\/\/localhost(:\d+)?\/pets\?limit=1$/);
   });
 
-  test(`${name} - says in the shape of errors that the service is away`, async (t) => {
+  test(`${name} - responds with a 503 in the error format if the service is unavailable`, async (t) => {
     const { certificates } = t.context;
-    const [deserted = 0] = await freePorts(1);
-    const inVain = await kind.start(deserted, certificates);
-    t.teardown(() => inVain.stop());
+    const [unusedPort = 0] = await freePorts(1);
+    const proxy = await kind.start(unusedPort, certificates);
+    t.teardown(() => proxy.stop());
     for (const protocol of PROTOCOLS) {
-      const { status, headers, text } = await callFrom('127.0.9.6', inVain.door, protocol);
+      const { status, headers, text } = await callFrom('127.0.9.6', proxy.door, protocol);
       t.is(status, 503);
       t.is(text, restBody(apiError('UNAVAILABLE')));
       t.is(headers.get('content-type'), 'application/json');

@@ -12,7 +12,7 @@ import { findProgram } from './find-program.ts';
 export const noOpenssl = findProgram(['openssl']) === undefined ? 'openssl is not installed' : undefined;
 
 export interface Certificates {
-  /** With `ca.pem`, and for `server`, `client` and `stranger` each `NAME.pem` and `NAME-key.pem`. */
+  /** Has `ca.pem`, and `NAME.pem` and `NAME-key.pem` of `server`, `client` and `stranger`. */
   readonly folder: string;
   read(file: string): Promise<Buffer>;
   /** The path of a file. */
@@ -33,7 +33,7 @@ export interface TlsFront {
 const openssl = (folder: string, ...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-/** A private authority, certificates that it has signed, and a `stranger` that has signed its own. */
+/** Creates a private authority, certificates that it signs, and the self-signed certificate `stranger`. */
 export async function makeCertificates(): Promise<Certificates> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-tls-'));
   const make = (name: string, ...args: string[]) =>
@@ -58,7 +58,7 @@ export async function makeCertificates(): Promise<Certificates> {
   };
 }
 
-/** A TLS proxy to a local port, for clients with a certificate of the authority. */
+/** Starts a TLS proxy to a local port, for clients with a certificate of the authority. */
 export async function startTlsFront(port: number, certificates: Certificates): Promise<TlsFront> {
   const [ca, cert, key] = await Promise.all(['ca.pem', 'server.pem', 'server-key.pem'].map(certificates.read));
   const sockets = new Set<Socket>();

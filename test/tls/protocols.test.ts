@@ -1,4 +1,4 @@
-/** What the public port speaks when it has a certificate. */
+/** The protocols of the public port with a certificate. */
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -39,14 +39,14 @@ const bearer = ({ context }: ExecutionContext<Context>) => ({ authorization: `Be
 
 test('TLS - REST over HTTP/1.1', async (t) => {
   const { ca, url } = t.context;
-  const answer = await https(`${url}/pets`, { ca, headers: bearer(t) });
-  t.is(answer.status, 200);
-  t.is(answer.text, '[]');
-  t.regex(answer.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
+  const response = await https(`${url}/pets`, { ca, headers: bearer(t) });
+  t.is(response.status, 200);
+  t.is(response.text, '[]');
+  t.regex(response.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
   t.is((await https(`${url}/pets`, { ca })).status, 401);
 });
 
-test('TLS - REST over HTTP/2, which a caller who can speak both gets', async (t) => {
+test('TLS - REST over HTTP/2, which is preferred over HTTP/1.1', async (t) => {
   const { ca, url, config } = t.context;
   const session = connectHttp2(url, { ca });
   const stream = session.request({ ':path': '/pets', ...bearer(t) });
@@ -79,14 +79,14 @@ test('TLS - gRPC-Web and Connect', async (t) => {
     ['application/proto', message],
   ] as const) {
     const headers = { ...bearer(t), 'content-type': type };
-    const answer = await https(`${url}${Pets.listPets.path}`, { ca, method: 'POST', headers, body });
-    t.is(answer.status, 200);
-    t.is(answer.headers.get('content-type'), type);
-    t.is(answer.headers.get('grpc-status'), null);
+    const response = await https(`${url}${Pets.listPets.path}`, { ca, method: 'POST', headers, body });
+    t.is(response.status, 200);
+    t.is(response.headers.get('content-type'), type);
+    t.is(response.headers.get('grpc-status'), null);
   }
 });
 
-test('TLS - 1.2 and 1.3, and nothing older', async (t) => {
+test('TLS - versions 1.2 and 1.3 are accepted, and nothing older', async (t) => {
   const { port } = t.context.config;
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     const socket = await handshake(port, only(version));
@@ -103,7 +103,7 @@ test('TLS - nothing is signed with SHA-1', async (t) => {
   await t.throwsAsync(handshake(t.context.config.port, sha1), { message: /handshake failure/ });
 });
 
-/** OpenSSL by itself would not offer the old versions either. */
+/** SECLEVEL=0, because OpenSSL does not offer the old versions by default. */
 const only = (version: SecureVersion) => ({
   minVersion: version,
   maxVersion: version,
@@ -118,14 +118,14 @@ function handshake(port: number, options: ConnectionOptions): Promise<TLSSocket>
   });
 }
 
-test('TLS - what speaks none is closed without an answer', async (t) => {
+test('TLS - a plain-text connection is closed without a response', async (t) => {
   const socket = connectTcp(t.context.config.port, '127.0.0.1');
   socket.end('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
-  const answer = await text(socket).catch(({ code }) => code);
-  t.true(answer === '' || answer === 'ECONNRESET', answer);
+  const received = await text(socket).catch(({ code }) => code);
+  t.true(received === '' || received === 'ECONNRESET', received);
 });
 
-test('TLS - connections that say nothing, or no more, before the handshake or after, are closed', async (t) => {
+test('TLS - idle connections are closed before, during and after the handshake', async (t) => {
   const { port } = t.context.config;
   const silent = connectTcp(port, '127.0.0.1');
   const half = connectTcp(port, '127.0.0.1');
@@ -143,20 +143,20 @@ test('TLS - the petstore command works, over the private port', async (t) => {
   t.true((await json(petstore(t.context), 'account', 'list')).length > 0);
 });
 
-test('HTTP_PORT - sends every method to HTTPS with 308, and keeps the name, the path and the query', async (t) => {
+test('HTTP_PORT - redirects every method to HTTPS with 308, and keeps the name, path and query', async (t) => {
   const { config, httpPort } = t.context;
   const path = '/pets?status=sold&ids=1&ids=2&x=%2F%20+//';
   for (const method of ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const answer = await fetch(`http://localhost:${httpPort}${path}`, { method, redirect: 'manual' });
-    t.is(answer.status, 308, method);
-    t.is(answer.headers.get('location'), `https://localhost:${config.port}${path}`);
-    t.is(await answer.text(), '');
+    const response = await fetch(`http://localhost:${httpPort}${path}`, { method, redirect: 'manual' });
+    t.is(response.status, 308, method);
+    t.is(response.headers.get('location'), `https://localhost:${config.port}${path}`);
+    t.is(await response.text(), '');
   }
   const { headers } = await fetch(`http://127.0.0.1:${httpPort}/`, { redirect: 'manual' });
   t.is(headers.get('location'), `https://127.0.0.1:${config.port}/`);
 });
 
-test('HTTP_PORT - does nothing else, and what is no HTTP is a 400 in the error shape', async (t) => {
+test('HTTP_PORT - serves nothing else, and malformed HTTP is a 400 in the error format', async (t) => {
   const key = { authorization: `Bearer ${t.context.key}` };
   const url = `http://127.0.0.1:${t.context.httpPort}`;
   for (const path of ['/healthz', '/docs', '/pets', Pets.listPets.path]) {
@@ -164,12 +164,12 @@ test('HTTP_PORT - does nothing else, and what is no HTTP is a 400 in the error s
   }
   const socket = connectTcp(t.context.httpPort, '127.0.0.1');
   socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n');
-  const answer = await text(socket);
-  t.regex(answer, /^HTTP\/1.1 400 Bad Request\r\n/);
-  t.deepEqual(Object.keys(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')), ['code', 'message', 'status']);
+  const response = await text(socket);
+  t.regex(response, /^HTTP\/1.1 400 Bad Request\r\n/);
+  t.deepEqual(Object.keys(JSON.parse(response.split('\r\n\r\n')[1] ?? '')), ['code', 'message', 'status']);
 });
 
-test('HTTP_PORT - with it, answers over HTTPS ask browsers to come over HTTPS from then on', async (t) => {
+test('HTTP_PORT - adds Strict-Transport-Security to HTTPS responses only', async (t) => {
   const { ca, url, httpPort } = t.context;
   for (const path of ['/docs', '/pets', '/']) {
     const { headers } = await https(`${url}${path}`, { ca });

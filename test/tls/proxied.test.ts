@@ -27,7 +27,7 @@ test.after.always(async ({ context }) => {
 });
 
 for (const [index, protocol] of PROTOCOLS.entries()) {
-  test(`PROXY protocol and TLS - each caller has an allowance of its own, over ${protocol}`, async (t) => {
+  test(`PROXY protocol and TLS - each caller has its own allowance, over ${protocol}`, async (t) => {
     const { config, ca } = t.context;
     const send = (number: number) =>
       callFrom(PROXY, { port: config.port, ca, preface: caller(2 * index + number) }, protocol);
@@ -43,7 +43,7 @@ test('PROXY protocol and TLS - only the proxy gets a handshake', async (t) => {
   await t.throwsAsync(callFrom('127.0.0.3', door, 'HTTP/1.1'));
 });
 
-test('PROXY protocol and TLS - HTTP_PORT takes the header as well', async (t) => {
+test('PROXY protocol and TLS - HTTP_PORT accepts the header too', async (t) => {
   const { config, httpPort } = t.context;
   const sent = { path: '/pets?limit=1', headers: { host: 'shop.example' } };
   const { status, headers } = await callFrom(PROXY, { port: httpPort, preface: caller(98) }, 'HTTP/1.1', sent);

@@ -1,4 +1,4 @@
-/** A renewed certificate is taken up by the running service, however its files are replaced. */
+/** The running service uses a renewed certificate, however its files are replaced. */
 
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
@@ -34,14 +34,14 @@ test.afterEach.always(async ({ context }) => {
   await context.certificates.remove();
 });
 
-/** The service with the files of a folder. */
+/** Starts the service with the files of the test's folder. */
 async function start({ folder, running }: Context, cert = 'tls.crt', key = 'tls.key'): Promise<TestStack> {
   const stack = await startTestStack({ TLS_CERT: join(folder, cert), TLS_KEY: join(folder, key) });
   running.push(stack);
   return stack;
 }
 
-/** Whose certificate a new connection gets. */
+/** The status of a health check and the subject of the certificate, on a new connection. */
 async function served({ ca }: Context, { config }: TestStack): Promise<string> {
   const { status, certificate } = await https(`https://localhost:${config.port}/healthz`, { ca });
   return `${status} ${certificate.subject.CN}`;
@@ -49,11 +49,11 @@ async function served({ ca }: Context, { config }: TestStack): Promise<string> {
 
 const named = (name: string) => `200 petstore test ${name}`;
 
-function takenUp(context: Context, stack: TestStack, name: string): Promise<boolean> {
+function untilServed(context: Context, stack: TestStack, name: string): Promise<boolean> {
   return until(async () => (await served(context, stack)) === named(name), `the certificate of ${name}`);
 }
 
-/** Puts a certificate and its key into a folder, each in one step in the place of what is there. */
+/** Puts a certificate and its key into a folder. Replaces each file atomically. */
 async function putIn(folder: string, certificates: Certificates, name: string): Promise<void> {
   for (const [file, target] of [
     [`${name}-key.pem`, 'tls.key'],
@@ -64,18 +64,18 @@ async function putIn(folder: string, certificates: Certificates, name: string): 
   }
 }
 
-test('Renewal - by files that are renamed into place', async (t) => {
+test('Renewal - works with files that are renamed into place', async (t) => {
   const { certificates, folder } = t.context;
   await putIn(folder, certificates, 'first');
   const stack = await start(t.context);
   t.is(await served(t.context, stack), named('first'));
   for (const name of ['second', 'third']) {
     await putIn(folder, certificates, name);
-    t.true(await takenUp(t.context, stack, name));
+    t.true(await untilServed(t.context, stack, name));
   }
 });
 
-test('Renewal - by a link that is swapped, as Kubernetes does', async (t) => {
+test('Renewal - works with a swapped link, as in Kubernetes', async (t) => {
   const { certificates, folder } = t.context;
   const publish = async (name: string) => {
     await mkdir(join(folder, `..${name}`));
@@ -89,10 +89,10 @@ test('Renewal - by a link that is swapped, as Kubernetes does', async (t) => {
   t.is(await served(t.context, stack), named('first'));
   await publish('second');
   await rm(join(folder, '..first'), { recursive: true });
-  t.true(await takenUp(t.context, stack, 'second'));
+  t.true(await untilServed(t.context, stack, 'second'));
 });
 
-test('Renewal - by links that are made anew, as Certbot does', async (t) => {
+test('Renewal - works with recreated links, as from Certbot', async (t) => {
   const { certificates, folder } = t.context;
   const publish = async (name: string) => {
     for (const [link, file] of [
@@ -107,10 +107,10 @@ test('Renewal - by links that are made anew, as Certbot does', async (t) => {
   const stack = await start(t.context, 'fullchain.pem', 'privkey.pem');
   t.is(await served(t.context, stack), named('first'));
   await publish('second');
-  t.true(await takenUp(t.context, stack, 'second'));
+  t.true(await untilServed(t.context, stack, 'second'));
 });
 
-test('Renewal - half of it changes nothing, and Envoy starts again with what worked', async (t) => {
+test('Renewal - half of it changes nothing, and Envoy restarts with the previous pair', async (t) => {
   const { certificates, folder } = t.context;
   await putIn(folder, certificates, 'first');
   const stack = await start(t.context);
@@ -118,19 +118,19 @@ test('Renewal - half of it changes nothing, and Envoy starts again with what wor
   const before = await readFile(secret, 'utf8');
   await copyFile(certificates.path('second.pem'), join(folder, 'tls.crt'));
   stack.stack.envoy.process.kill('SIGKILL');
-  await until(() => served(t.context, stack).catch(() => undefined), 'an answer');
+  await until(() => served(t.context, stack).catch(() => undefined), 'a response');
   t.is(await served(t.context, stack), named('first'));
   t.is(await readFile(secret, 'utf8'), before);
 
-  await writeFile(join(folder, 'tls.key'), ''); // as while it is written
+  await writeFile(join(folder, 'tls.key'), ''); // as during a write
   await copyFile(certificates.path('second-key.pem'), join(folder, 'tls.key'));
-  t.true(await takenUp(t.context, stack, 'second'));
+  t.true(await untilServed(t.context, stack, 'second'));
   await rm(join(folder, 'tls.key'));
   await copyFile(certificates.path('third.pem'), join(folder, 'tls.crt'));
   t.is(await served(t.context, stack), named('second'));
 });
 
-test('Renewal - loses no request, and connections that are open go on', async (t) => {
+test('Renewal - loses no request and keeps open connections', async (t) => {
   const { certificates, folder, ca } = t.context;
   await putIn(folder, certificates, 'first');
   const stack = await start(t.context);
@@ -153,7 +153,7 @@ test('Renewal - loses no request, and connections that are open go on', async (t
   ];
   for (const name of ['second', 'third', 'first', 'second']) {
     await putIn(folder, certificates, name);
-    t.true(await takenUp(t.context, stack, name));
+    t.true(await untilServed(t.context, stack, name));
     await Promise.all(loads.map((load) => untilMore(load, 10)));
   }
   await Promise.all(loads.map((load) => load.stop()));

@@ -1,4 +1,4 @@
-/** The public port as sslscan sees it, with a certificate on an EC key and with one on an RSA key. */
+/** sslscan of the public port, with an EC key and with an RSA key. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { findProgram } from '../support/find-program.ts';
@@ -10,7 +10,7 @@ const noSslscan = findProgram(['sslscan']) === undefined ? 'sslscan is not insta
 const test = testUnless<undefined>(noOpenssl ?? noSslscan);
 const sh = promisify(execFile);
 
-/** Forward secrecy and authenticated encryption: all that TLS 1.3 has, and these of 1.2. */
+/** Ciphers with forward secrecy and authenticated encryption: all of TLS 1.3, and these of 1.2. */
 const MODERN = /^(TLS_|ECDHE-(ECDSA|RSA)-(AES(128|256)-GCM-SHA(256|384)|CHACHA20-POLY1305)$)/;
 
 /** The attributes of every element of a kind. */
@@ -24,7 +24,7 @@ for (const [kind, newkey] of [
   ['EC', ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']],
   ['RSA', ['rsa:2048']],
 ] as const) {
-  test(`sslscan - finds TLS 1.2 and 1.3 with modern ciphers and nothing else, on an ${kind} key`, async (t) => {
+  test(`sslscan - finds TLS 1.2 and 1.3 with modern ciphers and nothing else, with an ${kind} key`, async (t) => {
     const certificates = await makeCertificates();
     const [cert, key] = [certificates.path('scanned.pem'), certificates.path('scanned-key.pem')];
     const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost', '-days', '90'];

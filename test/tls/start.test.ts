@@ -1,4 +1,4 @@
-/** `npm start` with certificates, right and wrong ones. */
+/** `npm start` with valid and invalid certificates. */
 import { execFile } from 'node:child_process';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ test('Start - one of TLS_CERT and TLS_KEY without the other is refused', async (
   await refusedWith(t, launch(t, { TLS_KEY: 'a.pem' }), 'TLS_KEY needs TLS_CERT: set both, or none');
 });
 
-test('Start - HTTP_PORT without TLS, or on a port that is another, is refused', async (t) => {
+test('Start - HTTP_PORT is refused without TLS, or if it is the port of another setting', async (t) => {
   const HTTP_PORT = t.context.settings.PORT ?? '';
   const line = 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS';
   await refusedWith(t, launch(t, { HTTP_PORT }), line);
@@ -37,14 +37,14 @@ test('Start - HTTP_PORT without TLS, or on a port that is another, is refused', 
   await refusedWith(t, launch(t, both), `HTTP_PORT must not be PORT's port ${HTTP_PORT}`);
 });
 
-test('Start - a file that is not there or can not be read is named with its setting', async (t) => {
+test('Start - a missing or unreadable file is reported with its setting', async (t) => {
   const missing = { ...tls('server'), TLS_CERT: '/nonexistent/cert.pem' };
   await refusedWith(t, launch(t, missing), /^TLS_CERT can't be read: ENOENT.*'\/nonexistent\/cert\.pem'$/);
   const folder = { ...tls('server'), TLS_KEY: certificates.folder };
   await refusedWith(t, launch(t, folder), /^TLS_KEY can't be read: EISDIR/);
 });
 
-test('Start - a file that holds something else is refused', async (t) => {
+test('Start - a file with other content is refused', async (t) => {
   const { TLS_CERT, TLS_KEY } = tls('server');
   const swapped = `TLS_CERT must be a PEM file with a certificate, and ${TLS_KEY} is none`;
   await refusedWith(t, launch(t, { TLS_CERT: TLS_KEY, TLS_KEY: TLS_CERT }), swapped);
@@ -62,13 +62,13 @@ test('Start - a file that holds something else is refused', async (t) => {
   await refusedWith(t, launch(t, { TLS_CERT: broken, TLS_KEY }), new RegExp(`^TLS_CERT .*, and ${broken} is none$`));
 });
 
-test('Start - a key that is not the one of the certificate is refused', async (t) => {
+test('Start - a key that does not match the certificate is refused', async (t) => {
   const TLS_KEY = certificates.path('client-key.pem');
   const line = `TLS_KEY is not the key of TLS_CERT: ${TLS_KEY} and ${certificates.path('server.pem')}`;
   await refusedWith(t, launch(t, { ...tls('server'), TLS_KEY }), line);
 });
 
-test('Start - a key that Envoy does not take is refused', async (t) => {
+test('Start - a key that Envoy does not support is refused', async (t) => {
   const request = ['req', '-x509', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
   await openssl(...request, '-newkey', 'ed25519', '-keyout', 'ed-key.pem', '-out', 'ed.pem');
   await openssl(...request, '-newkey', 'rsa:1024', '-keyout', 'small-key.pem', '-out', 'small.pem');
@@ -79,7 +79,7 @@ test('Start - a key that Envoy does not take is refused', async (t) => {
   }
 });
 
-test('Start - a certificate that has expired, or soon will, is used, and spoken of', async (t) => {
+test('Start - a certificate that has expired, or soon will, is used and reported', async (t) => {
   await openssl('req', '-new', '-key', 'server-key.pem', '-subj', '/CN=localhost', '-out', 'server.csr');
   await openssl('x509', '-req', '-in', 'server.csr', '-signkey', 'server-key.pem', '-days', '-1', '-out', 'old.pem');
   const TLS_CERT = certificates.path('old.pem');
@@ -108,7 +108,7 @@ test('Start - reports half of a renewal once, and its completion', async (t) => 
   t.false(launcher.output.includes(key.toString()));
 });
 
-test('Start - says how to call it by the name of its certificate, and the curl line works as it stands', async (t) => {
+test('Start - shows a URL with the name of its certificate, and the curl command works unchanged', async (t) => {
   const first = launch(t, tls('server'));
   const { url, curl } = await first.opened();
   t.is(url, `https://localhost:${first.settings.PORT}`);
@@ -133,7 +133,7 @@ test('Start - shows the address when the certificate is for it, or is self-signe
   }
 });
 
-test('Start - with a busy HTTP_PORT says so', async (t) => {
+test('Start - reports a busy HTTP_PORT', async (t) => {
   const HTTP_PORT = String((await freePorts(1))[0]);
   const first = launch(t, { ...tls('server'), HTTP_PORT });
   await first.opened();
@@ -146,7 +146,7 @@ test('Start - with a busy HTTP_PORT says so', async (t) => {
   await refusedWith(t, launch(t, { ...tls('server'), HTTP_PORT, ...elsewhere }), line);
 });
 
-test('Start - what Envoy has of the key can be read by its owner alone, and is gone after the end', async (t) => {
+test("Start - Envoy's copy of the key is private to its owner, and removed on exit", async (t) => {
   const launcher = launch(t, tls('server'));
   await launcher.opened();
   const copy = join(t.context.settings.DATA_DIR ?? '', 'public.sds.json');

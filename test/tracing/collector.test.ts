@@ -35,7 +35,7 @@ async function stop(server: ServerProcess): Promise<number> {
 const residentMb = ({ pid }: ServerProcess) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
 
-test.serial('Collector - without one nothing of OpenTelemetry is loaded', async (t) => {
+test.serial('Collector - without one no module of OpenTelemetry is loaded', async (t) => {
   const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
   const off = await startServerProcess(t.context.folder.path, options);
   await call(off, 50);
@@ -75,7 +75,7 @@ test.serial('Collector - an outage is one line in the log, and its end another',
 });
 
 test.serial(
-  'Collector - one that is frozen delays no call, and a stop by seconds only; the number of kept spans is bounded',
+  'Collector - with a frozen one calls have no delay, a stop takes seconds, and kept spans are bounded',
   async (t) => {
     const collector = await startCollector();
     collector.freeze();

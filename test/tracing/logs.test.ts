@@ -1,4 +1,4 @@
-/** The trace id in the logs, and the spans that a stop sends. */
+/** The trace id in the logs, and the spans that are sent on shutdown. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
@@ -14,19 +14,19 @@ test.serial('Traces - the id is in every log line of a call, in the access log, 
   const collector = await startCollector();
   const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const { rest, config } = service;
-  const saboteur = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
+  const database = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
   const sql = 'ALTER TABLE orders RENAME TO hidden';
-  await saboteur.transaction((tx) => tx.all(compile(sql, saboteur.knex.raw(sql)), {}));
-  await saboteur.close();
+  await database.transaction((tx) => tx.all(compile(sql, database.knex.raw(sql)), {}));
+  await database.close();
   const { traceId, traceparent } = newTrace();
-  const answer = await rest.get('/store/orders', { headers: { traceparent } });
-  t.is(answer.status, 500);
+  const response = await rest.get('/store/orders', { headers: { traceparent } });
+  t.is(response.status, 500);
   const spans = await spansOf(collector, traceId, ['GET', LIST_ORDERS, 'orders.page']);
   t.like(spans.get(LIST_ORDERS), { status: 2 });
   t.like(spans.get('orders.page'), { status: 2 });
 
   await service.stack.stop(); // then the logs are complete
-  const requestId = answer.headers.get('x-request-id');
+  const requestId = response.headers.get('x-request-id');
   const linesOf = (file: string) =>
     readFileSync(join(config.dataDir, 'logs', file), 'utf8')
       .split('\n')

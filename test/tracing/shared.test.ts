@@ -25,7 +25,7 @@ test.after.always(async ({ context }) => {
   await context.shared?.close();
 });
 
-test('Traces - the call of Redis and the transaction on PostgreSQL are children of the call', async (t) => {
+test('Traces - the Redis call and the PostgreSQL transaction are children of the gRPC call', async (t) => {
   const { rest } = t.context.service;
   const petId = await rest.pet({ stock: 3 });
   const { traceId, traceparent } = newTrace();

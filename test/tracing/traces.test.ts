@@ -109,9 +109,9 @@ test('Traces - calls that Envoy itself makes for a request are in its trace', as
   await rest.get('/nowhere', { headers: { traceparent } });
   const refuse = 'petstore.edge.v1.EdgeService/Refuse';
   const spans = await spansOf(t.context.collector, traceId, ['GET', refuse]);
-  const asks = [...spans.values()].find(({ spanId }) => spanId === spans.get(refuse)?.parentSpanId);
-  t.regex(asks?.name ?? '', /^async petstore(_strangers)? egress$/);
-  t.is(asks?.parentSpanId, spans.get('GET')?.spanId);
+  const envoyCall = [...spans.values()].find(({ spanId }) => spanId === spans.get(refuse)?.parentSpanId);
+  t.regex(envoyCall?.name ?? '', /^async petstore(_strangers)? egress$/);
+  t.is(envoyCall?.parentSpanId, spans.get('GET')?.spanId);
   t.is(spans.get(refuse)?.attributes['error.type'], 'ROUTE_NOT_FOUND');
 });
 
@@ -128,10 +128,10 @@ test('Traces - a request without a traceparent begins a trace', async (t) => {
 test('Traces - a read that shares its statement with others is in its own trace', async (t) => {
   const { rest } = t.context.service;
   const id = await rest.category();
-  const mine = Array.from({ length: 10 }, () => newTrace());
-  await Promise.all(mine.map(({ traceparent }) => rest.get(`/categories/${id}`, { headers: { traceparent } })));
+  const traces = Array.from({ length: 10 }, () => newTrace());
+  await Promise.all(traces.map(({ traceparent }) => rest.get(`/categories/${id}`, { headers: { traceparent } })));
   const call = 'petstore.v1.CategoryService/GetCategory';
-  for (const { traceId } of mine) {
+  for (const { traceId } of traces) {
     const spans = await spansOf(t.context.collector, traceId, ['GET', call, 'categories.find']);
     t.true(below(spans, 'GET', call, 'categories.find'));
     t.is(t.context.collector.spans.filter((span) => span.traceId === traceId).length, 3);
@@ -141,14 +141,14 @@ test('Traces - a read that shares its statement with others is in its own trace'
 test('Traces - writes that share a commit each have it in their own trace', async (t) => {
   const { rest } = t.context.service;
   const petId = await rest.pet({ stock: 100 });
-  const mine = Array.from({ length: 10 }, () => newTrace());
+  const traces = Array.from({ length: 10 }, () => newTrace());
   const raw = JSON.stringify({ petId });
   const send = ({ traceparent }: { traceparent: string }): RestRequest => ({
     raw,
     headers: { 'content-type': 'application/json', traceparent },
   });
-  await Promise.all(mine.map((trace) => rest.send('POST', '/store/orders', send(trace))));
-  for (const { traceId } of mine) {
+  await Promise.all(traces.map((trace) => rest.send('POST', '/store/orders', send(trace))));
+  for (const { traceId } of traces) {
     const spans = await spansOf(t.context.collector, traceId, ['POST', ORDER, 'transaction', 'commit', 'pets.update']);
     for (const name of ['commit', 'pets.update']) t.true(below(spans, 'POST', ORDER, 'transaction', name), name);
     t.is(t.context.collector.spans.filter((span) => span.traceId === traceId && span.name === 'commit').length, 1);
