@@ -1,4 +1,4 @@
-/** The checker of stock, limits, usage and recovery: it passes what the promises allow, and nothing else. */
+/** The checker of stock, limits, usage and recovery: it accepts what the promises allow, and nothing else. */
 import test from 'ava';
 import { CHECKER } from '../support/chaos/accounts.ts';
 import { checkLimits } from '../support/chaos/check-limits.ts';
@@ -25,7 +25,7 @@ import {
 const READ = seen('Tom');
 const LIMITED = refused(READ, 'RATE_LIMITED');
 
-test('Stock - what is left and what is in orders add up to what was put', (t) => {
+test('Stock - the units in stock and in orders add up to the units put in stock', (t) => {
   const calls = [at(0, 1, stocked(5)), at(2, 3, unanswered(placed(1, 3))), at(9, 10, inStock(2), CHECKER.name)];
   t.deepEqual(checkStock({ calls, orders: [order(1, 3)] }), []);
   t.is(checkStock({ calls, orders: [] }).length, 1, 'units are lost');
@@ -40,60 +40,68 @@ test('Origins - everything that exists was requested, once', (t) => {
   const calls = [at(0, 1, created('Tom')), at(2, 3, renamed('Tim')), at(4, 5, unanswered(placed(1, 3)))];
   t.deepEqual(checkOrigins({ calls, pets: [pet('Tim')], orders: [order(1, 3)] }), []);
   t.deepEqual(checkOrigins({ calls, pets: [], orders: [] }), []);
-  t.is(checkOrigins({ calls, pets: [pet('Tom'), pet('Tom')], orders: [] }).length, 1, 'a pet is there twice');
-  t.is(checkOrigins({ calls, pets: [pet('Tam')], orders: [] }).length, 1, 'a pet is from nowhere');
-  t.is(checkOrigins({ calls, pets: [], orders: [order(1, 3), order(1, 3)] }).length, 1, 'an order is there twice');
-  t.is(checkOrigins({ calls, pets: [], orders: [order(2, 3)] }).length, 1, 'an order is from nowhere');
+  t.is(checkOrigins({ calls, pets: [pet('Tom'), pet('Tom')], orders: [] }).length, 1, 'a pet exists twice');
+  t.is(checkOrigins({ calls, pets: [pet('Tam')], orders: [] }).length, 1, 'a pet was never requested');
+  t.is(checkOrigins({ calls, pets: [], orders: [order(1, 3), order(1, 3)] }).length, 1, 'an order exists twice');
+  t.is(checkOrigins({ calls, pets: [], orders: [order(2, 3)] }).length, 1, 'an order was never requested');
 });
 
-test('Limits - one request more than the limit in a minute is one too many', (t) => {
+test('Limits - one request beyond the limit of a minute is a violation', (t) => {
   t.deepEqual(checkLimits(evidence({ calls: burst(0, 100, READ) })), []);
   t.is(checkLimits(evidence({ calls: burst(0, 101, READ) })).length, 1);
 });
 
-test('Limits - the next minute gives as much again, and the day as much as it has', (t) => {
+test('Limits - the next minute has the whole limit again, within the limit of the day', (t) => {
   t.deepEqual(checkLimits(evidence({ calls: [...burst(58, 100, READ), ...burst(60, 50, READ)] })), []);
   t.is(checkLimits(evidence({ calls: [...burst(58, 100, READ), ...burst(61, 51, READ)] })).length, 1);
 });
 
-test('Limits - what was refused or not answered is not taken for let through', (t) => {
+test('Limits - refused and unanswered requests do not count as admitted', (t) => {
   const others = [...burst(10, 50, unanswered(READ)), ...burst(20, 50, LIMITED)];
   t.deepEqual(checkLimits(evidence({ calls: [...burst(0, 100, READ), ...others] })), []);
 });
 
-test('Limits - a refusal of the method itself counts', (t) => {
+test('Limits - a request refused by its method counts', (t) => {
   const calls = [...burst(0, 100, READ), ...burst(10, 1, refused(READ, 'PET_NOT_FOUND'))];
   t.is(checkLimits(evidence({ calls })).length, 1);
 });
 
-test('Limits - a server that counts in memory and ends gives its minute anew, once', (t) => {
+test('Limits - the end of a server that counts in memory resets its minute, once', (t) => {
   const faults = [fault(5, 5, 'server')];
   t.deepEqual(checkLimits(evidence({ faults, calls: [...burst(0, 100, READ), ...burst(10, 50, READ)] })), []);
   const calls = [...burst(0, 100, READ), ...burst(10, 101, READ)];
-  t.is(checkLimits(evidence({ faults, calls })).length, 2, 'and of the day it gives the last second');
+  t.is(checkLimits(evidence({ faults, calls })).length, 2, 'the minute, and the day: it loses the last second only');
 });
 
-test('Limits - a server that ends while Redis counts gives nothing', (t) => {
+test('Limits - the end of a server resets nothing while Redis counts', (t) => {
   const faults = [fault(5, 5, 'server')];
   t.is(checkLimits(evidence({ servers: 3, faults, calls: burst(0, 101, READ) })).length, 1);
 });
 
-test('Limits - while Redis is away each server gives what was left, and no more', (t) => {
+test('Limits - while Redis is unavailable each server admits what was left, and no more', (t) => {
   const accounts = [{ name: 'minute', perMinute: 100, perDay: 1_000_000, transports: [] }];
   const some = { servers: 3, accounts, faults: [fault(5, 6, 'redis')] };
   const before = burst(0, 70, READ);
   t.deepEqual(checkLimits(evidence({ ...some, calls: [...before, ...burst(5, 90, READ)] })), []);
   t.is(checkLimits(evidence({ ...some, calls: [...before, ...burst(5, 91, READ)] })).length, 1);
-  t.is(checkLimits(evidence({ ...some, calls: [...burst(120, 101, READ)] })).length, 1, 'long after it is exact again');
+  t.is(
+    checkLimits(evidence({ ...some, calls: [...burst(120, 101, READ)] })).length,
+    1,
+    'long after the outage it is exact again',
+  );
 });
 
-test('Limits - a refusal needs a window that was used up', (t) => {
+test('Limits - a refusal without an exhausted window is a violation', (t) => {
   t.deepEqual(checkLimits(evidence({ calls: [...burst(0, 99, READ), ...burst(10, 1, LIMITED)] })), []);
   t.is(checkLimits(evidence({ calls: [...burst(0, 90, READ), ...burst(10, 1, LIMITED)] })).length, 1);
-  t.is(checkLimits(evidence({ calls: [...burst(0, 100, READ), ...burst(70, 1, LIMITED)] })).length, 1, 'of its minute');
+  t.is(
+    checkLimits(evidence({ calls: [...burst(0, 100, READ), ...burst(70, 1, LIMITED)] })).length,
+    1,
+    'in its own minute',
+  );
 });
 
-test('Usage - is what was let through', (t) => {
+test('Usage - equals the admitted requests', (t) => {
   const calls = [...burst(0, 100, READ), ...burst(10, 5, LIMITED)];
   const usageOf = (requests: number) => evidence({ calls, usage: [{ account: 'minute', requests }] });
   t.deepEqual(checkUsage(usageOf(100)), []);
@@ -101,7 +109,7 @@ test('Usage - is what was let through', (t) => {
   t.is(checkUsage(usageOf(101)).length, 1);
 });
 
-test('Usage - a call without an answer may have counted or not', (t) => {
+test('Usage - an unanswered call may have counted or not', (t) => {
   const calls = [...burst(0, 100, READ), at(10, 11, unanswered(READ), 'minute')];
   for (const requests of [100, 101]) {
     t.deepEqual(checkUsage(evidence({ calls, usage: [{ account: 'minute', requests }] })), []);
@@ -123,7 +131,7 @@ test('Recovery - a call that fails too long after the last fault is a violation'
   t.is(checkRecovery({ calls, faults }, 8_000).length, 1);
 });
 
-test('Answers - one that takes longer than the service promises is a violation, and so is a valid key refused', (t) => {
+test('Responses - one later than promised, and a refusal of a valid key, are violations', (t) => {
   t.deepEqual(checkAnswers([at(0, 15, READ)]), []);
   t.is(checkAnswers([at(0, 21, READ)]).length, 1);
   t.is(checkAnswers([at(0, 1, refused(READ, 'API_KEY_INVALID'))]).length, 1);

@@ -1,4 +1,4 @@
-/** The checker of reads and writes: what some order of the writes explains passes, and nothing else does. */
+/** The checker of reads and writes accepts a history only if some order of the writes explains it. */
 import test from 'ava';
 import { checkObjects } from '../support/chaos/check-objects.ts';
 import type { Call } from '../support/chaos/history.ts';
@@ -23,30 +23,33 @@ import {
   unanswered,
 } from '../support/chaos/history-builder.ts';
 
-const BORN = at(0, 1, created('Tom'));
+const CREATION = at(0, 1, created('Tom'));
 
 const EXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
-  ['a read after a write sees it', [BORN, at(2, 3, renamed('Tim')), at(4, 5, seen('Tim'))]],
-  ['a read beside a write sees what was before', [BORN, at(2, 5, renamed('Tim')), at(3, 4, seen('Tom'))]],
-  ['a read beside a write sees it already', [BORN, at(2, 5, renamed('Tim')), at(3, 4, seen('Tim'))]],
+  ['a read after a write sees it', [CREATION, at(2, 3, renamed('Tim')), at(4, 5, seen('Tim'))]],
+  ['a read during a write sees the old value', [CREATION, at(2, 5, renamed('Tim')), at(3, 4, seen('Tom'))]],
+  ['a read during a write sees the new value', [CREATION, at(2, 5, renamed('Tim')), at(3, 4, seen('Tim'))]],
   [
-    'two writes at a time come in either order',
-    [BORN, at(2, 5, renamed('A')), at(2, 5, renamed('B')), at(6, 7, seen('A')), at(8, 9, seen('A'))],
+    'two concurrent writes apply in either order',
+    [CREATION, at(2, 5, renamed('A')), at(2, 5, renamed('B')), at(6, 7, seen('A')), at(8, 9, seen('A'))],
   ],
-  ['a write without an answer may have happened', [BORN, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tim'))]],
-  ['a write without an answer may not', [BORN, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tom'))]],
+  ['an unanswered write may have happened', [CREATION, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tim'))]],
   [
-    'a write without an answer may happen late',
-    [BORN, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tom')), at(6, 7, seen('Tim'))],
+    'an unanswered write may not have happened',
+    [CREATION, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tom'))],
   ],
   [
-    'a pet that is deleted is gone from reads and lists',
-    [BORN, at(2, 3, deleted), at(4, 5, refused(seen('Tom'), 'PET_NOT_FOUND')), at(6, 7, found(undefined))],
+    'an unanswered write may happen late',
+    [CREATION, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tom')), at(6, 7, seen('Tim'))],
+  ],
+  [
+    'a deleted pet is absent from reads and lists',
+    [CREATION, at(2, 3, deleted), at(4, 5, refused(seen('Tom'), 'PET_NOT_FOUND')), at(6, 7, found(undefined))],
   ],
   [
     'the last unit makes a pet pending, its order sold, and a cancelled one available',
     [
-      BORN,
+      CREATION,
       at(2, 3, stocked(5)),
       at(4, 5, placed(1, 3)),
       at(6, 7, placed(2, 2)),
@@ -62,9 +65,9 @@ const EXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     ],
   ],
   [
-    'a write that would change nothing at first comes when it does',
+    'a write without effect at first applies when it has one',
     [
-      BORN,
+      CREATION,
       at(2, 3, stocked(5)),
       at(4, 5, placed(1, 2)),
       at(6, 8, changed(1, 1)),
@@ -73,9 +76,9 @@ const EXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     ],
   ],
   [
-    'an order that grows takes the difference, one that is complete stays',
+    'a larger order takes the difference, a complete one stays',
     [
-      BORN,
+      CREATION,
       at(2, 3, stocked(5)),
       at(4, 5, placed(1, 3)),
       at(6, 7, changed(1, 4)),
@@ -94,8 +97,8 @@ const EXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     ],
   ],
   [
-    'what was turned away says nothing',
-    [BORN, at(2, 3, refused(renamed('Tim'), 'RATE_LIMITED')), at(4, 5, seen('Tom'))],
+    'a rate-limited write has no effect',
+    [CREATION, at(2, 3, refused(renamed('Tim'), 'RATE_LIMITED')), at(4, 5, seen('Tom'))],
   ],
 ];
 
@@ -106,55 +109,61 @@ for (const [title, calls] of EXPLAINED) {
 }
 
 const UNEXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
-  ['an acknowledged write is lost', [BORN, at(2, 3, renamed('Tim')), at(4, 5, seen('Tom'))]],
-  ['a created pet is lost', [BORN, at(2, 3, refused(seen('Tom'), 'PET_NOT_FOUND'))]],
-  ['a list lacks a pet that was there all the time', [BORN, at(2, 3, found(undefined))]],
+  ['an acknowledged write is lost', [CREATION, at(2, 3, renamed('Tim')), at(4, 5, seen('Tom'))]],
+  ['a created pet is lost', [CREATION, at(2, 3, refused(seen('Tom'), 'PET_NOT_FOUND'))]],
+  ['a list lacks a pet that existed throughout', [CREATION, at(2, 3, found(undefined))]],
   [
     'a read is stale: another had seen the write before',
-    [BORN, at(2, 9, renamed('Tim')), at(3, 4, seen('Tim')), at(5, 6, seen('Tom'))],
+    [CREATION, at(2, 9, renamed('Tim')), at(3, 4, seen('Tim')), at(5, 6, seen('Tom'))],
   ],
   [
     'two readers see two writes in different orders',
     [
-      BORN,
+      CREATION,
       at(2, 9, renamed('A')),
       at(2, 9, renamed('B')),
       ...['A', 'B', 'A'].map((name, i) => at(10 + i, 10.5 + i, seen(name))),
     ],
   ],
   [
-    'a write without an answer happens, and is undone',
-    [BORN, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tim')), at(6, 7, seen('Tom'))],
-  ],
-  ['a refused write happens', [BORN, at(2, 3, refused(renamed('Tim'), 'PRECONDITION_FAILED')), at(4, 5, seen('Tim'))]],
-  [
-    'the last unit is sold twice, at a time',
-    [BORN, at(2, 3, stocked(1)), at(4, 6, placed(1, 1)), at(4, 6, placed(2, 1))],
+    'an unanswered write happens, and is undone',
+    [CREATION, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tim')), at(6, 7, seen('Tom'))],
   ],
   [
-    'stock is refused that is there',
-    [BORN, at(2, 3, stocked(2)), at(4, 5, refused(placed(1, 1), 'INSUFFICIENT_STOCK'))],
+    'a refused write happens',
+    [CREATION, at(2, 3, refused(renamed('Tim'), 'PRECONDITION_FAILED')), at(4, 5, seen('Tim'))],
+  ],
+  [
+    'the last unit is sold twice concurrently',
+    [CREATION, at(2, 3, stocked(1)), at(4, 6, placed(1, 1)), at(4, 6, placed(2, 1))],
+  ],
+  [
+    'an order is refused although there is stock',
+    [CREATION, at(2, 3, stocked(2)), at(4, 5, refused(placed(1, 1), 'INSUFFICIENT_STOCK'))],
   ],
   [
     'a cancelled order keeps its units',
-    [BORN, at(2, 3, stocked(2)), at(4, 5, placed(1, 1)), at(6, 7, cancelled(1)), at(8, 9, inStock(1))],
+    [CREATION, at(2, 3, stocked(2)), at(4, 5, placed(1, 1)), at(6, 7, cancelled(1)), at(8, 9, inStock(1))],
   ],
-  ['an order is lost', [BORN, at(2, 3, stocked(2)), at(4, 5, placed(1, 1)), at(6, 7, ordered())]],
+  ['an order is lost', [CREATION, at(2, 3, stocked(2)), at(4, 5, placed(1, 1)), at(6, 7, ordered())]],
   [
-    'an order is there twice',
-    [BORN, at(2, 3, stocked(9)), at(4, 5, placed(1, 1)), at(6, 7, ordered(order(1, 1), order(1, 1)))],
+    'an order is listed twice',
+    [CREATION, at(2, 3, stocked(9)), at(4, 5, placed(1, 1)), at(6, 7, ordered(order(1, 1), order(1, 1)))],
   ],
-  ['an order happens twice', [BORN, at(2, 3, stocked(9)), at(4, 5, unanswered(placed(1, 2))), at(6, 7, inStock(5))]],
-  ['a status contradicts the stock', [BORN, at(2, 3, stocked(1)), at(4, 5, placed(1, 1)), at(6, 7, seen('Tom'))]],
   [
-    'a category is as it was before the last write',
+    'an order happens twice',
+    [CREATION, at(2, 3, stocked(9)), at(4, 5, unanswered(placed(1, 2))), at(6, 7, inStock(5))],
+  ],
+  ['a status contradicts the stock', [CREATION, at(2, 3, stocked(1)), at(4, 5, placed(1, 1)), at(6, 7, seen('Tom'))]],
+  [
+    'a category is stale after a write',
     [
       at(0, 1, category('createCategory', 'Cats')),
       at(2, 3, category('replaceCategory', 'Dogs')),
       at(4, 5, categorySeen('Cats')),
     ],
   ],
-  ['an error is none that the state explains', [BORN, at(2, 3, refused(renamed('Tim'), 'INVALID_ARGUMENT'))]],
+  ['the state does not explain an error', [CREATION, at(2, 3, refused(renamed('Tim'), 'INVALID_ARGUMENT'))]],
 ];
 
 for (const [title, calls] of UNEXPLAINED) {
@@ -163,13 +172,13 @@ for (const [title, calls] of UNEXPLAINED) {
   });
 }
 
-test('Objects - of a long history the part is shown that nothing explains', (t) => {
+test('Objects - a violation shows only the unexplained part of a long history', (t) => {
   const before = Array.from({ length: 20 }, (_, index) => [
     at(10 * index + 2, 10 * index + 3, renamed(`Tim ${index}`)),
     at(10 * index + 4, 10 * index + 5, seen(`Tim ${index}`)),
   ]).flat();
   const calls = [
-    BORN,
+    CREATION,
     ...before,
     at(300, 301, renamed('Last')),
     at(302, 303, seen('Tim 7')),
@@ -185,9 +194,9 @@ test('Objects - of a long history the part is shown that nothing explains', (t) 
   t.is(others, 'whatever became of 20 other writes of it');
 });
 
-test('Objects - many writes at a time, some without an answer, are decided', (t) => {
+test('Objects - many concurrent writes, some unanswered, are decided', (t) => {
   const writes = Array.from({ length: 8 }, (_, index) => at(2, 9, renamed(`Tim ${index}`)));
   const open = Array.from({ length: 4 }, (_, index) => at(2, 9, unanswered(renamed(`Tam ${index}`))));
-  t.deepEqual(checkObjects([BORN, ...writes, ...open, at(10, 11, seen('Tam 3'))]).violations, []);
-  t.is(checkObjects([BORN, ...writes, ...open, at(10, 11, seen('Tom'))]).violations.length, 1);
+  t.deepEqual(checkObjects([CREATION, ...writes, ...open, at(10, 11, seen('Tam 3'))]).violations, []);
+  t.is(checkObjects([CREATION, ...writes, ...open, at(10, 11, seen('Tom'))]).violations.length, 1);
 });

@@ -1,4 +1,4 @@
-/** Races with If-Match: of the writers that have read the same representation exactly one succeeds. */
+/** Races with If-Match: of several writers with the same tag exactly one succeeds. */
 import type { ExecutionContext, TestFn } from 'ava';
 import type { RestClient } from '../support/rest-client.ts';
 import type { TestStack } from '../support/stack.ts';
@@ -33,38 +33,38 @@ async function race(t: ExecutionContext, rest: RestClient, kind: Kind): Promise<
   const { create, change } = RESOURCES[kind];
   const path = await create(rest);
   const headers = { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: WRITERS }, (_, writer) => {
       const { method, json } = change(writer);
       return rest.send(method, path, { json, headers });
     }),
   );
-  const statuses = answers.map(({ status }) => status).sort();
+  const statuses = responses.map(({ status }) => status).sort();
   t.deepEqual(statuses, [200, ...Array(WRITERS - 1).fill(412)], kind);
-  const [won] = answers.filter(({ status }) => status === 200);
+  const [won] = responses.filter(({ status }) => status === 200);
   t.is((await rest.get(path)).text, won?.text ?? 'nothing');
 }
 
-/** Of the callers that have read a pet, half delete it and half change it. */
+/** Half of the callers delete a pet that all have read, the others change it. */
 async function raceToDelete(t: ExecutionContext, rest: RestClient): Promise<void> {
   const path = await RESOURCES.pet.create(rest);
   const headers = { 'if-match': (await rest.get(path)).headers.get('etag') ?? 'none' };
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: WRITERS }, (_, writer) =>
       writer % 2 === 0
         ? rest.send('DELETE', path, { headers })
         : rest.send('PATCH', path, { json: { name: `Tom ${writer}` }, headers }),
     ),
   );
-  const won = answers.filter(({ status }) => status < 300);
+  const won = responses.filter(({ status }) => status < 300);
   t.is(won.length, 1);
   const isGone = won[0]?.status === 204;
-  for (const { status } of answers) if (status >= 300) t.is(status, isGone ? 404 : 412);
+  for (const { status } of responses) if (status >= 300) t.is(status, isGone ? 404 : 412);
   t.is((await rest.get(path)).status, isGone ? 404 : 200);
 }
 
-/** Callers increment a quantity and start again after a 412: no increment is lost. */
-async function count(t: ExecutionContext, rest: RestClient): Promise<void> {
+/** Callers increment a quantity, with a retry after a 412: no increment is lost. */
+async function increment(t: ExecutionContext, rest: RestClient): Promise<void> {
   const path = await RESOURCES['inventory entry'].create(rest);
   await Promise.all(
     Array.from({ length: 8 }, async () => {
@@ -82,17 +82,17 @@ async function count(t: ExecutionContext, rest: RestClient): Promise<void> {
 }
 
 export function raceTests(test: TestFn<TestStack>, where: string): void {
-  test(`If-Match - of writers that have read the same and change it exactly one succeeds, ${where}`, async (t) => {
+  test(`If-Match - exactly one of several concurrent changes with the same tag succeeds, ${where}`, async (t) => {
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const kind of Object.keys(RESOURCES) as Kind[]) await race(t, t.context.rest, kind);
     }
   });
 
-  test(`If-Match - of callers that change it and callers that delete it exactly one succeeds, ${where}`, async (t) => {
+  test(`If-Match - exactly one of several concurrent changes and deletes succeeds, ${where}`, async (t) => {
     for (let round = 0; round < ROUNDS; round += 1) await raceToDelete(t, t.context.rest);
   });
 
-  test(`If-Match - a caller that reads again after a 412 overwrites no other change, ${where}`, async (t) => {
-    await count(t, t.context.rest);
+  test(`If-Match - a retry after a 412 with a new read overwrites no other change, ${where}`, async (t) => {
+    await increment(t, t.context.rest);
   });
 }

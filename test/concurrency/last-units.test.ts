@@ -8,14 +8,14 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Orders - of 64 for the last 10 units exactly 10 succeed, the others are INSUFFICIENT_STOCK', async (t) => {
+test('Orders - of 64 for the last 10 units exactly 10 succeed, the rest are INSUFFICIENT_STOCK', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
-  const answers = await Promise.all(Array.from({ length: 64 }, () => rest.post('/store/orders', { petId })));
-  const won = answers.filter(({ status }) => status === 201);
+  const responses = await Promise.all(Array.from({ length: 64 }, () => rest.post('/store/orders', { petId })));
+  const won = responses.filter(({ status }) => status === 201);
   t.is(won.length, 10);
   t.is(new Set(won.map(({ body }) => body.id)).size, 10);
-  for (const { status, body } of answers.filter((answer) => !won.includes(answer))) {
+  for (const { status, body } of responses.filter((response) => !won.includes(response))) {
     t.is(status, 409);
     t.is(body.code, 'INSUFFICIENT_STOCK');
     t.is(body.message, `pet ${petId}: quantity 1 is more than the 0 in stock`);
@@ -28,20 +28,20 @@ test('Orders - of 64 for the last 10 units exactly 10 succeed, the others are IN
   );
 });
 
-test('Orders - one that 20 callers complete or cancel concurrently ends once', async (t) => {
+test('Orders - one that is completed and cancelled concurrently ends once', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { id } = await rest.order({ petId, quantity: 5 });
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 20 }, (_, index) =>
       index % 2 === 0 ? rest.patch(`/store/orders/${id}`, { complete: true }) : rest.delete(`/store/orders/${id}`),
     ),
   );
-  const won = answers.filter(({ status }) => status < 300);
+  const won = responses.filter(({ status }) => status < 300);
   t.is(won.length, 1);
   const isComplete = won[0]?.status === 200;
   const code = isComplete ? 'ORDER_COMPLETE' : 'ORDER_NOT_FOUND';
-  for (const answer of answers) if (!won.includes(answer)) t.is(answer.body.code, code);
+  for (const response of responses) if (!won.includes(response)) t.is(response.body.code, code);
   const { quantity, status } = (await rest.get(`/store/inventory/${petId}`)).body;
   t.deepEqual(
     { quantity, status },
@@ -49,7 +49,7 @@ test('Orders - one that 20 callers complete or cancel concurrently ends once', a
   );
 });
 
-test('Pets - one that is ordered and deleted concurrently is either, never both', async (t) => {
+test('Pets - of a concurrent order and delete exactly one succeeds', async (t) => {
   const { rest } = t.context;
   for (let round = 0; round < 10; round += 1) {
     const petId = await rest.pet({ stock: 1 });
@@ -62,7 +62,7 @@ test('Pets - one that is ordered and deleted concurrently is either, never both'
   }
 });
 
-test('Categories - one that gets a pet and is deleted concurrently is either, never both', async (t) => {
+test('Categories - of a concurrent new pet and delete exactly one succeeds', async (t) => {
   const { rest } = t.context;
   for (let round = 0; round < 10; round += 1) {
     const categoryId = await rest.category();

@@ -1,8 +1,8 @@
 """
-What the contract says otherwise than schemathesis supposes.
+Where the contract differs from the assumptions of schemathesis.
 
-No check is switched off. Each function below knows one kind of answer that is right although a check takes it for a
-failure, says why, and looks closely: anything beside it still fails the run.
+No check is switched off. Each function below recognizes one kind of correct response that a check reports as a
+failure, and says why. It is narrow: any other failure still fails the run.
 """
 
 import json
@@ -20,34 +20,34 @@ FALSE = ("false", "f", "no", "n", "0")
 DOCUMENT = json.loads((Path(__file__).parents[2] / "gen/openapi/openapi.json").read_text())
 
 
-def names_what_does_not_exist(failure, case, response):
+def names_unknown_resource(failure, case, response):
     """
-    A body that names a category or pet which does not exist is 400 (contract, section 5). The check knows 404 for
-    that. A schema can't say which ids exist.
+    A body that names a category or pet which does not exist is 400 (contract, section 5). The check expects a
+    404. A schema can't say which ids exist.
     """
     codes = ("UNKNOWN_CATEGORY", "UNKNOWN_PET")
     return isinstance(failure, RejectedPositiveData) and response.json().get("code") in codes
 
 
-def is_no_page_token(failure, case, response):
-    """A page token is opaque, so its schema can't say more than that it is a string; made up, it is a 400."""
+def is_made_up_page_token(failure, case, response):
+    """A page token is opaque, so its schema only says that it is a string. A made-up one is a 400."""
     message = "pageToken: is not a page token of this list: use the one that the page before gave"
     return isinstance(failure, RejectedPositiveData) and response.json().get("message") == message
 
 
-def asks_for_another_state(failure, case, response):
+def has_made_up_if_match(failure, case, response):
     """
     A made-up `If-Match` does not match what is stored, so it is a 412 (contract, section 10), which the check does not
-    know. A schema can't say what is stored.
+    expect. A schema can't say what is stored.
     """
     is_refused = isinstance(failure, RejectedPositiveData) and response.status_code == 412
     return is_refused and "If-Match" in response.request.headers
 
 
-def is_no_list_of_tags(failure, case, response):
+def is_malformed_tag_list(failure, case, response):
     """
-    Of a header whose schema has a pattern the coverage phase also sends "0", and takes it for valid. The pattern says
-    that it is not.
+    The coverage phase also sends "0" for a header whose schema has a pattern, and expects it to be valid. The pattern
+    does not match it.
     """
     if not isinstance(failure, RejectedPositiveData):
         return False
@@ -62,7 +62,7 @@ def is_no_list_of_tags(failure, case, response):
 def has_field_without_name(failure, case, response):
     """
     Unknown fields are ignored, but Envoy's transcoder refuses one whose name is the empty string. To say so in every
-    schema would be noise to all readers but one.
+    schema would only be noise.
     """
     is_refused = isinstance(failure, RejectedPositiveData) and isinstance(case.body, dict) and "" in case.body
     return is_refused and response.json().get("message") == "body: Proto fields must have a name."
@@ -70,10 +70,10 @@ def has_field_without_name(failure, case, response):
 
 def is_read_leniently(failure, case, response):
     """
-    The description shows the one right form of a value, and generated clients get its type. The reader, protobuf's
-    JSON mapping in Envoy's transcoder, takes more: a number in a string (contract, section 2), null for an absent
-    field, a truth value in words, an enum value by its number, an object for an instant. What it made of a body is
-    then valid. So a body passes that is right once it is written in the right form.
+    The description shows the one canonical form of a value, and generated clients get its type. The reader, protobuf's
+    JSON mapping in Envoy's transcoder, accepts more: a number in a string (contract, section 2), null for an absent
+    field, a boolean as text, an enum value by its number, an object for a timestamp. So a body passes if it is valid
+    once it is rewritten in the described form.
     """
     if not isinstance(failure, AcceptedNegativeData):
         return False
@@ -82,7 +82,7 @@ def is_read_leniently(failure, case, response):
         return False
     schema = body_schema(case)
     validator = jsonschema_rs.validator_for({**schema, "components": DOCUMENT["components"]}, validate_formats=True)
-    return validator.is_valid(in_the_right_form(case.body, resolved(schema)))
+    return validator.is_valid(normalized(case.body, resolved(schema)))
 
 
 def is_query_without_content_type(failure, case, response):
@@ -95,10 +95,10 @@ def is_query_without_content_type(failure, case, response):
 
 
 RIGHT = (
-    names_what_does_not_exist,
-    is_no_page_token,
-    asks_for_another_state,
-    is_no_list_of_tags,
+    names_unknown_resource,
+    is_made_up_page_token,
+    has_made_up_if_match,
+    is_malformed_tag_list,
     has_field_without_name,
     is_read_leniently,
     is_query_without_content_type,
@@ -121,7 +121,7 @@ def resolved(schema):
     return DOCUMENT["components"]["schemas"][reference.rsplit("/", 1)[1]] if reference else schema
 
 
-def in_the_right_form(body, schema):
+def normalized(body, schema):
     if body is None:
         return {}
     if not isinstance(body, dict):

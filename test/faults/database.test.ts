@@ -1,4 +1,4 @@
-/** The whole service, three servers behind Envoy, while its database is killed, comes back, or hangs. */
+/** The whole service, three servers behind Envoy, while its database is killed, restarts or hangs. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -49,10 +49,10 @@ async function startCalls({ rest }: TestStack): Promise<Calls> {
   const load = startLoad(CALLERS, async (count) => {
     const startMs = performance.now();
     const isWrite = count % 4 === 0;
-    const answer = isWrite ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
+    const response = isWrite ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
     slowestMs = Math.max(slowestMs, performance.now() - startMs);
-    if (answer.status === 201) created.push(answer.body.id);
-    return answer.status < 300 ? `${answer.status}` : `${answer.status} ${answer.body.code}`;
+    if (response.status === 201) created.push(response.body.id);
+    return response.status < 300 ? `${response.status}` : `${response.status} ${response.body.code}`;
   });
   return {
     ...load,
@@ -64,7 +64,7 @@ async function startCalls({ rest }: TestStack): Promise<Calls> {
 }
 
 function count({ answers }: Load, ...wanted: string[]): number {
-  return wanted.reduce((sum, answer) => sum + (answers.get(answer) ?? 0), 0);
+  return wanted.reduce((sum, response) => sum + (answers.get(response) ?? 0), 0);
 }
 
 const pidsOf = ({ stack }: TestStack) => stack.servers.map((server) => server.process.pid);
@@ -92,13 +92,13 @@ test.serial(
     const calls = await startCalls(service);
     for (let round = 0; round < 2; round += 1) {
       const before = count(calls, '200', '201');
-      await until(() => count(calls, '200', '201') > before + 200, 'answers');
+      await until(() => count(calls, '200', '201') > before + 200, 'responses');
       await shared.postgres.kill();
       const refused = count(calls, '503 UNAVAILABLE');
       await until(() => count(calls, '503 UNAVAILABLE') > refused + 200, 'refusals');
       await shared.postgres.start();
       const startMs = performance.now();
-      await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'an answer');
+      await until(async () => (await service.rest.post('/categories', { name: 'Cats' })).status === 201, 'a success');
       t.true(performance.now() - startMs < RETURN_MS);
     }
     await calls.stop();
@@ -114,9 +114,9 @@ test.serial(
     );
 
     for (const server of [1, 2, 3]) {
-      const said = (await linesOf(service, server)).filter((line) => line.startsWith('the database is '));
+      const logged = (await linesOf(service, server)).filter((line) => line.startsWith('the database is '));
       const pair = ['the database is away: calls that need it fail', 'the database is back'];
-      t.deepEqual(said, [...pair, ...pair], `server ${server}`);
+      t.deepEqual(logged, [...pair, ...pair], `server ${server}`);
     }
   },
 );
@@ -127,13 +127,13 @@ test.serial(
     const { service, shared } = t.context;
     const pids = pidsOf(service);
     const calls = await startCalls(service);
-    await until(() => total(calls) > 200, 'answers');
+    await until(() => total(calls) > 200, 'responses');
     await shared.postgres.pause();
     const refusals = () => count(calls, '503 UNAVAILABLE', '504 DEADLINE_EXCEEDED');
     await until(() => refusals() > 2 * CALLERS, 'refusals', 60_000);
     await shared.postgres.resume();
-    const answered = count(calls, '201');
-    await until(() => count(calls, '201') > answered + 50, 'answers again');
+    const created = count(calls, '201');
+    await until(() => count(calls, '201') > created + 50, 'successes');
     await calls.stop();
     const kinds = [...calls.answers.keys()];
     t.deepEqual(

@@ -15,7 +15,7 @@ const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 const isReplayed = ({ headers }: Awaited<ReturnType<GrpcCaller['exchange']>>) =>
   headers.get('idempotency-replayed').length > 0;
 
-test(`Two instances - of requests with one key one is executed, all get its response, ${ROUNDS} times`, async (t) => {
+test(`Two instances - of requests with one key one runs, and all get its response, ${ROUNDS} times`, async (t) => {
   const [one, other] = t.context.instances;
   const petId = await one.grpc.pet();
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -24,10 +24,10 @@ test(`Two instances - of requests with one key one is executed, all get its resp
     const calls = [one, other, one, other].map(({ grpc }) =>
       grpc.exchange(Orders.placeOrder, { order: { petId, complete: true } }, key(name)),
     );
-    const answers = await Promise.all(calls);
-    const ids = new Set(answers.map(({ message }) => message.id));
+    const responses = await Promise.all(calls);
+    const ids = new Set(responses.map(({ message }) => message.id));
     if (ids.size !== 1) t.fail(`round ${round}: the orders ${[...ids]}`);
-    if (answers.filter(isReplayed).length !== 3) t.fail(`round ${round}: not three are replays`);
+    if (responses.filter(isReplayed).length !== 3) t.fail(`round ${round}: expected three replays`);
   }
   const orders = new Set<bigint | undefined>();
   for (let pageToken = '', hasMore = true; hasMore; hasMore = pageToken !== '') {
@@ -47,7 +47,7 @@ test('Two instances - a response of one is replayed by the other', async (t) => 
   t.true(isReplayed(again));
 });
 
-test('Two instances - of two different requests with one key one is executed, one is ALREADY_EXISTS', async (t) => {
+test('Two instances - of two different requests with one key one runs, the other is ALREADY_EXISTS', async (t) => {
   const [one, other] = t.context.instances;
   for (let round = 0; round < 20; round += 1) {
     const name = randomUUID();
@@ -60,7 +60,7 @@ test('Two instances - of two different requests with one key one is executed, on
   }
 });
 
-test('Two instances - when the first request fails, the second one is executed', async (t) => {
+test('Two instances - when the first request fails, the second one runs', async (t) => {
   const [one, other] = t.context.instances;
   const petId = await one.grpc.pet({ stock: 1 });
   for (let round = 0; round < 20; round += 1) {

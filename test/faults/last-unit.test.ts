@@ -1,4 +1,4 @@
-/** Two instances on one database, which race for the same unit. */
+/** Concurrent orders for the same unit at two instances on one database. */
 
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
@@ -8,7 +8,7 @@ const ROUNDS = 1_000;
 
 const test = testWithTwoInstances();
 
-test(`The last unit - of two instances that race for it exactly one gets it, ${ROUNDS} times`, async (t) => {
+test(`Last unit - exactly one of two concurrent orders at two instances gets it, ${ROUNDS} times`, async (t) => {
   const [one, other] = t.context.instances;
   const petId = await one.grpc.pet();
   const wins = [0, 0];

@@ -1,4 +1,4 @@
-/** The whole service, three servers behind Envoy, while Redis is killed or does not answer, and when it is back. */
+/** The whole service, three servers behind Envoy, while Redis is killed or hangs, and after it recovers. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withinOneDay } from '../support/limit-windows.ts';
@@ -34,9 +34,9 @@ test.afterEach.always(async (t) => {
 async function startCalls({ rest }: TestStack): Promise<Load> {
   const petId = await rest.pet();
   return startLoad(CALLERS, async (count) => {
-    const answer =
+    const response =
       count % 4 === 0 ? await rest.post('/categories', { name: 'Cats' }) : await rest.get(`/pets/${petId}`);
-    return `${answer.status}, ${answer.headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
+    return `${response.status}, ${response.headers.has('x-ratelimit-remaining') ? 'with' : 'without'} the limits`;
   });
 }
 
@@ -53,10 +53,10 @@ const EXPECTED = ['200, with the limits', '201, with the limits'];
 
 for (const [how, away, back] of [
   ['killed', (shared: Shared) => shared.redis.kill(), (shared: Shared) => shared.redis.startAgain()],
-  ['silent', (shared: Shared) => shared.redis.pause(), (shared: Shared) => shared.redis.resume()],
+  ['hanging', (shared: Shared) => shared.redis.pause(), (shared: Shared) => shared.redis.resume()],
 ] as const) {
   test.serial(
-    `Redis ${how} under load - every request is answered as usual, and each server logs it once`,
+    `Redis ${how} under load - every request succeeds with its limits, and each server logs it once`,
     async (t) => {
       const { service, shared } = t.context;
       const load = await startCalls(service);
@@ -93,8 +93,8 @@ test.serial(
     const account = await operator.account({ perMinute: 1_000, perDay });
     const caller = service.rest.withKey((await operator.key(account.id)).key);
     const passed = async (requests: number) => {
-      const answers = await Promise.all(Array.from({ length: requests }, () => caller.get('/pets')));
-      return answers.filter(({ status }) => status === 200).length;
+      const responses = await Promise.all(Array.from({ length: requests }, () => caller.get('/pets')));
+      return responses.filter(({ status }) => status === 200).length;
     };
     t.is(await passed(100), 100);
     await shared.redis.kill();

@@ -38,7 +38,7 @@ for (const transport of TRANSPORTS) {
   });
 }
 
-test.serial('Bodies - large ones of an anonymous caller, again and again, delay no other caller', async (t) => {
+test.serial('Bodies - repeated large bodies of an anonymous caller delay no other caller', async (t) => {
   const report = await measureAttack(t.context.limited, heavyBodies, {
     size: heavyBodies.short,
     holdMs: 3_000,
@@ -49,7 +49,7 @@ test.serial('Bodies - large ones of an anonymous caller, again and again, delay 
   t.deepEqual(Object.keys(report.outcomes.counts), ['401', '429']);
 });
 
-test.serial('Bodies - those that never end are refused by their headers, without waiting for them', async (t) => {
+test.serial('Bodies - endless bodies are refused by their headers, without waiting for their end', async (t) => {
   const size = endlessBodies.short;
   const report = await measureAttack(t.context.limited, endlessBodies, {
     size,
@@ -68,31 +68,31 @@ test.serial('Bodies - those that never end are refused by their headers, without
 
 const HEAD = 'POST /pets HTTP/1.1\r\nHost: petstore\r\nContent-Type: application/json\r\n';
 const WAITING = {
-  'that announces 64 KiB': 'Content-Length: 65536\r\n\r\n',
-  'that announces a mebibyte': 'Content-Length: 1048576\r\n\r\n',
-  'of chunks': 'Transfer-Encoding: chunked\r\n\r\n',
-  'that is begun': 'Content-Length: 65536\r\n\r\n{"name":',
-  'that waits to be asked for': 'Content-Length: 65536\r\nExpect: 100-continue\r\n\r\n',
+  'of 64 KiB': 'Content-Length: 65536\r\n\r\n',
+  'of 1 MiB': 'Content-Length: 1048576\r\n\r\n',
+  'in chunks': 'Transfer-Encoding: chunked\r\n\r\n',
+  'with its first bytes': 'Content-Length: 65536\r\n\r\n{"name":',
+  'with Expect: 100-continue': 'Content-Length: 65536\r\nExpect: 100-continue\r\n\r\n',
 };
 
 for (const [title, rest] of Object.entries(WAITING)) {
-  test(`Bodies - an anonymous caller with one ${title} gets a 401 although it never comes`, async (t) => {
+  test(`Bodies - an anonymous caller gets a 401 for an unfinished body ${title}`, async (t) => {
     for (const authorization of ['', `Authorization: Bearer ${generateKey()}\r\n`, 'Authorization: Bearer x\r\n']) {
       const socket = openSocket(targetOf(t.context.unlimited.publicAddress, '127.0.0.7'));
-      let answer = '';
+      let response = '';
       socket.on('data', (chunk: Buffer) => {
-        answer += chunk;
+        response += chunk;
       });
       socket.write(HEAD + authorization + rest);
-      const last = () => answer.replace('HTTP/1.1 100 Continue\r\n\r\n', '');
-      await until(() => last().includes('\r\n\r\n') || socket.closed, 'the answer', 5_000);
+      const last = () => response.replace('HTTP/1.1 100 Continue\r\n\r\n', '');
+      await until(() => last().includes('\r\n\r\n') || socket.closed, 'the response', 5_000);
       t.regex(last(), /^HTTP\/1\.1 401 /);
       socket.destroy();
     }
   });
 }
 
-test('Bodies - an anonymous caller with an unfinished one over HTTP/2 gets a 401', async (t) => {
+test('Bodies - an anonymous caller gets a 401 for an unfinished body over HTTP/2', async (t) => {
   const target = targetOf(t.context.unlimited.publicAddress, '127.0.0.7');
   for (const authorization of [{}, { authorization: `Bearer ${generateKey()}` }]) {
     for (const length of [{}, { 'content-length': 65_536 }, { 'content-length': 1_048_576 }]) {

@@ -18,7 +18,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Connections - one without a whole request is closed within seconds', async (t) => {
+test('Connections - one without a complete request is closed within seconds', async (t) => {
   const size = idleConnections.short;
   const report = await measureAttack(t.context, idleConnections, {
     size,
@@ -31,19 +31,19 @@ test('Connections - one without a whole request is closed within seconds', async
   t.deepEqual(report.outcomes.counts, { closed: size.connections });
 });
 
-test('Connections - one with a response is kept for the next request, some seconds later', async (t) => {
+test('Connections - one is kept open for the next request, some seconds after a response', async (t) => {
   const socket = openSocket(targetOf(t.context.publicAddress, '127.0.0.6'));
-  let answers = 0;
+  let responses = 0;
   socket.on('data', (chunk: Buffer) => {
-    answers += chunk.toString().split('HTTP/1.1 200 OK').length - 1;
+    responses += chunk.toString().split('HTTP/1.1 200 OK').length - 1;
   });
   // The pause is what is tested.
   for (const pauseMs of [4_000, 0]) {
-    const before = answers;
+    const before = responses;
     socket.write('GET /docs HTTP/1.1\r\nHost: petstore\r\n\r\n');
-    await until(() => answers > before || socket.closed, 'the answer');
+    await until(() => responses > before || socket.closed, 'the response');
     await delay(pauseMs);
   }
-  t.is(answers, 2);
+  t.is(responses, 2);
   socket.destroy();
 });

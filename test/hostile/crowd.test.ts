@@ -1,4 +1,4 @@
-/** More callers than the machine can serve: responses come soon, and the other requests are shed at once. */
+/** More callers than the machine can serve: served requests are fast, the others are shed at once. */
 import type { TestFn } from 'ava';
 import { breaches, CALM_MS, healthLies } from '../support/hostile/bounds.ts';
 import { crowd } from '../support/hostile/crowd.ts';
@@ -14,7 +14,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Crowd - a caller that is not served gets a 503 with Retry-After, and health is right', async (t) => {
+test('Crowd - a request that is not served is a 503 with Retry-After, and health is right', async (t) => {
   const report = await measureAttack(t.context, crowd, {
     size: crowd.short,
     holdMs: 6_000,
@@ -25,7 +25,7 @@ test('Crowd - a caller that is not served gets a 503 with Retry-After, and healt
   t.deepEqual(breaches(report, { maxShedShare: 1 }), []);
   t.deepEqual(healthLies(report), []);
   const { counts } = report.outcomes;
-  const { 200: answered = 0, 503: shed, ...others } = counts;
-  t.deepEqual(others, {}, 'every answer is 200, or 503 with Retry-After');
-  t.true(answered > 100, `${answered} were answered, ${shed} were not`);
+  const { 200: served = 0, 503: shed, ...others } = counts;
+  t.deepEqual(others, {}, 'every response is 200, or 503 with Retry-After');
+  t.true(served > 100, `${served} were served, ${shed} were shed`);
 });

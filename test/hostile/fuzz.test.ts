@@ -18,7 +18,7 @@ const MAX_GROWTH = { envoy: 64 * MIB, server: 200 * MIB };
 
 const seed = Number(process.env.FUZZ_SEED || 1);
 
-test(`Fuzz - ${INPUTS} inputs of seed ${seed} have responses by the contract, and end no process`, async (t) => {
+test(`Fuzz - ${INPUTS} inputs of seed ${seed} get responses that match the contract, and end no process`, async (t) => {
   const { faults, growth } = await fuzz(t.context, { seed, count: INPUTS });
   t.deepEqual(
     faults.map(

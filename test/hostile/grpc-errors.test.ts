@@ -20,7 +20,7 @@ const PATH = '/petstore.v1.CategoryService/CreateCategory';
 const MAX_BYTES = 65_536;
 const message = CreateCategoryRequest.encode({ category: { name: 'Cats' } }).finish();
 
-/** A message of so many bytes, filled up with an unknown field, which is ignored. */
+/** A message of this length, padded with an unknown field, which is ignored. */
 function ofLength(bytes: number): Buffer {
   const rest = bytes - message.length - 5; // two bytes of a field's number and type, three of its length
   const length = [(rest & 0x7f) | 0x80, ((rest >> 7) & 0x7f) | 0x80, rest >> 14];
@@ -30,7 +30,7 @@ function ofLength(bytes: number): Buffer {
 const timeouts = ['soon', '', '1', 'S', '1x', '-1S', '1.5S', '999999999S', '1S1S', ' 1S'];
 const gzip = { 'grpc-encoding': 'gzip' };
 
-/** Mistakes of a caller, and the statuses that they may have. */
+/** Malformed calls, and the statuses that they may have. */
 const FAULTS: Readonly<Record<string, { readonly call: Partial<RawCall>; readonly codes: readonly Code[] }>> = {
   ...Object.fromEntries(
     timeouts.map((timeout) => [
@@ -52,8 +52,8 @@ const FAULTS: Readonly<Record<string, { readonly call: Partial<RawCall>; readonl
     call: { bytes: grpcFrame(message).subarray(0, 3) },
     codes: [Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
   },
-  'bytes that are no message': { call: { bytes: grpcFrame(Buffer.alloc(9, 0xff)) }, codes: [Code.INVALID_ARGUMENT] },
-  'a compressed message that is not compressed': {
+  'bytes that are not a message': { call: { bytes: grpcFrame(Buffer.alloc(9, 0xff)) }, codes: [Code.INVALID_ARGUMENT] },
+  'an uncompressed message marked as compressed': {
     call: { headers: gzip, bytes: grpcFrame(message, true) },
     codes: [Code.INVALID_ARGUMENT],
   },
@@ -65,11 +65,11 @@ const FAULTS: Readonly<Record<string, { readonly call: Partial<RawCall>; readonl
     call: { headers: gzip, bytes: grpcFrame(gzipSync(message).subarray(0, 12), true) },
     codes: [Code.INVALID_ARGUMENT],
   },
-  'an encoding that nobody knows': {
+  'an unknown encoding': {
     call: { headers: { 'grpc-encoding': 'banana' }, bytes: grpcFrame(message, true) },
     codes: [Code.UNIMPLEMENTED],
   },
-  'a frame that is neither compressed nor not': {
+  'a frame with an invalid compression flag': {
     call: { bytes: Buffer.concat([Buffer.from([7, 0, 0, 0, message.length]), message]) },
     codes: [Code.OK, Code.INVALID_ARGUMENT, Code.UNIMPLEMENTED],
   },
@@ -80,11 +80,11 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
     test(`gRPC errors - ${title} at ${port} is the caller's fault`, async (t) => {
       const { key, [port]: address } = t.context;
       const bytes = title === 'no body at all' ? {} : { bytes: grpcFrame(message) };
-      const answer = await rawGrpc(targetOf(address, '127.0.0.1'), { path: PATH, key, ...bytes, ...call });
-      const { status = -1, headers } = answer;
-      t.true(codes.includes(status), `grpc-status ${status}: ${answer.message}`);
+      const response = await rawGrpc(targetOf(address, '127.0.0.1'), { path: PATH, key, ...bytes, ...call });
+      const { status = -1, headers } = response;
+      t.true(codes.includes(status), `grpc-status ${status}: ${response.message}`);
       if (port === 'publicAddress') t.regex(String(headers['x-request-id'] ?? ''), /^\S+$/);
-      if (status !== Code.OK) t.not(answer.message, '');
+      if (status !== Code.OK) t.not(response.message, '');
     });
   }
 
@@ -95,12 +95,12 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
   });
 
   for (const [title, bytes] of Object.entries({
-    'one byte larger': grpcFrame(ofLength(MAX_BYTES + 1)),
-    'of a mebibyte': grpcFrame(ofLength(2 ** 20)),
-    'of 4 GiB that never comes': Buffer.from([0, 0xff, 0xff, 0xff, 0xff]),
-    'that is so large when it is unpacked': grpcFrame(gzipSync(ofLength(MAX_BYTES + 1)), true),
+    'of one byte more': grpcFrame(ofLength(MAX_BYTES + 1)),
+    'of 1 MiB': grpcFrame(ofLength(2 ** 20)),
+    'of 4 GiB that never arrives': Buffer.from([0, 0xff, 0xff, 0xff, 0xff]),
+    'that is too large once decompressed': grpcFrame(gzipSync(ofLength(MAX_BYTES + 1)), true),
   })) {
-    test(`gRPC errors - one ${title} at ${port} is RESOURCE_EXHAUSTED, after the key`, async (t) => {
+    test(`gRPC errors - a message ${title} at ${port} is RESOURCE_EXHAUSTED, after the key`, async (t) => {
       const { key, [port]: address } = t.context;
       const target = targetOf(address, '127.0.0.1');
       const call = { path: PATH, bytes, isEnded: !title.includes('never'), headers: gzip };
@@ -115,8 +115,8 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
   }
 
   for (const [title, bytes] of [
-    ['of which nothing comes', undefined],
-    ['of which half comes', grpcFrame(message).subarray(0, 9)],
+    ['that is not sent', undefined],
+    ['that is half sent', grpcFrame(message).subarray(0, 9)],
   ] as const) {
     test(`gRPC errors - a message ${title} at ${port} is DEADLINE_EXCEEDED after 30 s at most`, async (t) => {
       const { key, [port]: address } = t.context;

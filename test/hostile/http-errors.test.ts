@@ -13,8 +13,8 @@ const test: TestFn<TestStack> = testUnless(hostileMissing);
 
 test.before(async (t) => {
   t.context = await startTestStack();
-  // On the first use of a key Envoy waits for the server and does not see that a body is too large: so each of Envoy's
-  // threads uses the key once before.
+  // On the first use of a key Envoy waits for the server and does not see that a body is too large. So each of Envoy's
+  // threads has used the key before.
   const { publicAddress } = t.context;
   const short = post(t.context, 'Host: petstore', `Content-Length: ${BODY.length}`, '', BODY);
   for (let i = 0; i < 20; i += 1) t.is((await http1(publicAddress, short)).status, 201);
@@ -23,11 +23,11 @@ test.after.always((t) => t.context.close());
 
 type Context = ExecutionContext<TestStack>;
 
-function isRefused(t: Context, answer: RestResponse, status: number, code: string, what: string): void {
-  t.is(answer.status, status, what);
-  isError(t, answer, status, code);
-  t.regex(answer.headers.get('x-request-id') ?? '', /^\S+$/, `${what}: x-request-id`);
-  t.is(answer.headers.get('retry-after'), null, `${what} is no better later`);
+function isRefused(t: Context, response: RestResponse, status: number, code: string, what: string): void {
+  t.is(response.status, status, what);
+  isError(t, response, status, code);
+  t.regex(response.headers.get('x-request-id') ?? '', /^\S+$/, `${what}: x-request-id`);
+  t.is(response.headers.get('retry-after'), null, `${what}: a retry does not help`);
 }
 
 function post({ key }: TestStack, ...lines: readonly string[]): string {
@@ -81,34 +81,34 @@ test('HTTP errors - a body of 64 KiB is read', async (t) => {
 
 for (const [title, lines] of Object.entries({
   'of one byte more': [`Content-Length: ${tooLarge.length}`, '', tooLarge],
-  'of a mebibyte': [`Content-Length: ${2 ** 20}`, '', ' '.repeat(2 ** 20)],
-  'that never comes': [`Content-Length: ${tooLarge.length}`, '', ''],
-  'that is announced as a tebibyte': [`Content-Length: ${2 ** 40}`, '', BODY],
-  'of chunks': ['Transfer-Encoding: chunked', '', chunked(tooLarge)],
-  'of chunks that do not end': ['Transfer-Encoding: chunked', '', chunked(tooLarge).slice(0, -5)],
+  'of 1 MiB': [`Content-Length: ${2 ** 20}`, '', ' '.repeat(2 ** 20)],
+  'that is never sent': [`Content-Length: ${tooLarge.length}`, '', ''],
+  'announced as 1 TiB': [`Content-Length: ${2 ** 40}`, '', BODY],
+  'in chunks': ['Transfer-Encoding: chunked', '', chunked(tooLarge)],
+  'in chunks without an end': ['Transfer-Encoding: chunked', '', chunked(tooLarge).slice(0, -5)],
 })) {
   test(`HTTP errors - a larger body ${title} is a 413`, async (t) => {
-    const answer = await http1(t.context.publicAddress, post(t.context, 'Host: petstore', ...lines));
-    isRefused(t, answer, 413, 'BODY_TOO_LARGE', title);
+    const response = await http1(t.context.publicAddress, post(t.context, 'Host: petstore', ...lines));
+    isRefused(t, response, 413, 'BODY_TOO_LARGE', title);
   });
 }
 
 for (const [title, length] of Object.entries({
-  'that says its length': { 'content-length': tooLarge.length },
-  'that does not say its length': {},
+  'with its length': { 'content-length': tooLarge.length },
+  'without its length': {},
 })) {
   test(`HTTP errors - a larger body over HTTP/2 ${title} is a 413`, async (t) => {
     const { publicAddress, key } = t.context;
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...length };
-    const answer = await http2(publicAddress, { method: 'POST', path: '/categories', headers, body: tooLarge });
-    isRefused(t, answer, 413, 'BODY_TOO_LARGE', title);
+    const response = await http2(publicAddress, { method: 'POST', path: '/categories', headers, body: tooLarge });
+    isRefused(t, response, 413, 'BODY_TOO_LARGE', title);
   });
 }
 
 test('HTTP errors - an anonymous caller gets a 401 and not a 413', async (t) => {
   const { publicAddress } = t.context;
   const head = 'POST /categories HTTP/1.1\r\nHost: petstore\r\nContent-Type: application/json\r\n';
-  const refuse = (answer: RestResponse, what: string) => isRefused(t, answer, 401, 'API_KEY_MISSING', what);
+  const refuse = (response: RestResponse, what: string) => isRefused(t, response, 401, 'API_KEY_MISSING', what);
   refuse(await http1(publicAddress, `${head}Content-Length: ${tooLarge.length}\r\n\r\n${tooLarge}`), 'a length');
   refuse(await http1(publicAddress, `${head}Transfer-Encoding: chunked\r\n\r\n${chunked(tooLarge)}`), 'chunks');
   const headers = { 'content-type': 'application/json' };
@@ -116,16 +116,16 @@ test('HTTP errors - an anonymous caller gets a 401 and not a 413', async (t) => 
 });
 
 const SLOW = {
-  'of which nothing comes': ['Content-Length: 15', '', ''],
-  'of which half comes': ['Content-Length: 15', '', '{"name"'],
-  'of chunks, without the last': ['Transfer-Encoding: chunked', '', '7\r\n{"name"\r\n'],
+  'that is not sent': ['Content-Length: 15', '', ''],
+  'that is half sent': ['Content-Length: 15', '', '{"name"'],
+  'without its last chunk': ['Transfer-Encoding: chunked', '', '7\r\n{"name"\r\n'],
 };
 
 for (const [title, lines] of Object.entries(SLOW)) {
   test(`HTTP errors - a body ${title} is a 408 after 30 s`, async (t) => {
     const startedAtMs = performance.now();
-    const answer = await http1(t.context.publicAddress, post(t.context, 'Host: petstore', ...lines));
-    isRefused(t, answer, 408, 'REQUEST_TIMEOUT', title);
+    const response = await http1(t.context.publicAddress, post(t.context, 'Host: petstore', ...lines));
+    isRefused(t, response, 408, 'REQUEST_TIMEOUT', title);
     const tookS = (performance.now() - startedAtMs) / 1_000;
     t.true(tookS > 25 && tookS < 40, `it took ${tookS} s`);
   });
@@ -135,8 +135,8 @@ test('HTTP errors - half a body over HTTP/2 is a 408 too', async (t) => {
   const { publicAddress, key } = t.context;
   const startedAtMs = performance.now();
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
-  const answer = await halfRequest(targetOf(publicAddress, '127.0.0.1'), headers, '{"name"');
-  isRefused(t, answer, 408, 'REQUEST_TIMEOUT', 'HTTP/2');
+  const response = await halfRequest(targetOf(publicAddress, '127.0.0.1'), headers, '{"name"');
+  isRefused(t, response, 408, 'REQUEST_TIMEOUT', 'HTTP/2');
   const tookS = (performance.now() - startedAtMs) / 1_000;
   t.true(tookS > 25 && tookS < 40, `it took ${tookS} s`);
 });

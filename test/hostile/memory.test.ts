@@ -1,4 +1,4 @@
-/** How much memory one host can make Envoy use, and that Envoy gives it back. */
+/** How much memory one host can make Envoy use, and that Envoy releases it. */
 import type { TestFn } from 'ava';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
 import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
@@ -14,7 +14,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Memory - pages that are requested and never read cost Envoy little, and it gives all of that back', async (t) => {
+test('Memory - unread pages cost Envoy little memory, and it releases all of it', async (t) => {
   const report = await measureAttack(t.context, unreadPages, {
     size: unreadPages.short,
     holdMs: 3_000,

@@ -23,15 +23,15 @@ const PER_MINUTE = Number(AS_DEPLOYED.ADDRESS_PER_MINUTE);
 const UNAUTHENTICATED = 16;
 const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
-/** Far more than a client needs, and far less than would be missed. */
+/** Far more than a client needs, and too few to affect other callers. */
 const MAX_WATCHES = 500;
 
-test.serial('Slots - what one address watches is bounded, and everybody else is served', async (t) => {
+test.serial('Slots - the watches of one address are bounded, and all other callers are served', async (t) => {
   const size = watches.short;
   const report = await measureAttack(t.context, watches, { size, holdMs: 5_000, recoveryMs: 0, from: ['127.0.0.2'] });
   t.deepEqual(breaches(report, ON_A_BUSY_MACHINE), []);
   const { [ANSWERED]: held = 0, ...ended } = report.outcomes.counts;
-  // All at once they are more than there are slots for what needs no key: some are not even counted.
+  // Together they exceed the slots of calls without a key: some are refused before they are counted.
   const refusals = [`grpc-status ${UNAVAILABLE}`, `grpc-status ${RESOURCE_EXHAUSTED}`];
   t.deepEqual(
     Object.keys(ended).filter((outcome) => !refusals.includes(outcome)),
@@ -40,7 +40,7 @@ test.serial('Slots - what one address watches is bounded, and everybody else is 
   t.true(held > 0 && held <= MAX_WATCHES, `${held} watches were answered`);
 });
 
-test.serial('Slots - an address that has left may watch again', async (t) => {
+test.serial('Slots - an address can call again after its watches have ended', async (t) => {
   const target = targetOf(t.context.publicAddress, '127.0.0.2');
   const { status } = await rawGrpc(target, { path: '/grpc.health.v1.Health/Check', bytes: grpcFrame() });
   t.is(status, 0);
@@ -75,11 +75,11 @@ async function isRefusedAtOnce(t: ExecutionContext<TestStack>, attack: Attack, f
   t.true(unauthenticated > 0 && unauthenticated <= guesses(report), JSON.stringify(counts));
 }
 
-test.serial('Slots - calls without a key are refused by their headers, though no message comes', async (t) => {
+test.serial('Slots - calls without a key are refused by their headers, without a message', async (t) => {
   await isRefusedAtOnce(t, silentCalls, '127.0.0.4');
 });
 
-test.serial('Slots - calls with made-up keys are too', async (t) => {
+test.serial('Slots - calls with made-up keys are refused by their headers, without a message', async (t) => {
   await isRefusedAtOnce(t, silentCallsWithMadeUpKeys, '127.0.0.5');
 });
 
@@ -87,7 +87,7 @@ for (const [title, key] of [
   ['no key', undefined],
   ['a made-up key', generateKey()],
 ] as const) {
-  test.serial(`Slots - a call with ${title} is answered UNAUTHENTICATED before its message comes`, async (t) => {
+  test.serial(`Slots - a call with ${title} is UNAUTHENTICATED before its message arrives`, async (t) => {
     const { publicAddress, grpcAddress } = t.context;
     for (const address of [publicAddress, grpcAddress]) {
       const target = targetOf(address, '127.0.0.6');

@@ -15,7 +15,7 @@ test.after.always((t) => t.context.close());
 const CATEGORIES = 100;
 const CONNECTIONS = 4;
 const PER_CONNECTION = 100;
-/** A caller that waits for another's response waits until that is reset, after 10 s. */
+/** A caller that waits for an unread response waits for its reset after 10 s. */
 const SOON_MS = 5_000;
 
 test('Unread responses - the largest pages, requested 400 times and never read, delay no other caller', async (t) => {
@@ -40,7 +40,7 @@ test('Unread responses - the largest pages, requested 400 times and never read, 
       });
     }
   }
-  await until(() => answered > (CONNECTIONS * PER_CONNECTION) / 2, 'the head of most of the answers');
+  await until(() => answered > (CONNECTIONS * PER_CONNECTION) / 2, 'the headers of most responses');
   const waits: number[] = [];
   for (let i = 1; i <= 20; i += 1) {
     const startMs = performance.now();

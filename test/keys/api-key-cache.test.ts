@@ -97,11 +97,11 @@ test('API key cache - changes by other processes take effect within 5 seconds', 
   t.is(await cache.identify(secret, allowed), undefined);
 });
 
-test('API key cache - an entry is fresh from before its look-up began, however slow the look-up was', async (t) => {
+test('API key cache - the age of an entry counts from the start of its look-up, however slow', async (t) => {
   const { cache, secret, change, pass, hold, state } = setUp();
   const release = hold();
   const slow = cache.identify(secret, allowed);
-  await turn(); // it has read
+  await turn(); // the look-up has read
   change({ key: { revokedAtMs: 1 } });
   pass(3_900);
   release();
@@ -112,7 +112,7 @@ test('API key cache - an entry is fresh from before its look-up began, however s
   t.is(state.lookUps, 2);
 });
 
-test('API key cache - a request 5 seconds after a change waits for a look-up that began after it', async (t) => {
+test('API key cache - a request 5 seconds after a change waits for a look-up begun after the change', async (t) => {
   const { cache, secret, change, pass, hold, state } = setUp();
   const release = hold();
   const early = cache.identify(secret, allowed);
@@ -125,14 +125,14 @@ test('API key cache - a request 5 seconds after a change waits for a look-up tha
   release();
   t.truthy(await early);
   t.deepEqual(await Promise.all(late), [undefined, undefined]);
-  t.is(state.lookUps, 2, 'and one for all that waited');
+  t.is(state.lookUps, 2, 'one look-up for all waiting requests');
 });
 
 test('API key cache - requests at the moment of expiry share one look-up', async (t) => {
   const { cache, secret, pass, state } = setUp();
   const many = () => Promise.all(Array.from({ length: 500 }, async () => cache.identify(secret, allowed)));
   t.true((await many()).every((identity) => identity !== undefined));
-  t.is(state.lookUps, 1, 'a key that is new');
+  t.is(state.lookUps, 1, 'a new key');
   pass(5_000);
   t.true((await many()).every((identity) => identity !== undefined));
   t.is(state.lookUps, 2, 'a stale key');
@@ -184,7 +184,7 @@ test('API key cache - a look-up that began before a change is not used after it'
   const { cache, secret, change, hold, state } = setUp();
   const release = hold();
   const early = cache.identify(secret, allowed);
-  await turn(); // it has read
+  await turn(); // the look-up has read
   change({ key: { revokedAtMs: 1 } });
   cache.invalidate({ kind: 'key', id: 3n });
   const late = cache.identify(secret, allowed);
@@ -265,14 +265,14 @@ test('API key cache - an unknown key is looked up only if the limits of its call
 
 test('API key cache - concurrent first requests with a key share the check and the look-up', async (t) => {
   const { secret, state, cache } = setUp();
-  let asked = 0;
-  const ask = async () => {
-    asked += 1;
+  let checks = 0;
+  const check = async () => {
+    checks += 1;
     await turn();
   };
-  const callers = await Promise.all(Array.from({ length: 100 }, () => cache.identify(secret, ask)));
+  const callers = await Promise.all(Array.from({ length: 100 }, () => cache.identify(secret, check)));
   t.is(callers.filter((caller) => typeof caller === 'object').length, 100);
-  t.deepEqual([asked, state.lookUps], [1, 1]);
+  t.deepEqual([checks, state.lookUps], [1, 1]);
 });
 
 test('API key cache - a caller beyond its limit does not prevent others from looking the key up', async (t) => {

@@ -13,7 +13,7 @@ test('Key - is pst_, 32 random characters and 6 of checksum', (t) => {
   for (let i = 0; i < 1_000; i += 1) t.regex(generateKey(), /^pst_[0-9A-Za-z]{38}$/);
 });
 
-test('Key - an operator’s begins with pso_, and neither is valid as the other', (t) => {
+test('Key - an operator’s key begins with pso_, and neither kind is valid as the other', (t) => {
   const operators = generateKey('pso');
   t.regex(operators, /^pso_[0-9A-Za-z]{38}$/);
   t.true(isWellFormed(operators, 'pso'));
@@ -21,7 +21,7 @@ test('Key - an operator’s begins with pso_, and neither is valid as the other'
   t.false(isWellFormed(generateKey(), 'pso'));
 });
 
-test('Key - the prefix is part of what the checksum covers', (t) => {
+test('Key - the checksum covers the prefix', (t) => {
   t.false(isWellFormed(generateKey('pso').replace('pso_', 'pst_')));
 });
 
@@ -41,7 +41,7 @@ test('Key - every character of the alphabet is equally likely', (t) => {
   t.true(chiSquare < 160, `chi-square is ${chiSquare}`);
 });
 
-test('Key - the checksum is the CRC-32 of all before it, in base62 with leading zeros', (t) => {
+test('Key - the checksum is the CRC-32 of everything before it, in base62 with leading zeros', (t) => {
   for (let i = 0; i < 1_000; i += 1) {
     const generated = generateKey();
     const value = [...generated.slice(36)].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
@@ -49,15 +49,15 @@ test('Key - the checksum is the CRC-32 of all before it, in base62 with leading 
   }
 });
 
-test('Well-formed - a key computed by other means is', (t) => {
+test('Well-formed - accepts a key that was computed independently', (t) => {
   t.true(isWellFormed('pst_0123456789ABCDEFGHIJKLMNOPQRSTUV3uavNM'));
 });
 
-test('Well-formed - every new key is', (t) => {
+test('Well-formed - accepts every generated key', (t) => {
   for (let i = 0; i < 1_000; i += 1) t.true(isWellFormed(generateKey()));
 });
 
-test('Well-formed - any one character changed is caught', (t) => {
+test('Well-formed - rejects a change of any character', (t) => {
   const place = fc.nat({ max: 41 });
   const anyCharacter = fc.oneof(
     fc.constantFrom(...ALPHABET),
@@ -73,7 +73,7 @@ test('Well-formed - any one character changed is caught', (t) => {
   t.pass();
 });
 
-test('Well-formed - each of all changes of one character is caught', (t) => {
+test('Well-formed - rejects every possible change of one character of a key', (t) => {
   const generated = generateKey();
   for (let at = 0; at < generated.length; at += 1) {
     for (const character of ALPHABET) {
@@ -85,7 +85,7 @@ test('Well-formed - each of all changes of one character is caught', (t) => {
   t.pass();
 });
 
-test('Well-formed - two neighbours swapped are caught', (t) => {
+test('Well-formed - rejects two swapped neighbours', (t) => {
   fc.assert(
     fc.property(key, fc.nat({ max: 40 }), (generated, at) => {
       const [first = '', second = ''] = generated.slice(at, at + 2);
@@ -97,7 +97,7 @@ test('Well-formed - two neighbours swapped are caught', (t) => {
   t.pass();
 });
 
-test('Well-formed - other lengths and other texts are not', (t) => {
+test('Well-formed - rejects other lengths and other texts', (t) => {
   const generated = generateKey();
   for (const text of ['', 'pst_', generated.slice(1), generated.slice(0, -1), `${generated}0`, ` ${generated}`]) {
     t.false(isWellFormed(text), text);

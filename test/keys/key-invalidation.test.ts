@@ -34,7 +34,7 @@ const QUOTA = { perMinute: 1, perDay: 1 };
 const PLANS = { free: QUOTA, pro: QUOTA, business: QUOTA };
 const SECRET = generateKey();
 
-/** What the servers' database has: one key. */
+/** The database of the servers, with one key. */
 function oneKey() {
   const id = toAccountId(1n);
   const account: Account = { id, name: 'A', plan: 'free', agreed: undefined, isSuspended: false, createdAtMs: 0 };

@@ -10,9 +10,9 @@ const [KEY, OTHER_KEY] = [toKeyId(1n), toKeyId(2n)];
 
 /** Records a number of refusals at one moment. Returns the last result. */
 function refuse(bans: BanTracker, key: KeyId, times: number, nowMs: number): number | undefined {
-  let answer: number | undefined;
-  for (let i = 0; i < times; i += 1) answer = bans.recordRefusal(key, nowMs);
-  return answer;
+  let result: number | undefined;
+  for (let i = 0; i < times; i += 1) result = bans.recordRefusal(key, nowMs);
+  return result;
 }
 
 test('Ban - the 20th refusal within a minute bans for 5 minutes, the 19th does not', (t) => {
@@ -68,7 +68,7 @@ test('Ban - after it the refusals start from zero', (t) => {
   t.is(bans.recordRefusal(KEY, START_MS + 1_000), START_MS + 2_000);
 });
 
-test('Ban - is for one key alone', (t) => {
+test('Ban - affects only one key', (t) => {
   const bans = new BanTracker(POLICY);
   refuse(bans, KEY, 19, START_MS);
   t.is(refuse(bans, OTHER_KEY, 19, START_MS), undefined);

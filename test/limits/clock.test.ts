@@ -38,7 +38,7 @@ for (const [name, byMs] of [
     t.is(clock(), NOON_MS + 6_000);
   });
 
-  test(`Clock - that is set ${name} is followed after a minute`, (t) => {
+  test(`Clock - a wall clock set ${name} is followed after a minute`, (t) => {
     const { clock, set, run } = setUp();
     set(byMs);
     for (let second = 0; second < 60; second += 1) {

@@ -66,7 +66,7 @@ test('Memory - a stored day that has ended takes no memory', (t) => {
   t.deepEqual(limiter.drainUsage(), [{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX + 1, requests: 1, refused: 0 }]);
 });
 
-test('Memory - reading leaves no trace', (t) => {
+test('Memory - reading counts nothing and takes no memory', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);
   t.like(limiter.peek(ACCOUNT), { allowed: true, limit: 60, remaining: 60 });
   t.like(limiter.peek({ kind: 'address', address: toAddress('192.0.2.1'), nowMs: NOON_MS }), {

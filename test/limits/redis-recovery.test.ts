@@ -155,6 +155,6 @@ test('Loss of data without an outage - counts are restored with the next request
   await repeat(limiter, 40, ACCOUNT);
   await t.context.redis.command('FLUSHALL');
   await limiter.admit(ACCOUNT);
-  await until(async () => (await remaining(limiter, ACCOUNT)) === 19, 'what was counted');
+  await until(async () => (await remaining(limiter, ACCOUNT)) === 19, 'the restored counts');
   t.deepEqual(levels(t), []);
 });

@@ -1,4 +1,4 @@
-/** How counts are stored: those of many accounts in one statement, and again after a failure. */
+/** How counts are stored: many accounts in one statement, with retries after a failure. */
 
 import test from 'ava';
 import pino from 'pino';
@@ -39,7 +39,7 @@ function unavailable(store: Store) {
   };
 }
 
-test('Usage - that can not be stored is kept, logged once, and stored later', async (t) => {
+test('Usage - counts that can not be stored are kept, logged once, and stored later', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
@@ -60,7 +60,7 @@ test('Usage - that can not be stored is kept, logged once, and stored later', as
   await recorder.close();
 });
 
-test('Usage - that can not be stored at the end does not prevent the server from stopping', async (t) => {
+test('Usage - a failed last write does not prevent a shutdown', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const { recorder, use, lines } = recorderOn(unavailable(store).store);
@@ -69,7 +69,7 @@ test('Usage - that can not be stored at the end does not prevent the server from
   t.deepEqual(lines, ['the last usage is not stored']);
 });
 
-test('Usage - of 5,000 active accounts takes a few statements, and other writes take turns with them', async (t) => {
+test('Usage - of 5,000 active accounts takes a few statements, and other writes run between them', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
@@ -88,18 +88,18 @@ test('Usage - of 5,000 active accounts takes a few statements, and other writes 
   };
   const { recorder, use } = recorderOn(counted);
   for (const id of ids) use(id);
-  const answered: string[] = [];
-  const flushed = recorder.flush().then(() => answered.push('all usage'));
+  const completed: string[] = [];
+  const flushed = recorder.flush().then(() => completed.push('all usage'));
   await store.write(({ categories }) => categories.insert({ name: 'Cats', description: undefined }));
-  answered.push('the other write');
+  completed.push('the other write');
   await flushed;
-  t.deepEqual(answered, ['the other write', 'all usage']);
+  t.deepEqual(completed, ['the other write', 'all usage']);
   t.true(statements <= 50, `${statements} statements`);
   t.is((await store.usage.ofDay(0)).length, 5_000);
   await recorder.close();
 });
 
-test('Usage - of a key that is banned twice while nothing can be stored is the later ban', async (t) => {
+test('Bans - of two bans of a key during an outage the later one is stored', async (t) => {
   const store = await createTestStore();
   t.teardown(() => store.close());
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;

@@ -66,7 +66,7 @@ test('Usage retention - an unavailable database is logged, and does not block a 
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const failing: Store = { ...store, write: () => Promise.reject(new Error('unavailable')) };
   const retention = startUsageRetention({ store: failing, days: 400, logger, nowMs });
-  await until(() => lines.length > 0, 'the line');
+  await until(() => lines.length > 0, 'the log line');
   await retention.close();
   t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);
 });

@@ -15,7 +15,7 @@ function used(requests: number, quota: Quota, nowMs: number) {
 }
 
 function retryAfterSeconds(verdict: Verdict): number {
-  if (verdict.allowed) throw new Error('this request was to be refused');
+  if (verdict.allowed) throw new Error('expected a refusal');
   return verdict.retryAfterSeconds;
 }
 
@@ -157,7 +157,7 @@ test('Retry-After - is at least 1', (t) => {
   t.is(retryAfterSeconds(countRequest(counter, quota, NOON_MS + 59_999.75)), 1);
 });
 
-test('Retry-After - waiting for so long is enough', (t) => {
+test('Retry-After - a request after this wait is admitted', (t) => {
   const quota = { perMinute: 1, perDay: 1_000 };
   for (const delayMs of [0, 1, 999, 1_000, 30_500, 59_001, 59_999]) {
     const counter = used(1, quota, NOON_MS);

@@ -8,11 +8,11 @@ import { entityTag, matchesStrongly, matchesWeakly, parseEntityTags } from '../.
 
 const opaque = fc.string({ unit: fc.constantFrom(...'abc,*/\\ W!#~\x80\xff'.replace(' ', '')), maxLength: 8 });
 const tag = fc.tuple(fc.constantFrom('', 'W/'), opaque).map(([weak, text]) => `${weak}"${text}"`);
-/** What may stand between two elements, empty ones included. */
+/** Separators of two elements, with empty elements. */
 const comma = fc.string({ unit: fc.constantFrom(' ', '\t', ','), maxLength: 5 }).map((text) => ` ,${text}`);
 const around = fc.string({ unit: fc.constantFrom(' ', '\t', ','), maxLength: 5 });
 
-test('Entity tags - a list is read whole, whatever white space and empty elements are in it', (t) => {
+test('Entity tags - a list is parsed completely, with any white space and empty elements', (t) => {
   const lists = fc.tuple(around, fc.array(fc.tuple(tag, comma), { minLength: 1, maxLength: 10 }), around);
   fc.assert(
     fc.property(lists, ([before, elements, after]) => {
@@ -28,13 +28,13 @@ test('Entity tags - a list is read whole, whatever white space and empty element
   t.deepEqual(parseEntityTags('"a,b", ""'), ['"a,b"', '""']);
 });
 
-test('Entity tags - what is no list of them, or an empty one, is refused', (t) => {
+test('Entity tags - a malformed or empty list is refused', (t) => {
   const wrong = ['', ' ', ',', ' , ,', 'a', '"a', 'a"', '"a" "b"', '"a"b', 'w/"a"', 'W/', 'W/a', 'W /"a"', 'W/ "a"'];
   const others = ['*, "a"', '"a", *', '*,*', '"a";q=1', '"a" x', '"a\u007f"', '"a b"', "'a'", '"a"b"', '**'];
   for (const text of [...wrong, ...others]) t.is(parseEntityTags(text), undefined, text);
 });
 
-test('Entity tags - any text is read in linear time, or refused', (t) => {
+test('Entity tags - any text is parsed or refused in linear time', (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
       for (const element of parseEntityTags(text) ?? []) t.true(element === '*' || text.includes(element));
@@ -45,17 +45,17 @@ test('Entity tags - any text is read in linear time, or refused', (t) => {
   const startMs = performance.now();
   for (const text of texts) t.is(parseEntityTags(text), undefined);
   t.is(parseEntityTags('"",'.repeat(long / 3))?.length, long / 3);
-  t.true(performance.now() - startMs < 5_000); // what is quadratic takes minutes
+  t.true(performance.now() - startMs < 5_000); // quadratic parsing takes minutes
 });
 
-test('Entity tags - * matches whatever exists', (t) => {
+test('Entity tags - * matches every tag', (t) => {
   for (const text of ['*', ' * ', '\t*']) {
     const tags = parseEntityTags(text) ?? [];
     t.true(matchesStrongly(tags, '"a"') && matchesWeakly(tags, '"a"'), text);
   }
 });
 
-test('Entity tags - in the strong comparison no weak tag counts, in the weak one each does', (t) => {
+test('Entity tags - a weak tag matches in the weak comparison only', (t) => {
   const tags = parseEntityTags('"a", W/"b"') ?? [];
   t.deepEqual(
     ['"a"', '"b"', '"c"', '""'].map((one) => [matchesStrongly(tags, one), matchesWeakly(tags, one)]),
@@ -68,8 +68,8 @@ test('Entity tags - in the strong comparison no weak tag counts, in the weak one
   );
 });
 
-// A release that changes one of these tells all callers that everything has changed.
-test('Entity tags - the tag of a representation stays the same from one release to the next', (t) => {
+// A release that changes one of these invalidates all tags that callers hold.
+test('Entity tags - the tag of a representation does not change between releases', (t) => {
   const shipDate = { seconds: 1_798_804_800n, nanos: 1 };
   const order = { id: 7n, petId: undefined, quantity: 1, shipDate: undefined, complete: false };
   const messages = [
@@ -93,7 +93,7 @@ test('Entity tags - the tag of a representation stays the same from one release 
   );
 });
 
-test('Entity tags - two representations have the same tag only when they are the same', (t) => {
+test('Entity tags - two representations have the same tag only if they are equal', (t) => {
   const id = fc.bigInt({ min: 1n, max: 3n });
   const name = fc.constantFrom('Tom', 'Tim', 'Tom ', 'TOM');
   const pet = fc.record({ id, name, categoryId: id, status: fc.constantFrom(PetStatus.available, PetStatus.sold) });

@@ -16,18 +16,18 @@ test.before(async (t) => {
 test.after.always((t) => t.context.store.close());
 
 const CONTEXT = { isCancelled: () => false };
-const NOTHING = { id: undefined, petId: undefined, quantity: undefined, shipDate: undefined, complete: undefined };
+const NO_FIELDS = { id: undefined, petId: undefined, quantity: undefined, shipDate: undefined, complete: undefined };
 
 function place(t: Test, fields: Partial<Order> = {}): Promise<Order> {
-  return t.context.orders.placeOrder({ order: { ...NOTHING, ...fields } }, CONTEXT);
+  return t.context.orders.placeOrder({ order: { ...NO_FIELDS, ...fields } }, CONTEXT);
 }
 
 function update(t: Test, order: Order, fields: Partial<Order>): Promise<Order> {
-  return t.context.orders.updateOrder({ orderId: order.id ?? -1n, order: { ...NOTHING, ...fields } }, CONTEXT);
+  return t.context.orders.updateOrder({ orderId: order.id ?? -1n, order: { ...NO_FIELDS, ...fields } }, CONTEXT);
 }
 
-async function refused(t: Test, code: ErrorCode, answer: Promise<unknown>): Promise<ApiError> {
-  const error = (await t.throwsAsync(answer, { instanceOf: ApiError })) as ApiError;
+async function refused(t: Test, code: ErrorCode, call: Promise<unknown>): Promise<ApiError> {
+  const error = (await t.throwsAsync(call, { instanceOf: ApiError })) as ApiError;
   t.is(error.code, code);
   return error;
 }
@@ -44,7 +44,7 @@ async function newPet({ context: { store } }: Test, quantity: number): Promise<P
 
 const stockOf = async ({ context: { store } }: Test, petId: PetId) => (await store.pets.find(petId))?.quantity;
 
-test('Placing - an order of no fields has one unit, is open and names no pet', async (t) => {
+test('Placing - an order without fields has one unit, is open and has no pet', async (t) => {
   for (const placed of [await place(t), await t.context.orders.placeOrder({ order: undefined }, CONTEXT)]) {
     const { id, ...fields } = placed;
     t.true((id ?? 0n) > 0n);
@@ -85,12 +85,12 @@ test('Placing - a ship date keeps every nanosecond of the years 1 to 9999', asyn
   }
 });
 
-test('Placing and changing - nanoseconds that are no fraction of a second are INVALID_ARGUMENT', async (t) => {
+test('Placing and changing - nanoseconds outside 0 to 999,999,999 are INVALID_ARGUMENT', async (t) => {
   const order = await place(t);
   for (const nanos of [-1, 1_000_000_000, 2 ** 31 - 1, -(2 ** 31)]) {
     const shipDate = { seconds: 0n, nanos };
-    for (const answer of [place(t, { shipDate }), update(t, order, { shipDate })]) {
-      const { violations } = await refused(t, 'INVALID_ARGUMENT', answer);
+    for (const call of [place(t, { shipDate }), update(t, order, { shipDate })]) {
+      const { violations } = await refused(t, 'INVALID_ARGUMENT', call);
       t.deepEqual(
         violations.map(({ path, name }) => [path, name]),
         [['order.shipDate', 'shipDate']],
@@ -99,7 +99,7 @@ test('Placing and changing - nanoseconds that are no fraction of a second are IN
   }
 });
 
-test('Changing - only what the patch names changes', async (t) => {
+test('Changing - only the fields of the patch change', async (t) => {
   const shipDate = { seconds: 1n, nanos: 2 };
   const order = await place(t, { quantity: 5, shipDate });
   t.deepEqual(await update(t, order, {}), order);
@@ -140,10 +140,10 @@ test('Cancelling - the order is gone and its units are back', async (t) => {
   await refused(t, 'ORDER_NOT_FOUND', t.context.orders.cancelOrder({ orderId }, CONTEXT));
 });
 
-test('Orders - an id that names nothing is ORDER_NOT_FOUND, however large, negative or zero', async (t) => {
+test('Orders - an unknown id is ORDER_NOT_FOUND, however large, negative or zero', async (t) => {
   for (const orderId of [0n, -1n, 999_999n, 2n ** 63n - 1n, -(2n ** 63n)]) {
     await refused(t, 'ORDER_NOT_FOUND', t.context.orders.getOrder({ orderId }, CONTEXT));
-    await refused(t, 'ORDER_NOT_FOUND', update(t, { ...NOTHING, id: orderId }, { quantity: 1 }));
+    await refused(t, 'ORDER_NOT_FOUND', update(t, { ...NO_FIELDS, id: orderId }, { quantity: 1 }));
     await refused(t, 'ORDER_NOT_FOUND', t.context.orders.cancelOrder({ orderId }, CONTEXT));
   }
 });

@@ -12,7 +12,7 @@ function pageAfter(...ids: bigint[]) {
   return { rows: ids, hasMore: true };
 }
 
-test('Page request - no token and no limit is the first 20', (t) => {
+test('Page request - without a token and a limit it is the first 20', (t) => {
   t.deepEqual(toPageRequest('pets', { pageToken: '' }), { after: 0n, limit: 20 });
 });
 
@@ -78,7 +78,7 @@ test('Page token - a made-up, cut, padded or changed one is refused, naming page
   }
 });
 
-test('Page token - no text makes anything but a page or a refusal', (t) => {
+test('Page token - any text is a valid token or is refused', (t) => {
   fc.assert(
     fc.property(fc.string({ minLength: 1, unit: 'binary' }), (pageToken) => {
       try {

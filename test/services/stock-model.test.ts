@@ -1,4 +1,4 @@
-/** The services on a real database against the naive shop: any history of one pet ends the same in both. */
+/** Compares the services on a real database with a naive shop: any history of a pet has the same results in both. */
 import assert from 'node:assert/strict';
 import anyTest, { type TestFn } from 'ava';
 import fc from 'fast-check';
@@ -41,7 +41,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
-/** The shop is as full as it can be, or nearly so. */
+/** Sets the stock to its maximum, or nearly. */
 const full = fc.record({
   do: fc.constant('setInventory' as const),
   quantity: fc.integer({ min: 999_999_994, max: 1_000_000_000 }),
@@ -69,7 +69,7 @@ class RealShop {
 
   async run(step: Step): Promise<string> {
     try {
-      await this.#carryOut(step);
+      await this.#execute(step);
       return 'ok';
     } catch (error) {
       if (error instanceof ApiError) return error.code;
@@ -90,7 +90,7 @@ class RealShop {
     return orders.reduce((sum, { quantity }) => sum + (quantity ?? 0), 0);
   }
 
-  async #carryOut(step: Step): Promise<unknown> {
+  async #execute(step: Step): Promise<unknown> {
     const { petId } = this;
     switch (step.do) {
       case 'place': {
@@ -123,7 +123,7 @@ async function newPet(store: Store): Promise<PetId> {
 }
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
-/** Plays histories in both shops, and resolves with how often steps ended how, and how often the pet was what. */
+/** Runs histories in both shops. Resolves with the counts of each outcome and of each status of the pet. */
 async function play(store: Store, histories: fc.Arbitrary<Step[]>, numRuns: number) {
   const outcomes = new Map<string, number>();
   const statuses = new Map<string, number>();
@@ -139,7 +139,7 @@ async function play(store: Store, histories: fc.Arbitrary<Step[]>, numRuns: numb
         const item = await real.item();
         assert.deepEqual(item, { quantity: naive.stock, status: naive.status }, JSON.stringify(one));
         assert(item.quantity >= 0, 'stock was oversold');
-        assert(item.quantity <= 1_000_000_000, 'stock has passed its bound');
+        assert(item.quantity <= 1_000_000_000, 'the stock exceeds its maximum');
         assert(isForced || item.quantity === 0 || item.status === 'available', 'the status contradicts the stock');
         tally(outcomes, outcome);
         tally(statuses, item.status);
@@ -153,7 +153,7 @@ async function play(store: Store, histories: fc.Arbitrary<Step[]>, numRuns: numb
   return { outcomes, statuses };
 }
 
-test('Model - any history of orders, inventory and status agrees with the contract at its plainest', async (t) => {
+test('Model - any history of orders, inventory and status agrees with a naive implementation', async (t) => {
   const { outcomes, statuses } = await play(t.context, history, 250);
   for (const outcome of ['ok', 'INSUFFICIENT_STOCK', 'ORDER_COMPLETE', 'ORDER_NOT_FOUND']) {
     t.true((outcomes.get(outcome) ?? 0) > 20, `too one-sided: ${JSON.stringify([...outcomes])}`);
@@ -163,7 +163,7 @@ test('Model - any history of orders, inventory and status agrees with the contra
   }
 });
 
-test('Model - however full the shop is, no cancel is refused and no unit is lost', async (t) => {
+test('Model - at the maximum stock no cancel is refused and no unit is lost', async (t) => {
   const { outcomes } = await play(t.context, historyOfFullShop, 100);
   t.true((outcomes.get('INVALID_ARGUMENT') ?? 0) > 10, `too one-sided: ${JSON.stringify([...outcomes])}`);
 });

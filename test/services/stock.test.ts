@@ -6,12 +6,12 @@ import { close, restock, returnUnits, type Stock, take } from '../../src/service
 
 const STATUSES = ['available', 'pending', 'sold'] as const satisfies readonly PetStatus[];
 
-test('Taking - more units than there are is refused', (t) => {
+test('Taking - more units than in stock is refused', (t) => {
   t.is(take({ quantity: 3, status: 'available' }, 4), undefined);
   t.is(take({ quantity: 0, status: 'available' }, 1), undefined);
 });
 
-test('Taking - units that leave some behind change no status', (t) => {
+test('Taking - while units are left the status does not change', (t) => {
   for (const status of STATUSES) t.deepEqual(take({ quantity: 3, status }, 2), { quantity: 1, status });
 });
 
@@ -19,23 +19,23 @@ test('Taking - the last unit makes an available pet pending', (t) => {
   t.deepEqual(take({ quantity: 3, status: 'available' }, 3), { quantity: 0, status: 'pending' });
 });
 
-test('Taking - the last unit leaves a pending or sold pet what a client made it', (t) => {
+test('Taking - the last unit does not change a pending or sold status', (t) => {
   t.deepEqual(take({ quantity: 1, status: 'pending' }, 1), { quantity: 0, status: 'pending' });
   t.deepEqual(take({ quantity: 1, status: 'sold' }, 1), { quantity: 0, status: 'sold' });
 });
 
-test('Taking - no units from an empty stock is no event', (t) => {
+test('Taking - zero units from an empty stock changes nothing', (t) => {
   for (const status of STATUSES) t.deepEqual(take({ quantity: 0, status }, 0), { quantity: 0, status });
 });
 
-test('Giving back - units that come back make the pet available', (t) => {
+test('Returning - units make the pet available', (t) => {
   for (const status of STATUSES) {
     t.deepEqual(returnUnits({ quantity: 0, status }, 2), { quantity: 2, status: 'available' });
     t.deepEqual(returnUnits({ quantity: 5, status }, 2), { quantity: 7, status: 'available' });
   }
 });
 
-test('Giving back - no units is no event', (t) => {
+test('Returning - zero units changes nothing', (t) => {
   for (const status of STATUSES) t.deepEqual(returnUnits({ quantity: 5, status }, 0), { quantity: 5, status });
 });
 
@@ -55,7 +55,7 @@ test('Closing - while another order is open the pet stays pending', (t) => {
   t.deepEqual(close({ quantity: 0, status: 'pending' }, true), { quantity: 0, status: 'pending' });
 });
 
-test('Closing - while stock is left no status changes', (t) => {
+test('Closing - while stock is left the status does not change', (t) => {
   for (const status of STATUSES) t.deepEqual(close({ quantity: 1, status }, false), { quantity: 1, status });
 });
 

@@ -1,4 +1,4 @@
-/** The storage suite through PgBouncer in transaction mode, and what must not be left behind in its sessions. */
+/** The storage suite through PgBouncer in transaction mode, whose server sessions must keep no state of a client. */
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -25,13 +25,13 @@ test.after.always(async () => {
 const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
    WHERE locktype = 'advisory' AND datname = current_database()`;
 
-test('PgBouncer - every transaction has its limits, and no session keeps any, or a statement, or a lock', async (t) => {
+test('PgBouncer - each transaction has its timeouts, and no session keeps a timeout, statement or lock', async (t) => {
   const url = bouncer.through(await server.createDatabase());
   const engine = await openPostgres(url);
   const show = compile('show', engine.knex.raw("SELECT current_setting('lock_timeout') AS lock_timeout"));
   const inTransaction = await engine.transaction((tx) => tx.all(show, {}));
-  const alone = [await engine.write(show, {}), await engine.reader.all(show, {})];
-  for (const rows of [inTransaction, ...alone]) t.deepEqual(rows, [{ lock_timeout: '4s' }]);
+  const single = [await engine.write(show, {}), await engine.reader.all(show, {})];
+  for (const rows of [inTransaction, ...single]) t.deepEqual(rows, [{ lock_timeout: '4s' }]);
   for (let time = 0; time < 30; time += 1) {
     t.deepEqual(await query(url, 'SHOW lock_timeout'), [{ lock_timeout: '0' }]);
     t.deepEqual(await query(url, 'SELECT name FROM pg_prepared_statements'), []);
@@ -40,7 +40,7 @@ test('PgBouncer - every transaction has its limits, and no session keeps any, or
   await engine.close();
 });
 
-test('PgBouncer - several processes that start at once on an empty database all find it up to date', async (t) => {
+test('PgBouncer - several processes that start at once on an empty database all succeed', async (t) => {
   const url = bouncer.through(await server.createDatabase());
   const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url)));
   for (const engine of engines) {

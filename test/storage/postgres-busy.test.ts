@@ -18,8 +18,8 @@ interface Context {
   readonly server: OwnPostgres;
   readonly url: string;
   readonly store: Store;
-  /** What was said of the database: away, back. */
-  readonly told: string[];
+  /** The reported state changes of the database: away, back. */
+  readonly reported: string[];
 }
 const test = testUnless<Context>(ownPostgresMissing);
 
@@ -30,9 +30,9 @@ test.before(async (t) => {
 test.beforeEach(async (t) => {
   const { server } = t.context;
   const url = await server.createDatabase();
-  const told: string[] = [];
-  const engine = await openPostgres(url, { onAway: () => told.push('away'), onBack: () => told.push('back') });
-  t.context = { server, url, store: createStore(engine), told };
+  const reported: string[] = [];
+  const engine = await openPostgres(url, { onAway: () => reported.push('away'), onBack: () => reported.push('back') });
+  t.context = { server, url, store: createStore(engine), reported };
 });
 test.afterEach.always((t) => t.context.store?.close().catch(() => undefined)); // a test may have closed it
 test.after.always((t) => t.context.server?.stop());
@@ -44,7 +44,7 @@ function order(store: Store, petId: PetId, isCancelled = () => false) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isCancelled });
 }
 
-/** Keeps a pet's row locked, as somebody with a database shell does, until `release`. */
+/** Locks a pet's row until `release`, like an open transaction in a database shell. */
 async function lockRow(url: string, petId: PetId): Promise<{ release: () => Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -66,50 +66,47 @@ async function lockWaits(url: string): Promise<number> {
   return Number((await query(url, sql))[0]?.count);
 }
 
-test.serial(
-  'Locked pet - its orders queue with one connection, and no other call fails or waits for them',
-  async (t) => {
-    const { store, url, told } = t.context;
-    const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
-    const lock = await lockRow(url, locked.id);
-    let refused = 0;
-    const refusals = Array.from({ length: 40 }, async () => {
-      const refusal = await refusalOf(order(store, locked.id));
-      refused += 1;
-      return refusal;
-    });
-    await until(async () => (await lockWaits(url)) > 0, 'an order that waits for the row');
-    let calls = 0;
-    for (; refused === 0; calls += 1) {
-      await order(store, other.id);
-      t.is((await store.pets.find(other.id))?.quantity, 999 - calls);
-      t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
-      t.true((await lockWaits(url)) <= 1);
-    }
-    t.true(calls > 10, `${calls} rounds while all orders of the locked pet waited`);
-    for (const refusal of await Promise.all(refusals)) t.true(refusal instanceof StoreUnavailable, String(refusal));
-    await lock.release();
-    await order(store, locked.id);
-    t.is((await store.pets.find(locked.id))?.quantity, 999);
-    t.deepEqual(told, []);
-  },
-);
+test.serial('Locked pet - its orders queue on one connection, and other calls neither fail nor wait', async (t) => {
+  const { store, url, reported } = t.context;
+  const [locked, other] = [await newPet(store, { quantity: 1_000 }), await newPet(store, { quantity: 1_000 })];
+  const lock = await lockRow(url, locked.id);
+  let refused = 0;
+  const refusals = Array.from({ length: 40 }, async () => {
+    const refusal = await refusalOf(order(store, locked.id));
+    refused += 1;
+    return refusal;
+  });
+  await until(async () => (await lockWaits(url)) > 0, 'an order that waits for the row');
+  let calls = 0;
+  for (; refused === 0; calls += 1) {
+    await order(store, other.id);
+    t.is((await store.pets.find(other.id))?.quantity, 999 - calls);
+    t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
+    t.true((await lockWaits(url)) <= 1);
+  }
+  t.true(calls > 10, `${calls} rounds while all orders of the locked pet waited`);
+  for (const refusal of await Promise.all(refusals)) t.true(refusal instanceof StoreUnavailable, String(refusal));
+  await lock.release();
+  await order(store, locked.id);
+  t.is((await store.pets.find(locked.id))?.quantity, 999);
+  t.deepEqual(reported, []);
+});
 
-test.serial('Locked pet - changes of its orders and of its stock queue with its orders', async (t) => {
+test.serial('Locked pet - changes to its orders and its stock wait in the same queue', async (t) => {
   const { store, url } = t.context;
   const pet = await newPet(store, { quantity: 1_000 });
   const orders = await Promise.all(Array.from({ length: 20 }, () => order(store, pet.id)));
   const lock = await lockRow(url, pet.id);
   const cancels = orders.map(({ id }) => orderService(store).cancelOrder({ orderId: id ?? 0n }, CONTEXT));
   const stock = inventoryService(store).setInventory({ petId: pet.id, inventory: { quantity: 5 } }, CONTEXT);
-  await until(async () => (await lockWaits(url)) > 0, 'one that waits for the row');
+  await until(async () => (await lockWaits(url)) > 0, 'a call that waits for the row');
   for (let round = 0; round < 10; round += 1) t.is(await lockWaits(url), 1);
   await lock.release();
   await Promise.all([...cancels, stock]);
   t.deepEqual((await store.orders.page({}, { after: 0n, limit: 1 })).rows, []);
 });
 
-test.serial('Locked pet - a waiting call that is cancelled is not begun, and too many are refused', async (t) => {
+test.serial('Locked pet - a cancelled queued call does not run, and calls beyond the queue are refused', async (t) => {
   const { store, url } = t.context;
   const pet = await newPet(store, { quantity: 1_000 });
   const lock = await lockRow(url, pet.id);
@@ -124,8 +121,8 @@ test.serial('Locked pet - a waiting call that is cancelled is not begun, and too
   t.is((await store.pets.find(pet.id))?.quantity, 999);
 });
 
-test.serial('Out of connections - calls share the open ones, none fails, and more are opened later', async (t) => {
-  const { url, store, told } = t.context;
+test.serial('Out of connections - calls share the open ones without failing, and more are opened later', async (t) => {
+  const { url, store, reported } = t.context;
   const pet = await newPet(store, { quantity: 1_000 });
   const others: Client[] = [];
   t.teardown(() => Promise.all(others.map((client) => client.end())));
@@ -144,7 +141,7 @@ test.serial('Out of connections - calls share the open ones, none fails, and mor
   });
   await Promise.all(calls);
   t.is((await store.pets.find(pet.id))?.quantity, 900);
-  t.deepEqual(told, []);
+  t.deepEqual(reported, []);
   for (const client of others.splice(0)) await client.end();
   const connections = async () => Number((await query(url, COUNT_OURS))[0]?.count);
   const few = await connections();
@@ -159,11 +156,11 @@ const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name
 test.serial(
   'Slow by 500 ms - calls take longer, none fails, and the database is not reported unavailable',
   async (t) => {
-    const { url, told } = t.context;
+    const { url, reported } = t.context;
     const link = await TcpProxy.open(Number(new URL(url).port));
     const far = new URL(url);
     far.port = String(link.port);
-    const options = { onAway: () => told.push('away'), onBack: () => told.push('back') };
+    const options = { onAway: () => reported.push('away'), onBack: () => reported.push('back') };
     const store = createStore(await openPostgres(far.href, options));
     const pets = [await newPet(store, { quantity: 100 }), await newPet(store, { quantity: 100 })];
     link.slow(250); // each way
@@ -177,7 +174,7 @@ test.serial(
       }),
     );
     t.true(performance.now() - startMs >= 500);
-    t.deepEqual(told, []);
+    t.deepEqual(reported, []);
     link.restore();
     await store.close();
     await link.close();

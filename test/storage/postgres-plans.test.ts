@@ -4,7 +4,7 @@ import { connectPostgres, postgresMissing } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { runPlanSuite } from './suite/query-plans.ts';
 
-/** A shop of some size: on an empty table PostgreSQL would rather read it whole. */
+/** Many rows: PostgreSQL scans a small table instead of using an index. */
 const FILL = [
   "INSERT INTO categories (name) SELECT 'Kind ' || n FROM generate_series(1, 1000) AS n",
   `INSERT INTO pets (name, category_id, status)
@@ -20,7 +20,7 @@ const FILL = [
   'ANALYZE',
 ];
 
-/** Of few rows PostgreSQL rather sorts what it finds, which says nothing of the many. */
+/** Disables sorts and bitmap scans: PostgreSQL prefers them for few rows, but not for many. */
 const IN_ORDER = '?options=-c%20enable_sort%3Doff%20-c%20enable_bitmapscan%3Doff';
 
 interface Plan {

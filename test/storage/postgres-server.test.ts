@@ -1,4 +1,4 @@
-/** Storage when the PostgreSQL server crashes, is silent, returns, or serves several processes. */
+/** Storage when the PostgreSQL server crashes, hangs, recovers, or serves several processes. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { toCategoryId, toPetId } from '../../src/model.ts';
@@ -28,103 +28,100 @@ test.after.always((t) => t.context.server?.stop());
 
 const CATS = { name: 'Cats', description: undefined };
 
-/** Reads and writes from many sides until `stop`, and tells what became of each call. */
+/** Runs concurrent reads and writes until `stop`, and records their results. */
 function load(store: Store) {
-  const [answers, refusals, others]: [string[], Error[], unknown[]] = [[], [], []];
+  const [inserted, refusals, otherErrors]: [string[], Error[], unknown[]] = [[], [], []];
   let isOver = false;
   let longestMs = 0;
-  const side = async (index: number) => {
+  const worker = async (index: number) => {
     while (!isOver) {
       const startMs = performance.now();
       try {
         if (index % 2 === 0) await store.categories.find(toCategoryId(1n));
-        else answers.push(String((await store.write((tx) => tx.categories.insert(CATS))).id));
+        else inserted.push(String((await store.write((tx) => tx.categories.insert(CATS))).id));
       } catch (error) {
         if (error instanceof StoreUnavailable) refusals.push(error);
-        else others.push(error);
-        await delay(5); // as callers do; the refusals of a server that is not there come at once
+        else otherErrors.push(error);
+        await delay(5); // as callers do: an unavailable server refuses calls at once
       }
       longestMs = Math.max(longestMs, performance.now() - startMs);
     }
   };
-  const sides = Promise.all(Array.from({ length: 20 }, (_, index) => side(index)));
+  const workers = Promise.all(Array.from({ length: 20 }, (_, index) => worker(index)));
   return {
-    answers,
+    inserted,
     refusals,
-    others,
+    otherErrors,
     get longestMs() {
       return longestMs;
     },
     async stop() {
       isOver = true;
-      await sides;
+      await workers;
     },
   };
 }
 
-test.serial('PostgreSQL killed under load - calls are unavailable, and succeed again without a restart', async (t) => {
+test.serial('PostgreSQL killed under load - calls fail as unavailable, then succeed without a restart', async (t) => {
   const { server, url } = t.context;
-  const told: string[] = [];
-  const engine = await openPostgres(url, { onAway: () => told.push('away'), onBack: () => told.push('back') });
+  const reported: string[] = [];
+  const engine = await openPostgres(url, { onAway: () => reported.push('away'), onBack: () => reported.push('back') });
   const store = createStore(engine);
   const calls = load(store);
-  await until(() => calls.answers.length > 50, 'answers');
+  await until(() => calls.inserted.length > 50, 'inserts');
   for (let round = 0; round < 2; round += 1) {
     await server.kill();
     const refused = calls.refusals.length;
     await until(() => calls.refusals.length > refused + 50, 'refusals');
     await server.start();
-    const answered = calls.answers.length;
-    await until(() => calls.answers.length > answered + 50, 'answers again');
+    const before = calls.inserted.length;
+    await until(() => calls.inserted.length > before + 50, 'more inserts');
   }
   await calls.stop();
-  t.deepEqual(calls.others, []);
-  t.deepEqual(told, ['away', 'back', 'away', 'back']);
-  // Every write that was answered is there.
+  t.deepEqual(calls.otherErrors, []);
+  t.deepEqual(reported, ['away', 'back', 'away', 'back']);
+  // Every acknowledged write is stored.
   const rows = await query(url, 'SELECT id FROM categories');
   const stored = new Set(rows.map(({ id }) => String(id)));
   t.deepEqual(
-    calls.answers.filter((id) => !stored.has(id)),
+    calls.inserted.filter((id) => !stored.has(id)),
     [],
   );
   await store.close();
 });
 
-test.serial(
-  'PostgreSQL silent - every call ends in time, most at once, and calls succeed when it responds again',
-  async (t) => {
-    const { server, url } = t.context;
-    const store = createStore(await openPostgres(url));
-    const calls = load(store);
-    await until(() => calls.answers.length > 20, 'answers');
-    await server.pause();
-    try {
-      await until(() => calls.refusals.length >= 20, 'refusals');
-      // More than the pool will let wait: those beyond the bound are refused at once.
-      const crowd = await Promise.all(
-        Array.from({ length: 3_000 }, () =>
-          store
-            .write((tx) => tx.categories.insert(CATS))
-            .then(
-              () => 'answered',
-              (error: Error) => error.message,
-            ),
-        ),
-      );
-      t.true(crowd.filter((message) => message === 'too many calls wait for a connection').length >= 900);
-    } finally {
-      await server.resume();
-    }
-    const answered = calls.answers.length;
-    await until(() => calls.answers.length > answered + 20, 'answers again');
-    await calls.stop();
-    t.deepEqual(calls.others, []);
-    t.true(calls.longestMs < 15_000, `${calls.longestMs} ms`);
-    await store.close();
-  },
-);
+test.serial('PostgreSQL hanging - calls end in time, excess calls fail at once, and later calls succeed', async (t) => {
+  const { server, url } = t.context;
+  const store = createStore(await openPostgres(url));
+  const calls = load(store);
+  await until(() => calls.inserted.length > 20, 'inserts');
+  await server.pause();
+  try {
+    await until(() => calls.refusals.length >= 20, 'refusals');
+    // More calls than the pool's queue holds: the excess is refused at once.
+    const results = await Promise.all(
+      Array.from({ length: 3_000 }, () =>
+        store
+          .write((tx) => tx.categories.insert(CATS))
+          .then(
+            () => 'answered',
+            (error: Error) => error.message,
+          ),
+      ),
+    );
+    t.true(results.filter((message) => message === 'too many calls wait for a connection').length >= 900);
+  } finally {
+    await server.resume();
+  }
+  const before = calls.inserted.length;
+  await until(() => calls.inserted.length > before + 20, 'more inserts');
+  await calls.stop();
+  t.deepEqual(calls.otherErrors, []);
+  t.true(calls.longestMs < 15_000, `${calls.longestMs} ms`);
+  await store.close();
+});
 
-test('PostgreSQL - several processes that start at once on an empty database all find it up to date', async (t) => {
+test('PostgreSQL - several processes that start at once on an empty database run each migration once', async (t) => {
   const { url } = t.context;
   const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url)));
   const stores = engines.map(createStore);
@@ -132,13 +129,13 @@ test('PostgreSQL - several processes that start at once on an empty database all
   const read = compile('names', engines[0]?.knex.raw('select name from schema_migrations order by id') as never);
   const names = (await engines[0]?.reader.all(read, {}))?.map(({ name }) => name) ?? [];
   t.true(names.length >= 4);
-  t.is(new Set(names).size, names.length, 'a migration was done twice');
+  t.is(new Set(names).size, names.length, 'a migration ran twice');
   for (const store of stores) await store.close();
 });
 
-test('PostgreSQL - a start works after another was killed during its migrations', async (t) => {
+test('PostgreSQL - a start succeeds after another process was killed during its migrations', async (t) => {
   const { url } = t.context;
-  // Earlier releases noted in a table that a migration is under way.
+  // Earlier releases marked a running migration in this table.
   await query(url, 'CREATE TABLE schema_migrations_lock (index serial PRIMARY KEY, is_locked integer)');
   await query(url, 'INSERT INTO schema_migrations_lock (is_locked) VALUES (1)');
   const engine = await openPostgres(url);
@@ -151,7 +148,7 @@ test('PostgreSQL - a start reports that it waits for another migration, and cont
   const other = await holdLock(url);
   const waits: number[] = [];
   const opening = openPostgres(url, { onWait: (maxSeconds) => waits.push(maxSeconds) });
-  await until(() => waits.length > 0, 'a word of the wait');
+  await until(() => waits.length > 0, 'the report of the wait');
   await other.end();
   await (await opening).close();
   t.deepEqual(waits, [60]);
@@ -160,7 +157,7 @@ test('PostgreSQL - a start reports that it waits for another migration, and cont
   await current.end();
 });
 
-test('PostgreSQL - a start that waits too long for another that migrates is refused, and says so', async (t) => {
+test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {
   const { url } = t.context;
   const other = await holdLock(url);
   await t.throwsAsync(openPostgres(url, { maxWaitMs: 500 }), {
@@ -217,7 +214,7 @@ test('PostgreSQL - each connection prepares a statement once, by its name', asyn
   await store.close();
 });
 
-/** The isolation level of databases that are stricter than PostgreSQL. */
+/** The default isolation level of compatible databases that are stricter than PostgreSQL. */
 const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
 
 test('Conflicts - transactions with serialization failures are retried until they succeed', async (t) => {
@@ -238,7 +235,7 @@ test('Conflicts - transactions with serialization failures are retried until the
   await store.close();
 });
 
-test('Conflicts - a transaction that keeps failing is unavailable after a few retries', async (t) => {
+test('Conflicts - a transaction that keeps failing is unavailable after 5 retries', async (t) => {
   const engine = await openPostgres(t.context.url);
   const conflict = compile('conflict', engine.knex.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"));
   let runs = 0;

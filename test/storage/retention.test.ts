@@ -24,7 +24,7 @@ async function fill(store: Store, name: string, count: number, createdAtMs: numb
   });
 }
 
-test('Retention - statements are bounded, other writes run between them, and young rows stay', async (t) => {
+test('Retention - deletes in bounded statements with other writes between them, and keeps recent rows', async (t) => {
   const { store } = t.context;
   await fill(store, 'old', 1_000, NOW_MS - 1);
   await fill(store, 'young', 3, NOW_MS);
@@ -50,12 +50,12 @@ test('Retention - statements are bounded, other writes run between them, and you
   for (const id of ['young-0', 'young-1', 'young-2']) t.is((await store.idempotency.find(id))?.id, id);
 });
 
-test('Retention - what can not be deleted is said, and does not keep the server from stopping', async (t) => {
+test('Retention - a failed deletion is logged, and does not prevent a shutdown', async (t) => {
   const lines: string[] = [];
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const deletePortion = () => Promise.reject(new Error('away'));
   const retention = startRetention({ what: 'usage', deletePortion, logger });
-  await until(() => lines.length > 0, 'the complaint');
+  await until(() => lines.length > 0, 'the log line');
   await retention.close();
   t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);
 });

@@ -4,7 +4,7 @@ import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 
 const BOUNDS = { maxWaiting: 3, maxWaitMs: 60_000 };
 
-/** Work that runs until the test ends it. `ends` has a function for each piece that has begun. */
+/** Work that runs until the test ends it. `ends` has a function for each run that has begun. */
 function heldWork() {
   const ends: (() => void)[] = [];
   const work = () => new Promise<void>((resolve) => ends.push(resolve));
@@ -14,7 +14,7 @@ function heldWork() {
 /** Waits for the callbacks of resolved promises. */
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test('Semaphore - runs as much work as its limit, and starts the rest in the order of arrival', async (t) => {
+test('Semaphore - runs work up to its limit, and starts the rest in order of arrival', async (t) => {
   const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 2 });
   const { work, ends } = heldWork();
   const begun: number[] = [];
@@ -63,7 +63,7 @@ test('Semaphore - work that waits too long is refused, and later work runs', asy
   t.is(await semaphore.run(async () => 'let in'), 'let in');
 });
 
-test('Semaphore - failed work makes room for the next', async (t) => {
+test('Semaphore - failed work releases its slot', async (t) => {
   const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 1 });
   const failing = semaphore.run(() => Promise.reject(new Error('no')));
   const next = semaphore.run(async () => 'let in');
@@ -71,13 +71,13 @@ test('Semaphore - failed work makes room for the next', async (t) => {
   t.is(await next, 'let in');
 });
 
-test('Semaphore - a lowered limit starts no work until enough has ended; a raised one starts it at once', async (t) => {
+test('Semaphore - a lowered limit takes effect as work ends, a raised limit at once', async (t) => {
   const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 3 });
   const { work, ends } = heldWork();
   const all = Array.from({ length: 6 }, () => semaphore.run(work));
   await settle();
   t.is(ends.length, 3);
-  semaphore.setLimit(0); // is 1: somebody must find out when there is room again
+  semaphore.setLimit(0); // acts as 1: one call must find out when the resource is available again
   ends[0]?.();
   ends[1]?.();
   await settle();

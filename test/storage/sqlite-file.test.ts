@@ -25,7 +25,7 @@ test.afterEach.always(async (t) => {
 
 const CATS = { name: 'Cats', description: undefined };
 
-/** Runs SQL on the connection that writes. */
+/** Runs SQL on the write connection. */
 function write<T>(
   { engine }: Context,
   work: (run: (sql: string) => ReturnType<Runner['all']>) => Promise<T>,
@@ -37,7 +37,7 @@ function read({ engine }: Context, sql: string): ReturnType<Runner['all']> {
   return engine.reader.all(compile(sql, engine.knex.raw(sql)), {});
 }
 
-test('SQLite - a commit is on the disk before it is answered: WAL, synchronous=FULL', async (t) => {
+test('SQLite - a commit is on disk before it is acknowledged: WAL, synchronous=FULL', async (t) => {
   const FULL = 2;
   t.deepEqual(await read(t.context, 'PRAGMA journal_mode'), [{ journal_mode: 'wal' }]);
   await write(t.context, async (run) => {
@@ -54,7 +54,7 @@ test('SQLite - foreign keys are enforced', async (t) => {
   await t.throwsAsync(orphan, { message: /FOREIGN KEY/ });
 });
 
-test('SQLite - the connection that reads can not write', async (t) => {
+test('SQLite - the read connection can not write', async (t) => {
   await t.throwsAsync(read(t.context, "INSERT INTO categories (name) VALUES ('Cats')"), { message: /readonly/ });
 });
 
@@ -74,14 +74,14 @@ test('SQLite - a writer waits until another process releases the file', async (t
   const { database, engine } = t.context;
   const other = await database.open();
   const commit = await holdTransaction(other);
-  let isAnswered = false;
+  let isDone = false;
   const waiting = createStore(engine)
     .transaction((tx) => tx.categories.insert(CATS))
     .finally(() => {
-      isAnswered = true;
+      isDone = true;
     });
-  await createStore(engine).categories.find(toCategoryId(1n)); // a whole trip to the database and back
-  t.false(isAnswered);
+  await createStore(engine).categories.find(toCategoryId(1n)); // a complete round trip to the database
+  t.false(isDone);
   await commit();
   t.deepEqual(await waiting, { id: 1n, ...CATS });
   await other.close();
@@ -112,7 +112,7 @@ test('Migrations - update an empty file, and leave an up-to-date file unchanged'
   await again.close();
 });
 
-test('Migrations - a file that a newer release has changed is not touched', async (t) => {
+test('Migrations - a file that a newer release has changed is refused', async (t) => {
   const { database, engine } = t.context;
   await write(t.context, (run) =>
     run("INSERT INTO schema_migrations (name, batch, migration_time) VALUES ('999-future', 2, 0)"),
@@ -121,7 +121,7 @@ test('Migrations - a file that a newer release has changed is not touched', asyn
   await t.throwsAsync(database.open(), { message: /999-future/ });
 });
 
-test('Commit - when it fails, its whole group fails with its error and nothing is stored', async (t) => {
+test('Commit - a failed commit fails its whole group with its error, and nothing is stored', async (t) => {
   const { engine } = t.context;
   const store = createStore(engine);
   const kept = await store.transaction((tx) => tx.categories.insert(CATS));
@@ -129,7 +129,7 @@ test('Commit - when it fails, its whole group fails with its error and nothing i
     write(t.context, async (run) => {
       await run("INSERT INTO categories (name) VALUES ('Lost')");
       if (index !== 4) return;
-      await run('PRAGMA defer_foreign_keys = ON'); // this one fails no sooner than the commit
+      await run('PRAGMA defer_foreign_keys = ON'); // fails at the commit, not earlier
       await run("INSERT INTO pets (name, category_id, status) VALUES ('Tom', 999, 'sold')");
     }),
   );
@@ -142,7 +142,7 @@ test('Commit - when it fails, its whole group fails with its error and nothing i
   t.deepEqual(await store.categories.find(next.id), next);
 });
 
-test('Commit - when the commit fails, a write that was refused before gets the error of the commit', async (t) => {
+test('Commit - a write that was refused before a failed commit gets the error of the commit', async (t) => {
   const { engine } = t.context;
   const refused = engine.transaction(() => Promise.reject(new Error('refused')));
   const failing = write(t.context, async (run) => {
@@ -152,7 +152,7 @@ test('Commit - when the commit fails, a write that was refused before gets the e
   for (const work of [refused, failing]) await t.throwsAsync(work, { message: /FOREIGN KEY/ });
 });
 
-test("Statements - one that can not be prepared is its caller's error, and is tried again the next time", async (t) => {
+test('Statements - one that can not be prepared rejects its caller, and the next call tries again', async (t) => {
   const { engine, database } = t.context;
   const statement = compile('later', engine.knex.raw('SELECT * FROM later'));
   for (const result of await Promise.allSettled([1, 2, 3].map(() => engine.reader.all(statement, {})))) {
@@ -167,7 +167,7 @@ test("Statements - one that can not be prepared is its caller's error, and is tr
   t.false(existsSync(`${database.file}-wal`));
 });
 
-test('Look-ups - an error of the database reaches everyone who waits, and later ones work again', async (t) => {
+test('Look-ups - a database error rejects all waiting look-ups, and later ones succeed', async (t) => {
   const { engine } = t.context;
   const store = createStore(engine);
   const { id } = await store.transaction((tx) => tx.categories.insert(CATS));

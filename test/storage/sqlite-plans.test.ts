@@ -9,7 +9,7 @@ runPlanSuite(async () => {
     async searched({ name, sql, bind }, values) {
       const explain = { name: `explain ${name}`, sql: `EXPLAIN QUERY PLAN ${sql}`, bind };
       const lines = (await engine.reader.all(explain, values)).map(({ detail }) => String(detail));
-      // Those of the list of ids that it is given are left out.
+      // Leaves out the lines about the list of ids.
       const plan = lines.filter((line) => !/json_each|LIST SUBQUERY|BLOOM/.test(line)).join('; ');
       const search = /^SEARCH \w+ USING (?:COVERING INDEX|INDEX|INTEGER PRIMARY KEY)[^;()]*\(([^()]*)\)$/.exec(plan);
       return search?.[1]?.replaceAll('rowid', 'id') ?? plan;

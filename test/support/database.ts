@@ -13,7 +13,7 @@ export interface TestDatabase {
   open(options?: SqliteOptions): Promise<Engine>;
   /** Removes the file. */
   remove(): Promise<void>;
-  /** Makes writes of an engine fail as with a full disk. Resolves with a function that ends it. */
+  /** Makes writes of an engine fail as with a full disk. Resolves with a function that undoes it. */
   failWrites(engine: Engine): Promise<() => Promise<void>>;
   readonly lockCategories: string;
 }
@@ -46,7 +46,7 @@ export async function createTestStore(): Promise<Store> {
   };
 }
 
-/** Sets the limit of the writing connection. It is never below the present size. */
+/** Sets the limit of the writing connection. SQLite never sets it below the current size. */
 async function setMaxPages(engine: Engine, pages: number): Promise<void> {
   const sql = `PRAGMA max_page_count = ${pages}`;
   await engine.transaction((tx) => tx.all(compile(sql, engine.knex.raw(sql)), {}));

@@ -17,7 +17,7 @@ export function tokenOf(path: string | undefined): string {
   return token;
 }
 
-/** The rows of each page from `path` to the last. `between` runs after each page, beside the next request. */
+/** The rows of each page from `path` to the last. `between` runs after each page, during the next request. */
 export async function walk<T>(
   rest: RestClient,
   path: string,

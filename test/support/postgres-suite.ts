@@ -9,7 +9,7 @@ const AT_A_TIME = 4;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Creates a database when few enough others are in use. `urlOf` maps its URL to the one that the tests use. */
+/** Creates a database, after a wait while too many are in use. `urlOf` maps its URL to the one that the tests use. */
 export async function suiteDatabase(server: TestPostgres, urlOf = (url: string) => url): Promise<SuiteDatabase> {
   if (running === AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
   else running += 1;

@@ -104,7 +104,7 @@ export class RestClient {
     return this.created('/store/orders', fields);
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: the body of whatever was created
+  // biome-ignore lint/suspicious/noExplicitAny: the body of the created resource
   private async created(path: string, json: unknown): Promise<any> {
     const response = await this.post(path, json);
     if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);

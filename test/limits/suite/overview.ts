@@ -100,7 +100,7 @@ export function overviewTests(test: LimitsTest): void {
     t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
   });
 
-  test('Unban - affects one key alone', async (t) => {
+  test('Unban - affects only one key', async (t) => {
     const limiter = await t.context.open();
     await ban(limiter);
     await repeat(limiter, 20, { ...ACCOUNT, keyId: OTHER_KEY });

@@ -1,4 +1,4 @@
-/** The suites of the Redis limiter: that of all limiters, and that of servers which share one Redis. */
+/** The suites of the Redis limiter: the suite of all limiters, and that of servers that share one Redis. */
 import type { Attempt, Limiter } from '../../../src/limits/limiter.ts';
 import { openRedisLimiter } from '../../../src/limits/redis.ts';
 import { ignoreBackwardStep } from '../../../src/limits/windows.ts';
@@ -9,7 +9,7 @@ import type { LimitsTest } from './setup.ts';
 import { runLimitsSuite, runSharedLimitsSuite } from './suite.ts';
 
 const logger = { info: () => undefined, warn: () => undefined };
-const timeoutMs = 30_000; // a busy machine is no outage
+const timeoutMs = 30_000; // a busy machine must not look like an outage
 
 /** Ignores small steps back of the tests' time, which Redis's own clock does not make. */
 function onOneClock(limiter: Limiter): Limiter {

@@ -1,4 +1,4 @@
-/** Servers that share one state: together they are as exact as one alone. */
+/** Servers that share one state: together they are as exact as a single server. */
 import { BEGUN } from './bans.ts';
 import {
   ACCOUNT,
@@ -62,7 +62,7 @@ export function sharedTests(test: LimitsTest): void {
     for (const server of servers) t.true((await server.admit({ ...ACCOUNT, nowMs: NOON_MS + 300_000 })).allowed);
   });
 
-  test('Servers - each shows the common numbers', async (t) => {
+  test('Servers - each shows the shared numbers', async (t) => {
     const [one, other] = await t.context.openShared(2);
     await one?.admit(ACCOUNT);
     t.like(await other?.peek(ACCOUNT), { allowed: true, remaining: 59 });
@@ -119,7 +119,7 @@ export function sharedTests(test: LimitsTest): void {
     t.true((await other?.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 }))?.allowed);
   });
 
-  test('Servers - a ban that is ended on one has ended on all, also on those that have enforced it', async (t) => {
+  test('Servers - a ban ended on one has ended on all, also on servers that have enforced it', async (t) => {
     const servers = await t.context.openShared(3);
     const later = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
     await Promise.all(distribute(servers, 120, (server) => server.admit(ACCOUNT)));
@@ -138,7 +138,7 @@ export function sharedTests(test: LimitsTest): void {
     t.true((await one?.admit(ACCOUNT))?.allowed);
   });
 
-  test('Servers - each returns the common counts', async (t) => {
+  test('Servers - each returns the shared counts', async (t) => {
     const [one, other] = await t.context.openShared(2);
     if (one) await repeat(one, 40, ACCOUNT);
     if (other) await repeat(other, 25, ACCOUNT);

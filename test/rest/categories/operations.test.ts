@@ -9,7 +9,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('POST /categories - answers 201 with the category and its Location', async (t) => {
+test('POST /categories - returns 201 with the category and its Location', async (t) => {
   const { rest } = t.context;
   const { status, headers, body } = await rest.post('/categories', { name: 'Cats', description: 'Small felines' });
   t.is(status, 201);
@@ -26,7 +26,7 @@ test('POST /categories - the server assigns the id, ignores one in the body, and
   t.true((await rest.category()) > first.id);
 });
 
-test('POST /categories - two categories may have one name', async (t) => {
+test('POST /categories - two categories can have the same name', async (t) => {
   const { rest } = t.context;
   t.not(await rest.category('Twins'), await rest.category('Twins'));
 });
@@ -38,7 +38,7 @@ test('POST /categories - a 400 names every field with a violation', async (t) =>
   isInvalid(t, await rest.post('/categories', { name: '', description: 'x'.repeat(2_001) }), 'name', 'description');
 });
 
-test('GET /categories - is a bare array of categories in ascending order of id', async (t) => {
+test('GET /categories - returns a bare array of categories in ascending order of id', async (t) => {
   const { rest } = t.context;
   const first = await rest.category('Birds');
   const second = (await rest.post('/categories', { name: 'Fish', description: '' })).body.id;
@@ -73,7 +73,7 @@ test('PUT /categories/{categoryId} - replaces every field: an absent description
   t.deepEqual((await rest.get(`/categories/${id}`)).body, body);
 });
 
-test('PATCH /categories/{categoryId} - changes only what the body names', async (t) => {
+test('PATCH /categories/{categoryId} - changes only the fields in the body', async (t) => {
   const { rest } = t.context;
   const { id } = (await rest.post('/categories', { name: 'Cats', description: 'Small felines' })).body;
   let expected = { id, name: 'Cats', description: 'Small felines' };
@@ -88,7 +88,7 @@ test('PATCH /categories/{categoryId} - changes only what the body names', async 
   isInvalid(t, await rest.patch(`/categories/${id}`, { name: ' ' }), 'name');
 });
 
-test('DELETE /categories/{categoryId} - answers 204 without a body, and the category is gone', async (t) => {
+test('DELETE /categories/{categoryId} - returns 204 without a body, and the category is gone', async (t) => {
   const { rest } = t.context;
   const id = await rest.category();
   const { status, text, headers } = await rest.delete(`/categories/${id}`);
@@ -114,11 +114,11 @@ test('DELETE /categories/{categoryId} - is 409 CATEGORY_IN_USE while a pet is in
 test('/categories/{categoryId} - a category that does not exist is 404 CATEGORY_NOT_FOUND', async (t) => {
   const { rest } = t.context;
   const path = '/categories/999999';
-  const answers = [
+  const responses = [
     await rest.get(path),
     await rest.put(path, { name: 'Cats' }),
     await rest.patch(path, { name: 'Cats' }),
     await rest.delete(path),
   ];
-  for (const answer of answers) isError(t, answer, 404, 'CATEGORY_NOT_FOUND', 'category 999999 does not exist');
+  for (const response of responses) isError(t, response, 404, 'CATEGORY_NOT_FOUND', 'category 999999 does not exist');
 });

@@ -16,7 +16,7 @@ function etagOf({ headers }: RestResponse): string | null {
   return headers.get('etag');
 }
 
-/** The tag of a resource that exists. */
+/** The ETag of the resource at a path. */
 async function tagAt({ context: { rest } }: Test, path: string): Promise<string | null> {
   return etagOf(await rest.get(path));
 }
@@ -28,7 +28,7 @@ test('ETag - every response with one pet, category, order or inventory entry has
   const order = await rest.post('/store/orders', {});
   const [pets, categories] = [`/pets/${pet.body.id}`, `/categories/${category.body.id}`];
   const [orders, inventory] = [`/store/orders/${order.body.id}`, `/store/inventory/${pet.body.id}`];
-  const answers = [
+  const responses = [
     ...[category, pet, order],
     ...(await Promise.all([pets, categories, orders, inventory].map((path) => rest.get(path)))),
     ...(await Promise.all([pets, categories, orders, inventory].map((path) => rest.send('HEAD', path)))),
@@ -39,20 +39,20 @@ test('ETag - every response with one pet, category, order or inventory entry has
     await rest.patch(orders, { quantity: 2 }),
     await rest.put(inventory, { quantity: 3 }),
   ];
-  for (const answer of answers) t.regex(etagOf(answer) ?? 'none', STRONG, answer.text);
+  for (const response of responses) t.regex(etagOf(response) ?? 'none', STRONG, response.text);
 });
 
 test('ETag - lists, errors and responses without a body have none', async (t) => {
   const { rest } = t.context;
   const id = await rest.pet();
-  const answers = [
+  const responses = [
     ...(await Promise.all(['/pets', '/categories', '/store/orders', '/store/inventory'].map((path) => rest.get(path)))),
     await rest.get(`/pets?ids=${id}`),
     await rest.get('/pets/999999'),
     await rest.put(`/pets/${id}`, {}),
     await rest.delete(`/pets/${id}`),
   ];
-  for (const answer of answers) t.is(etagOf(answer), null, answer.text);
+  for (const response of responses) t.is(etagOf(response), null, response.text);
 });
 
 test('ETag - is the same for the same representation, in responses to GET, HEAD, POST, PUT and PATCH', async (t) => {
@@ -67,17 +67,17 @@ test('ETag - is the same for the same representation, in responses to GET, HEAD,
     ['/store/orders', await rest.post('/store/orders', { shipDate: '1970-01-01T00:00:00Z' })],
     ['/store/orders', await rest.post('/store/orders')],
   ] as const;
-  for (const [list, answer] of created) {
-    const path = `${list}/${answer.body.id}`;
+  for (const [list, response] of created) {
+    const path = `${list}/${response.body.id}`;
     const others = [await rest.get(path), await rest.send('HEAD', path), await rest.patch(path, {})];
-    if (list !== '/store/orders') others.push(await rest.put(path, answer.body));
-    for (const other of others) t.is(etagOf(other), etagOf(answer), answer.text);
+    if (list !== '/store/orders') others.push(await rest.put(path, response.body));
+    for (const other of others) t.is(etagOf(other), etagOf(response), response.text);
   }
   const set = await rest.put(`/store/inventory/${petId}`, { quantity: 7 });
   t.is(await tagAt(t, `/store/inventory/${petId}`), etagOf(set));
 });
 
-test('ETag - changes with the representation, and is the same again when that is', async (t) => {
+test('ETag - changes with the representation, and returns when the change is undone', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const path = `/pets/${await rest.pet({ categoryId, status: 'sold' })}`;
@@ -91,11 +91,11 @@ test('ETag - changes with the representation, and is the same again when that is
 
   const category = `/categories/${categoryId}`;
   const bare = await tagAt(t, category);
-  t.not(etagOf(await rest.patch(category, { description: '' })), bare); // an empty one is shown, an absent one is not
+  t.not(etagOf(await rest.patch(category, { description: '' })), bare); // an empty text is shown, an absent one is not
   t.is(etagOf(await rest.put(category, { name: 'Cats' })), bare);
 });
 
-test('ETag - does not change by a write that does not change the representation', async (t) => {
+test('ETag - is unchanged by a write that does not change the representation', async (t) => {
   const { rest } = t.context;
   const path = `/pets/${await rest.pet()}`;
   const { body, headers } = await rest.get(path);
@@ -113,7 +113,7 @@ test('ETag - an order changes the tag of the inventory entry, and that of the pe
   const first = await rest.order({ petId });
   const [petWithOne, entryWithOne] = await tags();
   t.deepEqual([petWithOne === pet, entryWithOne === entry], [true, false]);
-  const second = await rest.order({ petId }); // the last one: it is pending now
+  const second = await rest.order({ petId }); // the last unit: the pet is pending now
   const [petWithout, entryWithout] = await tags();
   t.deepEqual([petWithout === pet, entryWithout === entryWithOne], [false, false]);
   for (const { id } of [first, second]) await rest.delete(`/store/orders/${id}`);

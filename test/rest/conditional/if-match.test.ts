@@ -12,7 +12,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** A write that changes something. */
+/** A request that changes a resource. */
 interface Write {
   readonly method: string;
   readonly path: string;
@@ -46,7 +46,7 @@ async function tagAt(rest: RestClient, path: string): Promise<string> {
 }
 
 /** Asserts that a write is refused with a 412, and that nothing has changed. */
-async function isUnmet(t: Test, write: Write, ifMatch: string): Promise<void> {
+async function isPreconditionFailed(t: Test, write: Write, ifMatch: string): Promise<void> {
   const { rest } = t.context;
   const { body, headers } = await rest.get(write.path);
   const etag = `what is stored has the ETag ${headers.get('etag')} now`;
@@ -58,8 +58,8 @@ async function isUnmet(t: Test, write: Write, ifMatch: string): Promise<void> {
 test('If-Match - a PUT, PATCH or DELETE with the current tag succeeds', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) {
-    const answer = await send(rest, write, await tagAt(rest, write.path));
-    t.is(answer.status, write.method === 'DELETE' ? 204 : 200, `${write.method} ${write.path}`);
+    const response = await send(rest, write, await tagAt(rest, write.path));
+    t.is(response.status, write.method === 'DELETE' ? 204 : 200, `${write.method} ${write.path}`);
     const { status, body } = await rest.get(write.path);
     if (write.method === 'DELETE') t.is(status, 404);
     else t.like(body, write.json ?? {});
@@ -67,7 +67,7 @@ test('If-Match - a PUT, PATCH or DELETE with the current tag succeeds', async (t
 });
 
 test('If-Match - without the current tag is a 412 PRECONDITION_FAILED, and nothing changes', async (t) => {
-  for (const write of await writes(t.context.rest)) await isUnmet(t, write, '"x"');
+  for (const write of await writes(t.context.rest)) await isPreconditionFailed(t, write, '"x"');
 });
 
 test('If-Match - is a 412 after another caller has changed the resource', async (t) => {
@@ -75,9 +75,9 @@ test('If-Match - is a 412 after another caller has changed the resource', async 
   const path = `/pets/${await rest.pet()}`;
   const read = await tagAt(rest, path);
   await rest.patch(path, { status: 'pending' });
-  await isUnmet(t, { method: 'PATCH', path, json: { name: 'Rex' } }, read);
-  await isUnmet(t, { method: 'DELETE', path }, read);
-  await rest.patch(path, { status: 'available' }); // it is again what was read
+  await isPreconditionFailed(t, { method: 'PATCH', path, json: { name: 'Rex' } }, read);
+  await isPreconditionFailed(t, { method: 'DELETE', path }, read);
+  await rest.patch(path, { status: 'available' }); // restores what was read
   t.is((await send(rest, { method: 'DELETE', path }, read)).status, 204);
 });
 
@@ -87,13 +87,13 @@ test('If-Match - of an inventory entry is a 412 after an order for the pet', asy
   const path = `/store/inventory/${petId}`;
   const [read, pet] = [await tagAt(rest, path), await tagAt(rest, `/pets/${petId}`)];
   await rest.order({ petId, quantity: 2 });
-  await isUnmet(t, { method: 'PUT', path, json: { quantity: 6 } }, read);
-  await isUnmet(t, { method: 'PUT', path, json: { quantity: 6 } }, pet);
+  await isPreconditionFailed(t, { method: 'PUT', path, json: { quantity: 6 } }, read);
+  await isPreconditionFailed(t, { method: 'PUT', path, json: { quantity: 6 } }, pet);
   // The pet itself is unchanged.
   t.is((await send(rest, { method: 'PATCH', path: `/pets/${petId}`, json: { name: 'Rex' } }, pet)).status, 200);
 });
 
-test('If-Match - * matches whatever exists', async (t) => {
+test('If-Match - * matches any existing resource', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) t.true((await send(rest, write, '*')).status < 300, write.path);
 });
@@ -118,7 +118,7 @@ test('If-Match - accepts a list, and a weak tag never matches', async (t) => {
     t.is((await send(rest, write, list)).status, 200, list);
   }
   for (const list of [`W/${tag}`, `"x", W/${tag}`, '""', '"\u00e9"', `"${tag.slice(1, -2)}"`]) {
-    await isUnmet(t, write, list);
+    await isPreconditionFailed(t, write, list);
   }
   const lines = ['"x"', tag].map((one) => `If-Match: ${one}\r\n`).join('');
   const json = 'Content-Type: application/json\r\nContent-Length: 2\r\n';
@@ -126,7 +126,7 @@ test('If-Match - accepts a list, and a weak tag never matches', async (t) => {
   t.is((await http1(publicAddress, `${head}${json}${lines}\r\n{}`)).status, 200); // several lines are one list
 });
 
-test('If-Match - that is malformed or empty is a 400 INVALID_ARGUMENT', async (t) => {
+test('If-Match - a malformed or empty one is a 400 INVALID_ARGUMENT', async (t) => {
   const { rest } = t.context;
   for (const write of await writes(rest)) {
     for (const list of ['', ' , ', 'x', '"x', '"x" "y"', '*, "x"', 'w/"x"', '\u00e9']) {
@@ -165,7 +165,7 @@ test('If-Match - a 412 comes before the errors of the method: a 409, or a 400 fo
     [{ method: 'DELETE', path: `/store/orders/${closed}` }, 409, 'ORDER_COMPLETE'],
   ] as const;
   for (const [write, status, code] of cases) {
-    await isUnmet(t, write, '"x"');
+    await isPreconditionFailed(t, write, '"x"');
     isError(t, await send(rest, write, await tagAt(rest, write.path)), status, code);
   }
 });

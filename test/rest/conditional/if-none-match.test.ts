@@ -11,7 +11,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** The path of one of each. */
+/** Creates one resource of each kind. Returns their paths. */
 async function resources(rest: RestClient): Promise<string[]> {
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId, stock: 3 });
@@ -23,10 +23,10 @@ async function tagAt(rest: RestClient, path: string): Promise<string> {
   return (await rest.get(path)).headers.get('etag') ?? 'none';
 }
 
-/** Differ from one request to the next. */
-const PASSING = ['connection', 'date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
-/** Are about a body. */
-const OF_BODY = ['content-type', 'content-length'];
+/** Headers that differ from one request to the next. */
+const VARYING = ['connection', 'date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+/** Headers about a body. */
+const BODY_HEADERS = ['content-type', 'content-length'];
 
 test('If-None-Match - a GET or HEAD by id is a 304 without a body when it still matches', async (t) => {
   const { rest } = t.context;
@@ -44,9 +44,9 @@ test('If-None-Match - a 304 has the other headers of the 200: rate limits, depre
   for (const path of await resources(rest)) {
     const full = await rest.get(path);
     const { headers } = await rest.get(path, { headers: { 'if-none-match': '*' } });
-    const expected = [...full.headers.keys()].filter((name) => !OF_BODY.includes(name));
+    const expected = [...full.headers.keys()].filter((name) => !BODY_HEADERS.includes(name));
     t.deepEqual([...headers.keys()].sort(), expected.sort());
-    for (const name of expected.filter((one) => !PASSING.includes(one))) {
+    for (const name of expected.filter((one) => !VARYING.includes(one))) {
       t.is(headers.get(name), full.headers.get(name), name);
     }
     t.true(headers.has('x-ratelimit-remaining') && headers.has('etag'));
@@ -67,7 +67,7 @@ test('If-None-Match - a GET is a 200 after a change, and a 304 after the change 
   t.is((await rest.get(path, { headers })).status, 304);
 });
 
-test('If-None-Match - accepts a list, weak tags, and * for whatever exists', async (t) => {
+test('If-None-Match - accepts a list, weak tags, and * for any existing resource', async (t) => {
   const { rest } = t.context;
   const path = `/categories/${await rest.category()}`;
   const tag = await tagAt(rest, path);
@@ -96,7 +96,7 @@ test('If-None-Match - over HTTP/2 the response is the same 304', async (t) => {
   t.deepEqual({ status, text }, { status: 304, text: '' });
 });
 
-test('If-None-Match - that is malformed or empty is a 400 INVALID_ARGUMENT', async (t) => {
+test('If-None-Match - a malformed or empty one is a 400 INVALID_ARGUMENT', async (t) => {
   const { rest, publicAddress, key } = t.context;
   const [path = ''] = await resources(rest);
   const tag = await tagAt(rest, path);

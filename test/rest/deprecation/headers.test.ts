@@ -38,7 +38,7 @@ test('GET /pets/{petId} - the dates are 2026-07-01 and 2027-12-31T23:59:59Z', (t
   t.is(Date.parse('Fri, 31 Dec 2027 23:59:59 GMT'), Date.parse('2027-12-31T23:59:59Z'));
 });
 
-test('GET /pets/{petId} - its successor answers with the same pet', async (t) => {
+test('GET /pets/{petId} - its successor returns the same pet', async (t) => {
   const { rest } = t.context;
   const id = await rest.pet();
   const { headers, body } = await rest.get(`/pets/${id}`);

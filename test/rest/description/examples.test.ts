@@ -93,7 +93,7 @@ function resolved(ref: string): Parameter {
   return parameter;
 }
 
-test('Examples - each works on a new store, with the response that the description shows', async (t) => {
+test('Examples - each request works on a new store, and gets the documented response', async (t) => {
   const described = Object.entries(paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
   );

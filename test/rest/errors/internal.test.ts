@@ -13,7 +13,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Changes the database without the server. */
+/** Changes the database directly, without the server. */
 async function sabotage({ config }: TestStack, sql: string): Promise<void> {
   const database = new sqlite3.Database(join(config.dataDir, 'petstore.sqlite'));
   await promisify((text: string, done: (error: Error | null) => void) => database.exec(text, done))(sql);
@@ -28,7 +28,7 @@ async function logOf({ config }: TestStack, requestId: string) {
 }
 
 test.serial(
-  '500 - an answer that can not be serialized is INTERNAL, logged with its cause and the request id',
+  '500 - a response that can not be serialized is INTERNAL, logged with its cause and the request id',
   async (t) => {
     const { rest } = t.context;
     const petId = await rest.pet();
@@ -44,7 +44,7 @@ test.serial(
       t.regex(entry.err.message, /invalid int32: 3000000000/);
       t.deepEqual(others, []);
     }
-    t.is((await rest.get('/pets')).status, 200); // the rest goes on
+    t.is((await rest.get('/pets')).status, 200); // other requests succeed
   },
 );
 
@@ -61,9 +61,9 @@ test.serial('500 - INTERNAL does not contain the cause, which is logged with the
     const requestId = response.headers.get('x-request-id') ?? '';
     isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
     t.notRegex(response.text, /sql|table|orders/i);
-    // A request with a body is judged first, with the same request id.
+    // A request with a body is judged in a separate call before, with the same request id.
     const entry = (await logOf(t.context, requestId)).at(-1);
     t.regex(entry?.err?.message ?? '', /no such table: orders/);
   }
-  t.is((await rest.get('/pets')).status, 200); // the rest goes on
+  t.is((await rest.get('/pets')).status, 200); // other requests succeed
 });

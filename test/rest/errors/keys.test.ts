@@ -93,21 +93,21 @@ test('401 - is the only error for a caller without a valid key, whatever else is
     const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
     const h2 = { publicAddress, headers: { ...json, ...authorization } };
     const responses: [what: string, RestResponse][] = [
-      ['a good request', await caller.get('/pets')],
-      ['a good change', await caller.post('/categories', { name: 'Cats' })],
+      ['a valid request', await caller.get('/pets')],
+      ['a valid write', await caller.post('/categories', { name: 'Cats' })],
       ['an unknown path', await caller.get('/nope')],
       ['the root', await caller.get('/')],
       ['an internal path', await caller.post('/petstore.edge.v1.EdgeService/Refuse', {})],
       ['a wrong method', await caller.send('DELETE', '/pets')],
-      ['a method that nothing has', await caller.send('OPTIONS', '/pets')],
+      ['a method that no path has', await caller.send('OPTIONS', '/pets')],
       ['an unknown pet', await caller.get('/pets/999999')],
-      ['an id that is none', await caller.get('/pets/abc')],
+      ['a malformed id', await caller.get('/pets/abc')],
       ['an unknown parameter', await caller.get('/pets?colour=red')],
       ['a bad parameter', await caller.get('/pets?limit=0')],
       ['a parameter of the wrong type', await caller.get('/pets?limit=abc')],
       ['a bad page token', await caller.get('/pets?pageToken=x')],
       ['broken JSON', await caller.send('POST', '/pets', { raw: '{', headers: json })],
-      ['JSON that only the transcoder takes', await caller.send('POST', '/pets', { raw: "{'a':1,}", headers: json })],
+      ['JSON that only the transcoder accepts', await caller.send('POST', '/pets', { raw: "{'a':1,}", headers: json })],
       ['a field of the wrong type', await caller.post('/pets', { categoryId: 'abc' })],
       ['a missing field', await caller.post('/pets', {})],
       ['no content type', await caller.send('POST', '/pets', { raw: '{}', headers: { 'content-type': '' } })],
@@ -116,7 +116,10 @@ test('401 - is the only error for a caller without a valid key, whatever else is
         await caller.send('POST', '/pets', { raw: 'a=b', headers: { 'content-type': 'text/plain' } }),
       ],
       ['a body that is too large', await caller.send('POST', '/pets', { raw: ' '.repeat(1_048_577), headers: json })],
-      ['one that is far too large', await caller.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers: json })],
+      [
+        'a body that is far too large',
+        await caller.send('POST', '/nope', { raw: ' '.repeat(5_000_000), headers: json }),
+      ],
       ['CONNECT', await http2(publicAddress, { method: 'CONNECT', headers: authorization })],
       [
         'an unknown path over HTTP/2',

@@ -23,7 +23,7 @@ const ALLOWED = {
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 for (const [path, allow] of Object.entries(ALLOWED)) {
-  test(`405 - ${path} answers to ${allow} alone, and says so in Allow`, async (t) => {
+  test(`405 - ${path} allows only ${allow}, as its Allow header says`, async (t) => {
     const { rest } = t.context;
     for (const method of METHODS.filter((one) => !allow.split(', ').includes(one))) {
       for (const written of [path, `${path}/`, `${path}?colour=red`]) {

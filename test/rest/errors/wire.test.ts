@@ -12,7 +12,7 @@ test.after.always((t) => t.context.close());
 
 const NOT_HTTP = 'the request is not valid HTTP, or its headers are too large';
 
-test('HTTP - a request that Envoy can not parse is a 400 in the shape of every error', async (t) => {
+test('HTTP - a request that Envoy can not parse is a 400 with the usual error body', async (t) => {
   const { publicAddress, key } = t.context;
   const authorization = `Authorization: Bearer ${key}\r\n`;
   const requests = [
@@ -33,7 +33,7 @@ test('HTTP - a request that Envoy can not parse is a 400 in the shape of every e
   }
 });
 
-test('HTTP - 1.0, an Upgrade and Expect are answered like any request', async (t) => {
+test('HTTP - HTTP/1.0 and an Upgrade get a normal response', async (t) => {
   const { publicAddress, key, rest } = t.context;
   const authorization = `Authorization: Bearer ${key}\r\n`;
   const json = 'Content-Type: application/json\r\nContent-Length: 15\r\n';
@@ -58,7 +58,7 @@ test('HTTP - CONNECT is a 404 ROUTE_NOT_FOUND', async (t) => {
   isError(t, await http2(publicAddress, { method: 'CONNECT', headers }), 404, 'ROUTE_NOT_FOUND');
 });
 
-test('headers - the internal ones have no effect when a caller sends them', async (t) => {
+test('headers - internal headers from a caller have no effect', async (t) => {
   const { rest } = t.context;
   const id = await rest.category('Cats');
   const expected = { id, name: 'Cats' };

@@ -9,8 +9,8 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-const NOTHING = ['0', '-1', '2147483648', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
-const NO_INT64 = ['abc', '1.5', '1e3', '0x1', '%20', '1%2F2', '1,2', '9223372036854775808', '-9223372036854775809'];
+const UNKNOWN = ['0', '-1', '2147483648', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
+const NOT_INT64 = ['abc', '1.5', '1e3', '0x1', '%20', '1%2F2', '1,2', '9223372036854775808', '-9223372036854775809'];
 
 const PATHS = [
   ['/pets', 'petId', 'PET_NOT_FOUND', { GET: undefined, PUT: 'pet', PATCH: {}, DELETE: undefined }],
@@ -29,11 +29,11 @@ for (const [path, name, code, methods] of PATHS) {
     test(`${method} ${path}/{${name}} - an unknown int64 is 404 ${code}, any other text a 400`, async (t) => {
       const { rest } = t.context;
       const json = body === 'pet' ? { name: 'Tom', categoryId: await rest.category() } : body;
-      for (const id of NOTHING) {
+      for (const id of UNKNOWN) {
         const response = await rest.send(method, `${path}/${id}`, { json });
-        isError(t, response, 404, code, new RegExp(` ${id}\\b`)); // to the last digit
+        isError(t, response, 404, code, new RegExp(` ${id}\\b`)); // exact to the last digit
       }
-      for (const id of NO_INT64) isInvalid(t, await rest.send(method, `${path}/${id}`, { json }), name);
+      for (const id of NOT_INT64) isInvalid(t, await rest.send(method, `${path}/${id}`, { json }), name);
     });
   }
 }
@@ -47,15 +47,15 @@ test('ids in the query - an unknown int64 finds nothing, any other text is a 400
     ['/pets', 'ids'],
     ['/store/orders', 'petId'],
   ] as const) {
-    for (const id of NOTHING) t.deepEqual((await rest.get(`${path}?${name}=${id}`)).body, [], `${name}=${id}`);
-    for (const id of [...NO_INT64, '']) isInvalid(t, await rest.get(`${path}?${name}=${id}`), name);
+    for (const id of UNKNOWN) t.deepEqual((await rest.get(`${path}?${name}=${id}`)).body, [], `${name}=${id}`);
+    for (const id of [...NOT_INT64, '']) isInvalid(t, await rest.get(`${path}?${name}=${id}`), name);
   }
 });
 
 test('ids in the body - an unknown int64 is UNKNOWN_CATEGORY or UNKNOWN_PET, any other number a 400', async (t) => {
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
-  for (const id of NOTHING) {
+  for (const id of UNKNOWN) {
     for (const written of [id, `"${id}"`]) {
       const pet = await rest.send('POST', '/pets', { raw: `{"name":"Tom","categoryId":${written}}`, headers });
       isError(t, pet, 400, 'UNKNOWN_CATEGORY', `categoryId: category ${id} does not exist`);

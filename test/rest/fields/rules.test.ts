@@ -4,7 +4,7 @@ import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
 interface Context extends TestStack {
-  /** Each operation that takes fields of a pet, a category, an order or an inventory entry. */
+  /** Each operation that accepts fields of a pet, a category, an order or an inventory entry. */
   readonly pets: readonly Operation[];
   readonly categories: readonly Operation[];
   readonly orders: readonly Operation[];
@@ -47,7 +47,7 @@ test.after.always((t) => t.context.close());
 type Shapes = 'pets' | 'categories' | 'orders' | 'inventory';
 
 /** Asserts that each value is accepted, and returned unchanged, or as the second of a pair. */
-const takes = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
+const accepts = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
   for (const operation of t.context[shapes]) {
     for (const value of values) {
       const [sent, stored] = Array.isArray(value) ? value : [value, value];
@@ -58,15 +58,15 @@ const takes = test.macro(async (t, shapes: Shapes, name: string, values: readonl
   }
 });
 
-/** Asserts that each value is a 400 that names the field, and no other. */
-const refuses = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
+/** Asserts that each value is a 400 that names only this field. */
+const rejects = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
   for (const operation of t.context[shapes]) {
     for (const value of values) isInvalid(t, await operation({ [name]: value }), name);
   }
 });
 
 const CAT = '😺';
-const FLAG = '🏳️‍🌈'; // four characters for one sign
+const FLAG = '🏳️‍🌈'; // one grapheme of four characters
 const NAMES = [
   'a',
   'a'.repeat(200),
@@ -76,9 +76,9 @@ const NAMES = [
   ['  Tom\u00a0', 'Tom'],
   ['\u2003\u3000Tom\u2028', 'Tom'],
   [`  ${'a'.repeat(200)}  `, 'a'.repeat(200)],
-  '\ufeff', // no white space to Unicode: a name like any other
+  '\ufeff', // not white space in Unicode: a valid name
 ];
-const NO_NAMES = [
+const INVALID_NAMES = [
   '',
   ' ',
   '\u00a0\u2003\u3000',
@@ -90,27 +90,39 @@ const NO_NAMES = [
 const CONTROLS = ['\0', 'a\u0001b', 'a\tb', 'a\nb', '\tTom', 'Tom\r\n', '\u001f', 'a\u007f', '\u0085Tom', 'Tom\u009f'];
 
 for (const shapes of ['pets', 'categories'] as const) {
-  test(`${shapes} - a name has 1 to 200 characters after trimming`, takes, shapes, 'name', NAMES);
-  test(`${shapes} - an empty name, or one of more than 200 characters, is refused`, refuses, shapes, 'name', NO_NAMES);
-  test(`${shapes} - control characters in a name are refused, at its ends too`, refuses, shapes, 'name', CONTROLS);
-  test(`${shapes} - a name that is not a string is refused`, refuses, shapes, 'name', [5, true]);
+  test(`${shapes} - a name has 1 to 200 characters after trimming`, accepts, shapes, 'name', NAMES);
+  test(
+    `${shapes} - an empty name, or one of more than 200 characters, is refused`,
+    rejects,
+    shapes,
+    'name',
+    INVALID_NAMES,
+  );
+  test(`${shapes} - control characters in a name are refused, at its ends too`, rejects, shapes, 'name', CONTROLS);
+  test(`${shapes} - a name that is not a string is refused`, rejects, shapes, 'name', [5, true]);
 }
 
 const DESCRIPTIONS = ['', ' ', ' kept as it is ', 'a'.repeat(2_000), CAT.repeat(2_000), 'line\nline\t\0\u0085'];
 test(
   'categories - a description has 0 to 2,000 characters of any kind',
-  takes,
+  accepts,
   'categories',
   'description',
   DESCRIPTIONS,
 );
-const NO_DESCRIPTIONS = ['a'.repeat(2_001), CAT.repeat(2_001), ' '.repeat(2_001), 5, false];
-test('categories - a longer description is refused', refuses, 'categories', 'description', NO_DESCRIPTIONS);
+const INVALID_DESCRIPTIONS = ['a'.repeat(2_001), CAT.repeat(2_001), ' '.repeat(2_001), 5, false];
+test('categories - a longer description is refused', rejects, 'categories', 'description', INVALID_DESCRIPTIONS);
 
-test('pets - a status is available, pending or sold', takes, 'pets', 'status', ['available', 'pending', 'sold']);
-const NO_STATES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'Sold', 'SOLD', ' sold', '', 'gone', true, 1.5];
-test('pets - any other status is refused, also the zero value of the enum', refuses, 'pets', 'status', NO_STATES);
-test('pets - a categoryId that is not an int64 is refused', refuses, 'pets', 'categoryId', [
+test('pets - a status is available, pending or sold', accepts, 'pets', 'status', ['available', 'pending', 'sold']);
+const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'Sold', 'SOLD', ' sold', '', 'gone', true, 1.5];
+test(
+  'pets - any other status is refused, also the zero value of the enum',
+  rejects,
+  'pets',
+  'status',
+  INVALID_STATUSES,
+);
+test('pets - a categoryId that is not an int64 is refused', rejects, 'pets', 'categoryId', [
   'abc',
   '',
   '1.5',
@@ -119,20 +131,20 @@ test('pets - a categoryId that is not an int64 is refused', refuses, 'pets', 'ca
   true,
 ]);
 
-test('orders - a quantity is 1 to 1,000,000', takes, 'orders', 'quantity', [1, 2, 999_999, 1_000_000]);
-const NO_QUANTITIES = [0, -1, 1_000_001, 2_147_483_648, 1e30, 1.5, 'many', '', true];
-test('orders - any other quantity is refused', refuses, 'orders', 'quantity', NO_QUANTITIES);
-test('orders - complete is a boolean', refuses, 'orders', 'complete', [0, 1, 'maybe', '']);
+test('orders - a quantity is 1 to 1,000,000', accepts, 'orders', 'quantity', [1, 2, 999_999, 1_000_000]);
+const INVALID_QUANTITIES = [0, -1, 1_000_001, 2_147_483_648, 1e30, 1.5, 'many', '', true];
+test('orders - any other quantity is refused', rejects, 'orders', 'quantity', INVALID_QUANTITIES);
+test('orders - complete is a boolean', rejects, 'orders', 'complete', [0, 1, 'maybe', '']);
 
 test(
   'inventory - a quantity is 0 to 1,000,000,000',
-  takes,
+  accepts,
   'inventory',
   'quantity',
   [0, 1, 999_999_999, 1_000_000_000],
 );
-const NO_STOCKS = [-1, 1_000_000_001, 2_147_483_648, 1e30, 0.5, 'many', '', true];
-test('inventory - any other quantity is refused', refuses, 'inventory', 'quantity', NO_STOCKS);
+const INVALID_STOCKS = [-1, 1_000_000_001, 2_147_483_648, 1e30, 0.5, 'many', '', true];
+test('inventory - any other quantity is refused', rejects, 'inventory', 'quantity', INVALID_STOCKS);
 
 test('rules - a 400 names every field with a violation, and no other', async (t) => {
   const { pets, categories, orders, rest } = t.context;
@@ -148,7 +160,7 @@ test('rules - a 400 names every field with a violation, and no other', async (t)
   isInvalid(t, await rest.get('/store/inventory?limit=101&status=0'), 'limit', 'status');
 });
 
-test('rules - a 400 names every field, of the wrong type or against a rule', async (t) => {
+test('rules - a 400 names fields of the wrong type and fields that violate a rule', async (t) => {
   const { pets, categories, orders, rest } = t.context;
   for (const operation of pets) {
     const broken = { name: '', categoryId: 'abc', status: 'gone' };

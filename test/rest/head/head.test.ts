@@ -8,11 +8,11 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** Differ from one request to the next, whatever the method; `fetch` asks to close the connection after a HEAD. */
-const PASSING = ['connection', 'date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+/** Headers that differ from one request to the next. `fetch` asks to close the connection after a HEAD. */
+const VARYING = ['connection', 'date', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 
-function lasting(headers: Headers): Record<string, string> {
-  return Object.fromEntries([...headers].filter(([name]) => !PASSING.includes(name)));
+function constant(headers: Headers): Record<string, string> {
+  return Object.fromEntries([...headers].filter(([name]) => !VARYING.includes(name)));
 }
 
 test('HEAD - has the status and headers of GET on every route, and no body', async (t) => {
@@ -33,7 +33,7 @@ test('HEAD - has the status and headers of GET on every route, and no body', asy
     const [get, head] = [await rest.get(path), await rest.send('HEAD', path)];
     t.is(head.status, get.status, path);
     t.is(head.text, '', path);
-    t.deepEqual(lasting(head.headers), lasting(get.headers), path);
+    t.deepEqual(constant(head.headers), constant(get.headers), path);
     t.is(Number(head.headers.get('content-length')), Buffer.byteLength(get.text), path);
   }
 });

@@ -32,7 +32,7 @@ test.serial('/healthz - is 200 without a key, with an empty body, whatever the m
 });
 
 test.serial(
-  '503 - while no server takes calls, every request is UNAVAILABLE with Retry-After, until one does',
+  '503 - while no server accepts calls, every request is UNAVAILABLE with Retry-After, until one does',
   async (t) => {
     const { rest, stack } = t.context;
     const anonymous = rest.withKey(undefined);
@@ -40,10 +40,10 @@ test.serial(
     const json = { 'content-type': 'application/json' };
     stack.servers[0].send('drain');
     const onAllThreads = async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, () => anonymous.get('/healthz')));
-      return answers.every(({ status }) => status === 503);
+      const responses = await Promise.all(Array.from({ length: 20 }, () => anonymous.get('/healthz')));
+      return responses.every(({ status }) => status === 503);
     };
-    await until(onAllThreads, 'the news at all threads of Envoy');
+    await until(onAllThreads, 'the change at all threads of Envoy');
 
     const health = await anonymous.get('/healthz');
     isError(t, health, 503, 'UNAVAILABLE');
@@ -53,7 +53,7 @@ test.serial(
       await rest.post('/categories', { name: 'Dogs' }),
       await rest.put(`/categories/${id}`, { name: 'Dogs' }),
       await rest.delete(`/categories/${id}`),
-      await anonymous.get('/categories'), // nobody can say who is calling, so nobody learns more than this
+      await anonymous.get('/categories'), // without a server no caller is authenticated
       await rest.get('/nope'),
       await rest.delete('/categories'),
       await rest.get('/pets/abc'),
@@ -74,11 +74,11 @@ test.serial(
     t.is(head.status, 503);
     t.is(head.headers.get('retry-after'), '1');
 
-    stack.servers[0].process.kill('SIGKILL'); // and another one follows
+    stack.servers[0].process.kill('SIGKILL'); // the launcher starts another one
     await untilStatus(anonymous, '/healthz', 200);
-    // Each thread of Envoy learns of it at its own time.
+    // Each thread of Envoy detects the server at a different time.
     const { body } = await untilStatus(rest, `/categories/${id}`, 200);
-    t.deepEqual(body, { id, name: 'Cats' }); // nothing had been done
+    t.deepEqual(body, { id, name: 'Cats' }); // no refused request had an effect
     isError(t, await untilStatus(rest, '/nope', 404), 404, 'ROUTE_NOT_FOUND');
     isError(t, await untilStatus(anonymous, '/categories', 401), 401, 'API_KEY_MISSING');
   },

@@ -19,7 +19,7 @@ interface Context extends TestStack {
 
 const test = anyTest as TestFn<Context>;
 const { Check } = service as unknown as Record<'Check', UnaryMethod<{ service: string }, { status: string }>>;
-/** The maximum of one connection. */
+/** The maximum number of calls on one connection. */
 const CALLS = 100;
 /** Many more calls than there are slots. */
 const MAX_SESSIONS = 50;
@@ -44,7 +44,7 @@ async function isFull({ config }: Context): Promise<boolean> {
 /** Opens calls with a valid key and without a message, until all slots are taken. */
 async function fill(context: Context): Promise<void> {
   while (!(await isFull(context))) {
-    if (context.sessions.length === MAX_SESSIONS) throw new Error('there is room for any number of calls');
+    if (context.sessions.length === MAX_SESSIONS) throw new Error('the calls never took all slots');
     const session = await openSession(targetOf(context.publicAddress, '127.0.0.1'));
     context.sessions.push(session);
     for (let call = 0; call < CALLS; call += 1) {
@@ -61,7 +61,7 @@ test('503 - a call without a free slot is refused; calls without a key have slot
   const anonymous = rest.withKey(undefined);
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId });
-  await unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key)); // its thread in Envoy is to know the key
+  await unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key)); // so that its thread in Envoy knows the key
   await fill(t.context);
 
   const refused = [
@@ -94,7 +94,7 @@ test('503 - a call without a free slot is refused; calls without a key have slot
   isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
   t.is((await unary(grpc, Check, { service: '' }, new Metadata())).message.status, 'SERVING');
   t.true((await listServices(publicAddress, 'v1')).includes('petstore.v1.PetService'));
-  t.true(await isFull(t.context), 'there was no room all the while');
+  t.true(await isFull(t.context), 'all slots stayed taken');
 
   for (const session of sessions) session.destroy();
   await until(async () => (await anonymous.get('/healthz')).status === 200, '/healthz 200');

@@ -22,7 +22,7 @@ function isReplayOf(first: RestResponse, again: RestResponse): boolean {
   return isFirst && again.headers.get('idempotency-replayed') === 'true';
 }
 
-/** All three operations, each with a request that works. */
+/** Valid requests of all three operations. */
 async function requests({ rest }: TestStack) {
   const categoryId = await rest.category();
   return [
@@ -51,7 +51,7 @@ test('Idempotency-Key - the same request gets the same response, with Idempotenc
   }
 });
 
-test('Idempotency-Key - a replay changes nothing: nothing is created, and no stock moves', async (t) => {
+test('Idempotency-Key - a replay creates nothing and changes no stock', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const request = { json: { petId, quantity: 2 }, headers: { 'idempotency-key': newKey() } };
@@ -93,7 +93,7 @@ test('Idempotency-Key - another request with it is 409 IDEMPOTENCY_KEY_REUSED, a
   t.true(isReplayOf(first, await rest.send('POST', '/categories', { json: { name: 'Cats' }, headers })));
 });
 
-test('Idempotency-Key - only a success is remembered: after an error the key is free for any request', async (t) => {
+test('Idempotency-Key - only a success is stored: after an error the key is free for any request', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1 });
   const headers = { 'idempotency-key': newKey() };
@@ -131,10 +131,10 @@ test('Idempotency-Key - of concurrent requests with one key one runs, and all ge
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 1 });
   const request = { json: { petId }, headers: { 'idempotency-key': newKey() } };
-  const answers = await Promise.all(Array.from({ length: 30 }, () => rest.send('POST', '/store/orders', request)));
-  t.deepEqual([...new Set(answers.map(({ status }) => status))], [201]);
-  t.is(new Set(answers.map(({ text }) => text)).size, 1);
-  t.is(answers.filter(({ headers }) => headers.has('idempotency-replayed')).length, 29);
+  const responses = await Promise.all(Array.from({ length: 30 }, () => rest.send('POST', '/store/orders', request)));
+  t.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
+  t.is(new Set(responses.map(({ text }) => text)).size, 1);
+  t.is(responses.filter(({ headers }) => headers.has('idempotency-replayed')).length, 29);
   t.is((await rest.get(`/store/orders?petId=${petId}`)).body.length, 1);
 });
 
@@ -145,10 +145,10 @@ test('Idempotency-Key - a replay counts against the limits like any request, and
   const caller = rest.withKey(await operator.keyOf({ perMinute: 1_000, perDay: 4 }));
   operator.close();
   const request = { json: { name: 'Cats' }, headers: { 'idempotency-key': newKey() } };
-  for (const left of ['3', '2', '1', '0']) {
+  for (const remaining of ['3', '2', '1', '0']) {
     const { status, headers } = await caller.send('POST', '/categories', request);
     t.is(status, 201);
-    t.is(headers.get('x-ratelimit-remaining'), left);
+    t.is(headers.get('x-ratelimit-remaining'), remaining);
   }
   isError(t, await caller.send('POST', '/categories', request), 429, 'RATE_LIMITED');
   const anonymous = await rest.withKey(undefined).send('POST', '/categories', request);

@@ -35,7 +35,7 @@ test('The same request - white space, field order, unknown fields, numbers in st
     t.is(again.text, placed.text);
   }
   const other = await post(t.context, '/store/orders', 'same', first, 'application/json; charset=utf-8');
-  t.is(other.headers.get('idempotency-replayed'), 'true', 'another way to say the same content type');
+  t.is(other.headers.get('idempotency-replayed'), 'true', 'another notation of the same content type');
 });
 
 test('The same request - an absent field and its default differ', async (t) => {

@@ -9,7 +9,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('GET /store/inventory - is a bare array of entries in ascending order of petId, one for each pet', async (t) => {
+test('GET /store/inventory - returns a bare array of entries in order of petId, one per pet', async (t) => {
   const { rest } = t.context;
   const [first, second] = [await rest.pet({ stock: 3 }), await rest.pet({ status: 'sold' })];
   const { status, headers, body } = await rest.get('/store/inventory?limit=100');
@@ -71,7 +71,7 @@ test('PUT /store/inventory/{petId} - quantity is required: 0 is a value, absent 
   t.is((await rest.put(`/store/inventory/${petId}`, { quantity: 0 })).body.quantity, 0);
 });
 
-test('PUT /store/inventory/{petId} - the status is that of the pet: one in the body is ignored', async (t) => {
+test('PUT /store/inventory/{petId} - returns the status of the pet, and ignores one in the body', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet();
   const { body } = await rest.put(`/store/inventory/${petId}`, { petId: 7, quantity: 2, status: 'sold' });

@@ -19,7 +19,7 @@ const JSON_TYPES = [
   'application/json ; a=b',
 ];
 const OTHER_TYPES = [
-  '', // an empty header, and for HTTP/1.1 none at all
+  '', // no Content-Type header
   'application/x-www-form-urlencoded',
   'text/plain',
   'text/json',
@@ -176,7 +176,7 @@ test('MALFORMED_BODY - a body that is not valid JSON is a 400', async (t) => {
   }
 });
 
-test('MALFORMED_BODY - invalid UTF-8 and endless nesting are a 400', async (t) => {
+test('MALFORMED_BODY - invalid UTF-8 and very deep nesting are a 400', async (t) => {
   const { rest } = t.context;
   const headers = { 'content-type': 'application/json' };
   const broken = Buffer.from('{"name":"Cats\xff\xfe"}', 'latin1');

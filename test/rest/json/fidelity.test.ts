@@ -50,7 +50,7 @@ const CONTROLS = fc.constantFrom(...Array.from({ length: 32 }, (_, i) => String.
 
 const pieces = (piece: fc.Arbitrary<string>) => fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(''));
 const description = pieces(fc.oneof(TRAPS, CONTROLS, fc.string({ unit: 'binary', maxLength: 5 })));
-/** A name that is none but for trimming. */
+/** A name that trimming does not change. */
 const name = pieces(fc.oneof(TRAPS, fc.string({ unit: 'grapheme', maxLength: 3 })))
   .map((text) => `x${text.replace(/\p{Cc}/gu, '')}x`)
   .filter((text) => [...text].length <= 200);

@@ -93,7 +93,7 @@ test('timestamps - are RFC 3339 in UTC, to the nanosecond, whatever offset was s
   }
 });
 
-const NO_SHIP_DATES = [
+const INVALID_SHIP_DATES = [
   ...['', 'tomorrow', '2027-01-02', '2027-01-02T03:04:05', '2027-01-02 03:04:05Z', '03:04:05Z', '1798858800'],
   ...['2027-02-29T00:00:00Z', '2027-13-01T00:00:00Z', '2027-01-32T00:00:00Z', '2027-01-02T25:00:00Z'],
   ...['0000-12-31T23:59:59Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01', '10000-01-01T00:00:00Z'],
@@ -104,7 +104,7 @@ const NO_SHIP_DATES = [
 test('timestamps - anything else is a 400 that names the field', async (t) => {
   const { rest } = t.context;
   const { id } = await rest.order();
-  for (const shipDate of NO_SHIP_DATES) {
+  for (const shipDate of INVALID_SHIP_DATES) {
     isInvalid(t, await rest.post('/store/orders', { shipDate }), 'shipDate');
     isInvalid(t, await rest.patch(`/store/orders/${id}`, { shipDate }), 'shipDate');
   }

@@ -17,7 +17,7 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-test('keys - a revoked key is refused from the next request on, other keys of the account are not', async (t) => {
+test('keys - a revoked key is refused from the next request, other keys of the account are not', async (t) => {
   const { rest, operator } = t.context;
   const { id } = await operator.account(Plan.PLAN_PRO);
   const [first, second] = [await operator.key(id), await operator.key(id)];
@@ -30,7 +30,7 @@ test('keys - a revoked key is refused from the next request on, other keys of th
   t.is(headers.get('www-authenticate'), 'Bearer');
   t.is((await rest.withKey(second.key).get('/pets')).status, 200);
   const again = await operator.call(Admin.revokeKey, { keyId: first.id });
-  t.deepEqual(again.revokeTime, revoked.revokeTime); // once is for good
+  t.deepEqual(again.revokeTime, revoked.revokeTime); // a second revocation changes nothing
 });
 
 test('keys - the keys of a suspended account get a 401 with the reason, until it is resumed', async (t) => {
@@ -58,7 +58,7 @@ test('keys - a change of plan or of agreed limits takes effect with the next req
   await operator.call(Admin.updateAccount, { accountId, plan: Plan.PLAN_FREE });
   t.is(await limit(), 60);
   const error = await t.throwsAsync(operator.call(Admin.updateAccount, { accountId, plan: Plan.PLAN_ENTERPRISE }));
-  t.regex(error.message, /perMinute: is needed.*perDay: is needed/); // the agreed limits went with the plan
+  t.regex(error.message, /perMinute: is needed.*perDay: is needed/); // the change of plan has removed the agreed limits
 });
 
 test('keys - a key is refused once it has expired', async (t) => {

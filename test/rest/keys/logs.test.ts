@@ -71,14 +71,14 @@ function requestsWith(key: string): string[] {
 test('Logs - contain no key, wherever it is in a request', async (t) => {
   const { publicAddress, key, rest } = t.context;
   const made = [key, generateKey(), generateKey('pso')];
-  let answers = 0;
+  let responses = 0;
   for (const secret of made) {
     for (const request of requestsWith(secret)) {
       for (const authorization of ['', `\r\nAuthorization: Bearer ${secret}`]) {
         const sent = request.replace(' HTTP/1.1', ` HTTP/1.1${authorization}`);
-        answers += await http1(publicAddress, Buffer.from(sent, 'latin1')).then(
+        responses += await http1(publicAddress, Buffer.from(sent, 'latin1')).then(
           () => 1,
-          () => 0, // closed without an answer, or with one that is no REST
+          () => 0, // closed without a response, or with one that is not REST
         );
       }
     }
@@ -86,7 +86,7 @@ test('Logs - contain no key, wherever it is in a request', async (t) => {
     for (const path of [`/pets/${secret}`, `/%00/${secret}`])
       await http2(publicAddress, { method: 'GET', path, headers });
   }
-  t.true(answers > 300, `${answers} answers`);
+  t.true(responses > 300, `${responses} responses`);
   const { headers } = await rest.get('/pets/1');
   const logs = await logsOf(t.context);
   t.true(logs.includes(`${headers.get('x-request-id')}`));
@@ -96,7 +96,7 @@ test('Logs - contain no key, wherever it is in a request', async (t) => {
   }
 });
 
-test('Logs - contain the request', async (t) => {
+test('Logs - contain the path of a request', async (t) => {
   const { rest } = t.context;
   const paths = [
     '/pets',

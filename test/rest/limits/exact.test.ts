@@ -57,7 +57,7 @@ test('limits - REST, native gRPC and refusals by Envoy count in one window, each
     t.is((await caller.get('/pets/abc')).status, 400);
   }
   t.is((await caller.get('/pets')).status, 429);
-  t.is((await caller.get('/nope')).status, 429); // before the 404: beyond the limit a caller learns nothing else
+  t.is((await caller.get('/nope')).status, 429); // the limit is checked before the route
   t.deepEqual(
     (await operator.usage(id)).map(({ requests, refused }) => ({ requests, refused })),
     [{ requests: 9n, refused: 2n }],

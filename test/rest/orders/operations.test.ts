@@ -20,7 +20,7 @@ test('POST /store/orders - no field is required: quantity is 1 and complete is f
   }
 });
 
-test('POST /store/orders - answers 201 with every field that was given', async (t) => {
+test('POST /store/orders - returns 201 with every field that was given', async (t) => {
   const { rest } = t.context;
   const given = { petId: await rest.pet({ stock: 5 }), quantity: 3, shipDate: '2027-01-02T03:04:05Z', complete: true };
   const { status, headers, body } = await rest.post('/store/orders/', given);
@@ -47,7 +47,7 @@ test('POST /store/orders - a pet that does not exist is 400 UNKNOWN_PET, and no 
   }
 });
 
-test('GET /store/orders - is a bare array of orders in ascending order of id', async (t) => {
+test('GET /store/orders - returns a bare array of orders in ascending order of id', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const first = await rest.order({ petId, shipDate: '2027-01-02T03:04:05Z' });
@@ -76,7 +76,7 @@ test('GET /store/orders - petId and complete filter the list, also together', as
   t.true((await list('complete=false')).some(({ id }: { id: number }) => id === open.id));
 });
 
-test('PATCH /store/orders/{orderId} - changes only what the body names', async (t) => {
+test('PATCH /store/orders/{orderId} - changes only the fields in the body', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 9 });
   const { id } = await rest.order({ petId, quantity: 2 });
@@ -106,7 +106,7 @@ test('PATCH /store/orders/{orderId} - a 400 names every field with a violation, 
   t.deepEqual((await rest.get(`/store/orders/${order.id}`)).body, order);
 });
 
-test('DELETE /store/orders/{orderId} - answers 204 without a body, and the order is gone', async (t) => {
+test('DELETE /store/orders/{orderId} - returns 204 without a body, and the order is gone', async (t) => {
   const { rest } = t.context;
   const { id } = await rest.order();
   const { status, text, headers } = await rest.delete(`/store/orders/${id}`);
@@ -119,8 +119,8 @@ test('DELETE /store/orders/{orderId} - answers 204 without a body, and the order
 test('/store/orders/{orderId} - an order that does not exist is 404 ORDER_NOT_FOUND', async (t) => {
   const { rest } = t.context;
   const path = '/store/orders/999999';
-  const answers = [await rest.get(path), await rest.patch(path, { complete: true }), await rest.delete(path)];
-  for (const answer of answers) isError(t, answer, 404, 'ORDER_NOT_FOUND', 'order 999999 does not exist');
+  const responses = [await rest.get(path), await rest.patch(path, { complete: true }), await rest.delete(path)];
+  for (const response of responses) isError(t, response, 404, 'ORDER_NOT_FOUND', 'order 999999 does not exist');
 });
 
 test('/store/orders/{orderId} - a complete order can not be changed: 409 ORDER_COMPLETE', async (t) => {

@@ -22,7 +22,7 @@ const cancel = (rest: RestClient, id: number) => rest.delete(`/store/orders/${id
 const restock = (rest: RestClient, id: number, quantity: number) => rest.put(`/store/inventory/${id}`, { quantity });
 const setStatus = (rest: RestClient, id: number, status: string) => rest.patch(`/pets/${id}`, { status });
 
-test('stock - an order takes its units; one without petId touches none', async (t) => {
+test('stock - an order takes its units; one without petId changes no stock', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
   await rest.order({ petId, quantity: 3 });
@@ -68,7 +68,7 @@ test('stock - changing the quantity of an open order moves the difference', asyn
   }
 });
 
-test('stock - a quantity may change as the order is closed', async (t) => {
+test('stock - the quantity can change in the request that completes the order', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
   const first = await rest.order({ petId, quantity: 4 });
@@ -82,7 +82,7 @@ test('stock - a quantity may change as the order is closed', async (t) => {
   t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
 });
 
-test('stock - cancelling an open order gives its units back', async (t) => {
+test('stock - cancelling an open order returns its units', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
   const { id } = await rest.order({ petId, quantity: 4 });
@@ -187,14 +187,14 @@ test('status - a status that a client has set stays until the next event', async
   const { id } = await rest.order({ petId, quantity: 2 });
   for (const status of ['sold', 'pending', 'sold']) {
     await setStatus(rest, petId, status);
-    await rest.order({ petId, quantity: 1 }); // takes, but not the last
+    await rest.order({ petId, quantity: 1 }); // not the last unit
     await change(rest, id, { shipDate: '2027-01-02T03:04:05Z' });
     t.is((await stockOf(rest, petId))[1], status);
     await restock(rest, petId, 5);
     t.deepEqual(await stockOf(rest, petId), [5, 'available']);
   }
   await rest.order({ petId, quantity: 5 });
-  await setStatus(rest, petId, 'available'); // also against the stock
+  await setStatus(rest, petId, 'available'); // even without stock
   t.deepEqual(await stockOf(rest, petId), [0, 'available']);
 });
 
@@ -217,7 +217,7 @@ test('stock - concurrent orders never oversell, and lose no stock', async (t) =>
   for (const response of placed) if (response.status !== 201) isError(t, response, 409, 'INSUFFICIENT_STOCK');
   t.deepEqual(await stockOf(rest, petId), [0, 'pending']);
   const orders = placed.filter(({ status }) => status === 201).map(({ body }) => body.id as number);
-  // Cancelled and completed concurrently: each order ends one way, and its units are back or gone.
+  // Cancelled and completed concurrently: each order ends in one way, with its units returned or sold.
   const endings = await Promise.all(
     orders.flatMap((id) => [change(rest, id, { complete: true }), cancel(rest, id), change(rest, id, { quantity: 1 })]),
   );

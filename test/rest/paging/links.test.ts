@@ -36,7 +36,7 @@ for (const [path, idName] of Object.entries(LISTS)) {
     }
   });
 
-  test(`GET ${path} - the links lead through every row once, in ascending order of id`, async (t) => {
+  test(`GET ${path} - following the links returns every row once, in ascending order of id`, async (t) => {
     const whole = (await walk<Row>(t.context.rest, `${path}?limit=100`)).flat();
     const ids = whole.map((row) => row[idName] ?? 0);
     t.is(new Set(ids).size, ROWS);
@@ -87,7 +87,7 @@ for (const [path, idName] of Object.entries(LISTS)) {
   });
 }
 
-test('Link - is the address of the next page, with the other query parameters kept as they were', async (t) => {
+test('Link - is the path of the next page, with the other query parameters unchanged', async (t) => {
   const { rest } = t.context;
   const { body: pets } = await rest.get('/pets?limit=1');
   const encoded = [...`${pets[0].categoryId}`].map((digit) => `%3${digit}`).join('');
@@ -119,7 +119,7 @@ test('pageToken - the limit and the filters may change from page to page', async
   t.deepEqual((await rest.get(`/pets?status=available&pageToken=${token}`)).body, []);
 });
 
-test.serial('paging - a page of 100 rows at their largest arrives whole', async (t) => {
+test.serial('paging - a page of 100 rows of the maximum size is complete', async (t) => {
   const { rest } = t.context;
   // The characters with the longest JSON: twelve bytes each.
   const [name, description] = ['\u{E0041}'.repeat(200), '\u{E0041}'.repeat(2_000)];
@@ -128,16 +128,16 @@ test.serial('paging - a page of 100 rows at their largest arrives whole', async 
     Array.from({ length: 100 }, async () => (await rest.post('/categories', { name, description })).body.id as number),
   );
   const token = tokenOf(nextOf((await rest.get(`/categories?limit=1`)).headers));
-  const [first, rest100] = await walk<{ id: number; description?: string }>(
+  const [first, second] = await walk<{ id: number; description?: string }>(
     rest,
     `/categories?limit=100&pageToken=${token}`,
   );
   t.is(before, ROWS);
   t.is(first?.length, 100);
   t.deepEqual(
-    rest100?.map(({ id }) => id),
+    second?.map(({ id }) => id),
     created.toSorted((a, b) => a - b),
   );
-  t.true(rest100?.every((category) => category.description === description));
+  t.true(second?.every((category) => category.description === description));
   await Promise.all(created.map((id) => rest.delete(`/categories/${id}`)));
 });

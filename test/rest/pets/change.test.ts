@@ -31,7 +31,7 @@ test('PUT /pets/{petId} - requires the same fields as POST, and changes nothing 
   t.deepEqual((await rest.get(`/pets/${id}`)).body, before);
 });
 
-test('PATCH /pets/{petId} - changes only what the body names', async (t) => {
+test('PATCH /pets/{petId} - changes only the fields in the body', async (t) => {
   const { rest } = t.context;
   const [cats, dogs] = [await rest.category('Cats'), await rest.category('Dogs')];
   const id = await rest.pet({ categoryId: cats, name: 'Tom', status: 'sold' });
@@ -49,11 +49,11 @@ test('PATCH /pets/{petId} - changes only what the body names', async (t) => {
     t.is(status, 200);
     t.deepEqual(body, expected);
   }
-  t.deepEqual((await rest.patch(`/pets/${id}`)).body, expected); // no body at all names nothing
+  t.deepEqual((await rest.patch(`/pets/${id}`)).body, expected); // a missing body changes nothing
   t.deepEqual((await rest.get(`/pets/${id}`)).body, expected);
 });
 
-test('PATCH /pets/{petId} - its fields have the same rules', async (t) => {
+test('PATCH /pets/{petId} - validates its fields like POST', async (t) => {
   const { rest } = t.context;
   const id = await rest.pet();
   isInvalid(t, await rest.patch(`/pets/${id}`, { name: '', status: 'PET_STATUS_UNSPECIFIED' }), 'name', 'status');
@@ -78,7 +78,7 @@ test('PUT and PATCH /pets/{petId} - do not change the stock; the entry has the s
   t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 5, status: 'pending' });
 });
 
-test('DELETE /pets/{petId} - answers 204 without a body, and the pet is gone with its inventory entry', async (t) => {
+test('DELETE /pets/{petId} - returns 204 without a body, and the pet is gone with its inventory entry', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const id = await rest.pet({ categoryId, stock: 3 });

@@ -9,7 +9,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('POST /pets - answers 201 with the pet and its Location', async (t) => {
+test('POST /pets - returns 201 with the pet and its Location', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const { status, headers, body } = await rest.post('/pets', { name: 'Tom', categoryId, status: 'pending' });
@@ -19,7 +19,7 @@ test('POST /pets - answers 201 with the pet and its Location', async (t) => {
   t.deepEqual((await rest.get(`/pets/${body.id}`)).body, body);
 });
 
-test('POST /pets - the Location is the path of the pet, in every notation of the path of the request', async (t) => {
+test('POST /pets - the Location is the path of the pet, for every notation of the request path', async (t) => {
   const { rest } = t.context;
   const json = { name: 'Tom', categoryId: await rest.category() };
   for (const path of ['/pets/', '/pets?', '/pets/?', '/%70ets']) {

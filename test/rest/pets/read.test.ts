@@ -17,7 +17,7 @@ async function idsOf(rest: RestClient, path: string): Promise<number[]> {
   return body.map(({ id }: { id: number }) => id);
 }
 
-test('GET /pets - is a bare array of pets in ascending order of id', async (t) => {
+test('GET /pets - returns a bare array of pets in ascending order of id', async (t) => {
   const { rest } = t.context;
   const categoryId = await rest.category();
   const first = await rest.pet({ categoryId, name: 'Tom' });
@@ -34,7 +34,7 @@ test('GET /pets - is a bare array of pets in ascending order of id', async (t) =
 test('GET /pets - an empty list is an empty array', async (t) => {
   const { rest } = t.context;
   t.is((await rest.get(`/pets?categoryId=${await rest.category()}`)).text, '[]');
-  t.is((await rest.get('/pets?categoryId=999999')).text, '[]'); // a filter that names nothing finds nothing
+  t.is((await rest.get('/pets?categoryId=999999')).text, '[]'); // an unknown category is not an error
   t.is((await rest.get('/pets?ids=999999')).text, '[]');
 });
 

@@ -26,7 +26,7 @@ function ofLength(bytes: number): Buffer {
 test('Connect - a message of 64 KiB is validated, a longer one is BODY_TOO_LARGE', async (t) => {
   const { key } = t.context;
   const { path } = Categories.createCategory;
-  // Each of Envoy's threads is to know the key (test/hostile/http-errors.test.ts says why).
+  // So that each of Envoy's threads knows the key (test/hostile/http-errors.test.ts says why).
   for (let i = 0; i < 20; i += 1) {
     const headers = { connection: 'close' };
     isSuccess(t, await call(t.context, Categories.listCategories.path, list, headers));

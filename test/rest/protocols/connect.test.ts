@@ -176,7 +176,7 @@ test('Connect - only methods of petstore.v1 can be called', async (t) => {
     '/pets',
   ]) {
     const { status, bytes } = await call(t.context, path, Buffer.of());
-    t.true(status === 404 || (path === '/pets' && status === 400), `${path} ${status}`); // which is UNIMPLEMENTED
+    t.true(status === 404 || (path === '/pets' && status === 400), `${path} ${status}`); // a 404 means UNIMPLEMENTED
     t.is(JSON.parse(bytes.toString()).status, status, "in REST's shape");
   }
 });

@@ -25,7 +25,7 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-test('gRPC - the public port answers native calls, on the same store as REST', async (t) => {
+test('gRPC - the public port accepts native calls, on the same store as REST', async (t) => {
   const { grpc, key, rest } = t.context;
   const { message: category } = await unary(
     grpc,
@@ -87,15 +87,15 @@ for (const [method, request] of INTERNAL) {
       unary(grpc, method as typeof Edge.refuse, request as never, bearer(key)),
     );
     t.is(error.code, Status.UNIMPLEMENTED);
-    t.deepEqual(error.metadata.get('grpc-status-details-bin'), []); // Envoy's own word: nobody was asked
+    t.deepEqual(error.metadata.get('grpc-status-details-bin'), []); // a response by Envoy itself: no server was called
     const web = await grpcWeb(t.context, method.path, method.requestSerialize(request as never));
-    t.is(web.httpStatus, 404); // which gRPC-Web takes for UNIMPLEMENTED
+    t.is(web.httpStatus, 404); // gRPC-Web maps it to UNIMPLEMENTED
     t.is(web.message, undefined);
     isError(t, await rest.post(method.path, request), 404, 'ROUTE_NOT_FOUND');
   });
 }
 
-interface WebAnswer {
+interface WebResponse {
   readonly httpStatus: number;
   readonly contentType: string | null;
   /** The message of the data frame, if there is one. */
@@ -111,7 +111,7 @@ async function grpcWeb(
   path: string,
   request: Uint8Array,
   { type = 'application/grpc-web+proto', authorization = `Bearer ${key}` } = {},
-): Promise<WebAnswer> {
+): Promise<WebResponse> {
   const frame = Buffer.concat([Buffer.alloc(5), request]);
   frame.writeUInt32BE(request.length, 1);
   const isText = type.startsWith('application/grpc-web-text');
@@ -145,10 +145,10 @@ test('gRPC-Web - the public port supports it, in binary and in text', async (t) 
   const petId = await rest.pet();
   const request = ListPetsRequest.encode({ ids: [BigInt(petId)], pageToken: '' }).finish();
   for (const type of ['application/grpc-web+proto', 'application/grpc-web', 'application/grpc-web-text+proto']) {
-    const answer = await grpcWeb(t.context, Pets.listPets.path, request, { type });
-    t.regex(answer.contentType ?? '', /^application\/grpc-web/);
-    t.is(answer.status, Status.OK);
-    const { pets } = ListPetsResponse.decode(answer.message ?? Buffer.alloc(0));
+    const response = await grpcWeb(t.context, Pets.listPets.path, request, { type });
+    t.regex(response.contentType ?? '', /^application\/grpc-web/);
+    t.is(response.status, Status.OK);
+    const { pets } = ListPetsResponse.decode(response.message ?? Buffer.alloc(0));
     t.deepEqual(
       pets.map(({ id }) => Number(id)),
       [petId],

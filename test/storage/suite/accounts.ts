@@ -22,14 +22,14 @@ export function newKey(
 }
 
 export function accountTests(): void {
-  test('Accounts - there is none in a new database', async (t) => {
+  test('Accounts - a new database has none', async (t) => {
     const { store } = t.context;
     t.false(await store.accounts.exist());
     await newAccount(store);
     t.true(await store.accounts.exist());
   });
 
-  test('Accounts - are found as they were inserted', async (t) => {
+  test('Accounts - are returned as inserted', async (t) => {
     const { store } = t.context;
     for (const plan of ['free', 'pro', 'business', 'enterprise'] as const) {
       const agreed = plan === 'enterprise' ? { perMinute: 5_000, perDay: 2_000_000_000 } : undefined;
@@ -69,7 +69,7 @@ export function accountTests(): void {
     t.is(await store.accounts.findKey(Buffer.alloc(0)), undefined);
   });
 
-  test('Keys - no two have one hash', async (t) => {
+  test('Keys - a hash is unique', async (t) => {
     const { store } = t.context;
     const { id } = await newAccount(store);
     const hash = randomBytes(32);
@@ -78,11 +78,11 @@ export function accountTests(): void {
     t.is((await store.accounts.findKey(hash))?.key.id, key.id);
   });
 
-  test('Keys - belong to an account that exists', async (t) => {
+  test('Keys - a key of an unknown account is refused', async (t) => {
     await t.throwsAsync(newKey(t.context.store, toAccountId(999n), randomBytes(32)));
   });
 
-  test('Keys - a revoked one keeps everything else', async (t) => {
+  test('Keys - a revocation stores its time and changes nothing else', async (t) => {
     const { store } = t.context;
     const { id } = await newAccount(store);
     const hash = randomBytes(32);
@@ -95,7 +95,7 @@ export function accountTests(): void {
     t.is(await store.accounts.findKeyById(toKeyId(999n)), undefined);
   });
 
-  test("Keys - an account's pages hold its own keys alone", async (t) => {
+  test("Keys - an account's pages contain only its own keys", async (t) => {
     const { store } = t.context;
     const [one, other] = [await newAccount(store), await newAccount(store)];
     const keys: KeyId[] = [];
@@ -112,7 +112,7 @@ export function accountTests(): void {
     );
   });
 
-  test('Usage - the greater total of a day wins, whichever server stores it last', async (t) => {
+  test('Usage - the larger total of a day wins, whichever server stores it last', async (t) => {
     const { store } = t.context;
     const { id: accountId } = await newAccount(store);
     const totals = [
@@ -127,7 +127,7 @@ export function accountTests(): void {
     }
   });
 
-  test('Usage - of many accounts is stored by one statement, the new rows and the ones that are there', async (t) => {
+  test('Usage - one statement stores many accounts, as new and existing rows', async (t) => {
     const { store } = t.context;
     const ids: AccountId[] = [];
     for (let count = 0; count < 20; count += 1) ids.push((await newAccount(store)).id);
@@ -142,7 +142,7 @@ export function accountTests(): void {
     );
   });
 
-  test('Usage - servers that store the same accounts at the same time do not deadlock', async (t) => {
+  test('Usage - concurrent writes of the same accounts do not deadlock', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     const ids: AccountId[] = [];
@@ -156,7 +156,7 @@ export function accountTests(): void {
     t.true((await store.usage.ofDay(1)).every(({ requests }) => requests === 20));
   });
 
-  test('Usage - of days that are over is deleted in portions, the oldest first', async (t) => {
+  test('Usage - past days are deleted in portions, oldest first', async (t) => {
     const { store } = t.context;
     const [one, other] = [(await newAccount(store)).id, (await newAccount(store)).id];
     const days = [1, 2, 3, 4].flatMap((dayIndex) =>
@@ -175,7 +175,7 @@ export function accountTests(): void {
     t.is(await remove(), 0);
   });
 
-  test('Usage - of a day is that of all accounts, of an account that of its days', async (t) => {
+  test('Usage - is read for all accounts of a day, and for an account from a day on', async (t) => {
     const { store } = t.context;
     const [one, other] = [(await newAccount(store)).id, (await newAccount(store)).id];
     await store.transaction(async ({ usage }) => {

@@ -23,7 +23,7 @@ export function banTests(): void {
     t.deepEqual(await store.bans.inForce(NOW_MS + 20), []);
   });
 
-  test('Bans - are read with their cause, as they were stored last', async (t) => {
+  test('Bans - are read with their cause, as last stored', async (t) => {
     const { store } = t.context;
     const { id: keyId } = await newKey(store, (await newAccount(store)).id, randomBytes(32));
     const day = { sinceMs: NOW_MS + 6, refusals: 7, window: 'day' } as const;
@@ -39,7 +39,7 @@ export function banTests(): void {
     t.deepEqual(await store.bans.ofKeys([], ENDS), []);
   });
 
-  test('Bans - that are over, or end later than a ban can, are left out', async (t) => {
+  test('Bans - a page omits bans that have ended, and bans that end later than a ban can', async (t) => {
     const { store } = t.context;
     const { id: accountId } = await newAccount(store);
     for (const untilMs of [NOW_MS, NOW_MS + 1, NOW_MS + 300_000, NOW_MS + 300_001]) {
@@ -53,7 +53,7 @@ export function banTests(): void {
     );
   });
 
-  test('Bans - are listed page by page with key and account, of one account or of all', async (t) => {
+  test('Bans - are listed page by page with key and account, for one account or for all', async (t) => {
     const { store } = t.context;
     const [one, other] = [await newAccount(store, { name: 'One' }), await newAccount(store, { name: 'Other' })];
     const expected: object[] = [];
@@ -73,7 +73,7 @@ export function banTests(): void {
     t.deepEqual(ofOther.rows as object[], [expected[1], expected[3]]);
   });
 
-  test('Bans - a removed one is gone, one that ends later stays', async (t) => {
+  test('Bans - a removal deletes the ban, but not one that ends later', async (t) => {
     const { store } = t.context;
     const { id: keyId } = await newKey(store, (await newAccount(store)).id, randomBytes(32));
     await store.write((tx) => tx.bans.put([newBan(keyId, NOW_MS + 10)]));

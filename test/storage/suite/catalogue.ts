@@ -2,7 +2,7 @@
 import { type Order, toCategoryId, toOrderId, toPetId } from '../../../src/model.ts';
 import { newCategory, newPet, test } from './database.ts';
 
-/** Ids that name nothing. */
+/** Ids that do not exist. */
 const MISSING = [0n, -1n, 999_999n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
 const TEXTS = [
   'a',
@@ -15,10 +15,10 @@ const TEXTS = [
   '"quoted"',
   'x'.repeat(2_000),
 ];
-const UNTOUCHED = { petId: undefined, quantity: 1, shipDate: undefined, complete: false };
+const EMPTY_ORDER = { petId: undefined, quantity: 1, shipDate: undefined, complete: false };
 
 export function catalogueTests(): void {
-  test('Categories - are found as they were inserted, any text and none', async (t) => {
+  test('Categories - are returned as inserted, with any text and without a description', async (t) => {
     const { store } = t.context;
     for (const text of TEXTS) {
       for (const description of [text, undefined]) {
@@ -29,7 +29,7 @@ export function catalogueTests(): void {
     }
   });
 
-  test('Categories - an update stores every field, an absent description too', async (t) => {
+  test('Categories - an update stores every field, also an absent description', async (t) => {
     const { store } = t.context;
     const id = await newCategory(store);
     for (const changed of [
@@ -50,7 +50,7 @@ export function catalogueTests(): void {
     t.is((await store.categories.find(stays))?.id, stays);
   });
 
-  test('Pets - any text is a name', async (t) => {
+  test('Pets - a name can be any text', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     for (const name of TEXTS) {
@@ -60,7 +60,7 @@ export function catalogueTests(): void {
     }
   });
 
-  test('Pets - begin without stock and are found as they were inserted', async (t) => {
+  test('Pets - start without stock, and are returned as inserted', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     for (const status of ['available', 'pending', 'sold'] as const) {
@@ -70,7 +70,7 @@ export function catalogueTests(): void {
     }
   });
 
-  test('Pets - of a category that does not exist are not inserted', async (t) => {
+  test('Pets - an insert with an unknown category inserts nothing', async (t) => {
     const { store } = t.context;
     for (const categoryId of MISSING.map(toCategoryId)) {
       t.is(await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'sold' })), undefined);
@@ -88,7 +88,7 @@ export function catalogueTests(): void {
     t.deepEqual(await store.transaction((tx) => tx.pets.lock(pet.id)), changed);
   });
 
-  test('Pets - an update to a category that does not exist changes nothing and says so', async (t) => {
+  test('Pets - an update to an unknown category changes nothing and returns false', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
     for (const categoryId of MISSING.map(toCategoryId)) {
@@ -97,7 +97,7 @@ export function catalogueTests(): void {
     t.deepEqual(await store.pets.find(pet.id), pet);
   });
 
-  test('Pets - a deleted one is gone, and its category is free again', async (t) => {
+  test('Pets - a deleted pet is gone, and its category can be deleted', async (t) => {
     const { store } = t.context;
     const { id, categoryId } = await newPet(store);
     t.true(await store.transaction((tx) => tx.pets.existsInCategory(categoryId)));
@@ -108,7 +108,7 @@ export function catalogueTests(): void {
     t.is(await store.categories.find(categoryId), undefined);
   });
 
-  test('Pets - a category that has one is not deleted, whoever asks', async (t) => {
+  test('Pets - the database refuses to delete a category with a pet', async (t) => {
     const { store } = t.context;
     const { id, categoryId } = await newPet(store);
     await t.throwsAsync(store.transaction((tx) => tx.categories.delete(categoryId)));
@@ -116,14 +116,14 @@ export function catalogueTests(): void {
     t.is((await store.pets.find(id))?.id, id);
   });
 
-  test('Pets - stock is never negative, whoever asks', async (t) => {
+  test('Pets - the database refuses a negative stock', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store, { quantity: 1 });
     await t.throwsAsync(store.transaction((tx) => tx.pets.update({ ...pet, quantity: -1 })));
     t.is((await store.pets.find(pet.id))?.quantity, 1);
   });
 
-  test('Orders - are found as they were inserted, with every field and with none', async (t) => {
+  test('Orders - are returned as inserted, with all fields or none', async (t) => {
     const { store } = t.context;
     const { id: petId } = await newPet(store);
     const instants = [
@@ -133,7 +133,7 @@ export function catalogueTests(): void {
       { seconds: 253_402_300_799n, nanos: 999_999_999 },
     ];
     const orders: Omit<Order, 'id'>[] = [
-      UNTOUCHED,
+      EMPTY_ORDER,
       ...instants.map((shipDate) => ({ petId, quantity: 1_000_000, shipDate, complete: true })),
     ];
     for (const fields of orders) {
@@ -146,7 +146,7 @@ export function catalogueTests(): void {
   test('Orders - an update stores every field but the pet', async (t) => {
     const { store } = t.context;
     const { id: petId } = await newPet(store);
-    const order = await store.transaction((tx) => tx.orders.insert({ ...UNTOUCHED, petId }));
+    const order = await store.transaction((tx) => tx.orders.insert({ ...EMPTY_ORDER, petId }));
     const changed = { ...order, quantity: 7, shipDate: { seconds: 1n, nanos: 2 }, complete: true };
     await store.transaction((tx) => tx.orders.update({ ...changed, petId: toPetId(999n) }));
     t.deepEqual(await store.orders.find(order.id), changed);
@@ -155,15 +155,15 @@ export function catalogueTests(): void {
 
   test('Orders - a deleted one is gone', async (t) => {
     const { store } = t.context;
-    const { id } = await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
+    const { id } = await store.transaction((tx) => tx.orders.insert(EMPTY_ORDER));
     await store.transaction((tx) => tx.orders.delete(id));
     t.is(await store.orders.find(id), undefined);
   });
 
-  test('Orders - complete ones stay when their pet goes', async (t) => {
+  test('Orders - complete orders stay when their pet is deleted', async (t) => {
     const { store } = t.context;
     const { id: petId } = await newPet(store);
-    const order = await store.transaction((tx) => tx.orders.insert({ ...UNTOUCHED, petId, complete: true }));
+    const order = await store.transaction((tx) => tx.orders.insert({ ...EMPTY_ORDER, petId, complete: true }));
     await store.transaction((tx) => tx.pets.delete(petId));
     t.deepEqual(await store.orders.find(order.id), order);
   });
@@ -182,28 +182,28 @@ export function catalogueTests(): void {
     });
   });
 
-  test('Orders - a pet has open ones while any but the one left aside is not complete', async (t) => {
+  test('Orders - a pet has open orders while any but the excluded one is incomplete', async (t) => {
     const { store } = t.context;
     const { id: petId } = await newPet(store);
     await store.transaction(async (tx) => {
       t.false(await tx.orders.hasOpen(petId));
-      await tx.orders.insert({ ...UNTOUCHED, petId, complete: true });
-      await tx.orders.insert(UNTOUCHED);
+      await tx.orders.insert({ ...EMPTY_ORDER, petId, complete: true });
+      await tx.orders.insert(EMPTY_ORDER);
       t.false(await tx.orders.hasOpen(petId));
-      const first = await tx.orders.insert({ ...UNTOUCHED, petId });
+      const first = await tx.orders.insert({ ...EMPTY_ORDER, petId });
       t.true(await tx.orders.hasOpen(petId));
       t.false(await tx.orders.hasOpen(petId, first.id));
-      const second = await tx.orders.insert({ ...UNTOUCHED, petId });
+      const second = await tx.orders.insert({ ...EMPTY_ORDER, petId });
       t.true(await tx.orders.hasOpen(petId, first.id));
       await tx.orders.update({ ...second, complete: true });
       t.false(await tx.orders.hasOpen(petId, first.id));
     });
   });
 
-  test('Ids - one that names nothing finds nothing, however large, negative or zero', async (t) => {
+  test('Ids - an unknown id finds nothing, however large, negative or zero', async (t) => {
     const { store } = t.context;
     await newPet(store);
-    await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
+    await store.transaction((tx) => tx.orders.insert(EMPTY_ORDER));
     for (const id of MISSING) {
       const [petId, categoryId, orderId] = [toPetId(id), toCategoryId(id), toOrderId(id)];
       t.is(await store.pets.find(petId), undefined);
@@ -219,10 +219,10 @@ export function catalogueTests(): void {
     }
   });
 
-  test('Ids - are never given again, after a delete and a restart either', async (t) => {
+  test('Ids - are never reused, not even after a delete and a restart', async (t) => {
     const { store, openAgain } = t.context;
     const pet = await newPet(store);
-    const order = await store.transaction((tx) => tx.orders.insert(UNTOUCHED));
+    const order = await store.transaction((tx) => tx.orders.insert(EMPTY_ORDER));
     await store.transaction(async (tx) => {
       await tx.orders.delete(order.id);
       await tx.pets.delete(pet.id);
@@ -233,6 +233,6 @@ export function catalogueTests(): void {
     const next = await newPet(again);
     t.true(next.id > pet.id);
     t.true(next.categoryId > pet.categoryId);
-    t.true((await again.transaction((tx) => tx.orders.insert(UNTOUCHED))).id > order.id);
+    t.true((await again.transaction((tx) => tx.orders.insert(EMPTY_ORDER))).id > order.id);
   });
 }

@@ -10,7 +10,7 @@ export interface SuiteDatabase {
   open(options?: { readonly migrates?: boolean }): Promise<Engine>;
   /** SQL that locks categories against changes, not reads, until its transaction ends. */
   readonly lockCategories: string;
-  /** Makes all writes fail, as with a full disk or a stopped server. Resolves with a function that ends it. */
+  /** Makes all writes fail, as with a full disk or a stopped server. Resolves with a function that undoes it. */
   failWrites(engine: Engine): Promise<() => Promise<void>>;
   /** Deletes the database. */
   remove(): Promise<void>;

@@ -10,7 +10,7 @@ import { newCategory, newPet, test } from './database.ts';
 const ALL = { after: 0n, limit: 10 };
 
 /** One call of each kind. */
-function asked(store: Store): Promise<unknown>[] {
+function callEach(store: Store): Promise<unknown>[] {
   return [
     store.pets.find(toPetId(1n)),
     store.pets.findAll({ ids: [toPetId(1n)] }),
@@ -26,9 +26,9 @@ function asked(store: Store): Promise<unknown>[] {
 }
 
 export function failureTests(): void {
-  // Alone: SQLite waits for a file in one of Node's few threads, which others need.
+  // Serial: SQLite waits for a locked file in one of Node's few threads, which other tests need.
   test.serial(
-    'Busy - a write that another process blocks too long is unavailable, reads and later writes work',
+    'Busy - a write blocked too long by another process is unavailable, reads and later writes succeed',
     async (t) => {
       const { database, store } = t.context;
       const pet = await newPet(store);
@@ -44,14 +44,14 @@ export function failureTests(): void {
       for (let round = 0; round < 10; round += 1) t.is((await store.pets.find(pet.id))?.id, pet.id);
       await write;
       end.resolve();
-      await holding.catch(() => undefined); // an engine may have ended what was idle for so long
+      await holding.catch(() => undefined); // the database may have ended a transaction that was idle for so long
       t.truthy(await newCategory(store));
       await other.close();
     },
   );
 
   test.serial(
-    'Unavailable - a write without room in the database is unavailable, and later ones succeed',
+    'Unavailable - a write that the database can not store is unavailable, and later ones succeed',
     async (t) => {
       const { database, store, engine } = t.context;
       const [kept, name] = [await newCategory(store), 'x'.repeat(200)];
@@ -62,23 +62,23 @@ export function failureTests(): void {
       });
       t.true(refusal instanceof StoreUnavailable, String(refusal));
       await endFailure();
-      const next = await until(() => newCategory(store).catch(() => undefined), 'a write that goes through');
+      const next = await until(() => newCategory(store).catch(() => undefined), 'a successful write');
       t.deepEqual([(await store.categories.find(kept))?.id, (await store.categories.find(next))?.id], [kept, next]);
       for (const id of stored) t.is((await store.categories.find(id))?.name, name);
     },
   );
 
-  test('Closed - every call after it is refused, reads and writes', async (t) => {
+  test('Closed - every later call is refused, reads and writes', async (t) => {
     const { store } = t.context;
     await store.close();
-    for (const result of await Promise.allSettled(asked(store))) {
+    for (const result of await Promise.allSettled(callEach(store))) {
       t.true(result.status === 'rejected' && result.reason instanceof StoreClosed, JSON.stringify(result));
     }
   });
 
-  test('Closed - calls before it get their results', async (t) => {
+  test('Closed - earlier calls get their results', async (t) => {
     const { store } = t.context;
-    const all = asked(store);
+    const all = callEach(store);
     await store.close();
     for (const result of await Promise.allSettled(all)) t.is(result.status, 'fulfilled');
   });

@@ -29,7 +29,7 @@ async function countCategories(store: Store): Promise<number> {
 }
 
 export function idempotencyTests(): void {
-  test('Idempotency records - are found as they were written, by any process', async (t) => {
+  test('Idempotency records - are returned as written, in any process', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
     const records = [
@@ -46,7 +46,7 @@ export function idempotencyTests(): void {
   });
 
   for (const how of ['write', 'transaction'] as const) {
-    test(`Idempotency records - of a ${how} have what it resolved with, and are as durable`, async (t) => {
+    test(`Idempotency records - the record of a ${how} has its result, and is as durable`, async (t) => {
       const { store, openAgain } = t.context;
       const record = newRecord();
       const created = await createCategory(store, how, (category) => ({
@@ -59,7 +59,7 @@ export function idempotencyTests(): void {
       t.truthy(await again.categories.find(created.id));
     });
 
-    test(`Idempotency records - a ${how} that fails leaves none, and the id is free`, async (t) => {
+    test(`Idempotency records - a failed ${how} stores none, and the id stays free`, async (t) => {
       const { store } = t.context;
       const record = newRecord();
       const refuse = () => {
@@ -77,7 +77,7 @@ export function idempotencyTests(): void {
       t.is(await countCategories(store), 1);
     });
 
-    test(`Idempotency records - where there is one, a ${how} is undone and says so`, async (t) => {
+    test(`Idempotency records - a ${how} with an existing id is rolled back with AlreadyDone`, async (t) => {
       const { store, openAgain } = t.context;
       const other = await openAgain();
       const record = newRecord();
@@ -147,10 +147,10 @@ export function idempotencyTests(): void {
     t.deepEqual(deleted, [3, 3, 1, 0]);
     for (const { id } of old) t.is(await store.idempotency.find(id), undefined);
     t.deepEqual(await store.idempotency.find(young.id), young);
-    t.is(await countCategories(store), 8, 'what they are the record of stays');
+    t.is(await countCategories(store), 8, 'their categories stay');
   });
 
-  test('Idempotency records - a write without one leaves none', async (t) => {
+  test('Idempotency records - a write without a record stores none', async (t) => {
     const { store } = t.context;
     await newCategory(store);
     t.is(await store.write((tx) => tx.idempotency.deleteOldest(10, Number.MAX_SAFE_INTEGER)), 0);

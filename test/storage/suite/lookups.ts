@@ -16,7 +16,7 @@ export function lookupTests(): void {
     t.pass();
   });
 
-  test('Look-ups - one always sees earlier writes', async (t) => {
+  test('Look-ups - always see earlier writes', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
     // Keeps the look-up busy all the time.

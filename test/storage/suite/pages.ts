@@ -35,7 +35,7 @@ export function pageTests(): void {
     t.deepEqual(await store.accounts.page({ after: 0n, limit: 20 }), empty);
   });
 
-  test('Pages - of any size hold every row once, in ascending order, and know when there are no more', async (t) => {
+  test('Pages - of any size contain every row once, in ascending order, and mark the last page', async (t) => {
     const { store } = t.context;
     const all: bigint[] = [];
     for (let count = 0; count < 12; count += 1) all.push(await newCategory(store));
@@ -46,7 +46,7 @@ export function pageTests(): void {
     }
   });
 
-  test('Pages - after the last row, or any id beyond, there is nothing', async (t) => {
+  test('Pages - after the last row, or any larger id, a page is empty', async (t) => {
     const { store } = t.context;
     const last = await newCategory(store);
     for (const after of [last, last + 1n, 2n ** 53n + 1n, 2n ** 63n - 1n]) {
@@ -115,7 +115,7 @@ export function pageTests(): void {
     t.deepEqual(await store.pets.findAll({ ids: [] }), []);
   });
 
-  test('Pages - one always shows earlier writes', async (t) => {
+  test('Pages - always show earlier writes', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
     const firstPage = { after: 0n, limit: 20 };
@@ -129,7 +129,7 @@ export function pageTests(): void {
     t.deepEqual([...load.answers.keys()], ['1']);
   });
 
-  test('Pages - many different concurrent ones are each correct', async (t) => {
+  test('Pages - many different concurrent pages are each correct', async (t) => {
     const { store } = t.context;
     const ids: bigint[] = [];
     for (let count = 0; count < 30; count += 1) ids.push(await newCategory(store));
@@ -142,12 +142,12 @@ export function pageTests(): void {
     }
   });
 
-  test('Pages - a row that exists throughout is seen exactly once, whatever is inserted and deleted', async (t) => {
+  test('Pages - a row that exists throughout is returned exactly once during inserts and deletes', async (t) => {
     const { store } = t.context;
     const actions = fc.array(fc.constantFrom('insert', 'delete'), { maxLength: 4 });
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(actions, { maxLength: 10 }), async (limit, turns) => {
-        const born = await store.transaction(async (tx) => {
+        const initial = await store.transaction(async (tx) => {
           const inserted = [];
           for (let count = 0; count < 10; count += 1)
             inserted.push(await tx.categories.insert({ name: 'Cats', description: undefined }));
@@ -155,18 +155,18 @@ export function pageTests(): void {
         });
         const deleted = new Set<bigint>();
         const turn = turns.values();
-        const meddle = async () => {
+        const applyTurn = async () => {
           for (const action of turn.next().value ?? []) {
-            const victim = born[Math.floor((deleted.size * 7) % born.length)] ?? toCategoryId(0n);
+            const target = initial[Math.floor((deleted.size * 7) % initial.length)] ?? toCategoryId(0n);
             if (action === 'insert') await newCategory(store);
-            else await store.transaction((tx) => tx.categories.delete(victim));
-            if (action === 'delete') deleted.add(victim);
+            else await store.transaction((tx) => tx.categories.delete(target));
+            if (action === 'delete') deleted.add(target);
           }
         };
-        const { ids } = await walk(limit, (page) => store.categories.page(page), meddle);
+        const { ids } = await walk(limit, (page) => store.categories.page(page), applyTurn);
         const sorted = [...ids].sort((a, b) => (a < b ? -1 : 1));
         assert.deepEqual(ids, sorted);
-        for (const id of born) {
+        for (const id of initial) {
           const seen = ids.filter((one) => one === id).length;
           assert(deleted.has(id) ? seen <= 1 : seen === 1, `${id} was seen ${seen} times`);
         }

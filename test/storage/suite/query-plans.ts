@@ -9,10 +9,10 @@ import { petStatements } from '../../../src/storage/pets.ts';
 import type { Params, Statement } from '../../../src/storage/statement.ts';
 import { usageStatements } from '../../../src/storage/usage.ts';
 
-/** What the engine under test has to show of a statement's plan. */
+/** Reads a statement's plan from the engine under test. */
 export interface Planner {
   readonly engine: Engine;
-  /** What the one index search of a statement looks for: `category_id=? AND id>?`; anything else when it is none. */
+  /** Resolves with the condition of the one index search, such as `category_id=? AND id>?`, or with other text. */
   searched(statement: Statement, values: Params): Promise<string>;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ const VALUES = {
   fromDayIndex: 1,
 };
 
-/** Holds a statement to one index search, by one of the lists of columns. */
+/** Asserts that a statement is one index search, by one of these lists of columns. */
 async function searches(t: ExecutionContext<Planner>, statement: Statement, ...columns: string[]): Promise<void> {
   const { engine, searched } = t.context;
   const found = await searched(statement, { ...VALUES, ids: engine.toIdList([1n, 2n, 3n]) });
@@ -55,7 +55,7 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
     await searches(t, select(['status', 'categoryId']), 'category_id=? AND status=? AND id>?');
   });
 
-  test('Pets by ids - go to the very rows, whatever the other filters', async (t) => {
+  test('Pets by ids - are found by an index, with any other filters', async (t) => {
     const { select } = petStatements(t.context.engine);
     await searches(t, select(['ids']), 'id=?');
     await searches(t, select(['status', 'ids']), 'id=?', 'status=? AND id=?');
@@ -78,7 +78,7 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
     await searches(t, accountStatements(t.context.engine).keyPage, 'account_id=? AND id>?');
   });
 
-  test('Look-ups - go to the very rows', async (t) => {
+  test('Look-ups - are one index search', async (t) => {
     const { engine } = t.context;
     await searches(t, categoryStatements(engine).byIds, 'id=?');
     await searches(t, orderStatements(engine).byIds, 'id=?');

@@ -1,4 +1,4 @@
-/** Which schemas a release works on: its own, older ones that it may bring up to date, newer ones that only add. */
+/** Which schemas a release accepts: its own, older ones that it may migrate, newer ones with additive changes only. */
 import type { Engine } from '../../../src/storage/engine.ts';
 import { compile } from '../../../src/storage/statement.ts';
 import { SchemaRefused } from '../../../src/storage/store-errors.ts';
@@ -8,7 +8,7 @@ async function run(engine: Engine, sql: string): Promise<void> {
   await engine.write(compile(sql.slice(0, 60), engine.knex.raw(sql)), {});
 }
 
-/** What a newer release would have done, and noted. */
+/** Applies and records a migration of a newer release. */
 async function addFuture(engine: Engine, isAdditive: boolean): Promise<void> {
   await run(engine, 'CREATE TABLE future (id integer)');
   await run(engine, "ALTER TABLE categories ADD COLUMN colour text NOT NULL DEFAULT 'red'");
@@ -17,7 +17,7 @@ async function addFuture(engine: Engine, isAdditive: boolean): Promise<void> {
 }
 
 export function schemaTests(): void {
-  test('Schema - one that a newer release has only added to is worked on', async (t) => {
+  test('Schema - one with only additive migrations of a newer release is accepted', async (t) => {
     const { store, engine, openAgain } = t.context;
     await addFuture(engine, true);
     const id = await newCategory(store);
@@ -26,7 +26,7 @@ export function schemaTests(): void {
     t.truthy(await newCategory(again));
   });
 
-  test('Schema - with a newer, not additive migration is refused, with its name and what to do', async (t) => {
+  test('Schema - a newer, not additive migration is refused, with its name and what to do', async (t) => {
     const { database, engine } = t.context;
     await addFuture(engine, false);
     const message =
@@ -46,11 +46,11 @@ export function schemaTests(): void {
       'run "npm run migrate", or start with MIGRATE_AT_START=yes';
     await t.throwsAsync(database.open({ migrates: false }), { instanceOf: SchemaRefused, message });
     t.deepEqual(await (await openAgain()).bans.inForce(0), []);
-    const looked = await database.open({ migrates: false });
-    await looked.close();
+    const current = await database.open({ migrates: false });
+    await current.close();
   });
 
-  test('Schema - a server of the earlier release stores and reads bans in the schema of this one', async (t) => {
+  test('Schema - a server of the earlier release stores and reads bans in the current schema', async (t) => {
     const { store, engine } = t.context;
     const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
     const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
@@ -67,7 +67,7 @@ export function schemaTests(): void {
     t.deepEqual(await store.bans.inForce(8), [{ keyId, untilMs: 9 }]);
   });
 
-  test('Schema - one as earlier releases noted it is known', async (t) => {
+  test('Schema - the migrations table of earlier releases is understood', async (t) => {
     const { engine, openAgain } = t.context;
     await run(engine, 'ALTER TABLE schema_migrations DROP COLUMN additive');
     t.truthy(await newCategory(await openAgain()));

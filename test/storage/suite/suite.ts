@@ -1,4 +1,4 @@
-/** What every storage engine guarantees. An engine's own test file runs it with a way to make an empty database. */
+/** What every storage engine guarantees. Each engine's test file runs it with a function that creates a database. */
 import { accountTests } from './accounts.ts';
 import { banTests } from './bans.ts';
 import { catalogueTests } from './catalogue.ts';

@@ -46,7 +46,7 @@ export function transactionTests(): void {
     t.is(await store.categories.find(id), undefined);
   });
 
-  test('Transaction - a failing one in a group rolls back only itself', async (t) => {
+  test('Transaction - a failure in a group rolls back only its own transaction', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     const works = Array.from({ length: 30 }, (_, index) =>
@@ -100,7 +100,7 @@ export function transactionTests(): void {
     t.is((await store.pets.find(id))?.quantity, 300);
   });
 
-  test('Transaction - more of them than fit in one commit all succeed', async (t) => {
+  test('Transaction - more than fit in one commit all succeed', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     const waiting = Promise.all(Array.from({ length: 1_000 }, () => newCategory(store)));
@@ -108,7 +108,7 @@ export function transactionTests(): void {
     t.is(new Set(await waiting).size, 1_000);
   });
 
-  test('Transaction - work that is cancelled before its turn comes is not begun', async (t) => {
+  test('Transaction - work that is cancelled before its turn does not run', async (t) => {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     let isCancelled = false;
@@ -166,7 +166,7 @@ export function transactionTests(): void {
     await t.throwsAsync(newCategory(store), { instanceOf: StoreClosed });
   });
 
-  // Alone, as those in failures.ts: SQLite waits for a file in one of Node's few threads, which others need.
+  // Serial, as in failures.ts: SQLite waits for a locked file in one of Node's few threads, which other tests need.
   test.serial('Transactions - of two processes lose no update', async (t) => {
     const { store, openAgain } = t.context;
     const stores = [store, await openAgain()];

@@ -1,4 +1,4 @@
-/** Writes of a single statement: as durable and separate as transactions, also when they share a run. */
+/** Writes of a single statement: as durable and isolated as transactions, also in a batch. */
 
 import { toCategoryId, toPetId } from '../../../src/model.ts';
 import { Cancelled } from '../../../src/storage/store-errors.ts';
@@ -54,7 +54,7 @@ export function writeTests(): void {
   test('Write - an insert that the database refuses fails alone in a batch without a transaction', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
-    // The first takes the only turn; the others wait together, and nothing else does.
+    // The first write runs alone; the others wait and form a batch of their own.
     const results = await Promise.allSettled(
       Array.from({ length: 9 }, (_, index) => {
         const status = (index === 4 ? 'lost' : 'sold') as 'sold';
@@ -75,7 +75,7 @@ export function writeTests(): void {
     t.is((await other.categories.find(id))?.id, id);
   });
 
-  test('Write - one that the database refuses rolls back only itself in its group', async (t) => {
+  test('Write - one refused by the database rolls back only itself in its group', async (t) => {
     const { store } = t.context;
     const { id } = await newPet(store);
     const { categoryId } = await newPet(store);
@@ -95,7 +95,7 @@ export function writeTests(): void {
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 12);
   });
 
-  test('Write - a statement that is cancelled before its turn comes is not run', async (t) => {
+  test('Write - a statement that is cancelled before its turn does not run', async (t) => {
     const { store } = t.context;
     let isCancelled = false;
     const writer = await occupyWriter(t);
@@ -110,7 +110,7 @@ export function writeTests(): void {
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 0);
   });
 
-  test('Write - runs the statement that it is given, and no other', async (t) => {
+  test('Write - runs only the statement that its callback returns', async (t) => {
     const { store } = t.context;
     await store.write(({ categories }) => {
       categories.insert({ ...CATS, name: 'Dogs' });
@@ -121,7 +121,7 @@ export function writeTests(): void {
       rows.map(({ name }) => name),
       ['Cats'],
     );
-    // @ts-expect-error: a callback that awaits statements is no single statement
+    // @ts-expect-error: a callback that awaits statements is not a single statement
     await t.throwsAsync(store.write(async ({ categories }) => void (await categories.insert(CATS))));
   });
 
