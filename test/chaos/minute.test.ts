@@ -1,4 +1,4 @@
-/** A minute of chaos on the service as it is deployed. `npm run test:chaos` runs for longer. */
+/** About a minute of chaos on both deployments of the service. `npm run test:chaos` runs for longer. */
 import anyTest, { type ExecutionContext } from 'ava';
 import { FAULTS } from '../support/chaos/faults.ts';
 import { runChaos } from '../support/chaos/run.ts';

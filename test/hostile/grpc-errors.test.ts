@@ -95,7 +95,7 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
   });
 
   for (const [title, bytes] of Object.entries({
-    'of one byte more': grpcFrame(ofLength(MAX_BYTES + 1)),
+    'of 64 KiB and one byte': grpcFrame(ofLength(MAX_BYTES + 1)),
     'of 1 MiB': grpcFrame(ofLength(2 ** 20)),
     'of 4 GiB that never arrives': Buffer.from([0, 0xff, 0xff, 0xff, 0xff]),
     'that is too large once decompressed': grpcFrame(gzipSync(ofLength(MAX_BYTES + 1)), true),

@@ -80,7 +80,7 @@ test('HTTP errors - a body of 64 KiB is read', async (t) => {
 });
 
 for (const [title, lines] of Object.entries({
-  'of one byte more': [`Content-Length: ${tooLarge.length}`, '', tooLarge],
+  'of 64 KiB and one byte': [`Content-Length: ${tooLarge.length}`, '', tooLarge],
   'of 1 MiB': [`Content-Length: ${2 ** 20}`, '', ' '.repeat(2 ** 20)],
   'that is never sent': [`Content-Length: ${tooLarge.length}`, '', ''],
   'announced as 1 TiB': [`Content-Length: ${2 ** 40}`, '', BODY],

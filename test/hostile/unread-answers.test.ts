@@ -27,7 +27,7 @@ test('Unread responses - the largest pages, requested 400 times and never read, 
   t.teardown(() => {
     for (const session of sessions) session.destroy();
   });
-  let answered = 0;
+  let responses = 0;
   for (let i = 0; i < CONNECTIONS; i += 1) {
     const session = connect(rest.url, { settings: { initialWindowSize: 0 } });
     session.on('error', () => undefined);
@@ -36,11 +36,11 @@ test('Unread responses - the largest pages, requested 400 times and never read, 
       const stream = session.request({ ':path': `/categories?limit=${CATEGORIES}`, authorization: `Bearer ${key}` });
       stream.on('error', () => undefined);
       stream.on('response', () => {
-        answered += 1;
+        responses += 1;
       });
     }
   }
-  await until(() => answered > (CONNECTIONS * PER_CONNECTION) / 2, 'the headers of most responses');
+  await until(() => responses > (CONNECTIONS * PER_CONNECTION) / 2, 'the headers of most responses');
   const waits: number[] = [];
   for (let i = 1; i <= 20; i += 1) {
     const startMs = performance.now();

@@ -83,7 +83,7 @@ for (const [name, start] of [
   });
 }
 
-test('Redis unavailable - no call fails; missed changes take effect after it, and new ones arrive again', async (t) => {
+test('Redis unavailable - no call fails, missed changes take effect afterwards, and new ones arrive', async (t) => {
   const redis = await RedisProcess.start();
   t.context.opened.push({ close: () => redis.stop() });
   const { accounts, revoke } = oneKey();

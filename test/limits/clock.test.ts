@@ -5,7 +5,7 @@ import { steadyClock } from '../../src/limits/clock.ts';
 const NOON_MS = Date.UTC(2026, 6, 1, 12);
 const HOUR_MS = 3_600_000;
 
-/** A clock under the test's control: `run` advances time, `set` moves the wall clock alone. */
+/** A clock under the test's control: `run` advances time, `set` moves only the wall clock. */
 function setUp() {
   const readings = { wallMs: NOON_MS, monotonicMs: 12_345.5 };
   const clock = steadyClock(
@@ -71,7 +71,7 @@ test('Clock - a wall clock that is slewed is followed at once', (t) => {
   }
 });
 
-test('Clock - gives whole milliseconds', (t) => {
+test('Clock - returns whole milliseconds', (t) => {
   const { clock, run } = setUp();
   run(0.4);
   t.true(Number.isInteger(clock()));

@@ -212,7 +212,7 @@ test('Peek - shows what is left and counts nothing', (t) => {
   t.like(countRequest(counter, quota, NOON_MS), { allowed: true, remaining: 1 });
 });
 
-test('Peek - says that a request would be refused', (t) => {
+test('Peek - reports that a request would be refused', (t) => {
   const quota = { perMinute: 1, perDay: 1_000 };
   const counter = used(1, quota, NOON_MS);
   t.like(peek(counter, quota, NOON_MS), { allowed: false, remaining: 0, retryAfterSeconds: 60 });

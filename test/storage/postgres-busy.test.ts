@@ -154,7 +154,7 @@ test.serial('Out of connections - calls share the open ones without failing, and
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";
 
 test.serial(
-  'Slow by 500 ms - calls take longer, none fails, and the database is not reported unavailable',
+  'Slow by 500 ms - calls take longer without failing, and the database is not reported unavailable',
   async (t) => {
     const { url, reported } = t.context;
     const link = await TcpProxy.open(Number(new URL(url).port));

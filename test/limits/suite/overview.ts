@@ -21,7 +21,7 @@ function countsOf(minuteIndex: number, minuteCount: number, dayIndex: number, da
 }
 
 export function overviewTests(test: LimitsTest): void {
-  test('Counts - are those of the minute and of the day, and of the refusals', async (t) => {
+  test('Counts - contain the minute, the day and the refusals', async (t) => {
     const limiter = await t.context.open();
     await repeat(limiter, 63, ACCOUNT);
     await repeat(limiter, 5, NEXT_MINUTE);

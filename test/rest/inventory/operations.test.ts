@@ -78,7 +78,7 @@ test('PUT /store/inventory/{petId} - returns the status of the pet, and ignores 
   t.deepEqual(body, { petId, quantity: 2, status: 'available' });
 });
 
-test('PUT /store/inventory/{petId} - sets the units in stock, without those of open orders', async (t) => {
+test('PUT /store/inventory/{petId} - sets the units in stock, without the units of open orders', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 5 });
   const { id } = await rest.order({ petId, quantity: 2 });

@@ -28,7 +28,7 @@ function numbers({ headers }: RestResponse): (number | undefined)[] {
   return NAMES.map((name) => (headers.has(name) ? Number(headers.get(name)) : undefined));
 }
 
-test('limits - every response shows limit, remaining and reset, also those of Envoy', async (t) => {
+test('limits - every response shows limit, remaining and reset, also responses by Envoy', async (t) => {
   const rest = t.context.rest.withKey(await t.context.operator.keyOf({ perMinute: 1_000, perDay: 60 }));
   const { rest: demo } = t.context;
   const categoryId = await demo.category();

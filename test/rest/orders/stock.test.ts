@@ -155,7 +155,7 @@ test('status - an order placed complete leaves the pet pending while another is 
   t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
 });
 
-test('status - stock that comes back makes a pending or sold pet available', async (t) => {
+test('status - returned stock makes a pending or sold pet available', async (t) => {
   const { rest } = t.context;
   for (const status of ['pending', 'sold']) {
     for (const event of ['cancel', 'reduce', 'restock']) {

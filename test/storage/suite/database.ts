@@ -24,7 +24,7 @@ interface Context {
   readonly store: Store;
   /** The engine of `store`. */
   readonly engine: Engine;
-  /** Opens the database again, beside `store`. It is closed at the end of the test. */
+  /** Opens the database again, in addition to `store`. It is closed at the end of the test. */
   readonly openAgain: () => Promise<Store>;
   readonly opened: Store[];
 }

@@ -55,7 +55,7 @@ export function pageTests(): void {
     t.is((await store.categories.page({ after: -(2n ** 63n), limit: 20 })).rows.length, 1);
   });
 
-  test('Pages of pets - every combination of filters gives the rows that pass, and no other', async (t) => {
+  test('Pages of pets - every combination of filters returns exactly the matching rows', async (t) => {
     const { store } = t.context;
     const categories = [await newCategory(store), await newCategory(store)];
     const pets: Awaited<ReturnType<typeof newPet>>[] = [];
@@ -83,7 +83,7 @@ export function pageTests(): void {
     }
   });
 
-  test('Pages of orders - every combination of filters gives the rows that pass, and no other', async (t) => {
+  test('Pages of orders - every combination of filters returns exactly the matching rows', async (t) => {
     const { store } = t.context;
     const petIds = [(await newPet(store)).id, (await newPet(store)).id];
     const orders = await store.transaction(async (tx) => {

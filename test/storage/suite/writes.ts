@@ -33,7 +33,7 @@ export function writeTests(): void {
     t.is(new Set(ids).size, ids.length);
   });
 
-  test('Write - an insert that the database refuses fails alone in its batch', async (t) => {
+  test('Write - a refused insert does not fail the others in its batch', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     const writer = await occupyWriter(t);
@@ -51,7 +51,7 @@ export function writeTests(): void {
     t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
   });
 
-  test('Write - an insert that the database refuses fails alone in a batch without a transaction', async (t) => {
+  test('Write - a refused insert does not fail the others in a batch without a transaction', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     // The first write runs alone; the others wait and form a batch of their own.
