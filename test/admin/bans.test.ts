@@ -2,7 +2,7 @@
 
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext, TestFn } from 'ava';
-import { AdminServiceService as Admin, Window } from '../../gen/petstore/admin/v1/admin.ts';
+import { AdminServiceService as Admin, type BannedKey, Window } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { detailsOf } from '../support/grpc.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
@@ -97,6 +97,15 @@ async function bannedKey(server: Server) {
 }
 
 const firstPage = { pageToken: '' };
+
+/** Waits until bans are stored, and returns them. */
+function storedBans({ operator }: Server): Promise<BannedKey[]> {
+  return until(async () => {
+    const { bans } = await operator.call(Admin.listBans, firstPage);
+    return bans.length > 0 && bans;
+  }, 'the ban in the database');
+}
+
 const seconds = (time: { seconds: bigint } | undefined) => Number(time?.seconds);
 
 for (const [name, startServers] of [
@@ -107,10 +116,7 @@ for (const [name, startServers] of [
     const [used, queried] = await startServers(t);
     t.deepEqual((await queried.operator.call(Admin.listBans, firstPage)).bans, []);
     const { accountId, keyId, key } = await bannedKey(used);
-    const { bans } = await until(async () => {
-      const listed = await queried.operator.call(Admin.listBans, firstPage);
-      return listed.bans.length > 0 && listed;
-    }, 'the ban in the database');
+    const bans = await storedBans(queried);
     const [{ ban, ...who } = { ban: undefined }] = bans;
     t.deepEqual(who, { prefix: key.slice(0, 12), label: undefined, accountId, accountName: 'Test' });
     t.like(ban, { keyId, refusals: REFUSALS, window: Window.WINDOW_DAY });
@@ -144,10 +150,8 @@ for (const [name, startServers] of [
   test(`Unban (${name}) - holds after a restart`, async (t) => {
     const [used, queried] = await startServers(t);
     const { keyId, key } = await bannedKey(used);
-    await until(
-      async () => (await queried.operator.call(Admin.unbanKey, { keyId })).ended !== undefined,
-      'the ban in the database',
-    );
+    await storedBans(queried);
+    t.truthy((await queried.operator.call(Admin.unbanKey, { keyId })).ended);
     await used.end('SIGTERM');
     const again = await start(t, used.dataDir, used.settings);
     t.deepEqual(await call(again, key, 1), ['RATE_LIMITED']);
