@@ -47,8 +47,9 @@ test('Ctrl-C - sent by the terminal and by npm at the same time counts once: ope
   const { url, key } = await launcher.opened();
   const finish = await openRequest(t, url, key);
   launcher.process.kill('SIGINT');
-  await launcher.says(/Stopping/);
+  await delay(50); // npm forwards the signal a moment later
   launcher.process.kill('SIGINT');
+  await launcher.says(/Stopping/);
   t.is((await finish()).status, 201);
   t.deepEqual(await launcher.ended, CLEAN);
 });
