@@ -1,6 +1,5 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
 
-import { isIPv6 } from 'node:net';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
@@ -11,6 +10,7 @@ import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
+import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { toHttpError } from './edge/http-errors.ts';
@@ -137,8 +137,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   ];
 
   const readiness = new Readiness();
-  const onChange = onKeysChanged;
-  const admin = adminService({ store, plans, onChange, limits: limiter, banMs, onUnban, flushUsage });
+  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, banMs, onUnban, flushUsage });
   const limited = limitStreams({
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,
@@ -175,9 +174,8 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
 
   return {
     async listen(host, port, credentials = ServerCredentials.createInsecure()) {
-      const address = isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
       const bound = await new Promise<number>((resolve, reject) => {
-        server.bindAsync(address, credentials, (error, boundPort) =>
+        server.bindAsync(formatAddress(host, port), credentials, (error, boundPort) =>
           error === null ? resolve(boundPort) : reject(error),
         );
       });

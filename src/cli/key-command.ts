@@ -39,10 +39,7 @@ export function keyCommand(key: Command): void {
       }),
     );
 
-  key
-    .command('revoke')
-    .description('Revokes a key for good.')
-    .argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'))
+  withKeyId(key.command('revoke').description('Revokes a key for good.'))
     .addHelpText('after', REVOKE_EXAMPLES)
     .action(
       adminAction(async (admin, keyId: bigint, _options: object) => {
@@ -51,10 +48,7 @@ export function keyCommand(key: Command): void {
       }),
     );
 
-  key
-    .command('unban')
-    .description('Ends the ban of a key.')
-    .argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'))
+  withKeyId(key.command('unban').description('Ends the ban of a key.'))
     .addHelpText('after', UNBAN_EXAMPLES)
     .action(
       adminAction(async (admin, keyId: bigint, _options: object) => {
@@ -71,6 +65,10 @@ export function keyCommand(key: Command): void {
 
 function withAccount(command: Command): Command {
   return command.requiredOption('--account <id>', 'the number of the account', toId('--account'));
+}
+
+function withKeyId(command: Command): Command {
+  return command.argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'));
 }
 
 function toJson({ id, accountId, prefix, label, createTime, expireTime, revokeTime, lastUseTime, ban }: ApiKey) {
