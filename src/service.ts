@@ -3,7 +3,7 @@
  * needs. The server process, the tests and the benchmark all start here.
  */
 import type { DestinationStream, Logger } from 'pino';
-import { type Config, ConfigError } from './config.ts';
+import { type Config, ConfigError, type TracesConfig } from './config.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
@@ -45,7 +45,7 @@ interface Logs {
  * @throws StoreUnavailable when the database is unavailable.
  */
 export async function createService(config: Config, { log, auditLog }: Logs): Promise<Service> {
-  const tracing = await startTracing(config, createLogger(config, log));
+  const tracing = config.traces && (await startTracing(config, config.traces, log));
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
   const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
@@ -132,9 +132,9 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
   };
 }
 
-/** `logger` reports the collector's state. Its lines belong to no call, so they have no trace id. */
-async function startTracing({ traces }: Config, logger: Logger): Promise<Tracing | undefined> {
-  if (traces === undefined) return undefined;
+/** The lines about the collector's state belong to no call: they have a logger without trace ids. */
+async function startTracing(config: Config, traces: TracesConfig, log: DestinationStream): Promise<Tracing> {
+  const logger = createLogger(config, log);
   return (await import('./tracing/otel.ts')).startTracing(traces, {
     onUnavailable: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
     onAvailable: () => logger.info('traces are sent again'),
