@@ -132,12 +132,14 @@ export interface KeyUse {
   readonly lastUsedAtMs: number;
 }
 
-/** What an account used on one day. */
+/** The totals of an account's day. Storing a row twice is the same as once; of two rows the greater totals win. */
 export interface DayUsage {
   readonly accountId: AccountId;
   /** Days since 1970-01-01, UTC. */
   readonly dayIndex: number;
+  /** Requests that were admitted, and so counted. */
   readonly requests: number;
+  /** Requests that were refused, by a window or by a ban. */
   readonly refused: number;
 }
 

@@ -1,6 +1,6 @@
 /** The counts of all accounts that were active today, in memory, and the totals that are not stored yet. */
-import type { AccountId, KeyId } from '../model.ts';
-import type { KeyUse, UsageRow } from './limiter.ts';
+import type { AccountId, DayUsage, KeyId } from '../model.ts';
+import type { KeyUse } from './limiter.ts';
 import { type Counter, dayIndexAt, newCounter } from './windows.ts';
 
 /** One account on one day. */
@@ -72,7 +72,7 @@ export class AccountCounters {
     return [...uses].map(([keyId, atMs]) => ({ keyId, atMs }));
   }
 
-  drain(): UsageRow[] {
+  drain(): DayUsage[] {
     const changed = this.#changed;
     this.#changed = [];
     return changed.map((account) => {
@@ -83,7 +83,7 @@ export class AccountCounters {
   }
 
   /** Restores a day's totals, unless that day has ended. */
-  restore({ accountId, dayIndex, requests, refused }: UsageRow, nowMs: number): void {
+  restore({ accountId, dayIndex, requests, refused }: DayUsage, nowMs: number): void {
     if (dayIndex !== dayIndexAt(nowMs)) return;
     const account = this.getOrAdd(accountId, nowMs);
     account.counter.dayCount = requests;

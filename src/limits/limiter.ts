@@ -4,7 +4,7 @@
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
-import type { AccountId, KeyId, Quota } from '../model.ts';
+import type { AccountId, DayUsage, KeyId, Quota } from '../model.ts';
 import type { Address } from './subjects.ts';
 import type { Counter, Reading, Verdict } from './windows.ts';
 
@@ -94,28 +94,17 @@ export interface LimitsAdmin {
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number>;
 }
 
-/** The totals of an account's day. Writing a row twice is the same as once; of two rows the greater totals win. */
-export interface UsageRow {
-  readonly accountId: AccountId;
-  /** Days since 1970-01-01, UTC. */
-  readonly dayIndex: number;
-  /** Requests that were admitted, and so counted. */
-  readonly requests: number;
-  /** Requests that were refused, by a window or by a ban. */
-  readonly refused: number;
-}
-
 /** A limiter whose counts and bans can be stored and restored. */
 export interface ManagedLimiter extends Limiter, LimitsAdmin {
   /**
    * Returns the account days that changed since the last call. The limiter holds them until they are drained. A caller
    * that fails to write a row has to write it again.
    */
-  drainUsage(): UsageRow[];
+  drainUsage(): DayUsage[];
   /** Returns the keys that were used since the last call. The limiter holds them until they are drained. */
   drainKeyUses(): KeyUse[];
   /** Restores the counts of the current day, before the first request. Ignores rows of earlier days. */
-  restoreUsage(rows: Iterable<UsageRow>): void;
+  restoreUsage(rows: Iterable<DayUsage>): void;
   /** Restores bans. Ignores those that have ended. */
   restoreBans(bans: Iterable<Ban>): void;
   /** Deletes the key's refusals, and its ban unless it ends later than `ended`, which another server has ended. */

@@ -16,11 +16,11 @@
  * larger step back means that the clock was wrong before: the minute begins anew, and the day continues with its
  * counts.
  */
-import type { AccountId, BanPolicy, KeyId, Quota } from '../model.ts';
+import type { AccountId, BanPolicy, DayUsage, KeyId, Quota } from '../model.ts';
 import { AccountCounters } from './account-counters.ts';
 import { AddressCounters } from './address-counters.ts';
 import { BanTracker, toBanned } from './ban-tracker.ts';
-import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
+import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, NewBan } from './limiter.ts';
 import { counterAt, countRequest, dayStartMs, ignoreBackwardStep, peek, type Verdict } from './windows.ts';
 
 export interface MemoryLimiterOptions {
@@ -39,7 +39,7 @@ export interface MemoryLimiter extends ManagedLimiter {
   peek(attempt: Attempt): Verdict;
   counts(accountId: AccountId, nowMs: number): Counts;
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number;
-  restoreUsage(rows: Iterable<UsageRow>): void;
+  restoreUsage(rows: Iterable<DayUsage>): void;
   /** How much is in memory. */
   readonly tracked: { readonly accounts: number; readonly addresses: number; readonly keys: number };
 }

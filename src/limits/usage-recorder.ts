@@ -9,11 +9,11 @@
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  */
 import type { Logger } from 'pino';
-import type { KeyId } from '../model.ts';
+import type { DayUsage, KeyId } from '../model.ts';
 import { type Retention, startRetention } from '../storage/retention.ts';
 import type { SingleStatement } from '../storage/single-statement.ts';
 import type { Store, Writes } from '../storage/store.ts';
-import type { ManagedLimiter, NewBan, UsageRow } from './limiter.ts';
+import type { ManagedLimiter, NewBan } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
@@ -47,7 +47,7 @@ export async function restoreLimits(store: Store, limiter: ManagedLimiter, nowMs
 export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder {
   let source: UsageSource | undefined;
   /** By account and day. */
-  const unsavedUsage = new Map<string, UsageRow>();
+  const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, NewBan>();
   const unsavedKeyUses = new Map<KeyId, number>();
   let flushing: Promise<void> = Promise.resolve();

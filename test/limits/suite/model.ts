@@ -2,8 +2,7 @@
 
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { UsageRow } from '../../../src/limits/limiter.ts';
-import { type AccountId, type KeyId, type Quota, toAccountId, toKeyId } from '../../../src/model.ts';
+import { type AccountId, type DayUsage, type KeyId, type Quota, toAccountId, toKeyId } from '../../../src/model.ts';
 import type { LimitsTest } from './setup.ts';
 
 const START_MS = Date.UTC(2026, 6, 1, 23, 50);
@@ -62,7 +61,7 @@ class Reference {
   }
 
   /** Returns the totals of each account's days. */
-  usage(): UsageRow[] {
+  usage(): DayUsage[] {
     const days = new Set([...this.#accepted, ...this.#refused].map(({ atMs }) => Math.floor(atMs / DAY_MS)));
     const rows = [...days].flatMap((dayIndex) =>
       ACCOUNTS.map((accountId) => {
@@ -111,7 +110,7 @@ export function modelTests(test: LimitsTest): void {
         const limiter = await t.context.open({ ban: POLICY, addresses: { perMinute: 60, maxTracked: 10 } });
         const reference = new Reference();
         const quotas = new Map<AccountId, Quota>();
-        const saved = new Map<string, UsageRow>();
+        const saved = new Map<string, DayUsage>();
         const save = () => {
           for (const row of limiter.drainUsage()) saved.set(`${row.accountId} ${row.dayIndex}`, row);
         };
@@ -134,7 +133,7 @@ export function modelTests(test: LimitsTest): void {
           seen[decision.allowed ? 'admitted' : 'bannedUntilMs' in decision ? 'banned' : 'refused'] += 1;
         }
         save();
-        const byName = (x: UsageRow, y: UsageRow) => x.dayIndex - y.dayIndex || Number(x.accountId - y.accountId);
+        const byName = (x: DayUsage, y: DayUsage) => x.dayIndex - y.dayIndex || Number(x.accountId - y.accountId);
         assert.deepEqual([...saved.values()].sort(byName), reference.usage().sort(byName));
       }),
       { numRuns: 500, includeErrorInReport: true },

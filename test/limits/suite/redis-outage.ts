@@ -1,7 +1,9 @@
 /** A Redis server for each test, which the test can kill or pause, and the log lines of the limiters. */
+
 import type { ExecutionContext, TestFn } from 'ava';
-import type { AccountAttempt, ManagedLimiter, UsageRow } from '../../../src/limits/limiter.ts';
+import type { AccountAttempt, ManagedLimiter } from '../../../src/limits/limiter.ts';
 import { openRedisLimiter, type RedisLimiter } from '../../../src/limits/redis.ts';
+import type { DayUsage } from '../../../src/model.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
@@ -69,6 +71,6 @@ export async function remaining(limiter: ManagedLimiter, attempt: AccountAttempt
   return (await limiter.peek(attempt)).remaining;
 }
 
-export function totals(rows: readonly UsageRow[]) {
+export function totals(rows: readonly DayUsage[]) {
   return rows.map(({ requests, refused }) => ({ requests, refused })).at(-1);
 }
