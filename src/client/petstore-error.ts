@@ -1,6 +1,6 @@
 /** The error that a call of the client rejects with, and how it is read from the server's status details. */
 import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { BadRequest, ErrorInfo, RetryInfo } from '../../gen/google/rpc/error_details.ts';
+import { BadRequest, ErrorInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
 
 /** A violated rule of one field of the request. */
@@ -48,42 +48,27 @@ export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: st
 }
 
 /** An error of grpc-js as a PetstoreError. */
-export function toPetstoreError(error: ServiceError): PetstoreError {
-  const details = readDetails(error.metadata);
-  const code = details.reason || (status[error.code] ?? 'UNKNOWN');
-  const retryAfterMs = readPushback(error.metadata) ?? details.retryDelayMs;
-  return new PetstoreError(error.details, {
-    code,
-    grpcStatus: error.code,
-    violations: details.violations,
-    retryAfterMs,
-  });
+export function toPetstoreError({ code: grpcStatus, details: message, metadata }: ServiceError): PetstoreError {
+  const { code = status[grpcStatus] ?? 'UNKNOWN', violations } = readDetails(metadata);
+  return new PetstoreError(message, { code, grpcStatus, violations, retryAfterMs: readPushback(metadata) });
 }
 
 interface Details {
-  reason: string;
+  code?: string;
   violations: FieldViolation[];
-  retryDelayMs: number | undefined;
 }
 
 /** The standard details of `google.rpc`; empty if there are none or they can't be decoded. */
 function readDetails(metadata: Metadata): Details {
-  const details: Details = { reason: '', violations: [], retryDelayMs: undefined };
+  const details: Details = { violations: [] };
   const [bytes] = metadata.get('grpc-status-details-bin');
   if (!Buffer.isBuffer(bytes)) return details;
   try {
     for (const { typeUrl, value } of Status.decode(bytes).details) {
-      switch (typeUrl.slice(typeUrl.lastIndexOf('/') + 1)) {
-        case 'google.rpc.ErrorInfo':
-          details.reason = ErrorInfo.decode(value).reason;
-          break;
-        case 'google.rpc.BadRequest':
-          details.violations = BadRequest.decode(value).fieldViolations.map(toViolation);
-          break;
-        case 'google.rpc.RetryInfo':
-          details.retryDelayMs = toMs(RetryInfo.decode(value).retryDelay);
-          break;
-      }
+      const type = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+      if (type === 'google.rpc.ErrorInfo') details.code = ErrorInfo.decode(value).reason;
+      if (type === 'google.rpc.BadRequest')
+        details.violations = BadRequest.decode(value).fieldViolations.map(toViolation);
     }
   } catch {
     // Not from this service. The status and its message still hold.
@@ -95,12 +80,8 @@ function toViolation({ field, description }: FieldViolation): FieldViolation {
   return { field, description };
 }
 
-function toMs(delay: { seconds: bigint; nanos: number } | undefined): number | undefined {
-  return delay && Number(delay.seconds) * 1_000 + Math.ceil(delay.nanos / 1_000_000);
-}
-
-/** The server's pushback for retries (gRFC A6). A negative value means no retry. */
+/** The server's pushback for retries (gRFC A6), the one hint that Envoy's own refusals have too. */
 function readPushback(metadata: Metadata): number | undefined {
   const [text] = metadata.get('grpc-retry-pushback-ms');
-  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined;
+  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined; // negative: no retry
 }
