@@ -1,5 +1,5 @@
 import { mock } from 'node:test';
-import { setImmediate as settled } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as settled } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { Admission } from '../../src/client/admission.ts';
@@ -22,6 +22,7 @@ interface Context {
   call(name: string, timeoutMs: number): void;
   /** Advances the clock and runs due timers. */
   pass(ms: number): Promise<void>;
+  readonly admission: Admission;
 }
 
 const test = anyTest as TestFn<Context>;
@@ -50,6 +51,7 @@ test.beforeEach((t) => {
     return promise;
   };
   t.context = {
+    admission,
     sent,
     ends,
     call(name, timeoutMs) {
@@ -77,25 +79,30 @@ function names({ sent }: Context): string {
 test.serial('admission - sends at most maxInFlight calls at once, in the order of the calls', async (t) => {
   const { sent, call, pass } = t.context;
   for (const name of ['a', 'b', 'c', 'd']) call(name, SECOND);
+  await pass(0);
   t.is(names(t.context), 'a b');
   sent[1]?.succeed();
   await pass(0);
   t.is(names(t.context), 'a c');
 });
 
-test.serial('admission - after a refusal nothing is sent until Retry-After, then the refused call first', async (t) => {
-  const { sent, ends, call, pass } = t.context;
-  for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
-  sent[0]?.refuse(20 * SECOND);
-  await pass(0);
-  sent[0]?.succeed(); // b, which was in flight
-  await pass(19_999);
-  call('d', 60 * SECOND);
-  t.is(names(t.context), '');
-  await pass(1);
-  t.is(names(t.context), 'a c');
-  t.deepEqual(ends, { b: 'OK' });
-});
+test.serial(
+  'admission - after a refusal nothing is sent until Retry-After, then the calls in the order of waiting',
+  async (t) => {
+    const { sent, ends, call, pass } = t.context;
+    for (const name of ['a', 'b', 'c']) call(name, 60 * SECOND);
+    await pass(0);
+    sent[0]?.refuse(20 * SECOND);
+    await pass(0);
+    sent[0]?.succeed(); // b, which was in flight
+    await pass(19_999);
+    call('d', 60 * SECOND);
+    t.is(names(t.context), '');
+    await pass(1);
+    t.is(names(t.context), 'c a');
+    t.deepEqual(ends, { b: 'OK' });
+  },
+);
 
 test.serial(
   'admission - calls with an earlier deadline fail at once with the refusal, queued and later ones too',
@@ -105,6 +112,7 @@ test.serial(
     call('b', 60 * SECOND);
     call('waiting', 10 * SECOND);
     call('patient', 60 * SECOND);
+    await pass(0);
     sent[0]?.refuse(20 * SECOND);
     await pass(0);
     await pass(5 * SECOND);
@@ -115,30 +123,59 @@ test.serial(
   },
 );
 
-test.serial(
-  'admission - a long refusal applies to other calls for a minute, to the refused call until its end',
-  async (t) => {
-    const { sent, ends, call, pass } = t.context;
-    call('a', 10 * HOUR);
-    sent[0]?.refuse(5 * HOUR);
-    await pass(0);
-    call('b', HOUR);
-    await pass(0);
-    t.deepEqual(ends, { b: `RATE_LIMITED ${5 * HOUR}` });
-    await pass(60 * SECOND);
-    call('c', SECOND);
-    t.is(names(t.context), 'c', 'limits may have been raised');
-    sent[0]?.succeed();
-    await pass(5 * HOUR - 60 * SECOND - 1);
-    t.is(names(t.context), '');
-    await pass(1);
-    t.is(names(t.context), 'a');
-  },
-);
+test.serial('admission - a long refusal applies for a minute, then a call is sent again', async (t) => {
+  const { sent, ends, call, pass } = t.context;
+  call('a', 10 * HOUR);
+  await pass(0);
+  sent[0]?.refuse(5 * HOUR);
+  await pass(0);
+  call('b', HOUR);
+  await pass(0);
+  t.deepEqual(ends, { b: `RATE_LIMITED ${5 * HOUR}` });
+  await pass(60 * SECOND - 1);
+  t.is(names(t.context), '');
+  await pass(1);
+  t.is(names(t.context), 'a', 'limits may have been raised');
+});
 
 test.serial('admission - a call fails when its deadline passes in the queue', async (t) => {
   const { ends, call, pass } = t.context;
   for (const name of ['a', 'b', 'c']) call(name, SECOND);
   await pass(SECOND);
   t.deepEqual(ends, { c: 'DEADLINE_EXCEEDED' });
+});
+
+test.serial('admission - a call whose deadline has passed is no invalid timer', async (t) => {
+  mock.timers.reset();
+  const { ends, call } = t.context;
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error) => warnings.push(warning);
+  process.on('warning', onWarning);
+  for (const name of ['a', 'b']) call(name, SECOND);
+  call('late', -SECOND);
+  await delay(50);
+  process.off('warning', onWarning);
+  t.deepEqual(ends, { late: 'DEADLINE_EXCEEDED' });
+  t.deepEqual(warnings, []);
+});
+
+test.serial('admission - close ends the calls that wait, also those that wait for the end of a refusal', async (t) => {
+  const { admission, sent, ends, call, pass } = t.context;
+  call('a', 10 * HOUR);
+  call('b', 10 * HOUR);
+  await pass(0);
+  sent[0]?.refuse(5 * HOUR);
+  await pass(0);
+  let isClosed = false;
+  const closed = admission.close().then(() => (isClosed = true));
+  await pass(0);
+  t.deepEqual(ends, { a: 'CANCELLED' });
+  t.false(isClosed, 'b is in flight');
+  sent[0]?.succeed();
+  await closed;
+  await pass(0);
+  t.deepEqual(ends, { a: 'CANCELLED', b: 'OK' });
+  call('c', SECOND);
+  await pass(0);
+  t.is(ends.c, 'CANCELLED');
 });
