@@ -9,16 +9,17 @@ import type { Methods } from '../client/methods.ts';
 import { PetstoreError } from '../client/petstore-error.ts';
 import type { TlsOptions } from '../client/tls.ts';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
+import type { ServerAddress } from '../config/checks.ts';
 import { type Config, readConfig } from '../config.ts';
 import { readInternalTls } from '../grpc/mutual-tls.ts';
 import { isWellFormed } from '../keys/format.ts';
 import { operatorKeyFile } from '../keys/key-files.ts';
-import { toAddress } from './arguments.ts';
 import { Failure, UsageError } from './failure.ts';
+import { toJson } from './output.ts';
 
 export type Admin = Methods<AdminServiceService>;
 
-/** The result of a command: JSON for programs, and the same as text for people. */
+/** The result of a command: messages to be printed as JSON for programs, and the same as text for people. */
 export interface Output {
   readonly json: unknown;
   readonly text: string;
@@ -28,18 +29,15 @@ export interface Output {
 export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...inputs: Inputs) => Promise<Output>) {
   return async (...args: [...Inputs, Command]): Promise<void> => {
     const command = args.at(-1) as Command;
-    const inputs = args.slice(0, -1) as Inputs;
-    const options = command.optsWithGlobals<{ address?: string; json?: true }>();
+    const options = command.optsWithGlobals<{ address?: ServerAddress; json?: true }>();
     const config = readConfig();
-    const address =
-      options.address === undefined
-        ? formatAddress(toReachableHost(config.grpcHost), config.grpcPort)
-        : toAddress(options.address);
+    const { host, port } = options.address ?? { host: toReachableHost(config.grpcHost), port: config.grpcPort };
+    const address = formatAddress(host, port);
     const { key, source } = await findOperatorKey(config);
-    const connection = connect({ address, apiKey: key, maxAttempts: 1, tls: await toTls(config, address) });
+    const connection = connect({ address, apiKey: key, maxAttempts: 1, tls: await toTls(config, host) });
     try {
-      const { json, text } = await call(connection.service(AdminServiceService), ...inputs);
-      process.stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${text}\n`);
+      const { json, text } = await call(connection.service(AdminServiceService), ...(args.slice(0, -1) as Inputs));
+      process.stdout.write(`${options.json ? toJson(json) : text}\n`);
     } catch (error) {
       throw error instanceof PetstoreError ? explain(error, command, address, config, source) : error;
     } finally {
@@ -52,10 +50,9 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
  * Mutual TLS if it is configured, with this host's certificate. A server that is addressed by IP must be this host: its
  * certificate must have the name in this one.
  */
-async function toTls({ internalTls }: Config, address: string): Promise<TlsOptions | false> {
+async function toTls({ internalTls }: Config, host: string): Promise<TlsOptions | false> {
   if (internalTls === undefined) return false;
   const { ca, cert, key, certificate } = await readInternalTls(internalTls);
-  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) === 0) return { ca, cert, key };
   const [, serverName] = /DNS:([^,]+)/.exec(certificate.subjectAltName ?? '') ?? [];
   if (serverName !== undefined) return { ca, cert, key, serverName };
@@ -66,24 +63,15 @@ async function toTls({ internalTls }: Config, address: string): Promise<TlsOptio
 async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key: string; source: string }> {
   if (operatorKey !== undefined) return { key: operatorKey, source: 'OPERATOR_KEY' };
   const source = operatorKeyFile(dataDir);
-  const key = await readKeyFile(source);
-  if (!isWellFormed(key, 'pso')) {
-    throw new Failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
-  }
-  return { key, source };
-}
-
-async function readKeyFile(file: string): Promise<string> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+  const key = await readFile(source, 'utf8').catch(({ code, message }: NodeJS.ErrnoException) => {
     const problem =
       code === 'ENOENT'
-        ? `there is no operator key: the service creates ${file} when it first starts; or set OPERATOR_KEY`
+        ? `there is no operator key: the service creates ${source} when it first starts; or set OPERATOR_KEY`
         : `the operator key can't be read: ${message}`;
     throw new Failure('OPERATOR_KEY_MISSING', problem);
-  }
+  });
+  if (isWellFormed(key.trim(), 'pso')) return { key: key.trim(), source };
+  throw new Failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
 }
 
 /** What went wrong and what to do about it, in one line. Messages of the server are unchanged. */
@@ -126,9 +114,5 @@ function nameFlags({ message, violations }: PetstoreError, { options }: Command)
     const name = field === 'expireTime' ? 'expires' : field;
     return options.find((option) => option.attributeName() === name)?.long ?? field;
   };
-  const wrong = violations.map(({ field, description }) => {
-    const isSentence = /^(must|is) /.test(description);
-    return `${flagOf(field)}${isSentence ? '' : ':'} ${description}`;
-  });
-  return wrong.join('; ') || message;
+  return violations.map(({ field, description }) => `${flagOf(field)} ${description}`).join('; ') || message;
 }

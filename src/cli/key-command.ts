@@ -1,64 +1,64 @@
 /** `petstore key …` */
 import type { Command } from 'commander';
-import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
 import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
 import { pages } from '../client/pages.ts';
+import { toMs, toTimestamp } from '../services/admin-messages.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
-import { banToJson, explainBan } from './ban-command.ts';
-import { bold, card, date, minuteOf, moment, rfc3339, table, toDate } from './output.ts';
+import { explainBan } from './ban-command.ts';
+import { bold, card, day, examples, moment, table } from './output.ts';
+
+const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
 
 export function keyCommand(key: Command): void {
-  key.description('Creates, lists, revokes and unbans API keys.').helpCommand(false).addHelpText('after', KEY_EXAMPLES);
+  key.description('Creates, lists, revokes and unbans API keys.');
 
   withAccount(key.command('create').description('Generates an API key from an account.'))
     .option('--label <label>', 'what people call it')
     .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant('--expires'))
-    .addHelpText('after', CREATE_EXAMPLES)
+    .addHelpText('after', examples(CREATE_EXAMPLES, 'The key is shown once, here, and stored nowhere.'))
     .action(
       adminAction(async (admin, options: { account: bigint; label?: string; expires?: Date }) => {
         const { account: accountId, expires, ...rest } = options;
-        const created = await admin.createKey({ accountId, ...rest, expireTime: expires && toTimestamp(expires) });
-        const { apiKey } = created;
+        const expireTime = expires && toTimestamp(expires.getTime());
+        const { apiKey, key: secret } = await admin.createKey({ accountId, ...rest, expireTime });
         if (apiKey === undefined) throw new Error('the response has a key without its description');
-        const advice = 'This is the only time that the key is shown: keep it in a safe place.';
-        const shownOnce = `${bold(created.key)}\n\n${advice}`;
-        return { json: { ...toJson(apiKey), key: created.key }, text: `${toCard(apiKey)}\n\n${shownOnce}` };
+        return { json: { ...apiKey, key: secret }, text: [toCard(apiKey), bold(secret), ONCE].join('\n\n') };
       }),
     );
 
   withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.'))
-    .addHelpText('after', LIST_EXAMPLES)
+    .addHelpText('after', examples(['key list --account 2', 'key list --account 2 --json'], LIST_HELP))
     .action(
       adminAction(async (admin, { account: accountId }: { account: bigint }) => {
-        const keys: ApiKey[] = [];
-        for await (const page of pages(admin.listKeys, { accountId, limit: 100 })) keys.push(...page.keys);
+        const keys = (await Array.fromAsync(pages(admin.listKeys, { accountId, limit: 100 }))).flatMap(
+          (page) => page.keys,
+        );
         if (keys.length === 0) return { json: [], text: `Account ${accountId} has no key.` };
-        const bans = keys.flatMap((one) => (one.ban !== undefined && state(one) === 'banned' ? [one.ban] : []));
-        return { json: keys.map(toJson), text: [toTable(keys), ...bans.map(explainBan)].join('\n\n') };
+        const bans = keys.flatMap((each) => (each.ban !== undefined && state(each) === 'banned' ? [each.ban] : []));
+        return { json: keys, text: [table(keys.map(toRow), 'label'), ...bans.map(explainBan)].join('\n\n') };
       }),
     );
 
   withKeyId(key.command('revoke').description('Revokes a key for good.'))
-    .addHelpText('after', REVOKE_EXAMPLES)
+    .addHelpText('after', examples(['key revoke 3'], REVOKE_HELP))
     .action(
-      adminAction(async (admin, keyId: bigint, _options: object) => {
+      adminAction(async (admin, keyId: bigint) => {
         const revoked = await admin.revokeKey({ keyId });
-        return { json: toJson(revoked), text: toCard(revoked) };
+        return { json: revoked, text: toCard(revoked) };
       }),
     );
 
   withKeyId(key.command('unban').description('Ends the ban of a key.'))
-    .addHelpText('after', UNBAN_EXAMPLES)
+    .addHelpText('after', examples(['key unban 3'], UNBAN_HELP))
     .action(
-      adminAction(async (admin, keyId: bigint, _options: object) => {
+      adminAction(async (admin, keyId: bigint) => {
         const { apiKey, ended } = await admin.unbanKey({ keyId });
-        const json = { ...(apiKey && toJson(apiKey)), ended: ended && banToJson(ended) };
         const was =
           ended === undefined
             ? 'was not banned.'
             : `is no longer banned. The ban would have lasted until ${moment(ended.endTime)}.`;
-        return { json, text: `Key ${keyId} ${was} Its refusals count from zero again.` };
+        return { json: { ...apiKey, ended }, text: `Key ${keyId} ${was} Its refusals count from zero again.` };
       }),
     );
 }
@@ -71,20 +71,10 @@ function withKeyId(command: Command): Command {
   return command.argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'));
 }
 
-function toJson({ id, accountId, prefix, label, createTime, expireTime, revokeTime, lastUseTime, ban }: ApiKey) {
-  const times = {
-    createTime: rfc3339(createTime),
-    expireTime: rfc3339(expireTime),
-    revokeTime: rfc3339(revokeTime),
-    lastUseTime: rfc3339(lastUseTime),
-  };
-  return { id: Number(id), accountId: Number(accountId), prefix, label, ...times, ban: ban && banToJson(ban) };
-}
-
 function toCard(key: ApiKey): string {
   return card({
-    id: String(key.id),
-    account: String(key.accountId),
+    id: key.id,
+    account: key.accountId,
     'begins with': key.prefix,
     label: key.label,
     state: state(key),
@@ -94,62 +84,38 @@ function toCard(key: ApiKey): string {
   });
 }
 
-function toTable(keys: readonly ApiKey[]): string {
-  return table(
-    [
-      { title: 'ID', value: ({ id }) => String(id), align: 'right' },
-      { title: 'BEGINS WITH', value: ({ prefix }) => prefix },
-      { title: 'LABEL', value: ({ label }) => label ?? '', shrinks: true },
-      { title: 'STATE', value: state },
-      { title: 'CREATED', value: ({ createTime }) => date(createTime) ?? '' },
-      { title: 'LAST USE', value: ({ lastUseTime }) => minuteOf(lastUseTime) ?? 'never' },
-      { title: 'EXPIRES', value: ({ expireTime }) => minuteOf(expireTime) ?? 'never' },
-    ],
-    keys,
-  );
+function toRow(key: ApiKey) {
+  return {
+    id: key.id,
+    'begins with': key.prefix,
+    label: key.label ?? '',
+    state: state(key),
+    created: day(key.createTime),
+    'last use': moment(key.lastUseTime)?.replace(/:\d\dZ$/, 'Z') ?? 'never',
+    expires: day(key.expireTime) ?? 'never',
+  };
 }
 
 function state({ revokeTime, expireTime, ban }: ApiKey): string {
   if (revokeTime !== undefined) return 'revoked';
-  if (expireTime !== undefined && toDate(expireTime).getTime() <= Date.now()) return 'expired';
+  if ((toMs(expireTime) ?? Number.POSITIVE_INFINITY) <= Date.now()) return 'expired';
   return ban === undefined ? 'active' : 'banned';
 }
 
-function toTimestamp(instant: Date): Timestamp {
-  const ms = instant.getTime();
-  const seconds = Math.floor(ms / 1_000);
-  return { seconds: BigInt(seconds), nanos: (ms - seconds * 1_000) * 1_000_000 };
-}
+const CREATE_EXAMPLES = [
+  'key create --account 2 --label laptop',
+  'key create --account 2 --expires 2027-12-31',
+  'key create --account 2 --json | jq -r .key',
+];
 
-const KEY_EXAMPLES = `
-Examples:
-  petstore key create --account 2 --label laptop
-  petstore key list --account 2
-  petstore key revoke 3
-  petstore key unban 3`;
-
-const CREATE_EXAMPLES = `
-Examples:
-  petstore key create --account 2 --label laptop
-  petstore key create --account 2 --expires 2027-12-31
-  petstore key create --account 2 --json | jq -r .key
-The key is shown once, here, and stored nowhere.`;
-
-const LIST_EXAMPLES = `
-Examples:
-  petstore key list --account 2
-  petstore key list --account 2 --json
+const LIST_HELP = `
 A last use at another server is shown after half a minute at the latest.`;
 
-const REVOKE_EXAMPLES = `
-Example:
-  petstore key revoke 3
+const REVOKE_HELP = `
 It takes effect at once in the server that is called, and within 5 seconds in
 others.`;
 
-const UNBAN_EXAMPLES = `
-Example:
-  petstore key unban 3
+const UNBAN_HELP = `
 "petstore ban list" shows the numbers of banned keys. The ban ends at once, on
 all servers. The account's limits stay as they are: a request beyond them is
 still refused (see "petstore account show").`;

@@ -1,19 +1,21 @@
 /** The commands and their common options and help. */
-
 import { Command, Help } from 'commander';
 import { version } from '../config/constants.ts';
 import { accountCommand } from './account-command.ts';
+import { toAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
 import { keyCommand } from './key-command.ts';
+import { examples } from './output.ts';
 import { usageCommand } from './usage-command.ts';
 
-const EXAMPLES = `
-Examples:
-  petstore account create --name "Acme Ltd" --plan pro
-  petstore key create --account 2 --label laptop
-  petstore ban list
-  petstore usage --account 2 --days 7
+const EXAMPLES = [
+  'account create --name "Acme Ltd" --plan pro',
+  'key create --account 2 --label laptop',
+  'ban list',
+  'usage --account 2 --days 7',
+];
 
+const HELP = `
 It calls the admin service of a running pet store, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
 which the service creates when it first starts.
@@ -28,12 +30,13 @@ export function program(isJson: boolean): Command {
     .option(
       '--address <host:port>',
       "the server's private gRPC port (default: GRPC_HOST and GRPC_PORT: 127.0.0.1:50051)",
+      toAddress,
     )
     .option('--json', 'answer in JSON, for programs')
     .helpOption('-h, --help', 'show this help')
     .version(`petstore ${version()}`, '--version', 'show the version')
     .helpCommand(false)
-    .addHelpText('after', EXAMPLES)
+    .addHelpText('after', examples(EXAMPLES, HELP))
     .configureHelp({ showGlobalOptions: true, subcommandTerm, formatHelp })
     .configureOutput({
       outputError: () => undefined, // main.ts prints the error that it catches
@@ -41,7 +44,8 @@ export function program(isJson: boolean): Command {
     })
     .exitOverride();
   // Added last, as a command inherits the configuration that its parent has by then.
-  const add = (name: string, group: string) => root.command(name).helpGroup(group).commandsGroup(group);
+  const add = (name: string, group: string) =>
+    root.command(name).helpGroup(group).commandsGroup(group).helpCommand(false);
   accountCommand(add('account', 'Accounts:'));
   keyCommand(add('key', 'API keys:'));
   banCommand(add('ban', 'Bans and usage:'));

@@ -85,7 +85,7 @@ export function toServers(text: string): readonly ServerAddress[] | Expected {
   return isRight ? servers : new Expected('be host:port, with commas between several, such as petstore-0:50051');
 }
 
-function toServer(entry: string): ServerAddress | undefined {
+export function toServer(entry: string): ServerAddress | undefined {
   const [, inBrackets, plain, digits = ''] = /^(?:\[([\da-f:.]+)\]|([^:]+)):(\d+)$/i.exec(entry) ?? [];
   const port = toPort(digits);
   if (port instanceof Expected) return undefined;

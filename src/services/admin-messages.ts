@@ -15,7 +15,7 @@ import type { Counts } from '../limits/limiter.ts';
 import { dayEndSeconds, minuteEndSeconds } from '../limits/windows.ts';
 import type { Account, ApiKey, Ban, BannedKey, Instant, Plan, Quota } from '../model.ts';
 
-const PLANS: Readonly<Record<Plan, PlanMessage>> = {
+export const PLANS: Readonly<Record<Plan, PlanMessage>> = {
   free: PlanMessage.PLAN_FREE,
   pro: PlanMessage.PLAN_PRO,
   business: PlanMessage.PLAN_BUSINESS,
@@ -63,7 +63,7 @@ export function toMs(instant: Instant | undefined): number | undefined {
   return instant && Number(instant.seconds) * 1_000 + Math.floor(instant.nanos / 1_000_000);
 }
 
-const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } as const;
+export const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } as const;
 
 export function toBanMessage({ keyId, untilMs, cause }: Ban): BanMessage {
   return {

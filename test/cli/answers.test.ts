@@ -103,15 +103,11 @@ test('account list, key list - print the rows of all pages', async (t) => {
 
 test('account list - prints an aligned table without --json', async (t) => {
   const { command } = t.context;
-  await newAccount(command, '--plan', 'free', '--name', '日本 🐱');
+  await newAccount(command);
   const [titles = '', ...rows] = (await text(command, 'account', 'list')).trimEnd().split('\n');
   t.deepEqual(titles.trim().split(/ {2,}/), ['ID', 'NAME', 'PLAN', 'PER MINUTE', 'PER DAY', 'STATE', 'CREATED']);
   const column = titles.indexOf('STATE');
-  for (const row of rows.filter((line) => !line.includes('日本'))) {
-    t.regex(row.slice(column), /^(active|suspended) +\d{4}-/);
-  }
-  const wide = rows.find((line) => line.includes('日本')) ?? '';
-  t.regex(wide.slice(column - 2), /^active/); // three characters take two columns each, in four UTF-16 units
+  for (const row of rows) t.regex(row.slice(column), /^(active|suspended) +\d{4}-/);
 });
 
 test('key create - prints the key once; key list never prints it', async (t) => {
@@ -163,32 +159,19 @@ test('usage - counts requests and refusals per day', async (t) => {
   const { command, rest } = t.context;
   const account = String((await newAccount(command, '--plan', 'enterprise', '--per-minute', '9', '--per-day', '2')).id);
   t.deepEqual(await json(command, 'usage', '--account', account), []);
-  t.is(await text(command, 'usage', '--account', account), `Account ${account} made no request in the last 30 days.\n`);
+  t.is(await text(command, 'usage', '--account', account), `Account ${account} made no request in that time.\n`);
   const { key } = await json(command, 'key', 'create', '--account', account);
   for (let i = 0; i < 3; i += 1) await rest.withKey(key).get('/pets');
   const [today] = await json(command, 'usage', '--account', account, '--days', '2');
   t.deepEqual(today, { day: today.day, requests: 2, refused: 1 });
   t.regex(today.day, /^\d{4}-\d{2}-\d{2}$/);
+  t.is(
+    await text(command, 'usage', '--account', account),
+    `DAY         REQUESTS  REFUSED\n${today.day}         2        1\nTOTAL              2        1\n`,
+  );
 });
 
-test('usage - bars fit the width, and have no colour without a terminal', async (t) => {
-  await withinOneDay(30_000);
-  const { command, rest } = t.context;
-  const account = String((await newAccount(command)).id);
-  const { key } = await json(command, 'key', 'create', '--account', account);
-  for (let i = 0; i < 3; i += 1) await rest.withKey(key).get('/pets');
-  for (const columns of [undefined, 50, 34, 10]) {
-    const env = columns === undefined ? undefined : { COLUMNS: String(columns) };
-    const { stdout } = await command(['usage', '--account', account], env);
-    const [, day = '', total = ''] = stdout.split('\n');
-    const room = (columns ?? 80) - 'YYYY-MM-DD  REQUESTS  REFUSED  '.length;
-    t.regex(day, room < 4 ? / 0$/ : new RegExp(` 0 {2}█{${room}}$`));
-    t.regex(total, /^TOTAL +3 +0$/);
-    t.false(stdout.includes('\u001b'));
-  }
-});
-
-test('petstore - every level has help with examples', async (t) => {
+test('petstore - every level has help, and every command has examples', async (t) => {
   const levels = ['', 'account', 'key', 'ban', 'usage'].map((level) => level.split(' ').filter(Boolean));
   const account = ['create', 'list', 'show', 'set', 'suspend', 'resume'].map((name) => ['account', name]);
   const key = ['create', 'list', 'revoke', 'unban'].map((name) => ['key', name]);
@@ -196,7 +179,9 @@ test('petstore - every level has help with examples', async (t) => {
     const { exitCode, stdout, stderr } = await t.context.command([...path, '--help']);
     t.deepEqual([exitCode, stderr], [0, '']);
     t.true(stdout.startsWith(`Usage: ${['petstore', ...path].join(' ')} `), stdout);
-    t.regex(stdout, new RegExp(`\nExamples?:\n {2}${['petstore', ...path].join(' ')}\\b`));
+    const isGroup = ['account', 'key', 'ban'].includes(path.join());
+    const example = new RegExp(`\nExamples:\n {2}${['petstore', ...path].join(' ')}\\b`);
+    t.is(example.test(stdout), !isGroup, stdout);
     t.true(stdout.includes('--json') && stdout.includes('--address'));
     t.true(
       stdout.split('\n').every((line) => line.length <= 80),
