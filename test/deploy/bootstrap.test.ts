@@ -122,19 +122,6 @@ test('Installation - a tool that an interruption left half unpacked is installed
   t.true(existsSync(join(folder, 'index.js')));
 });
 
-test('Installation - a package.json that disagrees with the lockfile is refused, not resolved', async (t) => {
-  await ended(bootstrap(t));
-  const file = join(t.context.root, 'package.json');
-  writeFileSync(file, readFileSync(file, 'utf8').replace('"file:tool-1.0.0.tgz"', '"*"'));
-  const { code, errors } = await ended(bootstrap(t, 'tools'));
-  t.is(code, 1);
-  t.is(
-    errors,
-    'petstore: package.json and package-lock.json differ in their devDependencies:' +
-      ' run "npm install --package-lock-only"\n',
-  );
-});
-
 test('Installation - the first start installs every package that the service and its programs import', (t) => {
   const { dependencies } = JSON.parse(readFileSync(join(SCRIPTS, '../package.json'), 'utf8'));
   const root = join(SCRIPTS, '..');
