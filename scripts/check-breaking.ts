@@ -4,7 +4,7 @@
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { findBreaks } from '../src/openapi/diff/breaks.ts';
+import { findBreaks } from '../src/openapi/breaks.ts';
 
 const DESCRIPTION = 'gen/openapi/openapi.json';
 

@@ -37,7 +37,7 @@ export function toInstant(what: string): (text: string) => Date {
   };
 }
 
-export function toAddress(text: string): ServerAddress {
+export function toServerAddress(text: string): ServerAddress {
   const address = toServer(text);
   if (address !== undefined) return address;
   throw new UsageError(`--address must be HOST:PORT, such as 127.0.0.1:50051, not "${text}"`);

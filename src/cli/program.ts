@@ -2,7 +2,7 @@
 import { Command, Help } from 'commander';
 import { version } from '../config/constants.ts';
 import { accountCommand } from './account-command.ts';
-import { toAddress } from './arguments.ts';
+import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
 import { keyCommand } from './key-command.ts';
 import { examples } from './output.ts';
@@ -30,7 +30,7 @@ export function program(isJson: boolean): Command {
     .option(
       '--address <host:port>',
       "the server's private gRPC port (default: GRPC_HOST and GRPC_PORT: 127.0.0.1:50051)",
-      toAddress,
+      toServerAddress,
     )
     .option('--json', 'answer in JSON, for programs')
     .helpOption('-h, --help', 'show this help')

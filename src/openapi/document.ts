@@ -6,7 +6,7 @@ import { ErrorResponses } from './error-responses.ts';
 import { headerComponents } from './headers.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';
-import { readPages } from './pages.ts';
+import { readPage, settings } from './pages.ts';
 import { parameterComponents } from './requests.ts';
 import { Schemas } from './schemas.ts';
 
@@ -14,6 +14,9 @@ import { Schemas } from './schemas.ts';
 const VERSION = '1.0.0';
 
 const KEY = 'apiKey';
+
+/** The pages after the operations. */
+const PAGES = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'];
 
 /** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
@@ -64,13 +67,13 @@ export function describe(services: readonly DescService[], registry: Registry): 
   };
 }
 
-/** The pages before the operations, the tags of the operations, and the pages after. */
+/** The page that a reader needs before the operations, the tags of the operations, and the pages after. */
 function tags(tagged: readonly { service: DescService; tag: string }[], errors: ErrorResponses): JsonObject[] {
-  const pages = readPages({ errors: errors.table() });
+  const values = { ...settings(), errors: errors.table() };
   const byTag = Map.groupBy(tagged, ({ tag }) => tag);
   const ofOperations = [...byTag].map(([name, members]) => ({
     name,
     description: members.map(({ service }) => commentOf(service)).join('\n\n'),
   }));
-  return [...pages.before, ...ofOperations, ...pages.after];
+  return [readPage('getting-started', values), ...ofOperations, ...PAGES.map((name) => readPage(name, values))];
 }

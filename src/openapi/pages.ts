@@ -7,25 +7,8 @@ import { readConfig } from '../config.ts';
 import type { JsonObject } from './json.ts';
 import { formatCount, plansTable } from './plans.ts';
 
-const BEFORE = ['getting-started'] as const;
-const AFTER = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'] as const;
-
-interface Pages {
-  /** The pages that a reader needs before the operations. */
-  readonly before: JsonObject[];
-  readonly after: JsonObject[];
-}
-
-export function readPages(values: Readonly<Record<string, string>>): Pages {
-  const filled = { ...values, ...settings() };
-  return {
-    before: BEFORE.map((name) => readPage(name, filled)),
-    after: AFTER.map((name) => readPage(name, filled)),
-  };
-}
-
-/** `x-traitTag` marks such a tag for Redoc and other tools. */
-function readPage(file: string, values: Readonly<Record<string, string>>): JsonObject {
+/** A page as a tag. `x-traitTag` marks it for Redoc and other tools. */
+export function readPage(file: string, values: Readonly<Record<string, string>>): JsonObject {
   const text = readFileSync(new URL(`pages/${file}.md`, import.meta.url), 'utf8');
   const [, title, body] = /^# (.+?)\n\n(.+)\n$/s.exec(text) ?? [];
   if (title === undefined || body === undefined) throw new Error(`the page ${file}.md has no title or no text`);
@@ -38,7 +21,7 @@ function readPage(file: string, values: Readonly<Record<string, string>>): JsonO
 }
 
 /** The defaults of the settings that the pages state. */
-function settings(): Record<string, string> {
+export function settings(): Record<string, string> {
   const { limits, idempotencyMs } = readConfig({});
   const { addressPerMinute, ban } = limits;
   return {

@@ -68,33 +68,16 @@ export class Schemas {
   }
 
   #value(field: DescField): JsonObject {
-    switch (field.fieldKind) {
-      case 'list':
-        return { type: 'array', items: this.#item(field) };
-      case 'enum':
-        return this.#enum(field.enum);
-      case 'message':
-        return this.#messageValue(field.message);
-      case 'scalar':
-        return scalar(field.scalar);
-      default:
-        throw new Error(`${field.toString()}: the document does not support a ${field.fieldKind} field`);
-    }
+    if (field.fieldKind === 'map') throw new Error(`${field.toString()}: the document does not support a map`);
+    const item = this.#item(field);
+    return field.fieldKind === 'list' ? { type: 'array', items: item } : item;
   }
 
-  #item(field: DescField & { fieldKind: 'list' }): JsonObject {
-    switch (field.listKind) {
-      case 'enum':
-        return this.#enum(field.enum);
-      case 'message':
-        return this.#messageValue(field.message);
-      default:
-        return scalar(field.scalar);
-    }
-  }
-
-  #messageValue(message: DescMessage): JsonObject {
-    return message.typeName === TIMESTAMP ? { type: 'string', format: 'date-time' } : this.message(message);
+  #item(field: DescField): JsonObject {
+    if (field.enum !== undefined) return this.#enum(field.enum);
+    if (field.message === undefined) return scalar(field.scalar);
+    const isTime = field.message.typeName === TIMESTAMP;
+    return isTime ? { type: 'string', format: 'date-time' } : this.message(field.message);
   }
 
   /** The zero value is never accepted and never sent. */
@@ -113,17 +96,15 @@ function isRequired(field: DescField): boolean {
   return rulesOf(field).required || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 
+const SCALARS: Readonly<Partial<Record<ScalarType, JsonObject>>> = {
+  [ScalarType.INT64]: { type: 'integer', format: 'int64' },
+  [ScalarType.INT32]: { type: 'integer', format: 'int32' },
+  [ScalarType.STRING]: { type: 'string' },
+  [ScalarType.BOOL]: { type: 'boolean' },
+};
+
 function scalar(type: ScalarType): JsonObject {
-  switch (type) {
-    case ScalarType.INT64:
-      return { type: 'integer', format: 'int64' };
-    case ScalarType.INT32:
-      return { type: 'integer', format: 'int32' };
-    case ScalarType.STRING:
-      return { type: 'string' };
-    case ScalarType.BOOL:
-      return { type: 'boolean' };
-    default:
-      throw new Error(`the document does not support the scalar type ${ScalarType[type]}`);
-  }
+  const schema = SCALARS[type];
+  if (schema === undefined) throw new Error(`the document does not support the scalar type ${ScalarType[type]}`);
+  return schema;
 }
