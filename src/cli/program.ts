@@ -53,7 +53,10 @@ export function program(isJson: boolean): Command {
   return root;
 }
 
-/** Commander's help. The top level lists the subcommands, not the commands that only group them. */
+/**
+ * Commander's help. The top level lists the subcommands, not the commands that only group them. Only here, because
+ * Commander also looks for similar names among the visible commands: "Did you mean account?".
+ */
 function formatHelp(command: Command, helper: Help): string {
   const visibleCommands = ({ commands }: Command) =>
     commands.flatMap((one) => (one.commands.length > 0 ? one.commands : one));
