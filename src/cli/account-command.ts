@@ -7,7 +7,7 @@ import { PLANS } from '../services/admin-messages.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
-import { UsageError } from './failure.ts';
+import { usageError } from './failure.ts';
 import { card, count, day, examples, moment, nameOf, table } from './output.ts';
 
 interface Options {
@@ -59,8 +59,7 @@ export function accountCommand(account: Command): void {
     .action(
       adminAction(async (admin, accountId: bigint, { plan, ...limits }: Partial<Options>) => {
         const change = plan === undefined ? limits : { ...limits, plan: PLANS[plan] };
-        if (Object.keys(change).length === 0)
-          throw new UsageError('say what to set: --plan, --per-minute or --per-day');
+        if (Object.keys(change).length === 0) throw usageError('say what to set: --plan, --per-minute or --per-day');
         return one(await admin.updateAccount({ accountId, ...change }));
       }),
     );

@@ -14,7 +14,7 @@ import { type Config, readConfig } from '../config.ts';
 import { readInternalTls } from '../grpc/mutual-tls.ts';
 import { isWellFormed } from '../keys/format.ts';
 import { operatorKeyFile } from '../keys/key-files.ts';
-import { Failure, UsageError } from './failure.ts';
+import { Failure, usageError } from './failure.ts';
 import { toJson } from './output.ts';
 
 export type Admin = Methods<AdminServiceService>;
@@ -56,7 +56,7 @@ async function toTls({ internalTls }: Config, host: string): Promise<TlsOptions 
   if (isIP(host) === 0) return { ca, cert, key };
   const [, serverName] = /DNS:([^,]+)/.exec(certificate.subjectAltName ?? '') ?? [];
   if (serverName !== undefined) return { ca, cert, key, serverName };
-  throw new UsageError(`--address must name the server, not ${host}: INTERNAL_TLS_CERT has no name to expect there`);
+  throw usageError(`--address must name the server, not ${host}: INTERNAL_TLS_CERT has no name to expect there`);
 }
 
 /** The operator key and its source. */
@@ -75,37 +75,23 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
 }
 
 /** What went wrong and what to do about it, in one line. Messages of the server are unchanged. */
-function explain(
-  error: PetstoreError,
-  command: Command,
-  address: string,
-  { internalTls }: Config,
-  keySource: string,
-): Failure {
-  if (error.code === 'OPERATOR_KEY_INVALID') {
-    return new Failure(error.code, `the server at ${address} does not accept the key in ${keySource}`);
+function explain(error: PetstoreError, command: Command, address: string, config: Config, keySource: string): Failure {
+  const { code, grpcStatus, message, retryAfterMs } = error;
+  if (code === 'OPERATOR_KEY_INVALID')
+    return new Failure(code, `the server at ${address} does not accept the key in ${keySource}`);
+  if (grpcStatus === status.INVALID_ARGUMENT) return usageError(nameFlags(error, command), code);
+  if (grpcStatus === status.DEADLINE_EXCEEDED)
+    return new Failure(code, `the server at ${address} did not answer in time`);
+  if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
+    const where = `${address}${config.internalTls ? ' by mutual TLS' : ''}`;
+    const advice = 'start the service with "npm start", or name another --address';
+    return new Failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }
-  switch (error.grpcStatus) {
-    case status.INVALID_ARGUMENT:
-      return new UsageError(nameFlags(error, command), error.code);
-    case status.UNAVAILABLE:
-      if (error.retryAfterMs !== undefined) return new Failure(error.code, error.message);
-      return new Failure(
-        'SERVER_AWAY',
-        `nothing answers at ${address}${internalTls ? ' by mutual TLS' : ''}: ` +
-          'start the service with "npm start", or name another --address',
-      );
-    case status.DEADLINE_EXCEEDED:
-      return new Failure(error.code, `the server at ${address} did not answer in time`);
-    case status.UNAUTHENTICATED:
-    case status.UNIMPLEMENTED:
-      return new Failure(
-        'NO_ADMIN_SERVICE',
-        `there is no admin service at ${address}: it is on the private gRPC port (GRPC_PORT), not on the public one`,
-      );
-    default:
-      return new Failure(error.code, error.message);
+  if (grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED) {
+    const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
+    return new Failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }
+  return new Failure(code, message);
 }
 
 /** The violations of the request, with the options that people type in place of the fields. */

@@ -1,19 +1,19 @@
-/** Parsers of arguments. A mistake is a UsageError: one line that names the argument and what it should be. */
+/** Parsers of arguments. A mistake is a usage error: one line that names the argument and what it should be. */
 import { type ServerAddress, toServer } from '../config/checks.ts';
-import { UsageError } from './failure.ts';
+import { usageError } from './failure.ts';
 
 /** Parses a whole number. `what` names it in an error: `--account`. */
 function toWholeNumber(what: string, text: string, min: bigint, max: bigint): bigint {
   const value = /^\d{1,19}$/.test(text) ? BigInt(text) : -1n;
   if (value >= min && value <= max) return value;
-  throw new UsageError(`${what} must be a whole number from ${min} to ${max}, not "${text}"`);
+  throw usageError(`${what} must be a whole number from ${min} to ${max}, not "${text}"`);
 }
 
 /** The number of an account or key. A key, which must not be shown, is not repeated in the error. */
 export function toId(what: string): (text: string) => bigint {
   return (text) => {
     if (text.startsWith('pst_'))
-      throw new UsageError(`${what} must be a number, as "petstore key list" shows it, not a key`);
+      throw usageError(`${what} must be a number, as "petstore key list" shows it, not a key`);
     return toWholeNumber(what, text, 0n, 2n ** 63n - 1n);
   };
 }
@@ -33,12 +33,12 @@ export function toInstant(what: string): (text: string) => Date {
     // A Date takes the 30th of February for the 2nd of March.
     const isDay = day !== undefined && !Number.isNaN(instant.getTime()) && new Date(day).toJSON()?.startsWith(day);
     if (isDay) return instant;
-    throw new UsageError(`${what} must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}"`);
+    throw usageError(`${what} must be a date such as 2027-01-31 or 2027-01-31T12:00:00Z, not "${text}"`);
   };
 }
 
 export function toServerAddress(text: string): ServerAddress {
   const address = toServer(text);
   if (address !== undefined) return address;
-  throw new UsageError(`--address must be HOST:PORT, such as 127.0.0.1:50051, not "${text}"`);
+  throw usageError(`--address must be HOST:PORT, such as 127.0.0.1:50051, not "${text}"`);
 }
