@@ -97,7 +97,7 @@ function toServer(entry: string): ServerAddress | undefined {
 
 /** The URL of an OTLP/HTTP collector, without a trailing slash. */
 export function toCollector(text: string): string | Expected {
-  const isRight = isUrl(text, ['http:']) && !/[?#@]/.test(text);
+  const isRight = parseUrl(text, ['http:']) !== undefined && !/[?#@]/.test(text);
   return isRight ? text.replace(/\/+$/, '') : new Expected('look like http://127.0.0.1:4318');
 }
 
@@ -115,7 +115,8 @@ export function toRatio(text: string): number | Expected {
 }
 
 export function toDatabaseUrl(text: string): string | Expected {
-  if (isUrl(text, ['postgres:', 'postgresql:'])) return text;
+  const url = parseUrl(text, ['postgres:', 'postgresql:']);
+  if (url !== undefined && canDecode(url.pathname)) return text;
   return new Expected('look like postgres://user:password@host:5432/name');
 }
 
@@ -126,12 +127,25 @@ export function toRedis(text: string): RedisConfig | Expected {
   // Only the first address needs a scheme and a password: the others have the same.
   const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
   const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
-  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:'])))
-    return { urls, isCluster: isDeclared || others.length > 0 };
+  if (urls.every(isRedisUrl)) return { urls, isCluster: isDeclared || others.length > 0 };
   return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
 }
 
-function isUrl(text: string, protocols: readonly string[]): boolean {
+/** The client throws for what is no text in percent-encoding, and for a database that is no number. */
+function isRedisUrl(text: string): boolean {
+  const url = parseUrl(text, ['redis:', 'rediss:']);
+  return url !== undefined && canDecode(url.username + url.password) && /^(\/\d*)?$/.test(url.pathname);
+}
+
+function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   const url = URL.parse(text);
-  return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+  return url !== null && protocols.includes(url.protocol) && url.hostname !== '' ? url : undefined;
+}
+
+function canDecode(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -40,8 +40,13 @@ export async function rotateLogs(
   }
 }
 
+/** 0 for a file that can't be read now, which must not end the launcher. */
 function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    return statSync(file).size;
+  } catch {
+    return 0;
+  }
 }
 
 /** Returns whether there is a new file. Creating it here lets its writer open it on a full disk. */
