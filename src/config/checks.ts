@@ -36,6 +36,10 @@ export function toAddress(text: string): string | Expected {
   return isIP(text) === 0 ? new Expected('be an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
 }
 
+export function toHost(text: string): string | Expected {
+  return isHost(text) || isIPv6(text) ? text : new Expected('be an IP address or a name of this machine');
+}
+
 export function toPath(text: string): string {
   return resolve(text);
 }
@@ -90,9 +94,12 @@ function toServer(entry: string): ServerAddress | undefined {
   const port = toPort(digits);
   if (port instanceof Expected) return undefined;
   if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
-  const host = plain ?? '';
-  // A last label of digits is an IPv4 address or a mistake (RFC 3696, section 2).
-  return isIPv4(host) || (NAME.test(host) && !/(^|\.)\d+$/.test(host)) ? { host, port } : undefined;
+  return plain !== undefined && isHost(plain) ? { host: plain, port } : undefined;
+}
+
+/** Whether it is a name or an IPv4 address. A last label of digits is one, or a mistake (RFC 3696, section 2). */
+function isHost(text: string): boolean {
+  return isIPv4(text) || (NAME.test(text) && !/(^|\.)\d+$/.test(text));
 }
 
 /** The URL of an OTLP/HTTP collector, without a trailing slash. */

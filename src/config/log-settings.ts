@@ -1,15 +1,5 @@
 /** Settings of logs, metrics and traces. */
-import {
-  toAddress,
-  toCollector,
-  toCount,
-  toLogLevel,
-  toLogs,
-  toPort,
-  toRatio,
-  toSampler,
-  wholeNumber,
-} from './checks.ts';
+import { toCollector, toCount, toHost, toLogLevel, toLogs, toPort, toRatio, toSampler, wholeNumber } from './checks.ts';
 import { optional, setting } from './setting.ts';
 
 const MAX_LOG_FILES = 1_000;
@@ -53,14 +43,17 @@ export const OBSERVABILITY = {
   METRICS_PORT: optional({
     about:
       'The port of metrics for Prometheus, `GET /metrics`, over plain HTTP without a key. ' +
-      'With `INSTANCES` each server has its own: this port and those after it.',
+      'With `INSTANCES` each server has its own: this port and those after it. It answers requests for an IP address, ' +
+      'for `localhost` and for `METRICS_HOST`.',
     fallbackInWords: 'off',
     parse: toPort,
   }),
   METRICS_HOST: setting({
-    about: 'The address that `METRICS_PORT` listens on. Whoever can connect sees how much the service is used.',
+    about:
+      'The address that `METRICS_PORT` listens on, or a name for it, by which it can then be scraped. Whoever can ' +
+      'connect sees how much the service is used.',
     fallback: '127.0.0.1',
-    parse: toAddress,
+    parse: toHost,
   }),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional({
     about: 'The collector of traces, over OTLP/HTTP (Protobuf): `http://127.0.0.1:4318`.',
