@@ -1,16 +1,13 @@
 /** Parsers of settings. Each returns the value, or what the text should have been. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
-import { Expected } from './setting.ts';
+import { Expected, type Parser } from './setting.ts';
 
 /** Counts are 32-bit integers in the database and in protobuf. */
 const MAX_COUNT = 2_147_483_647;
 export const MAX_PORT = 65_535;
 /** At the end of a REDIS_URL: the address is a node of a cluster. */
 const CLUSTER = '?cluster=true';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** `REDIS_URL`: the address of a server, or of nodes of a cluster. */
 export interface RedisConfig {
@@ -21,7 +18,7 @@ export interface RedisConfig {
 }
 
 /** Parses a whole number from `min` to `max`. `what` names it in an error: "port". */
-export function wholeNumber(what: string, max: number, min = 1): (text: string) => number | Expected {
+export function wholeNumber(what: string, max: number, min = 1): Parser<number> {
   return (text) => {
     const value = Number(text);
     const isRight = /^\d+$/.test(text) && value >= min && value <= max;
@@ -32,16 +29,34 @@ export function wholeNumber(what: string, max: number, min = 1): (text: string) 
 export const toCount = wholeNumber('number', MAX_COUNT);
 export const toPort = wholeNumber('port', MAX_PORT);
 
-export function toAddress(text: string): string | Expected {
-  return isIP(text) === 0 ? new Expected('be an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
+function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
+  return (text) => values.find((value) => value === text) ?? new Expected(`be one of ${values.join(', ')}`);
 }
 
-export function toHost(text: string): string | Expected {
-  return isHost(text) || isIPv6(text) ? text : new Expected('be an IP address or a name of this machine');
+export const toLogLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
+export const toLogs = oneOf('files', 'stdout');
+export const toSampler = oneOf('always_on', 'traceidratio', 'parentbased_always_on', 'parentbased_traceidratio');
+
+/** Parses a text that has a form. */
+function textThat(isRight: (text: string) => boolean, expected: string): Parser<string> {
+  return (text) => (isRight(text) ? text : new Expected(expected));
 }
 
-export function toPath(text: string): string {
-  return resolve(text);
+export const toText: Parser<string> = (text) => text;
+export const toPath: Parser<string> = (text) => resolve(text);
+export const toAddress = textThat((text) => isIP(text) !== 0, 'be an IP address, such as 127.0.0.1 or 0.0.0.0');
+export const toHost = textThat((text) => isHost(text) || isIPv6(text), 'be an IP address or a name of this machine');
+export const toOperatorKey = textThat(
+  (text) => /^[\x21-\x7e]{16,}$/.test(text),
+  'be at least 16 visible ASCII characters',
+);
+export const toDatabaseUrl = textThat((text) => {
+  const url = parseUrl(text, ['postgres:', 'postgresql:']);
+  return url !== undefined && canDecode(url.pathname);
+}, 'look like postgres://user:password@host:5432/name');
+
+export function toYesOrNo(text: string): boolean | Expected {
+  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 }
 
 /** Origins as browsers send them (RFC 6454, section 6.2), so that they can be compared as strings. */
@@ -55,22 +70,6 @@ export function toOrigins(text: string): readonly string[] | Expected {
 
 function isOrigin(text: string): boolean {
   return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.parse(text)?.origin === text;
-}
-
-export function toYesOrNo(text: string): boolean | Expected {
-  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
-}
-
-export function toOperatorKey(text: string): string | Expected {
-  return /^[\x21-\x7e]{16,}$/.test(text) ? text : new Expected('be at least 16 visible ASCII characters');
-}
-
-export function toLogLevel(text: string): LogLevel | Expected {
-  return LOG_LEVELS.find((level) => level === text) ?? new Expected(`be one of ${LOG_LEVELS.join(', ')}`);
-}
-
-export function toLogs(text: string): 'files' | 'stdout' | Expected {
-  return text === 'files' || text === 'stdout' ? text : new Expected('be files or stdout');
 }
 
 /** The address of a server, or of several behind one name. */
@@ -108,23 +107,10 @@ export function toCollector(text: string): string | Expected {
   return isRight ? text.replace(/\/+$/, '') : new Expected('look like http://127.0.0.1:4318');
 }
 
-const SAMPLERS = ['always_on', 'traceidratio', 'parentbased_always_on', 'parentbased_traceidratio'] as const;
-export type Sampler = (typeof SAMPLERS)[number];
-
-export function toSampler(text: string): Sampler | Expected {
-  return SAMPLERS.find((sampler) => sampler === text) ?? new Expected(`be one of ${SAMPLERS.join(', ')}`);
-}
-
 export function toRatio(text: string): number | Expected {
   const value = Number(text);
   const isRight = /^\d*\.?\d+$/.test(text) && value > 0 && value <= 1;
   return isRight ? value : new Expected('be a number above 0, and 1 at the most');
-}
-
-export function toDatabaseUrl(text: string): string | Expected {
-  const url = parseUrl(text, ['postgres:', 'postgresql:']);
-  if (url !== undefined && canDecode(url.pathname)) return text;
-  return new Expected('look like postgres://user:password@host:5432/name');
 }
 
 /** Several addresses, separated by commas, are nodes of a cluster. So is one with `?cluster=true`. */
