@@ -6,7 +6,7 @@ import { BlockList, isIP } from 'node:net';
 import type { ServerAddress } from './checks.ts';
 import { ConfigError } from './setting.ts';
 
-/** Returns the files of settings with a common prefix; undefined when none is set. Throws ConfigError for some of them. */
+/** The files of settings with a common prefix; undefined when none is set. Throws ConfigError when only some are. */
 export function allOrNone<N extends string>(
   prefix: string,
   files: Readonly<Record<N, string | undefined>>,

@@ -207,8 +207,8 @@ const OBSERVABILITY = {
     toPort,
     'off',
     'The port of metrics for Prometheus, `GET /metrics`, over plain HTTP without a key. ' +
-      'With `INSTANCES` each server has its own: this port and those after it. It answers requests for an IP address, ' +
-      'for `localhost` and for `METRICS_HOST`.',
+      'With `INSTANCES` each server has its own: this port and those after it. It answers requests for an ' +
+      'IP address, for `localhost` and for `METRICS_HOST`.',
   ),
   METRICS_HOST: setting(
     toHost,

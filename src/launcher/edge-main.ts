@@ -2,13 +2,12 @@
 import { formatAddress } from '../config/addresses.ts';
 import type { Config } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
-import { startEdge } from './edge.ts';
 import { type Command, printHelp } from './help.ts';
-import { loadConfig } from './load-config.ts';
+import { checkSingleInstance, loadConfig } from './load-config.ts';
 import { logDir } from './paths.ts';
 import { printLine, run, StopSignals } from './program.ts';
 import { listServers } from './servers.ts';
-import { publicUrl } from './stack.ts';
+import { publicUrl, startStack } from './stack.ts';
 
 const COMMAND: Command = {
   name: 'npm run edge',
@@ -27,9 +26,10 @@ const COMMAND: Command = {
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = loadConfig();
+  checkSingleInstance(config, COMMAND.name);
   const report = createReporter(config);
   const signals = new StopSignals(report);
-  const edge = await startEdge(config, { interrupt: signals.interrupt, report });
+  const edge = await startStack(config, {}, { isEdge: true, interrupt: signals.interrupt, report });
   signals.started(edge);
   report(startMessage(config));
   await edge.ended;

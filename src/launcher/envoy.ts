@@ -133,15 +133,16 @@ export class Envoy extends Component {
     };
   }
 
-  /** Resolves with the number of servers that Envoy sends calls to. */
-  async countHealthyServers(): Promise<number> {
+  /**
+   * Allows as many open calls as the reachable servers of a standalone edge can have: a name in SERVERS may resolve to
+   * any number of them, and they come and go. Only such an edge has the runtime layer for it.
+   */
+  async adjustCallLimit(): Promise<void> {
+    const { MAX_CALLS_PER_SERVER } = await import('./envoy-config.ts');
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
-    return Number(/: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1] ?? 0);
-  }
-
-  /** Sets how many calls may be open at once. Only a standalone edge has the runtime layer for it. */
-  async setMaxCalls(count: number): Promise<void> {
-    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${count}`);
+    const healthy = /: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1];
+    const maxCalls = MAX_CALLS_PER_SERVER * Math.max(1, Number(healthy ?? 0));
+    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${maxCalls}`);
     await this.#admin.post(`/runtime_modify?${limits.join('&')}`, AbortSignal.timeout(ADMIN_MS));
   }
 

@@ -12,9 +12,6 @@ export interface Command {
   readonly settings: readonly (keyof typeof SETTINGS)[];
 }
 
-const WIDTH = 80;
-const INDENT = '      ';
-
 /** Prints the help and returns true if the arguments request it. Throws ConfigError for any other argument. */
 export function printHelp(command: Command, args = process.argv.slice(2)): boolean {
   const wantsHelp = read(command.name, args);
@@ -37,21 +34,11 @@ function* text({ name, about, settings }: Command): Generator<string> {
     const { about: meaning, fallback, fallbackInWords, isSecret }: Setting<unknown> = SETTINGS[setting];
     const name = isSecret ? `${setting} or ${setting}_FILE` : setting;
     yield `  ${name} (default: ${plain(fallbackInWords ?? String(fallback))})`;
-    yield* wrap(plain(meaning));
+    yield `      ${plain(meaning)}`;
   }
 }
 
 /** Without Markdown. */
 function plain(text: string): string {
   return text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll('`', '');
-}
-
-function wrap(text: string): string[] {
-  const lines = [INDENT.trimEnd()];
-  for (const word of text.split(' ')) {
-    const longer = `${lines.at(-1)} ${word}`;
-    if (longer.length + INDENT.length <= WIDTH) lines[lines.length - 1] = longer;
-    else lines.push(` ${word}`);
-  }
-  return lines.map((line) => INDENT + line.trimStart());
 }

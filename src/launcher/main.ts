@@ -5,7 +5,7 @@
 import type { Config } from '../config.ts';
 import { loadConfig } from './load-config.ts';
 import { printLine, run, StopSignals } from './program.ts';
-import { type Stack, startStack } from './stack.ts';
+import { checkNoStandaloneSettings, type Stack, startStack } from './stack.ts';
 import { startMessage } from './start-message.ts';
 
 let stack: Stack | undefined;
@@ -14,6 +14,7 @@ let restart: { isRequestedAgain: boolean } | undefined;
 
 async function main(): Promise<void> {
   const config = loadConfig();
+  checkNoStandaloneSettings(config);
   const signals = new StopSignals(printLine);
   process.on('SIGUSR2', () => requestRestart(config, signals));
   const { instances } = config;

@@ -5,7 +5,7 @@
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { type Command, printHelp } from './help.ts';
-import { loadConfig } from './load-config.ts';
+import { checkSingleInstance, loadConfig } from './load-config.ts';
 import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
 import { checkFree } from './ports.ts';
 
@@ -26,17 +26,11 @@ const COMMAND: Command = {
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = loadConfig();
-  checkSingleInstance(config);
+  checkSingleInstance(config, COMMAND.name);
   await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
   process.stderr.write(`${startMessage(config)}\n`);
   if (process.execve === undefined) throw new ConfigError('npm run server needs Linux or macOS');
   process.execve(process.execPath, [process.execPath, ...SERVER_NODE_OPTIONS, SERVER]);
-}
-
-function checkSingleInstance({ instances }: Config): void {
-  if (instances === 1) return;
-  const advice = 'unset it, or use npm start, which starts several behind one Envoy';
-  throw new ConfigError(`INSTANCES=${instances} is not for npm run server, which is one server: ${advice}`);
 }
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {

@@ -3,8 +3,8 @@
  * second at most, and connections are few and short. A new connection ends the oldest one, so that idle connections
  * can't keep a scrape out.
  *
- * A request for a name that is not this port's gets nothing: it may be of a web page whose name resolves to this machine
- * (DNS rebinding). A browser can't be made to send an address, or a name of others.
+ * A request for a name that is not this port's gets nothing: it may be of a web page whose name resolves to this
+ * machine (DNS rebinding). Such a page can't make a browser send an address, or the name of another site.
  */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { isIP, type Socket } from 'node:net';
