@@ -3,7 +3,7 @@
  * needs. The server process, the tests and the benchmark all start here.
  */
 import type { DestinationStream, Logger } from 'pino';
-import { type Config, ConfigError, type TracesConfig } from './config.ts';
+import type { Config, TracesConfig } from './config.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
@@ -12,7 +12,7 @@ import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.
 import { createUsageRecorder, restoreLimits, startUsageRetention } from './limits/usage-recorder.ts';
 import { createLogger } from './logging/logger.ts';
 import { createServer } from './server.ts';
-import { openEngine } from './storage/open.ts';
+import { explainUnavailable, openEngine } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
 import { createStore, type Store } from './storage/store.ts';
 import { StoreUnavailable } from './storage/store-errors.ts';
@@ -44,14 +44,27 @@ interface Logs {
  * @throws ConfigError when a database, folder or file of the settings can't be used.
  * @throws StoreUnavailable when the database is unavailable.
  */
-export async function createService(config: Config, { log, auditLog }: Logs): Promise<Service> {
+export async function createService(config: Config, logs: Logs): Promise<Service> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await openService(config, logs, opened);
+  } catch (error) {
+    await opened.disposeAsync().catch(() => undefined); // the first error says more
+    throw error;
+  }
+}
+
+/** Adds each part that has to be closed to `opened`, which closes the last one first. */
+async function openService(config: Config, { log, auditLog }: Logs, opened: AsyncDisposableStack): Promise<Service> {
   const tracing = config.traces && (await startTracing(config, config.traces, log));
+  opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
   const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
 
   const engine = await openEngine(config, logger, metrics?.commits);
   const untraced = createStore(engine);
+  opened.defer(() => untraced.close());
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
   const store = tracing === undefined ? untraced : traceStore(untraced, tracing, system);
   const operatorKey = await makeKeys(config, store);
@@ -68,15 +81,19 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     (await (await import('./limits/redis.ts')).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
   const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
   const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
+  opened.defer(() => limiter.close());
   await restoreLimits(store, limiter, Date.now());
   usage.start(limiter);
+  opened.defer(() => usage.close());
   const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
+  opened.defer(() => usageRetention.close());
   const idempotencyRetention = startRetention({
     what: 'idempotency records',
     deletePortion: (maxRows) =>
       store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
     logger,
   });
+  opened.defer(() => idempotencyRetention.close());
 
   const keys = createApiKeyCache(store.accounts, plans);
   const keyInvalidation =
@@ -86,10 +103,15 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
       keys.invalidate,
       limiter.forgetBan,
     );
+  opened.defer(() => keyInvalidation?.close());
   const onKeysChanged = (change: KeyChange) => {
     keys.invalidate(change);
     keyInvalidation?.publish(change);
   };
+  const dependencies = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
+  const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
+  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
+  opened.defer(() => metricsListener?.close());
   const server = createServer({
     store,
     keys,
@@ -105,9 +127,7 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
   });
-  const dependencies = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
-  const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
-  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
+  opened.defer(() => server.drain());
 
   return {
     store,
@@ -121,14 +141,7 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     },
     startDraining: () => server.startDraining(),
     drain: () => server.drain(),
-    async close() {
-      await server.drain();
-      await Promise.all([usage.close(), usageRetention.close(), idempotencyRetention.close()]);
-      await Promise.all([limiter.close(), keyInvalidation?.close()]);
-      await store.close();
-      await metricsListener?.close();
-      await tracing?.close();
-    },
+    close: () => opened.disposeAsync(),
   };
 }
 
@@ -142,14 +155,13 @@ async function startTracing(config: Config, traces: TracesConfig, log: Destinati
 }
 
 /** Creates the demo key and the operator's key if they don't exist. Resolves with the operator's. */
-async function makeKeys({ demoAccount, operatorKey, dataDir, databaseUrl }: Config, store: Store): Promise<string> {
+async function makeKeys(config: Config, store: Store): Promise<string> {
+  const { demoAccount, operatorKey, dataDir } = config;
   try {
     if (demoAccount) await ensureDemoKey(store, dataDir);
     return operatorKey ?? (await ensureOperatorKey(dataDir));
   } catch (error) {
-    if (databaseUrl !== undefined && error instanceof StoreUnavailable) {
-      throw new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
-    }
-    throw isDiskFull(error) || error instanceof StoreUnavailable ? diskFull(dataDir, error) : error;
+    if (error instanceof StoreUnavailable) throw explainUnavailable(error, config);
+    throw isDiskFull(error) ? diskFull(dataDir, error) : error;
   }
 }

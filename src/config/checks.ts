@@ -1,16 +1,13 @@
 /** Parsers of settings. Each returns the value, or what the text should have been. */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
-import { Expected } from './setting.ts';
+import { Expected, type Parser } from './setting.ts';
 
 /** Counts are 32-bit integers in the database and in protobuf. */
 const MAX_COUNT = 2_147_483_647;
 export const MAX_PORT = 65_535;
 /** At the end of a REDIS_URL: the address is a node of a cluster. */
 const CLUSTER = '?cluster=true';
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** `REDIS_URL`: the address of a server, or of nodes of a cluster. */
 export interface RedisConfig {
@@ -21,7 +18,7 @@ export interface RedisConfig {
 }
 
 /** Parses a whole number from `min` to `max`. `what` names it in an error: "port". */
-export function wholeNumber(what: string, max: number, min = 1): (text: string) => number | Expected {
+export function wholeNumber(what: string, max: number, min = 1): Parser<number> {
   return (text) => {
     const value = Number(text);
     const isRight = /^\d+$/.test(text) && value >= min && value <= max;
@@ -32,12 +29,34 @@ export function wholeNumber(what: string, max: number, min = 1): (text: string) 
 export const toCount = wholeNumber('number', MAX_COUNT);
 export const toPort = wholeNumber('port', MAX_PORT);
 
-export function toAddress(text: string): string | Expected {
-  return isIP(text) === 0 ? new Expected('be an IP address, such as 127.0.0.1 or 0.0.0.0') : text;
+function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
+  return (text) => values.find((value) => value === text) ?? new Expected(`be one of ${values.join(', ')}`);
 }
 
-export function toPath(text: string): string {
-  return resolve(text);
+export const toLogLevel = oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent');
+export const toLogs = oneOf('files', 'stdout');
+export const toSampler = oneOf('always_on', 'traceidratio', 'parentbased_always_on', 'parentbased_traceidratio');
+
+/** Parses a text that has a form. */
+function textThat(isRight: (text: string) => boolean, expected: string): Parser<string> {
+  return (text) => (isRight(text) ? text : new Expected(expected));
+}
+
+export const toText: Parser<string> = (text) => text;
+export const toPath: Parser<string> = (text) => resolve(text);
+export const toAddress = textThat((text) => isIP(text) !== 0, 'be an IP address, such as 127.0.0.1 or 0.0.0.0');
+export const toHost = textThat((text) => isHost(text) || isIPv6(text), 'be an IP address or a name of this machine');
+export const toOperatorKey = textThat(
+  (text) => /^[\x21-\x7e]{16,}$/.test(text),
+  'be at least 16 visible ASCII characters',
+);
+export const toDatabaseUrl = textThat((text) => {
+  const url = parseUrl(text, ['postgres:', 'postgresql:']);
+  return url !== undefined && canDecode(url.pathname);
+}, 'look like postgres://user:password@host:5432/name');
+
+export function toYesOrNo(text: string): boolean | Expected {
+  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 }
 
 /** Origins as browsers send them (RFC 6454, section 6.2), so that they can be compared as strings. */
@@ -51,22 +70,6 @@ export function toOrigins(text: string): readonly string[] | Expected {
 
 function isOrigin(text: string): boolean {
   return /^https?:\/\/[\w.:[\]-]+$/.test(text) && URL.parse(text)?.origin === text;
-}
-
-export function toYesOrNo(text: string): boolean | Expected {
-  return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
-}
-
-export function toOperatorKey(text: string): string | Expected {
-  return /^[\x21-\x7e]{16,}$/.test(text) ? text : new Expected('be at least 16 visible ASCII characters');
-}
-
-export function toLogLevel(text: string): LogLevel | Expected {
-  return LOG_LEVELS.find((level) => level === text) ?? new Expected(`be one of ${LOG_LEVELS.join(', ')}`);
-}
-
-export function toLogs(text: string): 'files' | 'stdout' | Expected {
-  return text === 'files' || text === 'stdout' ? text : new Expected('be files or stdout');
 }
 
 /** The address of a server, or of several behind one name. */
@@ -90,33 +93,24 @@ export function toServer(entry: string): ServerAddress | undefined {
   const port = toPort(digits);
   if (port instanceof Expected) return undefined;
   if (inBrackets !== undefined) return isIPv6(inBrackets) ? { host: inBrackets, port } : undefined;
-  const host = plain ?? '';
-  // A last label of digits is an IPv4 address or a mistake (RFC 3696, section 2).
-  return isIPv4(host) || (NAME.test(host) && !/(^|\.)\d+$/.test(host)) ? { host, port } : undefined;
+  return plain !== undefined && isHost(plain) ? { host: plain, port } : undefined;
+}
+
+/** Whether it is a name or an IPv4 address. A last label of digits is one, or a mistake (RFC 3696, section 2). */
+function isHost(text: string): boolean {
+  return isIPv4(text) || (NAME.test(text) && !/(^|\.)\d+$/.test(text));
 }
 
 /** The URL of an OTLP/HTTP collector, without a trailing slash. */
 export function toCollector(text: string): string | Expected {
-  const isRight = isUrl(text, ['http:']) && !/[?#@]/.test(text);
+  const isRight = parseUrl(text, ['http:']) !== undefined && !/[?#@]/.test(text);
   return isRight ? text.replace(/\/+$/, '') : new Expected('look like http://127.0.0.1:4318');
-}
-
-const SAMPLERS = ['always_on', 'traceidratio', 'parentbased_always_on', 'parentbased_traceidratio'] as const;
-export type Sampler = (typeof SAMPLERS)[number];
-
-export function toSampler(text: string): Sampler | Expected {
-  return SAMPLERS.find((sampler) => sampler === text) ?? new Expected(`be one of ${SAMPLERS.join(', ')}`);
 }
 
 export function toRatio(text: string): number | Expected {
   const value = Number(text);
   const isRight = /^\d*\.?\d+$/.test(text) && value > 0 && value <= 1;
   return isRight ? value : new Expected('be a number above 0, and 1 at the most');
-}
-
-export function toDatabaseUrl(text: string): string | Expected {
-  if (isUrl(text, ['postgres:', 'postgresql:'])) return text;
-  return new Expected('look like postgres://user:password@host:5432/name');
 }
 
 /** Several addresses, separated by commas, are nodes of a cluster. So is one with `?cluster=true`. */
@@ -126,12 +120,25 @@ export function toRedis(text: string): RedisConfig | Expected {
   // Only the first address needs a scheme and a password: the others have the same.
   const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
   const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
-  if (urls.every((url) => isUrl(url, ['redis:', 'rediss:'])))
-    return { urls, isCluster: isDeclared || others.length > 0 };
+  if (urls.every(isRedisUrl)) return { urls, isCluster: isDeclared || others.length > 0 };
   return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
 }
 
-function isUrl(text: string, protocols: readonly string[]): boolean {
+/** The client throws for what is no text in percent-encoding, and for a database that is no number. */
+function isRedisUrl(text: string): boolean {
+  const url = parseUrl(text, ['redis:', 'rediss:']);
+  return url !== undefined && canDecode(url.username + url.password) && /^(\/\d*)?$/.test(url.pathname);
+}
+
+function parseUrl(text: string, protocols: readonly string[]): URL | undefined {
   const url = URL.parse(text);
-  return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+  return url !== null && protocols.includes(url.protocol) && url.hostname !== '' ? url : undefined;
+}
+
+function canDecode(text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -6,30 +6,23 @@ import { BlockList, isIP } from 'node:net';
 import type { ServerAddress } from './checks.ts';
 import { ConfigError } from './setting.ts';
 
-/** PEM files. */
-export interface InternalTls {
-  readonly ca: string;
-  readonly cert: string;
-  readonly key: string;
-}
-
-const NAMES = ['INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const;
-
-/** Returns undefined when none is set. Throws ConfigError when only some are. */
-export function toInternalTls(
-  files: Readonly<Record<(typeof NAMES)[number], string | undefined>>,
-): InternalTls | undefined {
-  const { INTERNAL_TLS_CA: ca, INTERNAL_TLS_CERT: cert, INTERNAL_TLS_KEY: key } = files;
-  if (ca !== undefined && cert !== undefined && key !== undefined) return { ca, cert, key };
-  const missing = NAMES.filter((name) => files[name] === undefined);
-  if (missing.length === NAMES.length) return undefined;
-  throw new ConfigError(`${missing.join(' and ')} must be set too: ${list(NAMES)} belong together`);
+/** The files of settings with a common prefix; undefined when none is set. Throws ConfigError when only some are. */
+export function allOrNone<N extends string>(
+  prefix: string,
+  files: Readonly<Record<N, string | undefined>>,
+): Readonly<Record<N, string>> | undefined {
+  const names = Object.keys(files) as N[];
+  const missing = names.filter((name) => files[name] === undefined);
+  if (missing.length === 0) return files as Readonly<Record<N, string>>;
+  if (missing.length === names.length) return undefined;
+  const list = (some: readonly N[]) => some.map((name) => `${prefix}_${name.toUpperCase()}`).join(' and ');
+  throw new ConfigError(`${list(missing)} must be set too: ${list(names)} belong together`);
 }
 
 interface InternalConnection {
   readonly grpcHost: string;
   readonly servers: readonly ServerAddress[] | undefined;
-  readonly internalTls: InternalTls | undefined;
+  readonly internalTls: object | undefined;
 }
 
 /** Throws ConfigError when the connection leaves this machine without TLS. */
@@ -41,7 +34,8 @@ export function checkInternalTls({ grpcHost, servers = [], internalTls }: Intern
 }
 
 function needsTls(name: string, host: string): ConfigError {
-  const needed = `set ${list(NAMES)}: beyond loopback edge and servers speak mutual TLS only`;
+  const names = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
+  const needed = `set ${names}: beyond loopback edge and servers speak mutual TLS only`;
   return new ConfigError(`${name} names ${host}, which is not loopback: ${needed}`);
 }
 
@@ -53,8 +47,4 @@ LOOPBACK.addAddress('::1', 'ipv6');
 function isLoopback(host: string): boolean {
   if (isIP(host) === 0) return /^(.+\.)?localhost\.?$/i.test(host);
   return LOOPBACK.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4');
-}
-
-function list(names: readonly string[]): string {
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }

@@ -15,8 +15,7 @@ export interface Setting<T> {
   readonly fallbackInWords?: string;
   /** No message shows the value, and `<NAME>_FILE` may name a file that contains it. */
   readonly isSecret?: true;
-  /** Returns the value, or what the text should have been. */
-  parse(text: string): T | Expected;
+  readonly parse: Parser<T>;
 }
 
 /** What the text of a setting must do: "be a port from 1 to 65535". */
@@ -32,23 +31,46 @@ export class ConfigError extends Error {
   override name = 'ConfigError';
 }
 
+/** Returns the value, or what the text should have been. */
+export type Parser<T> = (text: string) => T | Expected;
+
 /** A setting with a default. */
-export function setting<T>(declared: Setting<T> & { readonly fallback: string }): Setting<T> {
-  return declared;
+export function setting<T>(parse: Parser<T>, fallback: string, about: string): Setting<T> {
+  return { parse, fallback, about };
 }
 
-/** A setting that is undefined unless it is set. */
-export function optional<T>(
-  declared: Omit<Setting<T>, 'fallback'> & { readonly fallbackInWords: string },
-): Setting<T | undefined> {
-  return { ...declared, fallback: undefined };
+/** A setting that is undefined unless it is set. `unset` says in words what that means. */
+export function optional<T>(parse: Parser<T>, unset: string, about: string): Setting<T | undefined> {
+  return { parse, fallback: undefined, fallbackInWords: unset, about };
 }
 
-/** Returns the value of the setting called `name`. An empty variable counts as unset. Throws ConfigError. */
-export function readSetting<T>(env: Environment, name: string, { fallback, isSecret, parse }: Setting<T>): T {
+export function secret<T>(parse: Parser<T>, unset: string, about: string): Setting<T | undefined> {
+  return { ...optional(parse, unset, about), isSecret: true };
+}
+
+type Settings = Readonly<Record<string, Setting<unknown>>>;
+type CamelCase<Name> = Name extends `${infer Word}_${infer Others}`
+  ? `${Lowercase<Word>}${Capitalize<CamelCase<Others>>}`
+  : Lowercase<Name & string>;
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** The values of settings, by their names in camel case. */
+export type ValuesOf<S extends Settings> = { readonly [N in keyof S as CamelCase<N>]: ValueOf<S[N]> };
+
+/** Reads the values of settings. An empty variable counts as unset. Throws ConfigError for the first bad one. */
+export function readSettings<S extends Settings>(env: Environment, settings: S): ValuesOf<S> {
+  const entries = Object.entries(settings).map(([name, one]) => [toCamelCase(name), readSetting(env, name, one)]);
+  return Object.fromEntries(entries) as ValuesOf<S>;
+}
+
+function toCamelCase(name: string): string {
+  return name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function readSetting(env: Environment, name: string, { fallback, isSecret, parse }: Setting<unknown>): unknown {
   const [source, text] = isSecret ? readSecret(env, name) : [name, env[name] || undefined];
   const used = text ?? fallback;
-  if (used === undefined) return undefined as T; // as `optional` declares it
+  if (used === undefined) return undefined;
   const value = parse(used);
   if (!(value instanceof Expected)) return value;
   throw new ConfigError(`${source} must ${value.what}${isSecret ? '' : `, not ${JSON.stringify(used)}`}`);

@@ -1,8 +1,260 @@
 /** Every setting, in the order of docs/settings.md, which is generated from here. */
-import { LIMITS } from './limit-settings.ts';
-import { LOGS, OBSERVABILITY } from './log-settings.ts';
-import { EDGE, HOSTS, PORTS } from './network-settings.ts';
-import { KEYS, STORAGE } from './storage-settings.ts';
+import { fileURLToPath } from 'node:url';
+import {
+  toAddress,
+  toCollector,
+  toCount,
+  toDatabaseUrl,
+  toHost,
+  toLogLevel,
+  toLogs,
+  toOperatorKey,
+  toOrigins,
+  toPath,
+  toPort,
+  toRatio,
+  toRedis,
+  toSampler,
+  toServers,
+  toText,
+  toYesOrNo,
+  wholeNumber,
+} from './checks.ts';
+import { toNetworks } from './networks.ts';
+import { optional, secret, setting } from './setting.ts';
+
+/** Far more than one machine can use. */
+const MAX_INSTANCES = 64;
+/** A year. */
+const MAX_HOURS = 8_760;
+const MAX_CONNECTIONS = 1_000;
+const MAX_LOG_FILES = 1_000;
+
+const DATA_DIR = fileURLToPath(new URL('../../data', import.meta.url));
+
+const PORTS = {
+  PORT: setting(toPort, '8080', 'The public port: REST, gRPC, gRPC-Web and Connect.'),
+  HOST: setting(
+    toAddress,
+    '127.0.0.1',
+    'The address that the public port listens on; `0.0.0.0` is every IPv4 address of the machine.',
+  ),
+  TRUSTED_PROXIES: optional(
+    toNetworks,
+    'none: `X-Forwarded-For` is ignored',
+    'The proxies and load balancers in front of the public port: addresses or networks, separated by commas. Their ' +
+      '`X-Forwarded-For` tells the address of the caller. [edge.md](edge.md) has more.',
+  ),
+  PROXY_PROTOCOL: setting(
+    toYesOrNo,
+    'no',
+    'Whether each connection to the public port and to `HTTP_PORT` begins with a PROXY protocol header, ' +
+      'version 1 or 2. Needs `TRUSTED_PROXIES`; no other address can connect then.',
+  ),
+  GRPC_PORT: setting(toPort, '50051', "The gRPC server's private port."),
+  INSTANCES: setting(
+    wholeNumber('number', MAX_INSTANCES),
+    '1',
+    'The number of servers behind Envoy. They listen on `GRPC_PORT` and the ports after it. ' +
+      'More than one needs `DATABASE_URL` and `REDIS_URL`.',
+  ),
+  ENVOY_ADMIN_PORT: setting(
+    toPort,
+    '9901',
+    "Envoy's statistics, read-only, on loopback: `/stats` and `/stats/prometheus`.",
+  ),
+  ENVOY: optional(toText, 'the pinned one', 'The path of another Envoy binary.'),
+};
+
+const EDGE = {
+  TLS_CERT: optional(
+    toPath,
+    'no TLS',
+    'The certificate chain of the public port, a PEM file: the certificate first, then the intermediates. ' +
+      'With it and `TLS_KEY` the port accepts only TLS 1.2 and 1.3. ' +
+      'A renewed file is used without a restart. [TLS](edge.md#tls).',
+  ),
+  TLS_KEY: optional(toPath, 'no TLS', 'The private key of `TLS_CERT`, a PEM file without a passphrase.'),
+  HTTP_PORT: optional(
+    toPort,
+    'none',
+    'A port for plain HTTP that only redirects to HTTPS on `PORT` (308). ' +
+      'With it, responses also tell browsers to use HTTPS from then on (HSTS).',
+  ),
+  CORS_ORIGINS: optional(
+    toOrigins,
+    'only its own',
+    'The origins whose pages may call the service in a browser, separated by commas: `https://shop.example`. `*` ' +
+      'allows every origin. [Browsers](edge.md#pages-of-other-origins).',
+  ),
+};
+
+/** Settings of a standalone server or edge. */
+const HOSTS = {
+  GRPC_HOST: setting(
+    toAddress,
+    '127.0.0.1',
+    'The address that a standalone server (`npm run server`) listens on. Any but loopback needs `INTERNAL_TLS_CA`, ' +
+      '`INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`. See [hosts](hosts.md).',
+  ),
+  SERVERS: optional(
+    toServers,
+    '`127.0.0.1` and `GRPC_PORT`',
+    'The servers of a standalone edge (`npm run edge`): `host:port`, separated by commas. Each address that a name ' +
+      'resolves to is a server. Any but loopback needs `INTERNAL_TLS_CA`, `INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`.',
+  ),
+  INTERNAL_TLS_CA: optional(
+    toPath,
+    'none: no TLS, and only loopback',
+    'The certificate authority of standalone edges and servers, a PEM file. Use it for nothing else.',
+  ),
+  INTERNAL_TLS_CERT: optional(
+    toPath,
+    'none',
+    "The edge's or server's own certificate, a PEM file. A server's is for its name or address in `SERVERS`.",
+  ),
+  INTERNAL_TLS_KEY: optional(toPath, 'none', 'The private key of `INTERNAL_TLS_CERT`, a PEM file.'),
+};
+
+const STORAGE = {
+  DATA_DIR: {
+    ...setting(
+      toPath,
+      DATA_DIR,
+      'The folder of the SQLite file, the key files and the logs. One service uses it; other users have no access.',
+    ),
+    fallbackInWords: '`data`',
+  },
+  DATABASE_URL: secret(
+    toDatabaseUrl,
+    'the SQLite file in `DATA_DIR`',
+    'The PostgreSQL database, `postgres://user:password@host:port/name`. TLS with `?sslmode=verify-full`.',
+  ),
+  DATABASE_CONNECTIONS: setting(
+    wholeNumber('number', MAX_CONNECTIONS, 2),
+    '10',
+    'The most connections of each server to PostgreSQL. Two fifths are for reads, the others for writes.',
+  ),
+  PREPARED_STATEMENTS: optional(
+    toYesOrNo,
+    '`yes`; `no` behind a pooler',
+    'Whether PostgreSQL keeps prepared statements.',
+  ),
+  MIGRATE_AT_START: setting(
+    toYesOrNo,
+    'yes',
+    'Whether a start migrates the database. With `no`, run `npm run migrate`.',
+  ),
+  REDIS_URL: secret(
+    toRedis,
+    "each server's memory",
+    'The Redis that counts limits for all servers: `redis://` or `rediss://` (TLS). For a cluster, several nodes ' +
+      'separated by commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
+  ),
+  USAGE_DAYS: setting(toCount, '400', 'How many days of usage are kept for each account, besides today.'),
+  IDEMPOTENCY_HOURS: setting(
+    wholeNumber('number', MAX_HOURS),
+    '24',
+    'How many hours, at least, a response is kept under its `Idempotency-Key`.',
+  ),
+};
+
+const KEYS = {
+  OPERATOR_KEY: secret(
+    toOperatorKey,
+    'generated at the first start, in `DATA_DIR/operator.key`',
+    "The operator's key for the admin service, at least 16 characters. All machines need the same one.",
+  ),
+  DEMO_ACCOUNT: optional(
+    toYesOrNo,
+    '`yes`; `no` with `DATABASE_URL`',
+    'Whether a new database gets a demo account, with a key in `DATA_DIR/demo.key`.',
+  ),
+};
+
+const LOGS = {
+  LOGS: setting(
+    toLogs,
+    'files',
+    'Where a standalone edge (`npm run edge`) logs: `files` in `DATA_DIR/logs`, or JSON lines on `stdout`.',
+  ),
+  LOG_LEVEL: setting(
+    toLogLevel,
+    'info',
+    '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. At `debug` each call is logged.',
+  ),
+  LOG_FILE: optional(
+    toText,
+    'stdout',
+    'The log file of a server that is started without the launcher. The launcher sets it for its servers.',
+  ),
+  AUDIT_FILE: optional(
+    toText,
+    "the server's log",
+    'The audit log of a server that is started without the launcher: what the operator does, at every `LOG_LEVEL`. ' +
+      "The launcher's servers share `logs/audit.log` in `DATA_DIR`.",
+  ),
+  LOG_MAX_BYTES: setting(toCount, '50000000', 'The size at which a log is rotated.'),
+  LOG_FILES: setting(
+    wholeNumber('number', MAX_LOG_FILES),
+    '5',
+    'How many files of each log are kept, the current one included.',
+  ),
+};
+
+const OBSERVABILITY = {
+  METRICS_PORT: optional(
+    toPort,
+    'off',
+    'The port of metrics for Prometheus, `GET /metrics`, over plain HTTP without a key. ' +
+      'With `INSTANCES` each server has its own: this port and those after it. It answers requests for an ' +
+      'IP address, for `localhost` and for `METRICS_HOST`.',
+  ),
+  METRICS_HOST: setting(
+    toHost,
+    '127.0.0.1',
+    'The address that `METRICS_PORT` listens on, or a name for it, by which it can then be scraped. Whoever can ' +
+      'connect sees how much the service is used.',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optional(
+    toCollector,
+    'no traces',
+    'The collector of traces, over OTLP/HTTP (Protobuf): `http://127.0.0.1:4318`.',
+  ),
+  OTEL_TRACES_SAMPLER: setting(
+    toSampler,
+    'always_on',
+    'Which requests are traced: all (`always_on`) or a share of them (`traceidratio`). ' +
+      'With `parentbased_always_on` and `parentbased_traceidratio`, a `traceparent` header decides for its request.',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(
+    toRatio,
+    '1',
+    'The share of requests that `traceidratio` and `parentbased_traceidratio` trace.',
+  ),
+};
+
+export const LIMITS = {
+  FREE_PER_MINUTE: setting(toCount, '60', 'Requests a minute on the Free plan.'),
+  FREE_PER_DAY: setting(toCount, '1000', 'Requests a day on the Free plan.'),
+  PRO_PER_MINUTE: setting(toCount, '300', 'Requests a minute on the Pro plan.'),
+  PRO_PER_DAY: setting(toCount, '10000', 'Requests a day on the Pro plan.'),
+  BUSINESS_PER_MINUTE: setting(toCount, '1000', 'Requests a minute on the Business plan.'),
+  BUSINESS_PER_DAY: setting(toCount, '100000', 'Requests a day on the Business plan.'),
+  ADDRESS_PER_MINUTE: setting(
+    toCount,
+    '60',
+    'Requests a minute without a valid key, per IP address (an IPv6 /64 counts as one).',
+  ),
+  MAX_ADDRESSES: setting(
+    toCount,
+    '100000',
+    'How many addresses have a count of their own in one minute; the others share one.',
+  ),
+  BAN_REFUSALS: setting(toCount, '20', 'How many refused requests within `BAN_WINDOW_SECONDS` ban a key.'),
+  BAN_WINDOW_SECONDS: setting(toCount, '60', 'How long refused requests count towards a ban, in seconds.'),
+  BAN_SECONDS: setting(toCount, '300', 'How long a ban lasts, in seconds.'),
+};
 
 /** The groups of docs/settings.md. */
 export const SETTING_GROUPS = {
@@ -16,13 +268,7 @@ export const SETTING_GROUPS = {
   Limits: LIMITS,
 } as const;
 
-export const SETTINGS = {
-  ...PORTS,
-  ...EDGE,
-  ...HOSTS,
-  ...STORAGE,
-  ...KEYS,
-  ...LOGS,
-  ...OBSERVABILITY,
-  ...LIMITS,
-} as const;
+/** All but the limits. */
+export const PLAIN_SETTINGS = { ...PORTS, ...EDGE, ...HOSTS, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY };
+
+export const SETTINGS = { ...PLAIN_SETTINGS, ...LIMITS };

@@ -1,25 +1,19 @@
 /**
- * Restricts the data folder, which holds keys, callers' data and logs, to its owner. Folders get mode 0700 and files
- * 0600, whatever the umask is, also those that an earlier release left readable for others.
+ * Restricts the data folder, which holds keys, callers' data and logs, to its owner. Folders get mode 0700 and new
+ * files 0600, whatever the umask is.
  */
-import { chmod, lstat, mkdir, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { ConfigError } from '../config.ts';
 
 /** The umask of processes that write to the data folder, and of their children. */
 export const PRIVATE_UMASK = 0o077;
 
 const FOLDER_MODE = 0o700;
-const FILE_MODE = 0o600;
 /** The permissions of group and others. */
 const OTHERS = 0o077;
 const STICKY = 0o1000;
 
-/** The service's own files. The modes of other files in the folder are left as they are. */
-const OWN_FILES =
-  /^(petstore\.sqlite(-.+)?|(demo|operator)\.key(\..+)?|envoy\.yaml|.+\.sds\..+|service\.(lock|pid)|.+\.log(\..+)?)$/;
-
-/** Creates the folder, or restricts it and the service's files in it to the owner. @throws ConfigError */
+/** Creates the folder, or restricts it to the owner. @throws ConfigError */
 export async function makePrivate(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
   const { uid, mode } = await stat(folder);
@@ -27,18 +21,6 @@ export async function makePrivate(folder: string): Promise<void> {
   if (mode & STICKY) throw unusable(folder, 'is shared by several users');
   if (mode & OTHERS) await chmod(folder, FOLDER_MODE);
   if ((await stat(folder)).mode & OTHERS) throw unusable(folder, 'is on a file system without permissions');
-  for (const name of await readdir(folder)) if (OWN_FILES.test(name)) await restrictFile(join(folder, name));
-}
-
-/** A symbolic link is left alone, since its target may be anything. */
-async function restrictFile(file: string): Promise<void> {
-  try {
-    const found = await lstat(file);
-    if (found.isFile() && found.mode & OTHERS) await chmod(file, FILE_MODE);
-  } catch (error) {
-    // Another server may have removed the file meanwhile, for example SQLite's WAL.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
 }
 
 /** Node's error codes for a full disk, an exhausted quota, and the maximum file size. */

@@ -2,22 +2,18 @@
 import { formatAddress } from '../config/addresses.ts';
 import type { Config } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
-import { startEdge } from './edge.ts';
-import { type Command, printHelp } from './help.ts';
-import { loadConfig } from './load-config.ts';
+import { type Command, checkSingleInstance, loadConfig, printHelp } from './command.ts';
 import { logDir } from './paths.ts';
 import { printLine, run, StopSignals } from './program.ts';
 import { listServers } from './servers.ts';
-import { publicUrl } from './stack.ts';
+import { publicUrl, startStack } from './stack.ts';
 
 const COMMAND: Command = {
   name: 'npm run edge',
-  about: [
-    'Runs Envoy without a server, in front of servers on this machine or others.',
-    'It starts even if no server can be reached: callers get a 503 until then.',
-    'An Envoy that dies is restarted. SIGTERM and Ctrl-C close the public port,',
-    'wait for open requests (10 seconds at most), and stop Envoy.',
-  ],
+  about: `Runs Envoy without a server, in front of servers on this machine or others.
+It starts even if no server can be reached: callers get a 503 until then.
+An Envoy that dies is restarted. SIGTERM and Ctrl-C close the public port,
+wait for open requests (10 seconds at most), and stop Envoy.`,
   settings: [
     ...(['SERVERS', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
     ...(['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY', 'LOGS', 'DATA_DIR', 'ENVOY_ADMIN_PORT', 'ENVOY'] as const),
@@ -27,9 +23,10 @@ const COMMAND: Command = {
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = loadConfig();
+  checkSingleInstance(config, COMMAND);
   const report = createReporter(config);
   const signals = new StopSignals(report);
-  const edge = await startEdge(config, { interrupt: signals.interrupt, report });
+  const edge = await startStack(config, {}, { isEdge: true, interrupt: signals.interrupt, report });
   signals.started(edge);
   report(startMessage(config));
   await edge.ended;

@@ -37,20 +37,6 @@ export interface Host {
   readonly connections: number;
 }
 
-interface Clusters {
-  readonly cluster_statuses?: readonly {
-    readonly name: string;
-    readonly host_statuses?: readonly {
-      readonly address: { readonly socket_address: { readonly port_value: number } };
-      readonly stats: readonly { readonly name: string; readonly value?: string }[];
-      readonly health_status: {
-        readonly failed_active_health_check?: boolean;
-        readonly failed_outlier_check?: boolean;
-      };
-    }[];
-  }[];
-}
-
 export function findEnvoy({ envoy }: Config): string {
   const binary = envoy ?? PINNED_ENVOY;
   if (!existsSync(binary)) throw new ConfigError(`there is no Envoy at ${binary}: run "npm start", or set ENVOY`);
@@ -97,12 +83,8 @@ export class Envoy extends Component {
 
   /** Envoy is ready when it has checked each server once and has opened its ports. */
   protected async waitUntilServing(child: Child): Promise<void> {
-    const isReady = () =>
-      this.ping(AbortSignal.timeout(ADMIN_MS)).then(
-        () => true,
-        () => false,
-      );
-    while (!(await Promise.race([isReady(), child.failure()]))) await delay(POLL_MS);
+    const isReady = () => this.ping(AbortSignal.timeout(ADMIN_MS)).catch(() => undefined);
+    while ((await Promise.race([isReady(), child.failure()])) === undefined) await delay(POLL_MS);
   }
 
   ping(signal: AbortSignal): Promise<unknown> {
@@ -115,43 +97,33 @@ export class Envoy extends Component {
     await this.#admin.post('/reopen_logs', AbortSignal.timeout(ADMIN_MS));
   }
 
-  /** Resolves with the server on a private port; undefined while Envoy can't tell. */
+  /** Resolves with the server on a private port; undefined while Envoy can't tell: it is busy or restarting. */
   async host(port: number): Promise<Host | undefined> {
-    const clusters = (await this.#clusters())?.filter(({ name }) => CLUSTERS.includes(name));
-    const hosts = clusters?.flatMap(({ host_statuses = [] }) =>
-      host_statuses.filter(({ address }) => address.socket_address.port_value === port),
-    );
-    if (hosts?.length !== CLUSTERS.length) return undefined;
-    const healthy = hosts.filter(({ health_status: { failed_active_health_check, failed_outlier_check } }) => {
-      return !failed_active_health_check && !failed_outlier_check;
-    });
-    const connections = hosts.map(({ stats }) => Number(stats.find(({ name }) => name === 'cx_active')?.value ?? 0));
+    const text = await this.#admin.get('/clusters', AbortSignal.timeout(ADMIN_MS)).catch(() => '');
+    const valuesOf = (name: string) =>
+      [...text.matchAll(new RegExp(`^(?:${CLUSTERS.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
+        ([, value]) => value,
+      );
+    const failed = valuesOf('health_flags').map((flags) => /failed_active_hc|failed_outlier_check/.test(flags ?? ''));
+    if (failed.length !== CLUSTERS.length) return undefined;
     return {
-      isHealthy: healthy.length === hosts.length,
-      isExcluded: healthy.length === 0,
-      connections: connections.reduce((sum, count) => sum + count, 0),
+      isHealthy: !failed.includes(true),
+      isExcluded: !failed.includes(false),
+      connections: valuesOf('cx_active').reduce((sum, count) => sum + Number(count), 0),
     };
   }
 
-  /** Resolves with the number of servers that Envoy sends calls to. */
-  async countHealthyServers(): Promise<number> {
+  /**
+   * Allows as many open calls as the reachable servers of a standalone edge can have: a name in SERVERS may resolve to
+   * any number of them, and they come and go. Only such an edge has the runtime layer for it.
+   */
+  async adjustCallLimit(): Promise<void> {
+    const { MAX_CALLS_PER_SERVER } = await import('./envoy-config.ts');
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
-    return Number(/: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1] ?? 0);
-  }
-
-  /** Sets how many calls may be open at once. Only a standalone edge has the runtime layer for it. */
-  async setMaxCalls(count: number): Promise<void> {
-    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${count}`);
+    const healthy = /: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1];
+    const maxCalls = MAX_CALLS_PER_SERVER * Math.max(1, Number(healthy ?? 0));
+    const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${maxCalls}`);
     await this.#admin.post(`/runtime_modify?${limits.join('&')}`, AbortSignal.timeout(ADMIN_MS));
-  }
-
-  async #clusters(): Promise<Clusters['cluster_statuses']> {
-    try {
-      const clusters = await this.#admin.get('/clusters?format=json', AbortSignal.timeout(ADMIN_MS));
-      return (JSON.parse(clusters) as Clusters).cluster_statuses;
-    } catch {
-      return undefined; // busy or restarting
-    }
   }
 
   /** Closes the public port and waits until open requests have completed. */

@@ -5,8 +5,8 @@
  * (Libraries such as pino-roll rotate only what their own process writes. Here Envoy writes too.)
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
+import { repeat } from './repeat.ts';
 
 const POLL_MS = 1_000;
 
@@ -24,24 +24,25 @@ export async function rotateLogs(
   shutdown: AbortSignal,
 ): Promise<void> {
   const toReopen = new Set<LogGroup>();
-  while (!shutdown.aborted) {
+  await repeat(POLL_MS, shutdown, async () => {
     for (const group of logs) {
       for (const file of group.files) {
         // No second rotation before the writer has reopened its logs: it may still write to an old file.
         if (!toReopen.has(group) && sizeOf(file) >= logMaxBytes && rotate(file, logFiles)) toReopen.add(group);
       }
-      if (toReopen.has(group))
-        await group.reopen().then(
-          () => toReopen.delete(group),
-          () => undefined,
-        );
+      const onReopened = () => void toReopen.delete(group);
+      if (toReopen.has(group)) await group.reopen().then(onReopened, () => undefined);
     }
-    await delay(POLL_MS, undefined, { signal: shutdown }).catch(() => undefined);
-  }
+  });
 }
 
+/** 0 for a file that can't be read now, which must not end the launcher. */
 function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    return statSync(file).size;
+  } catch {
+    return 0;
+  }
 }
 
 /** Returns whether there is a new file. Creating it here lets its writer open it on a full disk. */

@@ -3,17 +3,18 @@
  * terminal closes (SIGHUP). SIGUSR2 starts a rolling restart.
  */
 import type { Config } from '../config.ts';
-import { loadConfig } from './load-config.ts';
+import { loadConfig } from './command.ts';
 import { printLine, run, StopSignals } from './program.ts';
-import { type Stack, startStack } from './stack.ts';
+import { checkNoStandaloneSettings, type Stack, startStack } from './stack.ts';
 import { startMessage } from './start-message.ts';
 
 let stack: Stack | undefined;
-/** The rolling restart that is running. */
-let restart: { isRequestedAgain: boolean } | undefined;
+/** The rolling restarts that were requested and have not ended: one that runs, and one that follows it. */
+let restarts = 0;
 
 async function main(): Promise<void> {
   const config = loadConfig();
+  checkNoStandaloneSettings(config);
   const signals = new StopSignals(printLine);
   process.on('SIGUSR2', () => requestRestart(config, signals));
   const { instances } = config;
@@ -29,19 +30,13 @@ function requestRestart({ instances }: Config, signals: StopSignals): void {
   if (signals.isStopping) return;
   if (instances === 1) printLine('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
   else if (stack === undefined) printLine('The service is still starting: nothing is restarted.');
-  else if (restart === undefined) void restartAll(stack, signals);
-  else if (!restart.isRequestedAgain) {
-    restart.isRequestedAgain = true;
-    printLine('A rolling restart is running: another one follows it.');
-  }
+  else if (restarts === 2) return;
+  else if (++restarts === 1) void restartAll(stack, signals);
+  else printLine('A rolling restart is running: another one follows it.');
 }
 
 async function restartAll(running: Stack, signals: StopSignals): Promise<void> {
-  do {
-    restart = { isRequestedAgain: false };
-    await running.restart();
-  } while (restart.isRequestedAgain && !signals.isStopping);
-  restart = undefined;
+  for (; restarts > 0 && !signals.isStopping; restarts -= 1) await running.restart();
 }
 
 await run(main);

@@ -18,15 +18,12 @@ export async function waitForPorts(check: () => Promise<void>, waitMs: number): 
   }
 }
 
-/** Checks the ports of Envoy and its servers. Throws ConfigError when one is not free. */
-export async function checkPorts(config: Config): Promise<void> {
-  for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
-  for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
-  await checkEdgePorts(config);
-}
-
-/** Checks the ports of Envoy. Throws ConfigError when one is not free. */
-export async function checkEdgePorts(config: Config): Promise<void> {
+/** Checks the ports of Envoy, and of the servers that start with it. Throws ConfigError when one is not free. */
+export async function checkPorts(config: Config, hasServers: boolean): Promise<void> {
+  if (hasServers) {
+    for (const port of grpcPorts(config)) await checkFree('GRPC_PORT', '127.0.0.1', port);
+    for (const port of metricsPorts(config)) await checkFree('METRICS_PORT', config.metrics?.host ?? '', port);
+  }
   await checkFree('PORT', config.host, config.port);
   if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
   await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);

@@ -1,19 +1,12 @@
 /** Common code of the programs that start others: output, signals and errors. */
 import { ConfigError } from '../config.ts';
 import { PRIVATE_UMASK } from '../files/private-folder.ts';
-import { type Child, ChildExited } from './child.ts';
-import { Interrupted } from './startup.ts';
+import { ChildExited } from './child.ts';
+import { Interrupted, type Stack } from './stack.ts';
 import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
 
 /** Signals this close together are one key press: both the terminal and npm send it to the launcher. */
 const KEY_PRESS_MS = 500;
-
-/** A running service or edge. */
-interface Running {
-  /** The current processes. */
-  readonly children: readonly Child[];
-  stop(): Promise<void>;
-}
 
 /**
  * Stops the program on SIGINT, SIGTERM and SIGHUP (the terminal has closed). The first signal stops it cleanly, during
@@ -22,7 +15,7 @@ interface Running {
 export class StopSignals {
   readonly #interrupt = new AbortController();
   readonly #report: (line: string) => void;
-  #running: Running | undefined;
+  #running: Stack | undefined;
   /** When the first signal came. */
   #sinceMs: number | undefined;
 
@@ -44,14 +37,16 @@ export class StopSignals {
   }
 
   /** Call this when the start has completed. */
-  started(running: Running): void {
+  started(running: Stack): void {
     this.#running = running;
   }
 
   #stop(): void {
     if (this.#sinceMs !== undefined) {
       if (performance.now() - this.#sinceMs < KEY_PRESS_MS) return;
-      for (const { process: child } of this.#running?.children ?? []) child.kill('SIGKILL');
+      if (this.#running !== undefined) {
+        for (const { process: child } of [this.#running.envoy, ...this.#running.servers]) child.kill('SIGKILL');
+      }
       process.exit(1);
     }
     this.#sinceMs = performance.now();

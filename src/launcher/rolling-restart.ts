@@ -11,8 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DRAIN_MS } from './component.ts';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
-import type { Instances } from './instances.ts';
-import { capitalize, describeStartFailure, START_MS } from './supervisor.ts';
+import { capitalize, describeStartFailure, START_MS, type Supervision } from './supervisor.ts';
 
 const POLL_MS = 50;
 /** How long Envoy may take to exclude a server. Its health checks run every second. */
@@ -22,24 +21,23 @@ const IDLE_POLLS = 3;
 
 /** Resolves when all servers have been replaced, when one could not be, or on shutdown. Reports its progress. */
 export async function rollingRestart(
-  instances: Instances,
+  servers: readonly Instance[],
   envoy: Envoy,
-  report: (line: string) => void,
+  { shutdown, report }: Pick<Supervision, 'shutdown' | 'report'>,
 ): Promise<void> {
-  const { all, shutdown } = instances;
   try {
-    for (const instance of all) {
-      report(`Restarting ${instance.name} of ${all.length} …`);
-      await waitUntilAllHealthy(instances, envoy); // only this server may be unavailable
-      await instance.runExclusive(async () => {
-        if (!(await drain(instance, envoy, shutdown))) {
-          report(`${capitalize(instance.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
+    for (const server of servers) {
+      report(`Restarting ${server.name} of ${servers.length} …`);
+      await waitUntilAllHealthy(servers, envoy, shutdown); // only this server may be unavailable
+      await server.runExclusive(async () => {
+        if (!(await drain(server, envoy, shutdown))) {
+          report(`${capitalize(server.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
         }
-        await replace(instance);
+        await replace(server);
       });
     }
-    await waitUntilAllHealthy(instances, envoy);
-    report(`Restarted all ${all.length} servers.`);
+    await waitUntilAllHealthy(servers, envoy, shutdown);
+    report(`Restarted all ${servers.length} servers.`);
   } catch (error) {
     if (!shutdown.aborted)
       report(`${(error as Error).message}. The rolling restart ends here; the other servers go on.`);
@@ -67,8 +65,8 @@ async function replace(instance: Instance): Promise<void> {
   }
 }
 
-async function waitUntilAllHealthy({ all, shutdown }: Instances, envoy: Envoy): Promise<void> {
-  for (const { name, port } of all) {
+async function waitUntilAllHealthy(servers: readonly Instance[], envoy: Envoy, shutdown: AbortSignal): Promise<void> {
+  for (const { name, port } of servers) {
     const getHost = () => envoy.host(port);
     if (!(await waitFor(getHost, ({ isHealthy }) => isHealthy, START_MS, shutdown))) {
       throw new Error(`Envoy can't reach ${name}`);

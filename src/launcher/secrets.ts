@@ -3,27 +3,26 @@
  * never sees half of a renewal, and restarts with the last valid pair. It uses a new file for new connections; open
  * ones are not affected.
  *
- * (Envoy can watch PEM files itself, but only for renames. Certbot replaces its links.)
+ * (Envoy can watch PEM files itself, but only for renames, and Certbot replaces its links. And an Envoy that restarts
+ * during a renewal would find half of it.)
  */
 import type { X509Certificate } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { Config } from '../config.ts';
-import { type PemFile, readAuthorities, readIdentity } from '../files/tls-files.ts';
+import type { Config, InternalTls } from '../config.ts';
+import { readAuthorities, readIdentity } from '../files/tls-files.ts';
+import { repeat } from './repeat.ts';
+import type { Supervision } from './supervisor.ts';
 
 const POLL_MS = 1_000;
-const DAY_MS = 86_400_000;
-/** How many days before the expiry of a certificate warnings begin. */
-const WARN_DAYS = 14;
+/** How long before the expiry of a certificate a warning is reported: 14 days. */
+const WARN_MS = 14 * 86_400_000;
 
 /** A certificate and its key, or the trusted authorities, by the name in Envoy's configuration. */
 interface Secret {
   readonly name: string;
   /** The setting of the certificate's file. */
   readonly setting: string;
-  /** Who checks its dates. */
-  readonly checkedBy: 'callers' | 'servers';
   /** Throws ConfigError for a bad PEM file. */
   read(): Promise<Content>;
 }
@@ -34,49 +33,33 @@ interface Content {
   readonly certificate: X509Certificate;
 }
 
-interface WatchOptions {
-  /** Aborted when the service stops. */
-  readonly shutdown: AbortSignal;
-  /** Reports events as lines for people. */
-  readonly report: (line: string) => void;
-}
-
 export function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
   return [
-    ...(tls === undefined ? [] : [identity('public', pem('TLS_CERT', tls.cert), pem('TLS_KEY', tls.key))]),
-    ...(internalTls === undefined
-      ? []
-      : [
-          identity('internal', pem('INTERNAL_TLS_CERT', internalTls.cert), pem('INTERNAL_TLS_KEY', internalTls.key)),
-          authorities('internal_ca', pem('INTERNAL_TLS_CA', internalTls.ca)),
-        ]),
+    ...(tls === undefined ? [] : [identity('public', 'TLS', tls)]),
+    ...(internalTls === undefined ? [] : [identity('internal', 'INTERNAL_TLS', internalTls), authorities(internalTls)]),
   ];
 }
 
-function pem(setting: string, file: string): PemFile {
-  return { setting, file };
-}
-
-function identity(name: string, cert: PemFile, key: PemFile): Secret {
+function identity(name: string, prefix: string, { cert, key }: Pick<InternalTls, 'cert' | 'key'>): Secret {
+  const setting = `${prefix}_CERT`;
   return {
     name,
-    setting: cert.setting,
-    checkedBy: name === 'public' ? 'callers' : 'servers',
+    setting,
     async read() {
-      const found = await readIdentity(cert, key);
+      const found = await readIdentity({ setting, file: cert }, { setting: `${prefix}_KEY`, file: key });
       const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
       return { fields: { tls_certificate: pair }, certificate: found.certificate };
     },
   };
 }
 
-function authorities(name: string, ca: PemFile): Secret {
+function authorities({ ca }: InternalTls): Secret {
+  const setting = 'INTERNAL_TLS_CA';
   return {
-    name,
-    setting: ca.setting,
-    checkedBy: 'servers',
+    name: 'internal_ca',
+    setting,
     async read() {
-      const found = await readAuthorities(ca);
+      const found = await readAuthorities({ setting, file: ca });
       return { fields: { validation_context: { trusted_ca: inline(found.pem) } }, certificate: found.certificate };
     },
   };
@@ -96,33 +79,37 @@ export async function writeSecrets(config: Config): Promise<void> {
   for (const secret of listSecrets(config)) await write(config, secret, await secret.read());
 }
 
+type Watch = Pick<Supervision, 'shutdown' | 'report'>;
+
 /** Updates Envoy's secrets when the PEM files change, until shutdown. Reports bad files and keeps the last secrets. */
-export async function watchSecrets(config: Config, options: WatchOptions): Promise<void> {
-  await Promise.all(listSecrets(config).map((secret) => watch(config, secret, options)));
+export async function watchSecrets(config: Config, watch: Watch): Promise<void> {
+  await Promise.all(listSecrets(config).map((secret) => watchSecret(config, secret, watch)));
 }
 
-async function watch(config: Config, secret: Secret, { shutdown, report }: WatchOptions): Promise<void> {
-  let current: Content | undefined;
+async function watchSecret(config: Config, secret: Secret, { shutdown, report }: Watch): Promise<void> {
+  let current: string | undefined;
   let lastReported = '';
   const reportOnce = (line: string) => {
     if (line !== lastReported && line !== '') report(line);
     lastReported = line;
   };
-  while (!shutdown.aborted) {
+  await repeat(POLL_MS, shutdown, async () => {
     try {
       const found = await secret.read();
-      if (current === undefined || !isSame(found, current)) {
-        // Written the first time too: the file may have changed since the start of Envoy.
-        await write(config, secret, found);
+      const written = JSON.stringify(found.fields);
+      if (written !== current) {
+        await write(config, secret, found); // the first time too: the file may have changed since the start of Envoy
         if (current !== undefined) report(`The renewed certificate of ${secret.setting} is used from now on.`);
-        current = found;
+        current = written;
       }
-      reportOnce(dateWarning(secret, current));
+      const { validTo, validToDate } = found.certificate;
+      // An expired certificate is used all the same, as not every peer checks it.
+      const isEnding = validToDate.getTime() < Date.now() + WARN_MS;
+      reportOnce(isEnding ? `${secret.setting} is valid until ${validTo} only: renew it.` : '');
     } catch (error) {
       reportOnce(`${(error as Error).message}. The certificate from before stays in use.`);
     }
-    await delay(POLL_MS, undefined, { signal: shutdown }).catch(() => undefined);
-  }
+  });
   await rm(secretFile(config, secret.name), { force: true }).catch(() => undefined);
 }
 
@@ -132,19 +119,4 @@ async function write(config: Config, { name }: Secret, { fields }: Content): Pro
   const next = `${file}.next`;
   await writeFile(next, JSON.stringify({ resources: [secret] }), { mode: 0o600 });
   await rename(next, file);
-}
-
-function isSame(one: Content, other: Content): boolean {
-  return JSON.stringify(one.fields) === JSON.stringify(other.fields);
-}
-
-/** A warning about the dates of a certificate. It is used all the same, as not every peer checks them. */
-function dateWarning({ setting, checkedBy }: Secret, { certificate }: Content): string {
-  const daysLeft = (certificate.validToDate.getTime() - Date.now()) / DAY_MS;
-  if (certificate.validFromDate.getTime() > Date.now()) {
-    return `${setting} is not valid before ${certificate.validFrom}: ${checkedBy} refuse it until then.`;
-  }
-  if (daysLeft < 0) return `${setting} has expired (${certificate.validTo}): ${checkedBy} refuse it.`;
-  if (daysLeft >= WARN_DAYS) return '';
-  return `${setting} expires in ${Math.ceil(daysLeft)} days (${certificate.validTo}): renew it.`;
 }

@@ -4,19 +4,16 @@
  */
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { type Command, printHelp } from './help.ts';
-import { loadConfig } from './load-config.ts';
+import { type Command, checkSingleInstance, loadConfig, printHelp } from './command.ts';
 import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
 import { checkFree } from './ports.ts';
 
 const COMMAND: Command = {
   name: 'npm run server',
-  about: [
-    'Runs one gRPC server, without Envoy. Its log goes to stdout, as JSON lines.',
-    'On SIGTERM it fails the health checks of all edges until they send calls',
-    'elsewhere, waits for open calls (10 seconds at most), and exits. Ctrl-C does not',
-    'wait for the edges. Nothing restarts it: leave that to systemd or Kubernetes.',
-  ],
+  about: `Runs one gRPC server, without Envoy. Its log goes to stdout, as JSON lines.
+On SIGTERM it fails the health checks of all edges until they send calls
+elsewhere, waits for open calls (10 seconds at most), and exits. Ctrl-C does not
+wait for the edges. Nothing restarts it: leave that to systemd or Kubernetes.`,
   settings: [
     ...(['GRPC_HOST', 'GRPC_PORT', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
     ...(['DATABASE_URL', 'REDIS_URL', 'OPERATOR_KEY', 'MIGRATE_AT_START', 'DATA_DIR', 'LOG_LEVEL'] as const),
@@ -26,17 +23,11 @@ const COMMAND: Command = {
 async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = loadConfig();
-  checkSingleInstance(config);
+  checkSingleInstance(config, COMMAND);
   await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
   process.stderr.write(`${startMessage(config)}\n`);
   if (process.execve === undefined) throw new ConfigError('npm run server needs Linux or macOS');
   process.execve(process.execPath, [process.execPath, ...SERVER_NODE_OPTIONS, SERVER]);
-}
-
-function checkSingleInstance({ instances }: Config): void {
-  if (instances === 1) return;
-  const advice = 'unset it, or use npm start, which starts several behind one Envoy';
-  throw new ConfigError(`INSTANCES=${instances} is not for npm run server, which is one server: ${advice}`);
 }
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {

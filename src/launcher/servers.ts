@@ -8,7 +8,7 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { CALL_TIMEOUT_MS } from '../config/constants.ts';
-import { type Config, ConfigError, grpcPorts, type ServerAddress } from '../config.ts';
+import { type Config, grpcPorts, type ServerAddress } from '../config.ts';
 import { HEDGE_DELAY_MS } from '../edge/envoy-values.ts';
 
 /** The metadata of an endpoint by which Envoy selects its TLS context. */
@@ -18,18 +18,6 @@ const TLS_TYPES = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3
 /** The servers in SERVERS, or those of this machine. */
 export function listServers(config: Config): readonly ServerAddress[] {
   return config.servers ?? grpcPorts(config).map((port) => ({ host: '127.0.0.1', port }));
-}
-
-/** Throws ConfigError for a setting of standalone servers and edges. */
-export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
-  const [misplaced] = [
-    ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
-    ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
-    ...(internalTls === undefined ? [] : ['INTERNAL_TLS_CA is for npm run edge and npm run server']),
-    ...(logs === 'files' ? [] : ['LOGS is for npm run edge']),
-  ];
-  if (misplaced === undefined) return;
-  throw new ConfigError(`${misplaced}: unset it, as npm start starts Envoy and its servers together, on this machine`);
 }
 
 /**

@@ -1,51 +1,61 @@
 /**
- * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts them, keeps them running,
- * stops them. A component that fails too often ends the service.
+ * Envoy and the gRPC servers behind it: the whole service on one machine, or an edge, which is Envoy alone. The servers
+ * of an edge are started elsewhere; it starts even if none can be reached, and callers get a 503 until then.
+ *
+ * Starts the components, keeps them running, stops them. A component that fails too often ends the service.
  */
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
-import { type Config, grpcPorts } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
-import type { Child } from './child.ts';
+import { type Child, ChildExited } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
-import { Instances } from './instances.ts';
-import { type LogGroup, rotateLogs } from './log-rotation.ts';
+import { Instance } from './instance.ts';
+import { rotateLogs } from './log-rotation.ts';
 import { accessLog, auditLog, logDir, SERVER } from './paths.ts';
 import { checkPorts, waitForPorts } from './ports.ts';
+import { repeat } from './repeat.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { watchSecrets } from './secrets.ts';
-import { checkNoStandaloneSettings } from './servers.ts';
-import { rejectOnAbort, startEnvoy } from './startup.ts';
 import { supervise } from './supervisor.ts';
 
 /** How long the service may take to become healthy. */
 const READY_MS = 30_000;
+/** How long Envoy may take to become ready: less than half of that. */
+const ENVOY_READY_MS = 12_000;
 const POLL_MS = 20;
+const CALL_LIMIT_MS = 5_000;
 
 export interface Stack {
   /** The servers' current processes, in the order of their ports. */
-  readonly servers: readonly [Child, ...Child[]];
+  readonly servers: readonly Child[];
   readonly envoy: Child;
-  /** All current processes. */
-  readonly children: readonly Child[];
   /** Rejects when a component has failed too often; everything is stopped by then. Resolves after `stop`. */
   readonly ended: Promise<void>;
   /** Replaces one server after the other without losing a request. Needs at least two servers. */
   restart(): Promise<void>;
-  /** Waits for open requests, then stops everything. */
+  /** Closes the public port, waits for open requests, then stops everything. */
   stop(): Promise<void>;
 }
 
 interface StackOptions {
+  /** Whether to start Envoy alone. */
+  readonly isEdge?: boolean;
   /** Another program than the server, for a benchmark. */
   readonly program?: string | undefined;
   /** Aborts the start, which then rejects with Interrupted. */
   readonly interrupt?: AbortSignal;
   /** Reports events of servers and Envoy, as lines for people. */
   readonly report?: (line: string) => void;
+}
+
+/** The start was interrupted, and everything that it had started has stopped. */
+export class Interrupted extends Error {
+  override name = 'Interrupted';
 }
 
 /** The URL of the public port, for callers on this machine. */
@@ -60,96 +70,135 @@ export function publicUrl({ host, port, tls }: Config): string {
 export async function startStack(
   config: Config,
   env: Readonly<Record<string, string>> = {},
-  { program = SERVER, interrupt = new AbortController().signal, report = () => undefined }: StackOptions = {},
+  { isEdge = false, program = SERVER, interrupt, report = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
-  checkNoStandaloneSettings(config);
-  const envoyBinary = findEnvoy(config);
+  const binary = findEnvoy(config);
   checkAdminSocket(config);
+  const stopping = new AbortController();
+  const interrupted = rejectOnAbort(interrupt);
+  interrupted.catch(() => undefined); // handled below, where the start waits
   let lock: DataLock | undefined;
-  let instances: Instances | undefined;
+  let servers: readonly Instance[] = [];
   let envoy: Envoy | undefined;
-  const shutdown = new AbortController();
   try {
     for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
     lock = lockDataFolder(config.dataDir);
-    await waitForPorts(() => checkPorts(config), lock.isStale ? DRAIN_MS + CLOSE_MS : 0);
-    instances = new Instances({ config, env, file: program }, report);
-    const serving = instances.start();
+    await waitForPorts(() => checkPorts(config, !isEdge), lock.isStale ? DRAIN_MS + CLOSE_MS : 0);
+    const count = isEdge ? 0 : config.instances;
+    servers = Array.from({ length: count }, (_, index) => new Instance({ config, env, file: program }, index));
+    const serving = startServers(servers);
     serving.catch(() => undefined); // handled below, unless Envoy can't be prepared
-    envoy = await Envoy.prepare(config, envoyBinary); // while the servers load
-    await Promise.race([serving, rejectOnAbort(interrupt)]);
+    envoy = await Envoy.prepare(config, binary); // while the servers load
+    await Promise.race([serving, interrupted]);
     const started = startEnvoy(envoy);
-    const failures = [started.then((child) => child.failure()), ...instances.children.map((child) => child.failure())];
-    await Promise.race([started, ...failures, rejectOnAbort(interrupt)]);
-    await Promise.race([waitUntilHealthy(envoy, config, shutdown.signal), ...failures, rejectOnAbort(interrupt)]);
-    return keepRunning(instances, envoy, lock, { config, report });
+    const failures = [started.then((child) => child.failure()), ...servers.map(({ child }) => child.failure())];
+    await Promise.race([started, ...failures, interrupted]);
+    await Promise.race([waitUntilHealthy(envoy, servers, stopping.signal), ...failures, interrupted]);
+    return keepRunning(servers, envoy, { config, report, lock, stopping });
   } catch (error) {
-    await Promise.all([instances?.stop(CLOSE_MS), envoy?.stop(CLOSE_MS)]);
+    stopping.abort();
+    await Promise.all([...servers, envoy].map((component) => component?.stop(CLOSE_MS)));
     lock?.release();
     throw isDiskFull(error) ? diskFull(config.dataDir, error) : error;
-  } finally {
-    shutdown.abort();
   }
 }
 
+async function rejectOnAbort(signal = new AbortController().signal): Promise<never> {
+  if (!signal.aborted) await once(signal, 'abort');
+  throw new Interrupted();
+}
+
+/** The first server starts alone: it creates the tables and the keys. */
+async function startServers([first, ...others]: readonly Instance[]): Promise<void> {
+  await first?.start();
+  await Promise.all(others.map((server) => server.start()));
+}
+
+/** Resolves with the process when it is ready. Starts Envoy a second time if it hangs in its initialization. */
+async function startEnvoy(envoy: Envoy): Promise<Child> {
+  await envoy.start(ENVOY_READY_MS).catch((error: unknown) => {
+    if (error instanceof ChildExited) throw error;
+    return envoy.start(ENVOY_READY_MS);
+  });
+  return envoy.child;
+}
+
 /** Asks Envoy's admin interface, as the public port may be closed to this machine. */
-async function waitUntilHealthy(envoy: Envoy, config: Config, shutdown: AbortSignal): Promise<void> {
+async function waitUntilHealthy(envoy: Envoy, servers: readonly Instance[], shutdown: AbortSignal): Promise<void> {
   const giveUpAtMs = performance.now() + READY_MS;
-  const isHealthy = async (port: number) => (await envoy.host(port))?.isHealthy;
-  while (!shutdown.aborted && !(await Promise.all(grpcPorts(config).map(isHealthy))).every(Boolean)) {
+  const isHealthy = async ({ port }: Instance) => (await envoy.host(port))?.isHealthy;
+  while (!shutdown.aborted && !(await Promise.all(servers.map(isHealthy))).every(Boolean)) {
     if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
     await delay(POLL_MS);
   }
 }
 
-function keepRunning(
-  instances: Instances,
-  envoy: Envoy,
-  lock: DataLock,
-  { config, report }: { readonly config: Config; readonly report: (line: string) => void },
-): Stack {
-  const { shutdown } = instances;
-  const watched = Promise.all([
-    instances.supervise(),
+interface Running {
+  readonly config: Config;
+  readonly report: (line: string) => void;
+  readonly lock: DataLock;
+  readonly stopping: AbortController;
+}
+
+function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, report, lock, stopping }: Running): Stack {
+  const shutdown = stopping.signal;
+  const stopServers = () => Promise.all(servers.map((server) => server.stop(DRAIN_MS + CLOSE_MS)));
+  const isOneServing = () => servers.some(({ isServing }) => isServing);
+  const ended = Promise.all([
+    ...servers.map((server) => supervise(server, { shutdown, report, isRedundant: isOneServing })),
     supervise(envoy, { shutdown, report, isRedundant: () => false }),
-  ]);
-  const ended = watched
+  ])
     .then(() => undefined)
     .catch(async (error: unknown) => {
-      await Promise.all([instances.stop(DRAIN_MS + CLOSE_MS), envoy.stop(DRAIN_MS + CLOSE_MS)]);
+      stopping.abort();
+      await Promise.all([stopServers(), envoy.stop(DRAIN_MS + CLOSE_MS)]);
       throw error;
     })
     .finally(() => lock.release());
   ended.catch(() => undefined); // no unhandled rejection before the caller waits for it
   void watchSecrets(config, { shutdown, report });
-  void rotateLogs(logGroups(instances, envoy, config), config, shutdown);
+  if (config.logs === 'files') void rotateLogs(logGroups(servers, envoy, config), config, shutdown);
+  if (config.servers !== undefined) {
+    void repeat(CALL_LIMIT_MS, shutdown, () => envoy.adjustCallLimit().catch(() => undefined)); // busy or restarting
+  }
   return {
     get servers() {
-      return instances.children;
+      return servers.map(({ child }) => child);
     },
     get envoy() {
       return envoy.child;
     },
-    get children() {
-      return [envoy.child, ...instances.children];
-    },
     ended,
-    restart: () => rollingRestart(instances, envoy, report),
+    restart: () => rollingRestart(servers, envoy, { shutdown, report }),
     async stop() {
-      instances.stopSupervision();
+      stopping.abort();
       await envoy.drain();
       await envoy.stop(CLOSE_MS);
-      await instances.stop(DRAIN_MS + CLOSE_MS);
+      await stopServers();
       await ended.catch(() => undefined);
     },
   };
 }
 
-function logGroups({ all }: Instances, envoy: Envoy, config: Config): LogGroup[] {
-  const envoyLogs = { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() };
+function logGroups(servers: readonly Instance[], envoy: Envoy, config: Config) {
   const reopenAll = async () => {
-    for (const instance of all) await instance.reopenLogs();
+    for (const server of servers) await server.reopenLogs();
   };
-  const serverLogs = all.map((instance) => ({ files: [instance.log.path], reopen: () => instance.reopenLogs() }));
-  return [...serverLogs, { files: [auditLog(config)], reopen: reopenAll }, envoyLogs];
+  return [
+    ...servers.map((server) => ({ files: [server.log.path], reopen: () => server.reopenLogs() })),
+    { files: [auditLog(config)], reopen: reopenAll },
+    { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() },
+  ];
+}
+
+/** Throws ConfigError for a setting of standalone servers and edges. */
+export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
+  const [misplaced] = [
+    ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
+    ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
+    ...(internalTls === undefined ? [] : ['INTERNAL_TLS_CA is for npm run edge and npm run server']),
+    ...(logs === 'files' ? [] : ['LOGS is for npm run edge']),
+  ];
+  if (misplaced === undefined) return;
+  throw new ConfigError(`${misplaced}: unset it, as npm start starts Envoy and its servers together, on this machine`);
 }

@@ -5,9 +5,9 @@
  * Too many failures in a row end the service, unless other components do the same work. Temporary failures (the disk is
  * full, the database is unavailable) don't count.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Child, ChildExited } from './child.ts';
 import type { Component } from './component.ts';
+import { pause } from './repeat.ts';
 
 /** How long a restarted process may take until it serves. */
 export const START_MS = 60_000;
@@ -74,7 +74,7 @@ async function restartUntilServing(
   let failures = failuresBefore;
   let backoffMs = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, failures - 1), MAX_BACKOFF_MS);
   for (let lastReported = ''; !shutdown.aborted; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
-    await delay(backoffMs, undefined, { signal: shutdown }).catch(() => undefined);
+    await pause(backoffMs, shutdown);
     if (shutdown.aborted) break;
     try {
       await component.start(START_MS);
@@ -114,7 +114,7 @@ async function killWhenUnresponsive(
       unanswered = 0;
     };
     component.ping(AbortSignal.timeout(PING_INTERVAL_MS * MAX_UNANSWERED_PINGS)).then(onPong, () => undefined);
-    await Promise.race([delay(PING_INTERVAL_MS, undefined, { signal: shutdown }).catch(() => undefined), child.ended]);
+    await Promise.race([pause(PING_INTERVAL_MS, shutdown), child.ended]);
   }
 }
 

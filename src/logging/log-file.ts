@@ -24,7 +24,7 @@ export class LogFile {
     if (this.isFile) this.#fd = openSync(this.path, 'a');
   }
 
-  /** Writes one or more whole lines. */
+  /** Writes text. The logger passes whole lines; a process's output comes in pieces, which may end within a line. */
   write(lines: string): void {
     if (!this.#flush()) {
       this.#dropped += 1;

@@ -47,12 +47,16 @@ export async function openEngine(
     });
   } catch (error) {
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
-    if (!(error instanceof StoreUnavailable)) throw error;
-    if (databaseUrl === undefined && isLockedByOther(error)) {
-      const what = `another process keeps the SQLite file in ${dataDir} (${error.message})`;
-      throw new ConfigError(`${what}: end it, or wait until it is done`, { cause: error });
-    }
-    if (databaseUrl === undefined) throw diskFull(dataDir, error);
-    throw new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
+    throw error instanceof StoreUnavailable ? explainUnavailable(error, config) : error;
   }
+}
+
+/** Explains in one line why a start can't use the database. */
+export function explainUnavailable(error: StoreUnavailable, { databaseUrl, dataDir }: Config): ConfigError {
+  if (databaseUrl !== undefined) {
+    return new ConfigError(`DATABASE_URL can't be used: ${error.message}`, { cause: error });
+  }
+  if (!isLockedByOther(error)) return diskFull(dataDir, error);
+  const what = `another process keeps the SQLite file in ${dataDir} (${error.message})`;
+  return new ConfigError(`${what}: end it, or wait until it is done`, { cause: error });
 }

@@ -15,7 +15,13 @@ test('Config - a database address is one of PostgreSQL, and a bad one is not rep
   ]) {
     t.is(readConfig({ DATABASE_URL: url }).databaseUrl, url);
   }
-  for (const text of ['petstore:s3cret@db', 'mysql://petstore:s3cret@db/petstore', 'postgres://', 's3cret']) {
+  for (const text of [
+    'petstore:s3cret@db',
+    'mysql://petstore:s3cret@db/petstore',
+    'postgres://',
+    's3cret',
+    'postgres://db/100%',
+  ]) {
     const line = configError({ DATABASE_URL: text });
     t.is(line, 'DATABASE_URL must look like postgres://user:password@host:5432/name');
   }
@@ -28,6 +34,7 @@ test('Config - a Redis address is of one server, or of the nodes of a cluster', 
     urls: ['rediss://me:s3cret@cache:6380/2'],
     isCluster: false,
   });
+  t.deepEqual(redis('redis://:100%25@cache'), { urls: ['redis://:100%25@cache'], isCluster: false });
   t.deepEqual(redis('redis://cache:7000?cluster=true'), { urls: ['redis://cache:7000'], isCluster: true });
   t.deepEqual(redis('rediss://me:s3cret@a:7000,b:7001,rediss://c:7002'), {
     urls: ['rediss://me:s3cret@a:7000', 'rediss://me:s3cret@b:7001', 'rediss://c:7002'],
@@ -42,6 +49,8 @@ test('Config - a bad Redis address is not repeated', (t) => {
     'redis://',
     'redis://a:1,',
     'redis://a:1,http://:s3cret@b',
+    'redis://:100%s3cret@cache',
+    'redis://cache/s3cret',
   ]) {
     const line = configError({ REDIS_URL: text });
     t.is(line, 'REDIS_URL must look like redis://user:password@host:6379, with more nodes after commas');

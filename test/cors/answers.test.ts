@@ -131,7 +131,7 @@ test.serial('Responses - pages of an allowed origin can read errors of Envoy and
     [400, await rest.send('POST', '/pets', { raw: '{', headers: json })],
     [413, await rest.send('POST', '/pets', big)],
   ];
-  stack.servers[0].process.kill('SIGKILL');
+  stack.servers[0]?.process.kill('SIGKILL');
   const find503 = async () => {
     const response = await rest.get('/pets', { headers });
     return response.status === 503 && response;

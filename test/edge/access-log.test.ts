@@ -91,7 +91,7 @@ test.before(async (t) => {
     ids.set(name, response.headers.get('x-request-id') ?? 'none');
   }
   await callByGrpc(service, ids);
-  await service.stack.servers[0].stop(5_000);
+  await service.stack.servers[0]?.stop(5_000);
   await send('server gone', 'GET', '/categories/1');
   service.stack.ended.catch(() => undefined);
   await service.stack.stop();

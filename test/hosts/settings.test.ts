@@ -58,5 +58,5 @@ test('INTERNAL_TLS - an incomplete set is refused, with the missing settings', (
 test('LOGS - is files or stdout', (t) => {
   t.is(readConfig({}).logs, 'files');
   t.is(readConfig({ LOGS: 'stdout' }).logs, 'stdout');
-  t.throws(() => readConfig({ LOGS: 'syslog' }), { message: 'LOGS must be files or stdout, not "syslog"' });
+  t.throws(() => readConfig({ LOGS: 'syslog' }), { message: 'LOGS must be one of files, stdout, not "syslog"' });
 });

@@ -26,9 +26,9 @@ async function kill(launcher: Launcher): Promise<void> {
   for (const child of children) if (isRunning(child)) process.kill(child.pid, 'SIGKILL');
 }
 
-/** Runs the launcher in `cwd`, by default the repository. `settings` override those of the test. */
-export function launch(t: Test, settings: Readonly<Record<string, string>> = {}, cwd?: string): Launcher {
-  const launcher = new Launcher({ ...t.context.settings, ...settings }, cwd);
+/** Runs the launcher. `settings` override those of the test. */
+export function launch(t: Test, settings: Readonly<Record<string, string>> = {}): Launcher {
+  const launcher = new Launcher({ ...t.context.settings, ...settings });
   t.context.launchers.push(launcher);
   return launcher;
 }

@@ -1,6 +1,8 @@
 /** Rotation of logs at their maximum size, while the service writes them. */
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { rotateLogs } from '../../src/launcher/log-rotation.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { launch, type Test, test } from './launch.ts';
@@ -70,4 +72,19 @@ test.serial('Rotation - keeps the newest files, as many as LOG_FILES', async (t)
   );
   t.true(logsOf(t, 'server.log').length <= 3);
   t.true(linesOf(t, 'server.log').some(({ requestId }) => requestId === last));
+});
+
+test('Rotation - goes on with the other logs when the size of one can not be read', async (t) => {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  mkdirSync(folder);
+  const [broken, good] = [join(folder, 'broken.log'), join(folder, 'good.log')];
+  symlinkSync(broken, broken); // a loop
+  writeFileSync(good, 'a line\n');
+  const shutdown = new AbortController();
+  const reopened = async () => shutdown.abort();
+  const logs = [broken, good].map((file) => ({ files: [file], reopen: reopened }));
+  const ended = rotateLogs(logs, { logMaxBytes: 1, logFiles: 2 }, shutdown.signal);
+  await Promise.race([ended, delay(30_000).then(() => shutdown.abort())]);
+  await t.notThrowsAsync(ended);
+  t.is(readFileSync(`${good}.1`, 'utf8'), 'a line\n');
 });

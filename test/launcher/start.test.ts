@@ -1,9 +1,8 @@
 /** `npm start` that succeeds. */
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
@@ -77,19 +76,6 @@ test('Start - only their owner can read the keys', async (t) => {
 test('Start - a data folder with a quote and a backslash in its name works', async (t) => {
   const { curl } = await launch(t, { DATA_DIR: `${t.context.settings.DATA_DIR}/Tom's "data" \\ $x` }).opened();
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
-});
-
-test('Start - shows a relative path for data below the folder in which npm was called, else a full path', async (t) => {
-  const cwd = await realpath(dirname(t.context.settings.DATA_DIR ?? ''));
-  const first = launch(t, { DATA_DIR: 'my data', INIT_CWD: cwd }, cwd);
-  const { curl, url } = await first.opened();
-  t.is(curl, `curl -H "Authorization: Bearer $(cat 'my data/demo.key')" ${url}/pets`);
-  t.is((await sh('sh', ['-c', `${curl} --silent --fail`], { cwd })).stdout, '[]');
-  await first.end('SIGTERM');
-
-  const again = await launch(t, { DATA_DIR: 'my data', INIT_CWD: '/' }, cwd).opened();
-  t.is(again.curl, `curl -H "Authorization: Bearer $(cat '${cwd}/my data/demo.key')" ${url}/pets`);
-  t.is((await sh('sh', ['-c', `${again.curl} --silent --fail`], { cwd: '/' })).stdout, '[]');
 });
 
 test('Start - without a demo account shows no key, and says how to create one', async (t) => {

@@ -1,6 +1,9 @@
 /** The metrics port: its responses and bounds, and that nothing is loaded without METRICS_PORT. */
-import { createServer } from 'node:http';
+import { execFileSync } from 'node:child_process';
+import { lookup } from 'node:dns/promises';
+import { createServer, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import { hostname } from 'node:os';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { Gauge, Registry } from 'prom-client';
 import { listen } from '../../src/metrics/listener.ts';
@@ -15,6 +18,8 @@ interface Context {
   readonly remove: () => Promise<void>;
 }
 const test = anyTest as TestFn<Context>;
+
+const onLinux = process.platform === 'linux' ? test : test.skip;
 
 test.beforeEach(async (t) => {
   const { path, remove } = await createDataDir();
@@ -70,17 +75,71 @@ test('Metrics port - is open on loopback only, unless METRICS_HOST is set', asyn
   t.is((await fetch(other)).status, 200);
 });
 
-test('Metrics port - holds few connections, and closes silent ones', async (t) => {
+/** The status of a scrape with this Host. */
+function scrapeFor(port: number, host: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ port, host: '127.0.0.1', path: '/metrics', headers: { host }, agent: false }, (response) => {
+      resolve(response.resume().statusCode);
+    });
+    sent.on('error', reject).end();
+  });
+}
+
+test('Metrics port - answers for addresses and localhost, and no web page whose name resolves to it', async (t) => {
   await start(t);
-  const held = await Promise.all(Array.from({ length: 8 }, () => open(t.context.port)));
-  const ninth = await open(t.context.port);
-  await until(() => ninth.isClosed, 'the close of the ninth connection');
+  const { port } = t.context;
+  for (const host of [
+    `127.0.0.1:${port}`,
+    '127.0.0.1',
+    `localhost:${port}`,
+    'LocalHost',
+    '10.0.0.7:9464',
+    `[::1]:${port}`,
+  ]) {
+    t.is(await scrapeFor(port, host), 200, host);
+  }
+  for (const host of ['evil.example', `evil.example:${port}`, `localhost.evil.example:${port}`, '127.0.0.1.evil']) {
+    t.is(await scrapeFor(port, host), 421, host);
+  }
+});
+
+test('Metrics port - answers for the name in METRICS_HOST', async (t) => {
+  const registry = new Registry();
+  const name = hostname();
+  const listener = await listen(registry, { host: name, port: t.context.port }, () => undefined);
+  const { address } = await lookup(name);
+  const ask = (host: string) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const options = { port: t.context.port, host: address, path: '/metrics', headers: { host }, agent: false };
+      request(options, (response) => resolve(response.resume().statusCode))
+        .on('error', reject)
+        .end();
+    });
+  t.is(await ask(`${name}:${t.context.port}`), 200);
+  t.is(await ask('evil.example'), 421);
+  await listener.close();
+});
+
+test('Metrics port - idle connections keep no scrape out, are few, and are closed', async (t) => {
+  await start(t);
+  const held: Awaited<ReturnType<typeof open>>[] = [];
+  for (let count = 0; count < 40; count += 1) held.push(await open(t.context.port));
+  t.is(await scrapeFor(t.context.port, 'localhost'), 200);
+  await until(() => held.slice(0, 9).every(({ isClosed }) => isClosed), 'the close of the oldest connections');
   t.deepEqual(
-    held.filter(({ isClosed }) => isClosed),
+    held.slice(9).filter(({ isClosed }) => isClosed),
     [],
   );
   await until(() => held.every(({ isClosed }) => isClosed), 'the close of the silent connections');
-  t.is((await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).status, 200);
+});
+
+onLinux('Metrics port - connections that can not be accepted do not end the server', async (t) => {
+  const server = await start(t);
+  const limit = (files: string) => execFileSync('prlimit', ['--pid', String(server.pid), `--nofile=${files}`]);
+  limit('10:1024'); // fewer than it has open
+  for (let count = 0; count < 3; count += 1) (await open(t.context.port)).socket.destroy();
+  limit('1024:1024');
+  t.is(await scrapeFor(t.context.port, 'localhost'), 200);
 });
 
 test('Metrics port - is closed, and nothing is loaded, unless METRICS_PORT is set', async (t) => {

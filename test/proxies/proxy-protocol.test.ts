@@ -9,7 +9,7 @@ const test = anyTest as TestFn<TestStack>;
 const PROXY = '127.0.0.2';
 
 test.before(async (t) => {
-  t.context = await startTestStack({ ...FEW_REQUESTS, PROXY_PROTOCOL: '1', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });
+  t.context = await startTestStack({ ...FEW_REQUESTS, PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: `${PROXY},127.0.0.3` });
 });
 test.after.always((t) => t.context.close());
 

@@ -18,8 +18,8 @@ type Settings = Readonly<Record<string, string>>;
 export class Launcher extends TestProcess {
   readonly settings: Settings;
 
-  constructor(settings: Settings, cwd?: string) {
-    super('src/launcher/main.ts', settings, cwd);
+  constructor(settings: Settings) {
+    super('src/launcher/main.ts', settings);
     this.settings = settings;
   }
 

@@ -17,7 +17,7 @@ test.before(async (t) => {
   const certificates = await makeCertificates();
   const [httpPort = 0] = await freePorts(1);
   const tls = { TLS_CERT: certificates.path('server.pem'), TLS_KEY: certificates.path('server-key.pem') };
-  const proxies = { PROXY_PROTOCOL: '1', TRUSTED_PROXIES: PROXY };
+  const proxies = { PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: PROXY };
   const stack = await startTestStack({ ...FEW_REQUESTS, ...tls, ...proxies, HTTP_PORT: String(httpPort) });
   t.context = { ...stack, certificates, ca: await certificates.read('ca.pem'), httpPort };
 });

@@ -38,7 +38,7 @@ test.serial(
     const anonymous = rest.withKey(undefined);
     const id = await rest.category();
     const json = { 'content-type': 'application/json' };
-    stack.servers[0].send('drain');
+    stack.servers[0]?.send('drain');
     const onAllThreads = async () => {
       const responses = await Promise.all(Array.from({ length: 20 }, () => anonymous.get('/healthz')));
       return responses.every(({ status }) => status === 503);
@@ -74,7 +74,7 @@ test.serial(
     t.is(head.status, 503);
     t.is(head.headers.get('retry-after'), '1');
 
-    stack.servers[0].process.kill('SIGKILL'); // the launcher starts another one
+    stack.servers[0]?.process.kill('SIGKILL'); // the launcher starts another one
     await untilStatus(anonymous, '/healthz', 200);
     // Each thread of Envoy detects the server at a different time.
     const { body } = await untilStatus(rest, `/categories/${id}`, 200);

@@ -98,7 +98,7 @@ test('503 - a call without a free slot is refused; calls without a key have slot
 
   for (const session of sessions) session.destroy();
   await until(async () => (await anonymous.get('/healthz')).status === 200, '/healthz 200');
-  t.true(stack.servers[0].isRunning);
+  t.true(stack.servers[0]?.isRunning);
   t.is((await rest.get(`/pets/${petId}`)).status, 200);
   t.deepEqual((await rest.get(`/categories/${categoryId}`)).body, { id: categoryId, name: 'Cats' });
   t.is(JSON.parse((await rest.get('/pets')).text).length, 1);

@@ -26,7 +26,7 @@ export interface Pids {
 }
 
 export function pidsOf({ stack }: TestStack): Pids {
-  return { envoy: stack.envoy.process.pid ?? -1, server: stack.servers[0].process.pid ?? -1 };
+  return { envoy: stack.envoy.process.pid ?? -1, server: stack.servers[0]?.process.pid ?? -1 };
 }
 
 /** The CPU time of both since their start, in microseconds. */

@@ -1,0 +1,51 @@
+/** A start that fails: what it says, and that nothing stays open. */
+import { readdirSync, readlinkSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { dirname } from 'node:path';
+import test from 'ava';
+import { ConfigError, readConfig } from '../src/config.ts';
+import { createService } from '../src/service.ts';
+import { createTestDatabase } from './support/database.ts';
+import { holdTransaction } from './support/hold-transaction.ts';
+import { freePorts } from './support/ports.ts';
+
+const log = { write: () => undefined };
+
+/** The open files of this process in a folder. */
+function openFiles(folder: string): string[] {
+  const links = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ''; // closed meanwhile
+    }
+  });
+  return links.filter((link) => link.startsWith(folder));
+}
+
+test('Service - a start that finds the SQLite file locked says so, and not that the disk is full', async (t) => {
+  const { file, open, remove } = await createTestDatabase();
+  const other = await open(); // creates the tables, but no demo account
+  const release = await holdTransaction(other);
+  const config = readConfig({ DATA_DIR: dirname(file) });
+  const error = await t.throwsAsync(createService(config, { log, auditLog: log }), { instanceOf: ConfigError });
+  t.regex(error?.message ?? '', /^another process keeps the SQLite file in .*: end it, or wait until it is done$/);
+  await release();
+  await other.close();
+  await remove();
+});
+
+(process.platform === 'linux' ? test.serial : test.serial.skip)(
+  'Service - a start that fails closes what it has opened',
+  async (t) => {
+    const { file, remove } = await createTestDatabase();
+    const [port = 0] = await freePorts(1);
+    const taken = createServer().listen(port, '127.0.0.1');
+    const folder = dirname(file);
+    const config = readConfig({ DATA_DIR: folder, METRICS_PORT: String(port) });
+    await t.throwsAsync(createService(config, { log, auditLog: log }), { message: /^METRICS_PORT can't be opened/ });
+    t.deepEqual(openFiles(folder), []);
+    taken.close();
+    await remove();
+  },
+);
