@@ -37,8 +37,9 @@ import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { ApiKeys } from './keys/caller.ts';
 import type { PlanQuotas } from './keys/plans.ts';
-import type { Ban, Limiter, LimitsAdmin } from './limits/limiter.ts';
+import type { Limiter, LimitsAdmin } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
+import type { KeyId } from './model.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createValidationRules } from './proto/validation-rules.ts';
 import { adminService } from './services/admin.ts';
@@ -86,7 +87,7 @@ export interface Dependencies {
   /** How long a ban lasts. */
   readonly banMs: number;
   /** Called when the operator has ended a ban. */
-  readonly onUnban: (ended: Ban) => void;
+  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
   /** Stores what the limits have counted so far. */

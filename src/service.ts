@@ -81,14 +81,15 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
   const keys = createApiKeyCache(store.accounts, plans);
   const keyInvalidation =
     config.redis &&
-    (await import('./keys/key-invalidation.ts')).createKeyInvalidation(
-      config.redis,
-      keys.invalidate,
-      limiter.forgetBan,
-    );
+    (await import('./keys/key-invalidation.ts')).createKeyInvalidation({
+      redis: config.redis,
+      logger,
+      onChange: () => keys.invalidate({ kind: 'any' }),
+      onUnban: limiter.forgetBan,
+    });
   const onKeysChanged = (change: KeyChange) => {
     keys.invalidate(change);
-    keyInvalidation?.publish(change);
+    keyInvalidation?.publish();
   };
   const server = createServer({
     store,
@@ -96,7 +97,7 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     onKeysChanged,
     limiter,
     banMs: ban.durationMs,
-    onUnban: (ended) => keyInvalidation?.publishUnban(ended),
+    onUnban: (keyId, untilMs) => keyInvalidation?.publishUnban(keyId, untilMs),
     plans,
     operatorKey,
     flushUsage: usage.flush,

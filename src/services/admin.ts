@@ -9,7 +9,7 @@ import { apiError, invalidArgument } from '../errors.ts';
 import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
-import { type Ban, type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
+import { type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
 import {
   type Account,
@@ -47,7 +47,7 @@ export interface AdminParts {
   /** How long a ban lasts. */
   readonly banMs: number;
   /** A ban was ended; the limits know it. */
-  readonly onUnban: (ended: Ban) => void;
+  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly nowMs?: () => number;
@@ -100,7 +100,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     const untilMs = await Promise.resolve(limits.unban(accountId, id, nowMs())).catch((error: unknown) => {
       throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
     });
-    onUnban({ keyId: id, untilMs });
+    onUnban(id, untilMs);
     await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 
