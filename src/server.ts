@@ -84,8 +84,6 @@ export interface Dependencies {
   /** Called when a key or an account has changed. */
   readonly onKeysChanged: (change: KeyChange) => void;
   readonly limiter: Limiter & LimitsAdmin;
-  /** How long a ban lasts. */
-  readonly banMs: number;
   /** Called when the operator has ended a ban. */
   readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   readonly plans: PlanQuotas;
@@ -102,7 +100,7 @@ export interface Dependencies {
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = dependencies;
+  const { store, keys, onKeysChanged, limiter, onUnban, plans, operatorKey, flushUsage } = dependencies;
   const { logger, auditLog, tracing, metrics } = dependencies;
   const { registry, byPath } = loadOperations();
   const rules = createValidationRules(registry);
@@ -138,7 +136,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   ];
 
   const readiness = new Readiness();
-  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, banMs, onUnban, flushUsage });
+  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, onUnban, flushUsage });
   const limited = limitStreams({
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,

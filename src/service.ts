@@ -96,7 +96,6 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     keys,
     onKeysChanged,
     limiter,
-    banMs: ban.durationMs,
     onUnban: (keyId, untilMs) => keyInvalidation?.publishUnban(keyId, untilMs),
     plans,
     operatorKey,

@@ -54,22 +54,15 @@ export interface Counts extends Used {
   readonly isLocal: boolean;
 }
 
-/** The counts and bans that the servers share are unavailable. */
-export class LimitsUnavailable extends Error {
-  override name = 'LimitsUnavailable';
-}
-
 /** What an operator may read and change. */
 export interface LimitsAdmin {
   /** Returns an account's current counts. Counts nothing. */
   counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**
    * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns the latest
-   * end that a ban can have which began until now.
-   *
-   * @throws LimitsUnavailable when other servers might not learn of it.
+   * end that a ban can have which began until now; undefined if nothing was done, as other servers would not learn it.
    */
-  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number>;
+  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number | undefined>;
 }
 
 /** A limiter whose counts and bans can be stored and restored. */

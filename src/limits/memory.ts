@@ -138,7 +138,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
       for (const row of rows) accounts.restore(row);
     },
     restoreBans(restored) {
-      for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, untilMs - ban.durationMs);
+      for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, 0);
     },
     forgetBan: (keyId, untilMs) => bans.forget(keyId, untilMs),
     close: async () => undefined,

@@ -13,7 +13,6 @@ import type { Counter } from './windows.ts';
 
 const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
 const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
-const NOTHING_USED = [0, 0, 0, 0, 0];
 
 type Status = 'admitted' | 'refused' | 'banned' | '';
 
@@ -31,50 +30,42 @@ export interface LimitScriptOptions extends Pick<MemoryLimiterOptions, 'ban' | '
   readonly time?: 'redis' | 'attempt';
 }
 
-export class LimitScript {
-  readonly #client: RedisClient;
-  readonly #options: LimitScriptOptions;
-  readonly #policy: readonly number[];
-
-  constructor(client: RedisClient, options: LimitScriptOptions) {
-    this.#client = client;
-    this.#options = options;
-    this.#policy = [options.ban.durationMs, options.ban.refusals, options.ban.windowMs];
-  }
-
-  async admit(attempt: Attempt, { subject, lastBanEndMs, ...used }: Known): Promise<SubjectState> {
-    const isAccount = attempt.kind === 'account';
-    const { perMinute, perDay } = isAccount ? attempt.quota : quotaOfAddresses(this.#options);
-    const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
-    const args = isAccount ? [...quota, lastBanEndMs, ...this.#policy] : quota;
-    const names = this.#names(subject, isAccount ? attempt.keyId : undefined);
-    return toState(await this.#run('admit', names, attempt.nowMs, [...toArgs(used), ...args]));
-  }
-
-  async read({ subject, ...used }: Known, nowMs: number): Promise<SubjectState> {
-    return toState(await this.#run('read', this.#names(subject), nowMs, toArgs(used)));
-  }
-
-  /** Ends a ban. Resolves with the latest end that a ban can have which began until now. */
-  async unban(accountId: AccountId, keyId: KeyId, nowMs: number): Promise<number> {
-    const names = this.#names({ kind: 'account', accountId }, keyId);
-    return (await this.#run('unban', names, nowMs, [...NOTHING_USED, 0, 0, 0, ...this.#policy])) as number;
-  }
+export function createLimitScript(client: RedisClient, options: LimitScriptOptions) {
+  const { ban, prefix = 'petstore', time = 'redis' } = options;
 
   /** The names of a subject's entries in Redis. The braces make a cluster keep them on one node. */
-  #names(subject: Subject, keyId?: KeyId): string[] {
-    const name = `${this.#options.prefix ?? 'petstore'}:{${subjectName(subject)}}`;
-    if (keyId === undefined) return [`${name}:used`];
-    return [`${name}:used`, `${name}:refusals:${keyId}`, `${name}:ban:${keyId}`];
+  function namesOf(subject: Subject, keyId?: KeyId): string[] {
+    const name = `${prefix}:{${subjectName(subject)}}`;
+    return [`${name}:used`, ...(keyId === undefined ? [] : [`${name}:refusals:${keyId}`, `${name}:ban:${keyId}`])];
   }
 
-  #run(action: string, names: string[], nowMs: number, args: readonly number[]): Promise<unknown> {
-    const time = this.#options.time === 'attempt' ? nowMs : 0;
-    return this.#client.run(SCRIPT, SHA1, names, [action, time, ...args].map(String));
+  function run(action: string, names: string[], nowMs: number, args: readonly number[]): Promise<unknown> {
+    const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
+    return client.run(SCRIPT, SHA1, names, [...common, ...args].map(String));
   }
+
+  return {
+    /** Decides on a request, and counts it if it is admitted. */
+    async admit(attempt: Attempt, known: Known): Promise<SubjectState> {
+      const isAccount = attempt.kind === 'account';
+      const { perMinute, perDay } = isAccount ? attempt.quota : quotaOfAddresses(options);
+      const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
+      const names = namesOf(known.subject, isAccount ? attempt.keyId : undefined);
+      return toState(await run('admit', names, attempt.nowMs, [...toArgs(known), ...quota, known.lastBanEndMs]));
+    },
+
+    async read(known: Known, nowMs: number): Promise<SubjectState> {
+      return toState(await run('read', namesOf(known.subject), nowMs, toArgs(known)));
+    },
+
+    /** Ends a ban. Resolves with the latest end that a ban can have which began until now. */
+    async unban(accountId: AccountId, keyId: KeyId, nowMs: number): Promise<number> {
+      return (await run('unban', namesOf({ kind: 'account', accountId }, keyId), nowMs, [])) as number;
+    },
+  };
 }
 
-function toArgs({ counter, refused }: Pick<Known, 'counter' | 'refused'>): number[] {
+function toArgs({ counter, refused }: Known): number[] {
   return [counter.minuteIndex, counter.minuteCount, counter.dayIndex, counter.dayCount, refused];
 }
 

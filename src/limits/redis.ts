@@ -14,9 +14,9 @@ import type { RedisConfig } from '../config.ts';
 import { RedisCircuitBreaker } from '../redis/circuit-breaker.ts';
 import { RedisClient } from '../redis/client.ts';
 import { newBan, toBanned } from './ban-tracker.ts';
-import { type Attempt, type Decision, LimitsUnavailable, type ManagedLimiter } from './limiter.ts';
+import type { Attempt, Decision, ManagedLimiter } from './limiter.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions, quotaOfAddresses } from './memory.ts';
-import { LimitScript, type LimitScriptOptions, type SubjectState } from './redis-script.ts';
+import { createLimitScript, type LimitScriptOptions, type SubjectState } from './redis-script.ts';
 import type { Subject } from './subjects.ts';
 import { newCounter, peek, toVerdict } from './windows.ts';
 
@@ -44,7 +44,7 @@ export interface RedisLimiter extends ManagedLimiter {
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
   const { logger, onBan, timeoutMs } = options;
   const client = new RedisClient(options.redis);
-  const script = new LimitScript(client, options);
+  const script = createLimitScript(client, options);
   const memory = createMemoryLimiter(options);
   const quotaOf = (attempt: Attempt) => (attempt.kind === 'account' ? attempt.quota : quotaOfAddresses(options));
   let fallbackDecisions = 0;
@@ -93,8 +93,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     async unban(accountId, keyId, nowMs) {
       const untilMs = await breaker.run(() => script.unban(accountId, keyId, nowMs));
-      if (untilMs === undefined) throw new LimitsUnavailable('Redis is unavailable');
-      memory.forgetBan(keyId, untilMs);
+      if (untilMs !== undefined) memory.forgetBan(keyId, untilMs);
       return untilMs;
     },
     drainUsage: memory.drainUsage,

@@ -59,12 +59,8 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
     const all = [...unsaved];
     for (let start = 0; start < all.length; start += MAX_ROWS) {
       const portion = all.slice(start, start + MAX_ROWS);
-      await store.write((writes) =>
-        put(
-          writes,
-          portion.map(([, row]) => row),
-        ),
-      );
+      const rows = portion.map(([, row]) => row);
+      await store.write((writes) => put(writes, rows));
       for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
     }
   };
@@ -83,30 +79,25 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   let running: Promise<void> = Promise.resolve();
   let waiting: Promise<void> | undefined;
   const flush = (): Promise<void> => {
-    waiting ??= running
-      .catch(() => undefined)
-      .then(() => {
-        waiting = undefined;
-        running = save();
-        return running;
-      });
+    const begin = () => {
+      waiting = undefined;
+      running = save();
+      return running;
+    };
+    waiting ??= running.then(begin, begin);
     return waiting;
   };
-
   const flushAll = (): Promise<void> => {
     areKeyUsesDue = true;
     return flush();
   };
 
   let isFailing = false;
-  const onStored = () => {
-    isFailing = false;
-  };
   const onFailure = (error: unknown) => {
     if (!isFailing) logger.error({ err: error }, 'usage is not stored yet: trying again');
     isFailing = true;
   };
-  const flushAndLog = () => void flush().then(onStored, onFailure);
+  const flushAndLog = () => void flush().then(() => (isFailing = false), onFailure);
 
   const timers: NodeJS.Timeout[] = [];
   return {

@@ -10,7 +10,7 @@
  */
 import type { Quota } from '../model.ts';
 
-export const MINUTE_MS = 60_000;
+const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;

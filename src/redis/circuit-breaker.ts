@@ -36,7 +36,7 @@ export class RedisCircuitBreaker {
 
   constructor(options: RedisCircuitBreakerOptions) {
     this.#options = options;
-    options.client.onError = (error) => this.#isAvailable && this.#open(error);
+    options.client.onError = (error) => this.#open(error);
   }
 
   /** Whether commands are sent. */
@@ -48,7 +48,7 @@ export class RedisCircuitBreaker {
   async start(): Promise<void> {
     this.#recovery = this.#recover();
     await Promise.race([this.#recovery, delay(START_MS, undefined, { ref: false })]);
-    if (!this.#isAvailable) this.#open(this.#failure);
+    if (!this.#isAvailable) this.#report(this.#failure);
   }
 
   /** Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it. */
@@ -83,13 +83,16 @@ export class RedisCircuitBreaker {
     });
   }
 
-  /** Starts the recovery unless it is already running. */
-  #open(error?: unknown): void {
+  #open(error: unknown): void {
+    if (!this.#isAvailable) return;
     this.#isAvailable = false;
-    if (this.#closing.signal.aborted) return;
-    if (!this.#isReported) this.#options.onUnavailable(this.#options.client.describe(error));
+    this.#report(error);
+    this.#recovery = this.#recover();
+  }
+
+  #report(error: unknown): void {
     this.#isReported = true;
-    this.#recovery ??= this.#recover();
+    this.#options.onUnavailable(this.#options.client.describe(error));
   }
 
   async #recover(): Promise<void> {
@@ -102,7 +105,6 @@ export class RedisCircuitBreaker {
       if (this.#failure === undefined) break;
       await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    this.#recovery = undefined;
     if (signal.aborted) return;
     this.#isAvailable = true;
     if (this.#isReported) this.#options.onAvailable();
