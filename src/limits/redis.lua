@@ -4,9 +4,9 @@
 -- KEYS   1: what the subject has used, in the order of ARGV 6 to 10. For a request with an API key also 2: a list, the
 --        times of the key's refusals, newest first; 3: the end of the key's ban, 0 if the operator has ended it
 -- ARGV   1: "admit", "read" or "unban"; 2: the time in ms, 0 for Redis's own; 3 to 5: the ban policy (duration,
---        refusals, window); not of "unban" 6 to 10: minute index and count, day index and count, refused, as the calling
---        server knows them; only of "admit" 11, 12: the quota by the minute and by the day; 13: the end of the last ban
---        that the server knows of, or 0
+--        refusals, window); but for "unban" 6 to 10: minute index and count, day index and count, refused, as the
+--        calling server knows them; for "admit" 11, 12: the quota by the minute and by the day; 13: the end of the last
+--        ban that the server knows of, or 0
 -- Reply  status, minute index and count, day index and count, refused, end of the key's ban or 0, time used; of "unban"
 --        the latest end that a ban can have which began until now
 
