@@ -39,7 +39,7 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
     return [`${name}:used`, ...(keyId === undefined ? [] : [`${name}:refusals:${keyId}`, `${name}:ban:${keyId}`])];
   }
 
-  function run(action: string, names: string[], nowMs: number, args: readonly number[]): Promise<unknown> {
+  function run(action: string, names: string[], nowMs: number, args: readonly (number | string)[]): Promise<unknown> {
     const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
     return client.run(SCRIPT, SHA1, names, [...common, ...args].map(String));
   }
@@ -51,11 +51,11 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
       const { perMinute, perDay } = isAccount ? attempt.quota : quotaOfAddresses(options);
       const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
       const names = namesOf(known.subject, isAccount ? attempt.keyId : undefined);
-      return toState(await run('admit', names, attempt.nowMs, [...toArgs(known), ...quota, known.lastBanEndMs]));
+      return toState(await run('admit', names, attempt.nowMs, [toText(known), ...quota, known.lastBanEndMs]));
     },
 
     async read(known: Known, nowMs: number): Promise<SubjectState> {
-      return toState(await run('read', namesOf(known.subject), nowMs, toArgs(known)));
+      return toState(await run('read', namesOf(known.subject), nowMs, [toText(known)]));
     },
 
     /** Ends a ban. Resolves with the latest end that a ban can have which began until now. */
@@ -65,8 +65,8 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
   };
 }
 
-function toArgs({ counter, refused }: Known): number[] {
-  return [counter.minuteIndex, counter.minuteCount, counter.dayIndex, counter.dayCount, refused];
+function toText({ counter, refused }: Known): string {
+  return `${counter.minuteIndex} ${counter.minuteCount} ${counter.dayIndex} ${counter.dayCount} ${refused}`;
 }
 
 function toState(reply: unknown): SubjectState {

@@ -1,12 +1,11 @@
 -- The limits of an account or an address in Redis. Each call is one atomic step, and does what windows.ts and
 -- ban-tracker.ts do in memory. The numbers that callers see are made of the reply in TypeScript.
 --
--- KEYS   1: what the subject has used, in the order of ARGV 6 to 10. For a request with an API key also 2: a list, the
---        times of the key's refusals, newest first; 3: the end of the key's ban, 0 if the operator has ended it
+-- KEYS   1: what the subject has used, "minute index, count, day index, count, refused". For a request with an API key
+--        also 2: a list, the times of the key's refusals, newest first; 3: the end of the key's ban, 0 if it was ended
 -- ARGV   1: "admit", "read" or "unban"; 2: the time in ms, 0 for Redis's own; 3 to 5: the ban policy (duration,
---        refusals, window); but for "unban" 6 to 10: minute index and count, day index and count, refused, as the
---        calling server knows them; for "admit" 11, 12: the quota by the minute and by the day; 13: the end of the last
---        ban that the server knows of, or 0
+--        refusals, window); but for "unban" 6: what the subject has used, as far as the server knows; for "admit" 7, 8:
+--        the quota by the minute and by the day; 9: the end of the last ban that the server knows of, or 0
 -- Reply  status, minute index and count, day index and count, refused, end of the key's ban or 0, time used; of "unban"
 --        the latest end that a ban can have which began until now
 
@@ -26,20 +25,21 @@ local durationMs, maxRefusals, windowMs = tonumber(ARGV[3]), tonumber(ARGV[4]), 
 -- What the subject has used: of two counts of a window the larger one. That is right in whatever order servers come,
 -- however often, and also when Redis has lost its data.
 local minuteCount, dayCount, refused = 0, 0, 0
-local function merge(minute, ofMinute, day, ofDay, refusedOfDay)
+local function merge(used)
+  local minute, ofMinute, day, ofDay, refusedOfDay = string.match(used or "", "(%d+) (%d+) (%d+) (%d+) (%d+)")
   if tonumber(minute) == minuteIndex then minuteCount = math.max(minuteCount, ofMinute) end
   if tonumber(day) == dayIndex then
     dayCount, refused = math.max(dayCount, ofDay), math.max(refused, refusedOfDay)
   end
 end
-merge(unpack(ARGV, 6, 10))
-merge(string.match(redis.call("GET", KEYS[1]) or "", "(%d+) (%d+) (%d+) (%d+) (%d+)"))
+merge(ARGV[6])
+merge(redis.call("GET", KEYS[1]))
 
 -- Returns the end of the key's ban, 0 without one: what Redis knows, or else what the server knows. A ban that ends
 -- later than a new one was set by a wrong clock.
 local function bannedUntil()
   local stored = redis.call("GET", KEYS[3])
-  local untilMs = tonumber(stored or ARGV[13])
+  local untilMs = tonumber(stored or ARGV[9])
   if untilMs <= now or untilMs > now + durationMs then return 0 end
   if not stored then redis.call("SET", KEYS[3], untilMs, "PX", untilMs - now) end
   return untilMs
@@ -60,7 +60,7 @@ end
 -- Decides on a request, and counts it if it is admitted. Returns the status and the end of the key's ban.
 local function admit()
   local untilMs = isAccount and bannedUntil() or 0
-  local hasRoom = minuteCount < tonumber(ARGV[11]) and dayCount < tonumber(ARGV[12])
+  local hasRoom = minuteCount < tonumber(ARGV[7]) and dayCount < tonumber(ARGV[8])
   local status = untilMs > 0 and "banned" or hasRoom and "admitted" or "refused"
   if status == "admitted" then
     minuteCount, dayCount = minuteCount + 1, dayCount + 1

@@ -70,16 +70,19 @@ export class RedisCircuitBreaker {
     await this.#recovery;
   }
 
-  /**
-   * Rejects when there is no reply in time: the client's own timeout ends when a command is written. By `setImmediate`
-   * a process that was itself busy first reads what has arrived.
-   */
+  /** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
   #inTime<T>(reply: Promise<T>): Promise<T> {
     const { timeoutMs = TIMEOUT_MS } = this.#options;
     return new Promise((resolve, reject) => {
       const giveUp = () => setImmediate(reject, new Error(`no reply in ${timeoutMs} ms`));
       const timer = setTimeout(giveUp, timeoutMs);
-      reply.then(resolve, reject).finally(() => clearTimeout(timer));
+      const settle =
+        <Value>(end: (value: Value) => void) =>
+        (value: Value) => {
+          clearTimeout(timer);
+          end(value);
+        };
+      reply.then(settle(resolve), settle(reject));
     });
   }
 
