@@ -37,8 +37,9 @@ import { validation } from './interceptors/validation.ts';
 import type { KeyChange } from './keys/api-key-cache.ts';
 import type { ApiKeys } from './keys/caller.ts';
 import type { PlanQuotas } from './keys/plans.ts';
-import type { Ban, Limiter, LimitsAdmin } from './limits/limiter.ts';
+import type { Limiter, LimitsAdmin } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
+import type { KeyId } from './model.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createValidationRules } from './proto/validation-rules.ts';
 import { adminService } from './services/admin.ts';
@@ -83,10 +84,8 @@ export interface Dependencies {
   /** Called when a key or an account has changed. */
   readonly onKeysChanged: (change: KeyChange) => void;
   readonly limiter: Limiter & LimitsAdmin;
-  /** How long a ban lasts. */
-  readonly banMs: number;
   /** Called when the operator has ended a ban. */
-  readonly onUnban: (ended: Ban) => void;
+  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
   /** Stores what the limits have counted so far. */
@@ -101,7 +100,7 @@ export interface Dependencies {
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, banMs, onUnban, plans, operatorKey, flushUsage } = dependencies;
+  const { store, keys, onKeysChanged, limiter, onUnban, plans, operatorKey, flushUsage } = dependencies;
   const { logger, auditLog, tracing, metrics } = dependencies;
   const { registry, byPath } = loadOperations();
   const rules = createValidationRules(registry);
@@ -137,7 +136,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   ];
 
   const readiness = new Readiness();
-  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, banMs, onUnban, flushUsage });
+  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, onUnban, flushUsage });
   const limited = limitStreams({
     maxPerAddress: MAX_OPEN_PER_ADDRESS,
     maxMs: MAX_OPEN_MS,

@@ -98,15 +98,16 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const keys = createApiKeyCache(store.accounts, plans);
   const keyInvalidation =
     config.redis &&
-    (await import('./keys/key-invalidation.ts')).createKeyInvalidation(
-      config.redis,
-      keys.invalidate,
-      limiter.forgetBan,
-    );
+    (await import('./keys/key-invalidation.ts')).createKeyInvalidation({
+      redis: config.redis,
+      logger,
+      onChange: () => keys.invalidate({ kind: 'any' }),
+      onUnban: limiter.forgetBan,
+    });
   opened.defer(() => keyInvalidation?.close());
   const onKeysChanged = (change: KeyChange) => {
     keys.invalidate(change);
-    keyInvalidation?.publish(change);
+    keyInvalidation?.publish();
   };
   const dependencies = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
@@ -117,8 +118,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     keys,
     onKeysChanged,
     limiter,
-    banMs: ban.durationMs,
-    onUnban: (ended) => keyInvalidation?.publishUnban(ended),
+    onUnban: (keyId, untilMs) => keyInvalidation?.publishUnban(keyId, untilMs),
     plans,
     operatorKey,
     flushUsage: usage.flush,

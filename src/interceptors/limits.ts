@@ -6,9 +6,8 @@
 
 import { type ApiError, apiError } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
-import { steadyClock } from '../limits/clock.ts';
 import type { AddressAttempt, Attempt, Decision, Limiter } from '../limits/limiter.ts';
-import { type Address, subjectName, toAddress } from '../limits/subjects.ts';
+import { subjectName } from '../limits/subjects.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import { addressOf } from './address.ts';
 import type { Call, Interceptor } from './chain.ts';
@@ -43,7 +42,7 @@ interface LimitsOptions {
   readonly onBan?: (caller: Caller) => void;
 }
 
-export function limits(limiter: Limiter, { nowMs = steadyClock(), onBan }: LimitsOptions = {}): Limits {
+export function limits(limiter: Limiter, { nowMs = Date.now, onBan }: LimitsOptions = {}): Limits {
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const pending = limiter.admit(attempt);
     const decision = pending instanceof Promise ? await pending : pending;
@@ -83,11 +82,11 @@ function anonymousLimits(
 ): AnonymousLimits {
   const addressAttempt = (call: Call): AddressAttempt => ({
     kind: 'address',
-    address: toAddress(addressOf(call)),
+    address: addressOf(call),
     nowMs: nowMs(),
   });
   /** The calls with a reservation, each with its address. */
-  const reserved = new Map<Call, Address>();
+  const reserved = new Map<Call, string>();
   const lookUps = new InFlightCounter();
 
   return {

@@ -1,62 +1,61 @@
 /**
- * Tells all servers which key or account has changed, over a Redis channel, so that their caches are outdated for no
- * longer than the message takes. A message has only the id of what has changed: `key:3`, `account:7`. Any other
- * message, such as one of another release, means that anything may have changed. `unban:3:1795249320000` says that the
- * operator has ended those bans of a key that would have ended by then.
+ * Tells all servers over a Redis channel that keys or accounts have changed, so that their caches are outdated for no
+ * longer than the message takes. `unban:3:1795249320000` says instead that the operator has ended those bans of a key
+ * that would have ended by then.
  *
  * Failure: without Redis a server notices a change when the entry in its cache expires (`api-key-cache.ts`). Publishing
  * neither fails nor waits. Messages may be missed without a connection, so a new connection invalidates everything.
  */
+import { ErrorReply } from '@redis/client';
+import type { Logger } from 'pino';
 import type { RedisConfig } from '../config.ts';
-import type { Ban } from '../limits/limiter.ts';
-import { toKeyId } from '../model.ts';
+import { type KeyId, toKeyId } from '../model.ts';
 import { RedisClient } from '../redis/client.ts';
-import type { KeyChange } from './api-key-cache.ts';
 
 const CHANNEL = 'petstore:keys';
+const CHANGED = 'changed';
 
 export interface KeyInvalidation {
-  /** Tells all servers of a change, this one included. */
-  publish(change: KeyChange): void;
+  /** Tells all servers that a key or an account has changed, this one included. */
+  publish(): void;
   /** Tells all servers that a ban was ended, this one included. */
-  publishUnban(ended: Ban): void;
+  publishUnban(keyId: KeyId, untilMs: number): void;
   close(): void;
 }
 
-/** `onChange` and `onUnban` are called for this server's own messages, too. */
-export function createKeyInvalidation(
-  redis: RedisConfig,
-  onChange: (change: KeyChange) => void,
-  onUnban: (ended: Ban) => void,
-): KeyInvalidation {
+export interface KeyInvalidationOptions {
+  readonly redis: RedisConfig;
+  readonly logger: Pick<Logger, 'warn'>;
+  /** Called for each message, this server's own included, and for each new connection. */
+  readonly onChange: () => void;
+  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
+}
+
+export function createKeyInvalidation({ redis, logger, onChange, onUnban }: KeyInvalidationOptions): KeyInvalidation {
   const client = new RedisClient(redis);
   const publish = (message: string) => void client.publish(CHANNEL, message).catch(() => undefined);
+  let isRefused = false;
+  // The limiter reports an unavailable Redis. One that refuses only this client, only this client sees.
+  client.onError = (error) => {
+    if (!(error instanceof ErrorReply) || isRefused) return;
+    isRefused = true;
+    logger.warn({ cause: client.describe(error) }, `Redis refuses the channel ${CHANNEL}: changed keys take seconds`);
+  };
   client.subscribe(
     CHANNEL,
     (message) => {
-      const ended = decodeUnban(message);
-      if (ended === undefined) onChange(decodeChange(message));
-      else onUnban(ended);
+      const [, keyId, untilMs] = /^unban:(\d{1,19}):(\d{1,15})$/.exec(message) ?? [];
+      if (keyId === undefined) onChange();
+      else onUnban(toKeyId(BigInt(keyId)), Number(untilMs));
     },
-    () => onChange({ kind: 'any' }),
+    () => {
+      isRefused = false;
+      onChange();
+    },
   );
   return {
-    publish: (change) => publish(encodeChange(change)),
-    publishUnban: ({ keyId, untilMs }) => publish(`unban:${keyId}:${untilMs}`),
+    publish: () => publish(CHANGED),
+    publishUnban: (keyId, untilMs) => publish(`unban:${keyId}:${untilMs}`),
     close: () => client.close(),
   };
-}
-
-function encodeChange(change: KeyChange): string {
-  return change.kind === 'any' ? change.kind : `${change.kind}:${change.id}`;
-}
-
-function decodeChange(message: string): KeyChange {
-  const [, kind, id = ''] = /^(key|account):(\d{1,19})$/.exec(message) ?? [];
-  return kind === 'key' || kind === 'account' ? { kind, id: BigInt(id) } : { kind: 'any' };
-}
-
-function decodeUnban(message: string): Ban | undefined {
-  const [, keyId, untilMs] = /^unban:(\d{1,19}):(\d{1,15})$/.exec(message) ?? [];
-  return keyId === undefined ? undefined : { keyId: toKeyId(BigInt(keyId)), untilMs: Number(untilMs) };
 }

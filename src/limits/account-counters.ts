@@ -1,34 +1,18 @@
 /** The counts of all accounts that were active today, in memory, and the totals that are not stored yet. */
-import type { AccountId, DayUsage, KeyId } from '../model.ts';
-import type { KeyUse } from './limiter.ts';
-import { type Counter, dayIndexAt, newCounter } from './windows.ts';
+import type { AccountId, DayUsage, KeyId, KeyUse } from '../model.ts';
+import type { Used } from './limiter.ts';
+import { type Counter, dayIndexAt, dayStartMs, newCounter } from './windows.ts';
 
 /** One account on one day. */
-export interface AccountDay {
+interface AccountDay extends Used {
   readonly accountId: AccountId;
-  counter: Counter;
+  readonly counter: Counter;
   refused: number;
   /** Whether it has changed since the last drain. */
   isChanged: boolean;
-  lastSeen: LastSeen;
-  /** The last merge round in which it was sent to Redis; undefined if it never was. */
-  mergeRound?: number;
 }
 
-/** The counts that were last read from Redis or from the database; all zero if none were. */
-export interface LastSeen {
-  readonly counter: Readonly<Counter>;
-  readonly refused: number;
-  /**
-   * The epoch of the account's data in Redis, '' if it was not read from there. It changes when Redis loses its data.
-   */
-  readonly epoch: string;
-  /** How much of the minute and of the day this server itself has counted in Redis. */
-  readonly ownMinute: number;
-  readonly ownDay: number;
-}
-
-/** The previous day is kept as well: a clock that was wrong about the day returns to it. */
+/** The day before is kept as well: around midnight the clocks of Redis and this server may disagree about the day. */
 export class AccountCounters {
   #dayIndex = Number.NEGATIVE_INFINITY;
   #current = new Map<AccountId, AccountDay>();
@@ -41,25 +25,25 @@ export class AccountCounters {
     return this.#current.size;
   }
 
-  /** Returns all accounts that were active on the day of `nowMs`. */
-  ofDay(nowMs: number): ReadonlyMap<AccountId, AccountDay> {
-    this.#enterDay(dayIndexAt(nowMs));
-    return this.#current;
-  }
-
-  getOrAdd(accountId: AccountId, nowMs: number): AccountDay {
-    return this.ofDay(nowMs).get(accountId) ?? this.#add(accountId, nowMs);
-  }
-
-  /** Returns the account's counter; if it has none, a new one that is not kept. */
-  counterOf(accountId: AccountId, nowMs: number): Counter {
-    return this.ofDay(nowMs).get(accountId)?.counter ?? newCounter(nowMs);
-  }
-
-  markChanged(account: AccountDay): void {
-    if (account.isChanged) return;
+  /** Returns the account's day, to be changed. */
+  change(accountId: AccountId, nowMs: number): AccountDay {
+    const account = this.#getOrAdd(accountId, nowMs);
+    if (!account.isChanged) this.#changed.push(account);
     account.isChanged = true;
-    this.#changed.push(account);
+    return account;
+  }
+
+  /** Restores a day's totals, which are stored already. */
+  restore({ accountId, dayIndex, requests, refused }: DayUsage): void {
+    const account = this.#getOrAdd(accountId, dayStartMs(dayIndex));
+    account.counter.dayCount = requests;
+    account.refused = refused;
+  }
+
+  /** Returns what the account has used; if it is not known, a new counter that is not kept. */
+  find(accountId: AccountId, nowMs: number): { readonly counter: Counter; readonly refused: number } {
+    this.#enterDay(dayIndexAt(nowMs));
+    return this.#current.get(accountId) ?? { counter: newCounter(nowMs), refused: 0 };
   }
 
   recordKeyUse(keyId: KeyId, nowMs: number): void {
@@ -69,7 +53,7 @@ export class AccountCounters {
   drainKeyUses(): KeyUse[] {
     const uses = this.#keyUses;
     this.#keyUses = new Map();
-    return [...uses].map(([keyId, atMs]) => ({ keyId, atMs }));
+    return [...uses].map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs }));
   }
 
   drain(): DayUsage[] {
@@ -82,19 +66,11 @@ export class AccountCounters {
     });
   }
 
-  /** Restores a day's totals, unless that day has ended. */
-  restore({ accountId, dayIndex, requests, refused }: DayUsage, nowMs: number): void {
-    if (dayIndex !== dayIndexAt(nowMs)) return;
-    const account = this.getOrAdd(accountId, nowMs);
-    account.counter.dayCount = requests;
-    account.refused = refused;
-    account.lastSeen = { ...account.lastSeen, counter: { ...account.counter }, refused };
-  }
-
-  #add(accountId: AccountId, nowMs: number): AccountDay {
-    const counter = newCounter(nowMs);
-    const lastSeen = { counter: { ...counter }, refused: 0, epoch: '', ownMinute: 0, ownDay: 0 };
-    const account: AccountDay = { accountId, counter, refused: 0, isChanged: false, lastSeen };
+  #getOrAdd(accountId: AccountId, nowMs: number): AccountDay {
+    this.#enterDay(dayIndexAt(nowMs));
+    const existing = this.#current.get(accountId);
+    if (existing !== undefined) return existing;
+    const account = { accountId, counter: newCounter(nowMs), refused: 0, isChanged: false };
     this.#current.set(accountId, account);
     return account;
   }

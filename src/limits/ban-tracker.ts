@@ -1,37 +1,29 @@
 /**
  * Bans: a key that keeps sending after refusals is banned for a while.
  *
- * The minute slides and is exact: a ring buffer holds the times of a key's last N refusals, and the Nth refusal bans
- * the key when the oldest of them is no more than a minute old. A refusal during the ban is not recorded: it neither
- * prolongs the ban nor counts after it.
+ * The minute slides and is exact: the Nth refusal bans the key when the oldest of its last N refusals is no more than a
+ * minute old. A refusal during the ban is not recorded: it neither prolongs the ban nor counts after it.
  *
- * A ban that ends later than a ban which begins now was set by a clock that was ahead: it is ignored. So are refusals
- * with a time in the future.
+ * A ban never lasts longer than its length: one that ends later than a new one would was set by a wrong clock, and does
+ * not hold.
  *
  * All methods are synchronous and take the time as an argument. Bans live in memory: to keep them over a restart, store
- * what `recordRefusal` returns and pass it to `restore`. Idle keys are dropped without a timer: each newly tracked key
- * checks two others, so at most about twice the active keys are held.
+ * what `recordRefusal` returns and pass it to `restore`. Idle keys are dropped once in the time of a window.
  */
-import type { BanPolicy, KeyId } from '../model.ts';
+import type { Ban, BanPolicy, KeyId } from '../model.ts';
 import type { Banned } from './limiter.ts';
-import { MINUTE_MS, type Reading, secondsUntil } from './windows.ts';
+import { type Reading, secondsUntil } from './windows.ts';
 
 interface Offender {
-  /** A ring buffer of the last refusals' times, of `BanPolicy.refusals` entries at most. */
+  /** The times of the last refusals, `BanPolicy.refusals` of them at most. */
   readonly timesMs: number[];
-  /** The index of the next refusal; once the ring is full, this is the oldest entry. */
-  next: number;
-  lastRefusalMs: number;
   bannedUntilMs: number;
 }
-
-/** How many tracked keys a newly tracked one checks: with two, the sweep is faster than the growth. */
-const SWEEP_STEPS = 2;
 
 export class BanTracker {
   readonly #policy: BanPolicy;
   readonly #offenders = new Map<KeyId, Offender>();
-  #sweep = this.#offenders.entries();
+  #droppedMs = Number.NEGATIVE_INFINITY;
 
   constructor(policy: BanPolicy) {
     this.#policy = policy;
@@ -44,17 +36,15 @@ export class BanTracker {
 
   /** Records a refusal. Returns the end of the ban when the key is banned, by this refusal or already. */
   recordRefusal(keyId: KeyId, nowMs: number): number | undefined {
-    const offender = this.#offenders.get(keyId) ?? this.#track(keyId, nowMs);
+    const offender = this.#track(keyId, nowMs);
     if (this.#isBanned(offender, nowMs)) return offender.bannedUntilMs;
+    const { timesMs } = offender;
     const { refusals, windowMs, durationMs } = this.#policy;
-    offender.timesMs[offender.next] = nowMs;
-    offender.next = (offender.next + 1) % refusals;
-    offender.lastRefusalMs = nowMs;
-    const oldestMs = offender.timesMs[offender.next];
+    if (timesMs.length === refusals) timesMs.shift();
+    const oldestMs = timesMs.push(nowMs) === refusals ? timesMs[0] : undefined;
     if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return undefined;
     offender.bannedUntilMs = nowMs + durationMs;
-    offender.timesMs.length = 0;
-    offender.next = 0;
+    timesMs.length = 0;
     return offender.bannedUntilMs;
   }
 
@@ -64,45 +54,46 @@ export class BanTracker {
     return offender !== undefined && this.#isBanned(offender, nowMs) ? offender.bannedUntilMs : undefined;
   }
 
-  /** Restores a ban that was stored. Of two bans of a key the later end holds. */
-  restore(keyId: KeyId, untilMs: number): void {
-    const offender = this.#offenders.get(keyId) ?? this.#track(keyId, Number.NEGATIVE_INFINITY);
-    offender.bannedUntilMs = Math.max(offender.bannedUntilMs, untilMs);
+  /** Returns the end of the key's last ban, whether it holds or not; 0 if none is known. */
+  lastEnd(keyId: KeyId): number {
+    return this.#offenders.get(keyId)?.bannedUntilMs ?? 0;
+  }
+
+  /** Restores a ban that was stored. */
+  restore(keyId: KeyId, untilMs: number, nowMs: number): void {
+    this.#track(keyId, nowMs).bannedUntilMs = untilMs;
   }
 
   /** Deletes a key's refusals and its ban, unless the ban ends after `untilMs`. */
   forget(keyId: KeyId, untilMs: number): void {
-    const offender = this.#offenders.get(keyId);
-    if (offender !== undefined && offender.bannedUntilMs <= untilMs) this.#offenders.delete(keyId);
+    if (this.lastEnd(keyId) <= untilMs) this.#offenders.delete(keyId);
   }
 
-  /** The clock that set the ban may have been up to a minute ahead of this one. */
   #isBanned({ bannedUntilMs }: Offender, nowMs: number): boolean {
-    return nowMs < bannedUntilMs && bannedUntilMs - nowMs <= this.#policy.durationMs + MINUTE_MS;
+    return nowMs < bannedUntilMs && bannedUntilMs <= nowMs + this.#policy.durationMs;
   }
 
   #track(keyId: KeyId, nowMs: number): Offender {
-    for (let step = 0; step < SWEEP_STEPS; step += 1) this.#dropNextIfIdle(nowMs);
-    const offender = {
-      timesMs: [],
-      next: 0,
-      lastRefusalMs: Number.NEGATIVE_INFINITY,
-      bannedUntilMs: Number.NEGATIVE_INFINITY,
-    };
+    const known = this.#offenders.get(keyId);
+    if (known !== undefined) return known;
+    if (Math.abs(nowMs - this.#droppedMs) > this.#policy.windowMs) this.#dropIdle(nowMs);
+    const offender = { timesMs: [], bannedUntilMs: 0 };
     this.#offenders.set(keyId, offender);
     return offender;
   }
 
-  #dropNextIfIdle(nowMs: number): void {
-    const { value, done } = this.#sweep.next();
-    if (done) {
-      this.#sweep = this.#offenders.entries();
-      return;
+  #dropIdle(nowMs: number): void {
+    this.#droppedMs = nowMs;
+    for (const [keyId, { timesMs, bannedUntilMs }] of this.#offenders) {
+      const isRecent = nowMs - (timesMs.at(-1) ?? 0) <= this.#policy.windowMs;
+      if (!isRecent && bannedUntilMs <= nowMs) this.#offenders.delete(keyId);
     }
-    const [keyId, { lastRefusalMs, bannedUntilMs }] = value;
-    const isIdle = bannedUntilMs <= nowMs && nowMs - lastRefusalMs > this.#policy.windowMs;
-    if (isIdle) this.#offenders.delete(keyId);
   }
+}
+
+/** Makes the ban that a refusal by this window begins. */
+export function newBan(keyId: KeyId, policy: BanPolicy, sinceMs: number, window: Reading['window']): Ban {
+  return { keyId, untilMs: sinceMs + policy.durationMs, cause: { sinceMs, refusals: policy.refusals, window } };
 }
 
 /** Makes the decision on a banned key's request; `reading` has the numbers of its account. */

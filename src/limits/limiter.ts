@@ -4,25 +4,19 @@
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
-import type { AccountId, DayUsage, KeyId, Quota } from '../model.ts';
-import type { Address } from './subjects.ts';
+import type { AccountId, Ban, DayUsage, KeyId, KeyUse, Quota } from '../model.ts';
+import type { Subject } from './subjects.ts';
 import type { Counter, Reading, Verdict } from './windows.ts';
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */
-export interface AccountAttempt {
-  readonly kind: 'account';
-  readonly accountId: AccountId;
+export type AccountAttempt = Extract<Subject, { kind: 'account' }> & {
   readonly keyId: KeyId;
   readonly quota: Quota;
   readonly nowMs: number;
-}
+};
 
 /** A request without a valid key. It counts against its address, by the minute alone. */
-export interface AddressAttempt {
-  readonly kind: 'address';
-  readonly address: Address;
-  readonly nowMs: number;
-}
+export type AddressAttempt = Extract<Subject, { kind: 'address' }> & { readonly nowMs: number };
 
 export type Attempt = AccountAttempt | AddressAttempt;
 
@@ -47,38 +41,17 @@ export interface Limiter {
   peek(attempt: Attempt): Verdict | Promise<Verdict>;
 }
 
-export interface Ban {
-  readonly keyId: KeyId;
-  readonly untilMs: number;
-}
-
-/** A ban that has just begun, and why. */
-export interface NewBan extends Ban {
-  readonly sinceMs: number;
-  /** How many refusals led to it. */
-  readonly refusals: number;
-  /** The window whose limit the last refused request exceeded. */
-  readonly window: Reading['window'];
-}
-
-/** What an account has used, at one moment. */
-export interface Counts {
+/** What a subject has used, at one moment. */
+export interface Used {
   readonly counter: Readonly<Counter>;
   /** Requests of the day that were refused. */
   readonly refused: number;
-  /** The counts are this server's own: the shared counts are unavailable. */
+}
+
+/** What an account has used, for the operator. */
+export interface Counts extends Used {
+  /** The counts are those that this server knows: the shared counts are unavailable. */
   readonly isLocal: boolean;
-}
-
-/** When a key was last used, by an admitted or a refused request. */
-export interface KeyUse {
-  readonly keyId: KeyId;
-  readonly atMs: number;
-}
-
-/** The counts and bans that the servers share are unavailable. */
-export class LimitsUnavailable extends Error {
-  override name = 'LimitsUnavailable';
 }
 
 /** What an operator may read and change. */
@@ -86,12 +59,10 @@ export interface LimitsAdmin {
   /** Returns an account's current counts. Counts nothing. */
   counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**
-   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns a moment:
-   * the bans that would have ended by then are the ones that were ended.
-   *
-   * @throws LimitsUnavailable when other servers might not learn of it.
+   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns the latest
+   * end that a ban can have which began until now; undefined if nothing was done, as other servers would not learn it.
    */
-  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number>;
+  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number | undefined>;
 }
 
 /** A limiter whose counts and bans can be stored and restored. */
@@ -103,12 +74,11 @@ export interface ManagedLimiter extends Limiter, LimitsAdmin {
   drainUsage(): DayUsage[];
   /** Returns the keys that were used since the last call. The limiter holds them until they are drained. */
   drainKeyUses(): KeyUse[];
-  /** Restores the counts of the current day, before the first request. Ignores rows of earlier days. */
+  /** Restores the counts of the current day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;
-  /** Restores bans. Ignores those that have ended. */
-  restoreBans(bans: Iterable<Ban>): void;
-  /** Deletes the key's refusals, and its ban unless it ends later than `ended`, which another server has ended. */
-  forgetBan(ended: Ban): void;
+  restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;
+  /** Deletes the key's refusals, and its ban unless that ends after `untilMs`: another server has ended it. */
+  forgetBan(keyId: KeyId, untilMs: number): void;
   /** Closes connections. */
   close(): Promise<void>;
 }

@@ -6,22 +6,20 @@
  * of a known subject costs three look-ups at most and allocates only its decision.
  *
  * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
- * begins, all accounts when a day begins. The operator decides how many accounts there are; the number of addresses is
+ * begins, all accounts two days later. The operator decides how many accounts there are; the number of addresses is
  * bounded (`address-counters.ts`). A flood of addresses can turn the 401 of a new address into a 429, but grants no
  * address more requests than its quota and does not affect callers with a valid key.
  *
  * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drainUsage`, twice a second) and the
- * bans (`onBan`), and restores them at the start. The minute's counts start from zero. When the clock steps back by up
- * to a minute, the time stands still here until the clock has caught up, so that no dropped counter starts anew. A
- * larger step back means that the clock was wrong before: the minute begins anew, and the day continues with its
- * counts.
+ * bans (`onBan`), and restores them at the start. The minute's counts start from zero.
  */
-import type { AccountId, BanPolicy, DayUsage, KeyId, Quota } from '../model.ts';
+import type { AccountId, Ban, BanPolicy, KeyId, Quota } from '../model.ts';
 import { AccountCounters } from './account-counters.ts';
 import { AddressCounters } from './address-counters.ts';
-import { BanTracker, toBanned } from './ban-tracker.ts';
-import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, NewBan } from './limiter.ts';
-import { counterAt, countRequest, dayStartMs, ignoreBackwardStep, peek, type Verdict } from './windows.ts';
+import { BanTracker, newBan, toBanned } from './ban-tracker.ts';
+import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, Used } from './limiter.ts';
+import type { Subject } from './subjects.ts';
+import { counterAt, countRequest, peek, type Verdict } from './windows.ts';
 
 export interface MemoryLimiterOptions {
   readonly ban: BanPolicy;
@@ -31,7 +29,21 @@ export interface MemoryLimiterOptions {
     readonly maxTracked: number;
   };
   /** Called when a ban begins, to store it. Called from within `admit`: it must neither wait nor throw. */
-  readonly onBan?: (ban: NewBan, accountId: AccountId) => void;
+  readonly onBan?: (ban: Ban) => void;
+}
+
+/** What a server knows when it asks another place for a decision. */
+export interface Known extends Used {
+  /** The subject that the request counts under: addresses may share one. */
+  readonly subject: Subject;
+  /** The end of the key's last ban; 0 without a key or a ban. */
+  readonly lastBanEndMs: number;
+}
+
+/** The other place's decision: what the subject has used, and the end of the key's ban or 0. */
+export interface Learned extends Used {
+  readonly bannedUntilMs: number;
+  readonly nowMs: number;
 }
 
 export interface MemoryLimiter extends ManagedLimiter {
@@ -39,31 +51,30 @@ export interface MemoryLimiter extends ManagedLimiter {
   peek(attempt: Attempt): Verdict;
   counts(accountId: AccountId, nowMs: number): Counts;
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number;
-  restoreUsage(rows: Iterable<DayUsage>): void;
+  /** Returns a copy of what is known. */
+  known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
+  /** Replaces what is known of the subject and the key. */
+  learn(attempt: Attempt, learned: Learned): void;
   /** How much is in memory. */
   readonly tracked: { readonly accounts: number; readonly addresses: number; readonly keys: number };
 }
 
-/** A caller that passes `accounts` and `bans` may read and change them later. */
-export function createMemoryLimiter(
-  options: MemoryLimiterOptions,
-  accounts = new AccountCounters(),
-  bans = new BanTracker(options.ban),
-): MemoryLimiter {
+/** The name of the counter that the addresses beyond `maxTracked` share. */
+const SHARED: Subject = { kind: 'address', address: 'others' };
+
+export function quotaOfAddresses({ addresses }: Pick<MemoryLimiterOptions, 'addresses'>): Quota {
+  return { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
+}
+
+export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimiter {
   const { onBan, ban } = options;
+  const accounts = new AccountCounters();
+  const bans = new BanTracker(ban);
   const addresses = new AddressCounters(options.addresses.maxTracked);
-  const addressQuota: Quota = { perMinute: options.addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
-  let latestMs = Number.NEGATIVE_INFINITY;
+  const addressQuota = quotaOfAddresses(options);
 
-  /** Returns the time to use. */
-  function advance(nowMs: number): number {
-    latestMs = ignoreBackwardStep(latestMs, nowMs);
-    return latestMs;
-  }
-
-  function admitAccount({ accountId, keyId, quota }: AccountAttempt, nowMs: number): Decision {
-    const account = accounts.getOrAdd(accountId, nowMs);
-    accounts.markChanged(account);
+  function admitAccount({ accountId, keyId, quota, nowMs }: AccountAttempt): Decision {
+    const account = accounts.change(accountId, nowMs);
     accounts.recordKeyUse(keyId, nowMs);
     const bannedUntilMs = bans.bannedUntil(keyId, nowMs);
     if (bannedUntilMs !== undefined) {
@@ -71,51 +82,65 @@ export function createMemoryLimiter(
       return toBanned(peek(account.counter, quota, nowMs), bannedUntilMs, nowMs);
     }
     const verdict = countRequest(account.counter, quota, nowMs);
-    if (!verdict.allowed) {
-      account.refused += 1;
-      const untilMs = bans.recordRefusal(keyId, nowMs);
-      if (untilMs !== undefined) {
-        onBan?.({ keyId, untilMs, sinceMs: nowMs, refusals: ban.refusals, window: verdict.window }, accountId);
-        return { ...verdict, beginsBan: true };
-      }
-    }
-    return verdict;
+    if (verdict.allowed) return verdict;
+    account.refused += 1;
+    if (bans.recordRefusal(keyId, nowMs) === undefined) return verdict;
+    onBan?.(newBan(keyId, ban, nowMs, verdict.window));
+    return { ...verdict, beginsBan: true };
   }
 
   return {
     admit(attempt) {
-      const nowMs = advance(attempt.nowMs);
-      if (attempt.kind === 'account') return admitAccount(attempt, nowMs);
-      return countRequest(addresses.getOrAdd(attempt.address, nowMs), addressQuota, nowMs);
+      if (attempt.kind === 'account') return admitAccount(attempt);
+      const { address, nowMs } = attempt;
+      return countRequest(addresses.getOrAdd(address, nowMs), addressQuota, nowMs);
     },
     peek(attempt) {
-      const nowMs = advance(attempt.nowMs);
-      if (attempt.kind === 'account') return peek(accounts.counterOf(attempt.accountId, nowMs), attempt.quota, nowMs);
+      const { nowMs } = attempt;
+      if (attempt.kind === 'account')
+        return peek(accounts.find(attempt.accountId, nowMs).counter, attempt.quota, nowMs);
       return peek(addresses.counterOf(attempt.address, nowMs), addressQuota, nowMs);
     },
-    counts(accountId, readMs) {
-      const nowMs = advance(readMs);
-      const refused = accounts.ofDay(nowMs).get(accountId)?.refused ?? 0;
-      return { counter: counterAt(accounts.counterOf(accountId, nowMs), nowMs), refused, isLocal: false };
+    counts(accountId, nowMs) {
+      const { counter, refused } = accounts.find(accountId, nowMs);
+      return { counter: counterAt(counter, nowMs), refused, isLocal: false };
     },
-    unban(_accountId, keyId, readMs) {
-      const nowMs = advance(readMs);
-      const untilMs = Math.max(nowMs + ban.durationMs, bans.bannedUntil(keyId, nowMs) ?? 0);
-      bans.forget(keyId, untilMs);
-      return untilMs;
+    unban(_accountId, keyId, nowMs) {
+      bans.forget(keyId, Number.POSITIVE_INFINITY);
+      return nowMs + ban.durationMs;
+    },
+    known(subject, nowMs) {
+      if (subject.kind === 'account') {
+        const { counter, refused } = accounts.find(subject.accountId, nowMs);
+        const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
+        return { subject, counter: { ...counter }, refused, lastBanEndMs };
+      }
+      const counter = addresses.getOrAdd(subject.address, nowMs);
+      const counted = addresses.isShared(counter) ? SHARED : subject;
+      return { subject: counted, counter: { ...counter }, refused: 0, lastBanEndMs: 0 };
+    },
+    learn(attempt, { counter, refused, bannedUntilMs, nowMs }) {
+      if (attempt.kind === 'address') {
+        Object.assign(addresses.getOrAdd(attempt.address, attempt.nowMs), counter);
+        return;
+      }
+      const { accountId, keyId } = attempt;
+      const account = accounts.change(accountId, nowMs);
+      Object.assign(account.counter, counter);
+      account.refused = refused;
+      accounts.recordKeyUse(keyId, nowMs);
+      if (bannedUntilMs > 0) bans.restore(keyId, bannedUntilMs, nowMs);
+      else bans.forget(keyId, Number.POSITIVE_INFINITY);
     },
     drainUsage: () => accounts.drain(),
     drainKeyUses: () => accounts.drainKeyUses(),
     restoreUsage(rows) {
-      for (const row of rows) {
-        latestMs = Math.max(latestMs, dayStartMs(row.dayIndex));
-        accounts.restore(row, latestMs);
-      }
+      for (const row of rows) accounts.restore(row);
     },
     restoreBans(restored) {
-      for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs);
+      for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, 0);
     },
-    forgetBan: ({ keyId, untilMs }) => bans.forget(keyId, untilMs),
+    forgetBan: (keyId, untilMs) => bans.forget(keyId, untilMs),
     close: async () => undefined,
     get tracked() {
       return { accounts: accounts.size, addresses: addresses.size, keys: bans.size };

@@ -9,11 +9,11 @@
  * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
  */
 import type { Logger } from 'pino';
-import type { DayUsage, KeyId } from '../model.ts';
+import type { Ban, DayUsage, KeyId, KeyUse } from '../model.ts';
 import { type Retention, startRetention } from '../storage/retention.ts';
 import type { SingleStatement } from '../storage/single-statement.ts';
 import type { Store, Writes } from '../storage/store.ts';
-import type { ManagedLimiter, NewBan } from './limiter.ts';
+import type { ManagedLimiter } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
@@ -27,10 +27,10 @@ export type UsageSource = Pick<ManagedLimiter, 'drainUsage' | 'drainKeyUses'>;
 export interface UsageRecorder {
   /** Begins to store what this limiter counts. */
   start(source: UsageSource): void;
-  /** Stores everything that is not stored yet. */
+  /** Stores everything that is not stored yet. At most one flush runs, and one waits for all who ask meanwhile. */
   flush(): Promise<void>;
   /** Stores a ban that the limiter has begun. Never waits or throws. */
-  recordBan(ban: NewBan): void;
+  recordBan(ban: Ban): void;
   /** How many counts and bans are not stored yet. */
   readonly backlog: number;
   /** Stops the timers and stores the rest. Never rejects. */
@@ -48,73 +48,75 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   let source: UsageSource | undefined;
   /** By account and day. */
   const unsavedUsage = new Map<string, DayUsage>();
-  const unsavedBans = new Map<KeyId, NewBan>();
-  const unsavedKeyUses = new Map<KeyId, number>();
-  let flushing: Promise<void> = Promise.resolve();
+  const unsavedBans = new Map<KeyId, Ban>();
+  const unsavedKeyUses = new Map<KeyId, KeyUse>();
 
   /** Stores rows in portions, and removes each from `unsaved` unless it has changed meanwhile. */
   const saveAll = async <Key, Row>(
     unsaved: Map<Key, Row>,
-    put: (writes: Writes, rows: readonly (readonly [Key, Row])[]) => SingleStatement<void>,
+    put: (writes: Writes, rows: readonly Row[]) => SingleStatement<void>,
   ): Promise<void> => {
     const all = [...unsaved];
     for (let start = 0; start < all.length; start += MAX_ROWS) {
       const portion = all.slice(start, start + MAX_ROWS);
-      await store.write((writes) => put(writes, portion));
+      const rows = portion.map(([, row]) => row);
+      await store.write((writes) => put(writes, rows));
       for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
     }
   };
 
-  const saveCounts = async (): Promise<void> => {
+  let areKeyUsesDue = false;
+  const save = async (): Promise<void> => {
     for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
-    await saveAll(unsavedBans, ({ bans }, rows) =>
-      bans.put(rows.map(([, { keyId, untilMs, ...cause }]) => ({ keyId, untilMs, cause }))),
-    );
-    await saveAll(unsavedUsage, ({ usage }, rows) => usage.put(rows.map(([, row]) => row)));
+    await saveAll(unsavedBans, ({ bans }, rows) => bans.put(rows));
+    await saveAll(unsavedUsage, ({ usage }, rows) => usage.put(rows));
+    if (!areKeyUsesDue) return;
+    areKeyUsesDue = false;
+    for (const use of source?.drainKeyUses() ?? []) unsavedKeyUses.set(use.keyId, use);
+    await saveAll(unsavedKeyUses, ({ usage }, rows) => usage.putKeyUses(rows));
   };
 
-  const saveEverything = async (): Promise<void> => {
-    await saveCounts();
-    for (const { keyId, atMs } of source?.drainKeyUses() ?? []) unsavedKeyUses.set(keyId, atMs);
-    await saveAll(unsavedKeyUses, ({ usage }, rows) =>
-      usage.putKeyUses(rows.map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs }))),
-    );
+  let running: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+  const flush = (): Promise<void> => {
+    const begin = () => {
+      waiting = undefined;
+      running = save();
+      return running;
+    };
+    waiting ??= running.then(begin, begin);
+    return waiting;
   };
-
-  /** Flushes run one after the other. When one resolves, all that was counted before its call is stored. */
-  const flush = (save = saveEverything): Promise<void> => {
-    flushing = flushing.catch(() => undefined).then(save);
-    return flushing;
+  const flushAll = (): Promise<void> => {
+    areKeyUsesDue = true;
+    return flush();
   };
 
   let isFailing = false;
-  const onStored = () => {
-    isFailing = false;
-  };
   const onFailure = (error: unknown) => {
     if (!isFailing) logger.error({ err: error }, 'usage is not stored yet: trying again');
     isFailing = true;
   };
-  const flushAndLog = (save = saveEverything) => void flush(save).then(onStored, onFailure);
+  const flushAndLog = () => void flush().then(() => (isFailing = false), onFailure);
 
   const timers: NodeJS.Timeout[] = [];
   return {
     start(started) {
       source = started;
-      timers.push(setInterval(() => flushAndLog(saveCounts), FLUSH_INTERVAL_MS));
-      timers.push(setInterval(() => flushAndLog(), KEY_USES_INTERVAL_MS));
+      timers.push(setInterval(flushAndLog, FLUSH_INTERVAL_MS));
+      timers.push(setInterval(() => (areKeyUsesDue = true), KEY_USES_INTERVAL_MS));
     },
-    flush: () => flush(),
+    flush: flushAll,
     recordBan(ban) {
       unsavedBans.set(ban.keyId, ban);
-      flushAndLog(saveCounts);
+      flushAndLog();
     },
     get backlog() {
       return unsavedUsage.size + unsavedBans.size;
     },
     async close() {
       for (const timer of timers) clearInterval(timer);
-      await flush().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
+      await flushAll().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
     },
   };
 }

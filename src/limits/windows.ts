@@ -5,13 +5,12 @@
  * request counts in both windows or, when either is full, in neither. Each call states the quota, so a change of quota
  * takes effect with the next request.
  *
- * All functions are pure but for the counter, and take the time as an argument. A clock that steps back by up to a
- * minute grants no extra requests: the counter stays in its minute. A larger step back means that the clock was wrong
- * before: the counter follows it, which costs one window.
+ * All functions are pure but for the counter, and take the time as an argument. A counter follows a clock that jumps,
+ * ahead or back: a wrong clock costs a window.
  */
 import type { Quota } from '../model.ts';
 
-export const MINUTE_MS = 60_000;
+const MINUTE_MS = 60_000;
 const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
 const MINUTE_SECONDS = 60;
 const DAY_SECONDS = 86_400;
@@ -57,11 +56,6 @@ export function minuteIndexAt(nowMs: number): number {
 
 export function dayIndexAt(nowMs: number): number {
   return Math.floor(minuteIndexAt(nowMs) / MINUTES_PER_DAY);
-}
-
-/** Returns `latestMs` if the clock has stepped back from it by up to a minute, else `nowMs`. */
-export function ignoreBackwardStep(latestMs: number, nowMs: number): number {
-  return nowMs < latestMs && latestMs - nowMs <= MINUTE_MS ? latestMs : nowMs;
 }
 
 export function dayStartMs(dayIndex: number): number {
@@ -112,10 +106,10 @@ export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
   return (dayIndex + 1) * DAY_SECONDS;
 }
 
-/** Resets the counts of windows that have ended. */
+/** Resets the counts of windows that are not the current ones. */
 function enterWindows(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
-  if (minuteIndex === counter.minuteIndex || minuteIndex === counter.minuteIndex - 1) return;
+  if (minuteIndex === counter.minuteIndex) return;
   counter.minuteIndex = minuteIndex;
   counter.minuteCount = 0;
   const dayIndex = dayIndexAt(nowMs);

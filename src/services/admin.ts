@@ -9,8 +9,8 @@ import { apiError, invalidArgument } from '../errors.ts';
 import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
-import { type Ban, type LimitsAdmin, LimitsUnavailable } from '../limits/limiter.ts';
-import { dayIndexAt, dayStartMs, MINUTE_MS } from '../limits/windows.ts';
+import type { LimitsAdmin } from '../limits/limiter.ts';
+import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import {
   type Account,
   type AccountId,
@@ -44,17 +44,15 @@ export interface AdminParts {
   /** A key or an account has changed. */
   readonly onChange: (change: KeyChange) => void;
   readonly limits: LimitsAdmin;
-  /** How long a ban lasts. */
-  readonly banMs: number;
   /** A ban was ended; the limits know it. */
-  readonly onUnban: (ended: Ban) => void;
+  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly nowMs?: () => number;
 }
 
 export function adminService(parts: AdminParts): Service<AdminServiceServer> {
-  const { store, plans, onChange, limits, banMs, onUnban, flushUsage, nowMs = Date.now } = parts;
+  const { store, plans, onChange, limits, onUnban, flushUsage, nowMs = Date.now } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
   async function change(accountId: AccountId, toChanged: (account: Account) => Account): Promise<AccountMessage> {
@@ -79,17 +77,11 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     return key;
   }
 
-  /** Selects the bans in force. Their end may lie a little further away, since another server's clock may be ahead. */
-  function ends() {
-    const afterMs = nowMs();
-    return { afterMs, atLatestMs: afterMs + banMs + MINUTE_MS };
-  }
-
   /** Adds each key's ban and last use. Last uses at other servers are up to half a minute old. */
   async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
     await flushUsage();
     const ids = keys.map(({ id }) => id);
-    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, ends()), store.usage.lastUses(ids)]);
+    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, nowMs()), store.usage.lastUses(ids)]);
     const banOf = new Map(bans.map((ban) => [ban.keyId, toBanMessage(ban)]));
     const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, toTimestamp(lastUsedAtMs)]));
     return keys.map((key) => ({ ...toKeyMessage(key), ban: banOf.get(key.id), lastUseTime: lastUseOf.get(key.id) }));
@@ -97,10 +89,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
   /** Ends the ban in the limits first, so that the stored ban is removed up to the end that the limits know. */
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
-    const untilMs = await Promise.resolve(limits.unban(accountId, id, nowMs())).catch((error: unknown) => {
-      throw error instanceof LimitsUnavailable ? apiError('BAN_NOT_ENDED', undefined, { cause: error }) : error;
-    });
-    onUnban({ keyId: id, untilMs });
+    const untilMs = await limits.unban(accountId, id, nowMs());
+    if (untilMs === undefined) throw apiError('BAN_NOT_ENDED');
+    onUnban(id, untilMs);
     await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 
@@ -164,7 +155,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const keyId = toKeyId(request.keyId);
       const key = await findKey(keyId);
       await flushUsage(); // otherwise the ban could be stored after it was ended
-      const [ban] = await store.bans.ofKeys([keyId], ends());
+      const [ban] = await store.bans.ofKeys([keyId], nowMs());
       await endBan(key);
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
@@ -173,7 +164,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const accountId = request.accountId === undefined ? undefined : toAccountId(request.accountId);
       if (accountId !== undefined) await find(accountId);
       await flushUsage();
-      const page = await store.bans.page(accountId, ends(), toPageRequest('bans', request));
+      const page = await store.bans.page(accountId, nowMs(), toPageRequest('bans', request));
       return {
         bans: page.rows.map(toBannedKeyMessage),
         nextPageToken: nextPageToken('bans', page, ({ keyId }) => keyId),

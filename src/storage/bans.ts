@@ -16,18 +16,12 @@ import { bigInteger, integer, nullable, type Row, text } from './row.ts';
 import { SingleStatement } from './single-statement.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
-/** Selects bans that end after `afterMs` and not after `atLatestMs`. */
-interface EndRange {
-  readonly afterMs: number;
-  readonly atLatestMs: number;
-}
-
+/** Reads bans that have not ended at `nowMs`. */
 export interface BanReader {
-  /** Bans that have not ended at `nowMs`. */
   inForce(nowMs: number): Promise<readonly Pick<Ban, 'keyId' | 'untilMs'>[]>;
-  ofKeys(keyIds: readonly KeyId[], ends: EndRange): Promise<readonly Ban[]>;
+  ofKeys(keyIds: readonly KeyId[], nowMs: number): Promise<readonly Ban[]>;
   /** The bans of all keys, or of one account's keys, in ascending order of the key's id. */
-  page(accountId: AccountId | undefined, ends: EndRange, page: PageRequest): Promise<Page<BannedKey>>;
+  page(accountId: AccountId | undefined, nowMs: number, page: PageRequest): Promise<Page<BannedKey>>;
 }
 
 export interface BanWrites {
@@ -67,10 +61,9 @@ function toValues({ keyId, untilMs, cause }: Ban): (bigint | number | null)[] {
 
 export function banStatements(engine: Engine) {
   const { knex } = engine;
-  const ending = () =>
-    knex('bans').where('until_ms', '>', param('afterMs')).where('until_ms', '<=', param('atLatestMs'));
+  const ending = () => knex('bans').where('until_ms', '>', param('nowMs'));
   return {
-    inForce: compile('bans.in_force', knex('bans').select('key_id', 'until_ms').where('until_ms', '>', param('nowMs'))),
+    inForce: compile('bans.in_force', ending().select('key_id', 'until_ms')),
     ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BAN), 'key_id')),
     page: compiledByVariant('bans.page', (filters) => {
       const all = ending()
@@ -98,11 +91,10 @@ export function banReader(statements: BanStatements, { reader, toIdList }: Engin
         keyId: toKeyId(bigInteger(row.key_id)),
         untilMs: integer(row.until_ms),
       })),
-    ofKeys: async (keyIds, ends) =>
-      (await reader.all(statements.ofKeys, { ids: toIdList(keyIds), ...ends })).map(toBan),
-    async page(accountId, ends, page) {
+    ofKeys: async (keyIds, nowMs) => (await reader.all(statements.ofKeys, { ids: toIdList(keyIds), nowMs })).map(toBan),
+    async page(accountId, nowMs, page) {
       const statement = statements.page(accountId === undefined ? [] : ['accountId']);
-      const rows = await reader.all(statement, { accountId, ...ends, ...pageParams(page) });
+      const rows = await reader.all(statement, { accountId, nowMs, ...pageParams(page) });
       return toPage(rows, page, toBannedKey);
     },
   };

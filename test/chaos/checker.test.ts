@@ -124,6 +124,15 @@ test('Usage - a server that is killed may lose the last second, and nothing befo
   t.is(checkUsage(evidence({ calls, faults, usage: [{ account: 'minute', requests: 99 }] })).length, 1);
 });
 
+test('Usage - while Redis is away counts may be lost, but none may be added', (t) => {
+  const calls = [...burst(0, 100, READ), ...burst(20, 10, READ)];
+  const faults = [fault(19, 21, 'redis')];
+  const checked = (requests: number) =>
+    checkUsage(evidence({ calls, faults, usage: [{ account: 'minute', requests }] }));
+  for (const requests of [100, 110]) t.deepEqual(checked(requests), []);
+  for (const requests of [99, 111]) t.is(checked(requests).length, 1);
+});
+
 test('Recovery - a call that fails too long after the last fault is a violation', (t) => {
   const faults = [fault(0, 5, 'storage')];
   const calls = [at(10, 14, unanswered(READ)), at(16, 17, READ)];

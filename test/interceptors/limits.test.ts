@@ -5,6 +5,7 @@ import { authentication } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
+import { minuteEndSeconds } from '../../src/limits/windows.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
 import { newCall, RESPONSE } from '../support/call.ts';
 
@@ -38,6 +39,27 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
 function makeCall(parts: Partial<Call>, path = 'PetService/GetPet'): Call {
   return { ...newCall(path), ...parts };
 }
+
+test.serial(
+  'limits - by default the time is Date.now, as for the operator and at a restart, also after a jump',
+  async (t) => {
+    const { now } = Date;
+    t.teardown(() => Object.assign(Date, { now }));
+    let aheadMs = 0;
+    Date.now = () => now() + aheadMs;
+    const limiter = createMemoryLimiter({ ban: BAN, addresses: { perMinute: 3, maxTracked: 100 } });
+    const { interceptor } = limits(limiter);
+    const quota = { perMinute: 100, perDay: Number.POSITIVE_INFINITY };
+    for (aheadMs of [0, 3_600_000, 0, -3_600_000]) {
+      const call = makeCall({ caller: { keyId: toKeyId(1n), accountId: toAccountId(7n), plan: 'free', quota } });
+      const before = limiter.counts(toAccountId(7n), Date.now());
+      await interceptor.intercept(call, async () => RESPONSE);
+      const after = limiter.counts(toAccountId(7n), Date.now());
+      const resets = [before, after].map(({ counter }) => String(minuteEndSeconds(counter)));
+      t.true(resets.includes(call.responseHeaders.get('x-ratelimit-reset') ?? ''), `${aheadMs} ms ahead`);
+    }
+  },
+);
 
 test('limits - a request that passes shows the window with the fewest requests left', async (t) => {
   const { call, clock } = setUp();

@@ -83,7 +83,7 @@ test('Ban - a policy of one refusal bans at the first', (t) => {
 
 test('Restored ban - holds until its end, and the refusals start from zero after it', (t) => {
   const bans = new BanTracker(POLICY);
-  bans.restore(KEY, START_MS + 1_000);
+  bans.restore(KEY, START_MS + 1_000, START_MS);
   t.is(bans.bannedUntil(KEY, START_MS + 999), START_MS + 1_000);
   t.is(bans.recordRefusal(KEY, START_MS + 999), START_MS + 1_000);
   t.is(bans.bannedUntil(KEY, START_MS + 1_000), undefined);
@@ -92,7 +92,7 @@ test('Restored ban - holds until its end, and the refusals start from zero after
 
 test('Restored ban - one that has ended is ignored', (t) => {
   const bans = new BanTracker(POLICY);
-  bans.restore(KEY, START_MS - 1);
+  bans.restore(KEY, START_MS - 1, START_MS);
   t.is(bans.bannedUntil(KEY, START_MS), undefined);
 });
 
@@ -104,14 +104,27 @@ test('Memory - idle keys are dropped', (t) => {
   t.true(bans.size <= 3 * refusalsPerMinute, `${bans.size} keys are held`);
 });
 
+test('Memory - keys whose bans were restored are dropped once their bans have ended', (t) => {
+  const bans = new BanTracker(POLICY);
+  for (let i = 0; i < 1_000; i += 1) bans.restore(toKeyId(BigInt(i)), START_MS + 300_000, START_MS);
+  t.is(bans.size, 1_000);
+  bans.restore(toKeyId(2_000n), START_MS + 600_000, START_MS + 300_000);
+  t.is(bans.size, 1);
+});
+
+test('Restored ban - one that ends later than a new one does not hold, until it could have begun', (t) => {
+  const bans = new BanTracker(POLICY);
+  bans.restore(KEY, START_MS + 300_001, START_MS);
+  t.is(bans.bannedUntil(KEY, START_MS), undefined);
+  t.is(bans.bannedUntil(KEY, START_MS + 1), START_MS + 300_001);
+});
+
 test('Memory - a banned key is never dropped before its ban ends', (t) => {
   const bans = new BanTracker(POLICY);
   refuse(bans, KEY, 20, START_MS);
-  bans.restore(OTHER_KEY, START_MS + 3_600_000);
-  for (let i = 0; i < 1_000; i += 1) bans.recordRefusal(toKeyId(BigInt(1_000 + i)), START_MS + 299_999);
-  t.is(bans.bannedUntil(KEY, START_MS + 299_999), START_MS + 300_000);
-  for (let i = 0; i < 1_000; i += 1) bans.recordRefusal(toKeyId(BigInt(10_000 + i)), START_MS + 3_599_999);
-  t.is(bans.bannedUntil(OTHER_KEY, START_MS + 3_599_999), START_MS + 3_600_000);
+  bans.restore(OTHER_KEY, START_MS + 300_000, START_MS);
+  for (let i = 0; i < 1_000; i += 1) bans.recordRefusal(toKeyId(BigInt(1_000 + i)), START_MS + i * 299);
+  for (const key of [KEY, OTHER_KEY]) t.is(bans.bannedUntil(key, START_MS + 299_999), START_MS + 300_000);
 });
 
 // `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.

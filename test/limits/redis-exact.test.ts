@@ -17,8 +17,9 @@ const NO_BAN = { ban: { refusals: 1_000_000, windowMs: 60_000, durationMs: 1_000
 const PAUSE_MS = 400;
 
 /** Three servers connected to Redis: on a busy machine that may take longer than the second that a start waits. */
-async function openThree({ open, log }: OutageContext): Promise<RedisLimiter[]> {
-  const servers = [await open(NO_BAN), await open(NO_BAN), await open(NO_BAN)];
+async function openThree({ open, log }: OutageContext, options = {}): Promise<RedisLimiter[]> {
+  const openOne = () => open({ ...NO_BAN, ...options });
+  const servers = [await openOne(), await openOne(), await openOne()];
   await waitForRecovery(...servers);
   log.length = 0;
   return servers;
@@ -46,7 +47,7 @@ async function sendAll(
 }
 
 test('5,000 requests at 1,000 a minute on three servers - no more than 1,000 pass, and at least 990', async (t) => {
-  const servers = await openThree(t.context);
+  const servers = await openThree(t.context, LONG_TIMEOUT);
   const passed = await sendAll(servers, Math.ceil(REQUESTS / 3));
   t.true(passed <= 1_000 && passed >= 990, `${passed} passed`);
   t.deepEqual(levels(t), []);
@@ -75,30 +76,7 @@ for (const [name, pause] of [
   });
 }
 
-test('Cut connections under load - a request whose reply was lost counts once', async (t) => {
-  const servers = [await t.context.open(LONG_TIMEOUT), await t.context.open(LONG_TIMEOUT)];
-  const attempt = { ...LARGE, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
-  let [passed, isOver] = [0, false];
-  const worker = async (server: RedisLimiter) => {
-    while (!isOver) {
-      if ((await server.admit(attempt)).allowed) passed += 1;
-      await new Promise(setImmediate);
-    }
-  };
-  const load = Promise.all(servers.flatMap((server) => Array.from({ length: 50 }, () => worker(server))));
-  for (let cuts = 0; cuts < 5; cuts += 1) {
-    const before = passed;
-    await until(() => passed > before + 500, 'the load');
-    await t.context.redis.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-    await until(() => levels(t).filter((level) => level === 'info').length >= 2 * (cuts + 1), 'Redis');
-  }
-  isOver = true;
-  await load;
-  await waitForRecovery(...servers);
-  for (const server of servers) t.is(await remaining(server, attempt), 1_000_000 - passed);
-});
-
-test('Silent Redis under load - a request whose reply was lost counts once', async (t) => {
+test('Silent Redis under load - on a single server a request whose reply was lost counts once', async (t) => {
   const limiter = await t.context.open({ timeoutMs: 200 });
   await Promise.all(Array.from({ length: 100 }, () => limiter.admit(LARGE)));
   t.context.redis.pause();

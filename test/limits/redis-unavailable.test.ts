@@ -42,12 +42,12 @@ test('Killed - a ban that began in Redis holds', async (t) => {
   t.like(await other.admit(ACCOUNT), { bannedUntilMs: NOON_MS + 300_000 });
 });
 
-test('Killed - addresses are limited in memory', async (t) => {
+test('Killed - addresses are limited in memory, from the known counts', async (t) => {
   const limiter = await t.context.open();
-  await fromAddress(limiter, '192.0.2.1');
+  for (let i = 0; i < 10; i += 1) await fromAddress(limiter, '192.0.2.1');
   await t.context.redis.kill();
   const decisions = await Promise.all(Array.from({ length: 100 }, () => fromAddress(limiter, '192.0.2.1')));
-  t.is(decisions.filter(({ allowed }) => allowed).length, 60);
+  t.is(decisions.filter(({ allowed }) => allowed).length, 50);
 });
 
 test('Hanging - one request waits, later ones do not, and Redis is used again when it responds', async (t) => {
@@ -64,7 +64,7 @@ test('Hanging - one request waits, later ones do not, and Redis is used again wh
   t.deepEqual(levels(t), ['warn']);
   t.context.redis.resume();
   await waitForRecovery(limiter);
-  t.is(await remaining(limiter, LARGE), 489); // the request that waited counts once
+  t.is(await remaining(limiter, LARGE), 489); // the request that waited counts once, though Redis counted it too
 });
 
 test('Start without Redis - requests are served, and Redis is used once it is available', async (t) => {
@@ -78,8 +78,8 @@ test('Start without Redis - requests are served, and Redis is used once it is av
   await repeat(other, 20, attempt);
   await t.context.redis.startAgain();
   await waitForRecovery(one, other);
-  t.is(await remaining(one, attempt), 70);
-  t.is(await remaining(other, attempt), 70);
+  t.like(await other.admit(attempt), { remaining: 79 });
+  t.is(await remaining(one, attempt), 79); // of 110 and 120 the larger count stands
 });
 
 test('One round trip - a request is one command', async (t) => {
@@ -91,7 +91,7 @@ test('One round trip - a request is one command', async (t) => {
   for (let i = 0; i < 20; i += 1) await limiter.peek(LARGE);
   const stats = String(await t.context.redis.command('INFO', 'commandstats'));
   t.regex(stats, /cmdstat_evalsha:calls=100,/);
-  t.notRegex(stats, /cmdstat_(eval|ping|multi|set|publish|script[^:]*):/);
+  t.notRegex(stats, /cmdstat_(eval|ping|multi|publish|script[^:]*):/);
 });
 
 test('Addresses - beyond the maximum in a minute they share one counter', async (t) => {
@@ -99,6 +99,8 @@ test('Addresses - beyond the maximum in a minute they share one counter', async 
   const floods = Array.from({ length: 500 }, (_, index) => fromAddress(limiter, `192.0.2.${index}`));
   t.is((await Promise.all(floods)).filter(({ allowed }) => allowed).length, 100 + 60);
   t.like(await fromAddress(limiter, '192.0.2.0'), { allowed: true, remaining: 58 });
+  const shown = await limiter.peek({ kind: 'address', address: 'one more', nowMs: NOON_MS });
+  t.like(shown, { allowed: false, remaining: 0 });
   t.like(await fromAddress(limiter, 'newcomer', NOON_MS + 60_000), { allowed: true, remaining: 59 });
 });
 

@@ -1,14 +1,13 @@
 /** Bans, exact to the request and to the millisecond. */
-import type { ManagedLimiter, NewBan } from '../../../src/limits/limiter.ts';
+import type { ManagedLimiter } from '../../../src/limits/limiter.ts';
+import type { Ban } from '../../../src/model.ts';
 import { ACCOUNT, KEY_ID, type LimitsTest, NOON_MS, OTHER_KEY, repeat } from './setup.ts';
 
 /** The ban that `ban` begins. */
-export const BEGUN: NewBan = {
+export const BEGUN: Ban = {
   keyId: KEY_ID,
   untilMs: NOON_MS + 300_000,
-  sinceMs: NOON_MS,
-  refusals: 20,
-  window: 'minute',
+  cause: { sinceMs: NOON_MS, refusals: 20, window: 'minute' },
 };
 
 /** Bans the key at noon: 60 requests are admitted, 20 are refused. */
@@ -18,7 +17,7 @@ export async function ban(limiter: ManagedLimiter): Promise<void> {
 
 export function banTests(test: LimitsTest): void {
   test('Ban - begins with the 20th refusal, and is reported once', async (t) => {
-    const bans: NewBan[] = [];
+    const bans: Ban[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 79, ACCOUNT);
     t.deepEqual(bans, []);
@@ -63,14 +62,14 @@ export function banTests(test: LimitsTest): void {
   });
 
   test('Ban - names the day’s limit if that was exceeded', async (t) => {
-    const bans: NewBan[] = [];
+    const bans: Ban[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 25, { ...ACCOUNT, quota: { perMinute: 60, perDay: 5 } });
-    t.deepEqual(bans, [{ ...BEGUN, window: 'day' }]);
+    t.deepEqual(bans, [{ ...BEGUN, cause: { ...BEGUN.cause, window: 'day' } }]);
   });
 
   test('Ban - survives a restart', async (t) => {
-    const bans: NewBan[] = [];
+    const bans: Ban[] = [];
     await ban(await t.context.open({ onBan: (begun) => bans.push(begun) }));
     const restarted = await t.context.open();
     restarted.restoreBans(bans);

@@ -1,6 +1,6 @@
 /** What the operator can read and change: counts, last uses of keys, bans. */
-import type { KeyUse, NewBan } from '../../../src/limits/limiter.ts';
 import { minuteIndexAt } from '../../../src/limits/windows.ts';
+import type { Ban, KeyUse } from '../../../src/model.ts';
 import { ban } from './bans.ts';
 import {
   ACCOUNT,
@@ -59,7 +59,7 @@ export function overviewTests(test: LimitsTest): void {
     await limiter.admit({ ...ACCOUNT, keyId: OTHER_KEY });
     await ban(limiter);
     await limiter.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 });
-    const byKey = (uses: readonly KeyUse[]) => new Map(uses.map(({ keyId, atMs }) => [keyId, atMs]));
+    const byKey = (uses: readonly KeyUse[]) => new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs]));
     t.deepEqual(
       byKey(limiter.drainKeyUses()),
       new Map([
@@ -81,7 +81,7 @@ export function overviewTests(test: LimitsTest): void {
   });
 
   test('Unban - refusals count from zero again: 19 do not ban, the 20th does', async (t) => {
-    const bans: NewBan[] = [];
+    const bans: Ban[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await ban(limiter);
     await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
@@ -119,10 +119,10 @@ export function overviewTests(test: LimitsTest): void {
   test('Unban - a server that receives the message deletes the ban, but not one that ends later', async (t) => {
     const limiter = await t.context.open();
     limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
-    limiter.forgetBan({ keyId: KEY_ID, untilMs: NOON_MS + 299_999 });
+    limiter.forgetBan(KEY_ID, NOON_MS + 299_999);
     t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
     await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
-    limiter.forgetBan({ keyId: KEY_ID, untilMs: NOON_MS + 300_000 });
+    limiter.forgetBan(KEY_ID, NOON_MS + 300_000);
     t.true((await limiter.admit(ACCOUNT)).allowed);
   });
 }

@@ -78,18 +78,6 @@ export function sharedTests(test: LimitsTest): void {
     t.false((await one?.admit(ACCOUNT))?.allowed);
   });
 
-  test('Servers - a clock that is behind grants no extra requests', async (t) => {
-    const [ahead, behind] = await t.context.openShared(2);
-    const late = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
-    if (ahead) await repeat(ahead, 60, late);
-    t.like(await behind?.admit({ ...ACCOUNT, nowMs: NOON_MS + 59_990 }), {
-      allowed: false,
-      window: 'minute',
-      retryAfterSeconds: 60,
-      resetAtSeconds: NOON_MS / 1_000 + 120,
-    });
-  });
-
   test('Servers - each drains totals that include earlier requests to the others', async (t) => {
     const [one, other] = await t.context.openShared(2);
     if (one) await repeat(one, 40, ACCOUNT);

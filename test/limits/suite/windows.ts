@@ -1,5 +1,4 @@
 /** Which requests count together, in which windows. */
-import { toAddress } from '../../../src/limits/subjects.ts';
 import { toKeyId } from '../../../src/model.ts';
 import {
   ACCOUNT,
@@ -69,23 +68,10 @@ export function windowTests(test: LimitsTest): void {
     t.true((await fromAddress(limiter, '192.0.2.1', NOON_MS + 60_000)).allowed);
   });
 
-  test('Clock stepping back - grants nothing, even to subjects whose counters were dropped', async (t) => {
-    const limiter = await t.context.open();
-    const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 1 }, nowMs: MIDNIGHT_MS - 1 };
-    await limiter.admit(attempt);
-    for (let i = 0; i < 60; i += 1) await fromAddress(limiter, '192.0.2.1', MIDNIGHT_MS - 1);
-    await fromAddress(limiter, '192.0.2.2', MIDNIGHT_MS);
-    await limiter.admit({ ...attempt, accountId: OTHER_ACCOUNT, nowMs: MIDNIGHT_MS });
-
-    t.like(await limiter.admit(attempt), { allowed: true, resetAtSeconds: MIDNIGHT_MS / 1_000 + 86_400 });
-    t.like(await fromAddress(limiter, '192.0.2.1', MIDNIGHT_MS - 1), { resetAtSeconds: MIDNIGHT_MS / 1_000 + 60 });
-    t.false((await limiter.admit({ ...attempt, nowMs: MIDNIGHT_MS })).allowed);
-  });
-
   test('Peek - shows the numbers, counts nothing and changes nothing', async (t) => {
     const limiter = await t.context.open();
     t.like(await limiter.peek(ACCOUNT), { allowed: true, limit: 60, remaining: 60 });
-    t.like(await limiter.peek({ kind: 'address', address: toAddress('192.0.2.1'), nowMs: NOON_MS }), {
+    t.like(await limiter.peek({ kind: 'address', address: '192.0.2.1', nowMs: NOON_MS }), {
       allowed: true,
       remaining: 60,
     });
