@@ -104,8 +104,9 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
     tracing,
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
+    edgeSecret: undefined,
   });
-  const dependencies = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
+  const dependencies = { server, keyCache: keys, usage, database: engine.state, redis: redisLimiter };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
   const metricsListener = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
 
