@@ -1,30 +1,29 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
 
 import { ServerCredentials } from '@grpc/grpc-js';
-import { HealthImplementation } from 'grpc-health-check';
 import type { Logger } from 'pino';
-import { AdminServiceService } from '../gen/petstore/admin/v1/admin.ts';
-import { EdgeServiceService } from '../gen/petstore/edge/v1/edge.ts';
-import { CategoryServiceService } from '../gen/petstore/v1/categories.ts';
-import { InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
-import { OrderServiceService } from '../gen/petstore/v1/orders.ts';
-import { PetServiceService } from '../gen/petstore/v1/pets.ts';
-import { WebServiceService } from '../gen/petstore/web/v1/web.ts';
+import { type HealthServer, HealthService } from '../gen/grpc/health/v1/health.ts';
+import { type AdminServiceServer, AdminServiceService } from '../gen/petstore/admin/v1/admin.ts';
+import { type EdgeServiceServer, EdgeServiceService } from '../gen/petstore/edge/v1/edge.ts';
+import { type CategoryServiceServer, CategoryServiceService } from '../gen/petstore/v1/categories.ts';
+import { type InventoryServiceServer, InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
+import { type OrderServiceServer, OrderServiceService } from '../gen/petstore/v1/orders.ts';
+import { type PetServiceServer, PetServiceService } from '../gen/petstore/v1/pets.ts';
+import { type WebServiceServer, WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
-import { toHttpError } from './edge/http-errors.ts';
+import { origins } from './edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
-import { httpResponse, rest } from './edge/rest.ts';
-import { checkHealth, fileSender } from './edge/web-service.ts';
-import { createGrpcServer } from './grpc/adapter.ts';
-import { countCalls } from './grpc/call-counter.ts';
-import { addReflection } from './grpc/reflection.ts';
-import { limitStreams } from './grpc/stream-limits.ts';
+import { rest } from './edge/rest.ts';
+import { webService } from './edge/web-service.ts';
+import { Health } from './grpc/health.ts';
+import { addressShare, OpenCalls } from './grpc/open-calls.ts';
+import { REFLECTION_PATHS, reflection } from './grpc/reflection.ts';
+import { createGrpcServer, serve, serveRaw } from './grpc/server.ts';
 import { audit } from './interceptors/audit.ts';
 import { authentication } from './interceptors/authentication.ts';
 import { deprecation } from './interceptors/deprecation.ts';
-import { errorMapping } from './interceptors/error-mapping.ts';
 import { etags } from './interceptors/etags.ts';
 import { idempotency } from './interceptors/idempotency.ts';
 import { limits } from './interceptors/limits.ts';
@@ -53,9 +52,8 @@ import type { Tracing } from './tracing/tracing.ts';
 /** How long open calls may take when the server stops. */
 const DRAIN_MS = 10_000;
 
-/** How many health watches, reflection streams and files one address may have open, and for how long. */
-const MAX_OPEN_PER_ADDRESS = 50;
-const MAX_OPEN_MS = 300_000;
+/** The maximum age of a stream: it ends even when its caller has forgotten it. A client that watches starts again. */
+const MAX_STREAM_MS = 300_000;
 
 /** The services that reflection lists: all but the operator's and Envoy's. */
 const LISTED = [
@@ -76,6 +74,8 @@ export interface PetstoreServer {
   startDraining(): Promise<void>;
   /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
   drain(): Promise<void>;
+  /** How many calls are open. */
+  openCalls(): { readonly unary: number; readonly stream: number };
 }
 
 export interface Dependencies {
@@ -97,14 +97,20 @@ export interface Dependencies {
   readonly tracing?: Tracing | undefined;
   /** Undefined when metrics are off. */
   readonly metrics?: CallMetrics | undefined;
+  /** The secret by which Envoy is believed to name the addresses of callers. */
+  readonly edgeSecret: string | undefined;
+  /** The maximum age of a stream. */
+  readonly maxStreamMs?: number | undefined;
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
   const { store, keys, onKeysChanged, limiter, onUnban, plans, operatorKey, flushUsage } = dependencies;
-  const { logger, auditLog, tracing, metrics } = dependencies;
-  const { registry, byPath } = loadOperations();
-  const rules = createValidationRules(registry);
-  const { interceptor: countRequest, anonymous } = limits(limiter, metrics && { onBan: metrics.ban });
+  const { logger, auditLog, tracing, metrics, edgeSecret, maxStreamMs = MAX_STREAM_MS } = dependencies;
+  const operations = loadOperations();
+  const all = [...operations.byPath.values()];
+  const rules = createValidationRules(operations.registry);
+  const openCalls = new OpenCalls({ maxStreamMs });
+  const { interceptor: countRequest, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
   // interceptor declares what it must come after. A wrong order, or a missing interceptor, fails here, at start.
@@ -113,63 +119,51 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ...(metrics === undefined ? [] : [recordMetrics(metrics)]),
     logging(logger),
   ];
-  const forAnybody = [...observers, errorMapping, readMessage, httpResponse];
+  const forStreamsOfAnybody = [...observers, addressShare(openCalls)];
+  const forAnybody = [...forStreamsOfAnybody, readMessage];
+  const judged = [...observers, authentication(keys, anonymous), countRequest];
   const forCallers = [
-    ...observers,
-    errorMapping,
-    authentication(keys, anonymous),
-    countRequest,
+    ...judged,
     readMessage,
     rest,
+    deprecation(all),
     etags,
     validation(rules),
     idempotency(store.idempotency),
-    deprecation,
   ];
   const forOperator = [
     ...observers,
     audit(auditLog),
-    errorMapping,
     operatorOnly(operatorKey, anonymous),
     readMessage,
     validation(rules),
   ];
 
   const readiness = new Readiness();
+  const health = new Health(HEALTH_NAMES);
+  const checks = health.service((name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, onUnban, flushUsage });
-  const limited = limitStreams({
-    maxPerAddress: MAX_OPEN_PER_ADDRESS,
-    maxMs: MAX_OPEN_MS,
-    toHttpError,
-    onEnd: addAccessLogHeaders,
-  });
-  const { getFile: _, ...unaryWebService } = WebServiceService;
+  const edge = edgeService(all, rules);
+  const reflect = reflection(LISTED);
   const server = createGrpcServer({
-    services: [
-      { definition: PetServiceService, methods: petService(store), interceptors: forCallers },
-      { definition: CategoryServiceService, methods: categoryService(store), interceptors: forCallers },
-      { definition: OrderServiceService, methods: orderService(store), interceptors: forCallers },
-      { definition: InventoryServiceService, methods: inventoryService(store), interceptors: forCallers },
-      { definition: EdgeServiceService, methods: edgeService(byPath.values(), rules), interceptors: forCallers },
-      { definition: AdminServiceService, methods: admin, interceptors: forOperator },
-      { definition: unaryWebService, methods: { checkHealth }, interceptors: forAnybody },
+    methods: [
+      ...serve<PetServiceServer>(operations, PetServiceService, petService(store), forCallers),
+      ...serve<CategoryServiceServer>(operations, CategoryServiceService, categoryService(store), forCallers),
+      ...serve<OrderServiceServer>(operations, OrderServiceService, orderService(store), forCallers),
+      ...serve<InventoryServiceServer>(operations, InventoryServiceService, inventoryService(store), forCallers),
+      ...serve<EdgeServiceServer>(operations, EdgeServiceService, edge, forCallers),
+      ...serve<AdminServiceServer>(operations, AdminServiceService, admin, forOperator),
+      // No key is needed for files, health checks and reflection.
+      ...serve<WebServiceServer>(operations, WebServiceService, webService, forAnybody),
+      ...serve<HealthServer>(operations, HealthService, checks, forAnybody),
+      ...REFLECTION_PATHS.map((path) => serveRaw(operations, path, reflect, forStreamsOfAnybody)),
     ],
-    operations: byPath,
-    toHttpError,
-    onEnd: addAccessLogHeaders,
-    otherCalls: readiness.trackHealthChecks(metrics === undefined ? limited : countCalls(metrics.others, limited)),
+    forUnknown: judged,
+    operations,
+    originOf: origins(all, edgeSecret),
+    openCalls,
+    beforeAnswer: addAccessLogHeaders,
   });
-
-  // No key is needed for files, health checks and reflection.
-  const onFailure = (error: unknown) => logger.error({ err: error }, 'a file could not be sent');
-  server.addService({ getFile: WebServiceService.getFile }, { getFile: fileSender(onFailure) });
-  const health = new HealthImplementation();
-  const setHealth = (status: 'SERVING' | 'NOT_SERVING') => {
-    for (const name of HEALTH_NAMES) health.setStatus(name, status);
-  };
-  setHealth('NOT_SERVING');
-  health.addToServer(server);
-  addReflection(server, LISTED, (error) => logger.error({ err: error }, 'reflection could not be loaded'));
 
   return {
     async listen(host, port, credentials = ServerCredentials.createInsecure()) {
@@ -178,21 +172,25 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
           error === null ? resolve(boundPort) : reject(error),
         );
       });
-      setHealth('SERVING');
+      health.set(HEALTH_NAMES, true);
       return bound;
     },
 
     startDraining() {
-      health.setStatus(READINESS_SERVICE, 'NOT_SERVING');
+      health.set([READINESS_SERVICE], false);
       return readiness.startDraining();
     },
 
     async drain() {
-      setHealth('NOT_SERVING');
+      health.set(HEALTH_NAMES, false);
       const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
+      openCalls.drain();
       const deadline = setTimeout(() => server.forceShutdown(), DRAIN_MS);
       await closed;
       clearTimeout(deadline);
+      openCalls.close();
     },
+
+    openCalls: () => openCalls.counts(),
   };
 }

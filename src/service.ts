@@ -109,7 +109,13 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     keys.invalidate(change);
     keyInvalidation?.publish();
   };
-  const dependencies = { keyCache: keys, usage, database: engine.state, redis: redisLimiter };
+  const dependencies = {
+    server: { openCalls: () => server.openCalls() },
+    keyCache: keys,
+    usage,
+    database: engine.state,
+    redis: redisLimiter,
+  };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
   const metricsListener = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
   opened.defer(() => metricsListener?.close());
@@ -126,6 +132,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     tracing,
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
+    edgeSecret: undefined,
   });
   opened.defer(() => server.drain());
 

@@ -1,11 +1,11 @@
-import { status as Grpc, Metadata } from '@grpc/grpc-js';
+import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
-import { toHttpError } from '../src/edge/http-errors.ts';
 import { ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
 import { toStatus } from '../src/grpc/status.ts';
 import { entityTag } from '../src/services/entity-tags.ts';
+import { newCall } from './support/call.ts';
 
 const LONG = 'x'.repeat(100_000);
 /** A cut at any even position leaves half a surrogate pair. */
@@ -21,9 +21,11 @@ function connectResponse(error: ApiError) {
   return httpError({ 'x-petstore-connect': '1' }, error);
 }
 
-function httpError(headers: Readonly<Record<string, string>>, error: ApiError) {
-  const metadata = Metadata.fromHttp2Headers(headers);
-  return toHttpError({ metadata, path: '/petstore.v1.PetService/ListPets' }, error);
+/** The error as the protocol of the caller words it; undefined when that is a gRPC status. */
+function httpError(metadata: Readonly<Record<string, string>>, error: ApiError, path = 'PetService/ListPets') {
+  const call = newCall(path, { metadata });
+  const content = call.protocol.fail(call, error);
+  return content.kind === 'http' ? content.http : undefined;
 }
 
 /** Returns every error, with `text` wherever a caller's text may appear. */
@@ -240,6 +242,11 @@ test('Error response - each gRPC code has its name and HTTP status of Connect', 
     t.is(JSON.parse(String(response?.body)).code, code);
     t.is(response?.status, httpStatus, code);
   }
+});
+
+test('Error response - what Envoy asks for is the error of REST', (t) => {
+  const error = apiError('API_KEY_MISSING');
+  t.deepEqual(httpError({}, error, '/petstore.edge.v1.EdgeService/Judge'), restResponse(error));
 });
 
 test('Error response - a gRPC caller gets a status instead', (t) => {

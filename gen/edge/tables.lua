@@ -5,6 +5,7 @@ return {
     accept_encoding = 'x-petstore-accept-encoding',
     connect = 'x-petstore-connect',
     anonymous = 'x-petstore-stranger',
+    edge = 'x-petstore-edge',
     accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
     account = 'x-petstore-account',

@@ -32,10 +32,11 @@ export function connectHttpStatus({ grpcStatus }: ApiError): number {
   return CONNECT_STATUSES[codeOf(grpcStatus)] ?? 500;
 }
 
-export function connectError(error: ApiError): object {
+/** `{code, message, details}` */
+export function connectBody(error: ApiError): string {
   const details = toDetails(error).details.map(({ typeUrl, value }) => ({
     type: typeUrl.slice(typeUrl.lastIndexOf('/') + 1),
     value: Buffer.from(value).toString('base64').replace(/=+$/, ''),
   }));
-  return { code: codeOf(error.grpcStatus), message: error.message, details };
+  return JSON.stringify({ code: codeOf(error.grpcStatus), message: error.message, details });
 }

@@ -2,10 +2,11 @@
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { ApiError, apiError } from '../errors.ts';
 import { loadOperations, type Operations } from '../proto/operations.ts';
+import { connectBody } from './connect-error.ts';
 import { LOGGED_METHOD } from './envoy-access-log.ts';
 import { filterSkips } from './envoy-matchers.ts';
 import { EDGE_HEADERS } from './headers.ts';
-import { connectBody, restBody } from './http-errors.ts';
+import { restBody } from './rest-protocol.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
 export const RETRIES = { on: 'connect-failure,refused-stream,reset-before-request', times: 2 } as const;

@@ -14,6 +14,8 @@ export const EDGE_HEADERS = {
   connect: 'x-petstore-connect',
   /** To the routes and the server: Envoy does not know the caller's key to be valid. */
   anonymous: 'x-petstore-stranger',
+  /** To the server: the secret that only Envoy and the server know. */
+  edge: 'x-petstore-edge',
   /** From the server, for an anonymous caller: the key is valid, and within its limits. */
   accepted: 'x-petstore-accepted',
   /** From the server, for files and HEAD: the length of the body in bytes; for HEAD, that of the GET. */

@@ -3,17 +3,11 @@
  * it reports NOT_SERVING and still serves, until every edge has seen that: from then on no edge sends it a call.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type Metadata,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  type ServerInterceptor,
-} from '@grpc/grpc-js';
+import type { Call } from '../interceptors/chain.ts';
 
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
 export const READINESS_SERVICE = 'petstore.TakesCalls';
 
-const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
 /** Envoy stops sending calls after this many failed checks: `unhealthy_threshold` in envoy.yaml. */
 const UNHEALTHY_THRESHOLD = 2;
 /** An edge that has not checked for this long is gone. Envoy checks once a second. */
@@ -37,14 +31,6 @@ export class Readiness {
   readonly #edges = new Map<string, Edge>();
   #isDraining = false;
 
-  /** Wraps the interceptor of the health service, and records which edges check this server. */
-  trackHealthChecks(interceptor: ServerInterceptor): ServerInterceptor {
-    return (method, base) => {
-      const call = interceptor(method, base);
-      return method.path === HEALTH_CHECK ? this.#tracked(call) : call;
-    };
-  }
-
   /**
    * Call it once the health of `READINESS_SERVICE` is NOT_SERVING. Resolves when every edge has seen that, or after
    * 5 s; at once when no edge checks this server.
@@ -55,25 +41,12 @@ export class Readiness {
     while (performance.now() < giveUpAtMs && !this.#isUnhealthyEverywhere()) await delay(POLL_MS);
   }
 
-  #tracked(call: ServerInterceptingCallInterface): ServerInterceptingCall {
-    let isEdge = false;
-    return new ServerInterceptingCall(call, {
-      start: (next) =>
-        next({
-          onReceiveMetadata(metadata, proceed) {
-            isEdge = !isForwarded(metadata);
-            proceed(metadata);
-          },
-          onReceiveMessage: (message, proceed) => {
-            const { service } = message as { readonly service?: string };
-            if (isEdge && service === READINESS_SERVICE) this.#recordCheck(call.getPeer());
-            proceed(message);
-          },
-        }),
-    });
+  /** Records a health check. Those that Envoy forwards for a caller, instead of making them itself, don't count. */
+  recordCheck(name: string, call: Call): void {
+    if (name === READINESS_SERVICE && call.metadata.get('x-forwarded-for').length === 0) this.#record(call.peer());
   }
 
-  #recordCheck(peer: string): void {
+  #record(peer: string): void {
     const checkedAtMs = performance.now();
     const edge = this.#edges.get(peer);
     const failedChecks = this.#isDraining ? (edge?.failedChecks ?? 0) + 1 : 0;
@@ -91,9 +64,4 @@ export class Readiness {
 
 function isGone({ checkedAtMs }: Edge): boolean {
   return performance.now() - checkedAtMs > EDGE_TIMEOUT_MS;
-}
-
-/** True for a health check that Envoy forwards for a caller, instead of making it itself. */
-function isForwarded(metadata: Metadata): boolean {
-  return metadata.get('x-forwarded-for').length > 0;
 }

@@ -6,9 +6,10 @@ import type { DescMessage } from '@bufbuild/protobuf';
 import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
 import type { Operation, Operations } from '../proto/operations.ts';
+import { connectBody } from './connect-error.ts';
 import { RETRIES } from './envoy-values.ts';
 import { EDGE_HEADERS } from './headers.ts';
-import { connectBody, restBody } from './http-errors.ts';
+import { restBody } from './rest-protocol.ts';
 
 const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
 

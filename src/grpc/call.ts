@@ -1,118 +1,101 @@
 /**
- * A unary call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the
- * error at once, even when the message never arrives.
+ * A call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the error at
+ * once, even when the message never arrives.
  *
- * grpc-js reads the message of a unary call before anything else. Therefore `InterceptedUnaryCall` replaces its
- * handling of such calls and works on the layer below, `ServerInterceptingCallInterface`.
- *
- * Failure: for a bad message (too large, not decompressible, with a malformed timeout) grpc-js ends the call itself, as
+ * Failure: for a bad message (too large, not decompressible, with a malformed timeout) grpc-js would end the call, as
  * INTERNAL and without details. Here `receive` rejects with an ApiError instead.
  */
 
 import { randomUUID } from 'node:crypto';
-import {
-  Metadata,
-  ServerInterceptingCall,
-  type ServerInterceptingCallInterface,
-  status as Status,
-  type StatusObject,
-} from '@grpc/grpc-js';
+import type { Http2Session } from 'node:http2';
+import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import type { Call, HttpResponse, ResponseCodec } from '../interceptors/chain.ts';
+import type { Call, End, Response, ResponseCodec, StreamResponse } from '../interceptors/chain.ts';
 import { headerOf } from '../interceptors/metadata.ts';
+import type { Protocol } from '../interceptors/protocol.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
-import { removeListeners, sendHttpResponse } from './http-response.ts';
-
-type BaseCall = ServerInterceptingCallInterface;
-type PartialStatus = Parameters<BaseCall['sendStatus']>[0];
+import type { Answer, CallEvents } from './answer.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
 const MAX_REQUEST_ID = 128;
+/** How long an answer may be unread. */
+const UNREAD_MS = 30_000;
+const STALLED_MS = 1_000;
 
-/** A method whose calls pass the interceptor chain. */
-export interface InterceptedMethod {
+/** What a call is an instance of. */
+export interface Method {
   readonly operation: Operation;
+  readonly isStream: boolean;
   readonly responseCodec: ResponseCodec;
   readonly decodeRequest: (bytes: Buffer) => unknown;
-  /** Called once per call, when its headers have arrived. */
-  readonly handle: (call: UnaryCall) => void;
 }
 
-/** Replaces grpc-js's own handling of a unary call. */
-export class InterceptedUnaryCall extends ServerInterceptingCall {
-  readonly #base: BaseCall;
-  readonly #method: InterceptedMethod;
-
-  constructor(base: BaseCall, method: InterceptedMethod) {
-    super(base);
-    this.#base = base;
-    this.#method = method;
-  }
-
-  override start(): void {
-    const base = this.#base;
-    const sendStatus = base.sendStatus.bind(base);
-    let call: UnaryCall | undefined;
-    base.start({
-      onReceiveMetadata: (metadata) => {
-        call = new UnaryCall(base, sendStatus, this.#method, metadata);
-        base.sendStatus = (status) => call?.onStatus(status); // from here on only grpc-js itself calls it
-        this.#method.handle(call);
-      },
-      onReceiveMessage: (bytes: Buffer) => call?.onMessage(bytes),
-      onReceiveHalfClose: () => call?.onHalfClose(),
-      onCancel: () => {
-        call?.onEnd();
-        call = undefined;
-        removeListeners(base);
-      },
-    });
-  }
+/** The other end of a call's connection. */
+export interface Connection {
+  peer(): string;
+  /** Undefined once the connection is gone. */
+  readonly session: Http2Session | undefined;
 }
 
-export class UnaryCall implements Call {
+/** What the headers of a call tell. */
+export interface Origin {
+  readonly metadata: Metadata;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly isFromEdge: boolean;
+}
+
+export class IncomingCall implements Call, CallEvents {
   readonly operation: Operation;
   readonly responseCodec: ResponseCodec;
+  readonly isStream: boolean;
   readonly metadata: Metadata;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly isFromEdge: boolean;
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
   caller?: Caller;
   isOperator?: true;
   ifMatch?: EntityTags;
+  ifNoneMatch?: EntityTags;
   remember?: Remember;
-  /** Called when the deadline has passed. It has to end the call. */
-  onExpired: () => void = () => undefined;
-  readonly #base: BaseCall;
-  /** The original method of `#base`, which `InterceptedUnaryCall` replaces. */
-  readonly #sendStatus: BaseCall['sendStatus'];
-  readonly #decodeRequest: InterceptedMethod['decodeRequest'];
+  readonly #answer: Answer;
+  readonly #beforeAnswer: (call: Call, error?: ApiError) => void;
+  readonly #decodeRequest: Method['decodeRequest'];
+  readonly #startMs = performance.now();
+  readonly #onEnd: ((end: End) => void)[] = [];
+  readonly #onClose: (() => void)[] = [];
   #message: Buffer | undefined;
   #request: unknown;
-  #receiving: PromiseWithResolvers<void> | undefined;
-  #bodyTimer: NodeJS.Timeout | undefined;
-  /** An error in the message, found before `receive` was called. */
+  /** Settles the read in progress: with a message, or with undefined when there are no more. */
+  #reading: Pick<PromiseWithResolvers<Buffer | undefined>, 'resolve' | 'reject'> | undefined;
+  /** An error in the request, found while nothing was being read. */
   #earlyError: ApiError | undefined;
-  #isReceived = false;
-  #hasEnded = false;
+  /** True while the deadline of the body counts. */
+  #isReceiving = false;
+  /** The call has been given up: its deadline has passed, its caller has left, or `giveUp` was called. */
+  #isGivenUp = false;
+  /** Why, unless the caller has left. */
+  #reason: ApiError | undefined;
 
-  constructor(
-    base: BaseCall,
-    sendStatus: BaseCall['sendStatus'],
-    { operation, responseCodec, decodeRequest }: InterceptedMethod,
-    metadata: Metadata,
-  ) {
-    this.operation = operation;
-    this.responseCodec = responseCodec;
-    this.#decodeRequest = decodeRequest;
-    this.metadata = metadata;
+  constructor(answer: Answer, method: Method, origin: Origin, beforeAnswer: (call: Call, error?: ApiError) => void) {
+    this.#answer = answer;
+    this.#beforeAnswer = beforeAnswer;
+    this.operation = method.operation;
+    this.responseCodec = method.responseCodec;
+    this.isStream = method.isStream;
+    this.#decodeRequest = method.decodeRequest;
+    this.metadata = origin.metadata;
+    this.protocol = origin.protocol;
+    this.address = origin.address;
+    this.isFromEdge = origin.isFromEdge;
     const requestId = headerOf(this, 'x-request-id');
     this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
-    this.#base = base;
-    this.#sendStatus = sendStatus;
   }
 
   get requestBytes(): Buffer {
@@ -125,119 +108,163 @@ export class UnaryCall implements Call {
     try {
       this.#request = this.#decodeRequest(this.requestBytes);
     } catch (error) {
-      throw malformed(error instanceof Error ? error.message : String(error));
+      throw unreadable(error instanceof Error ? error.message : String(error));
     }
     return this.#request;
   }
 
-  peer = (): string => this.#base.getPeer();
+  peer = (): string => this.#answer.peer();
 
-  isCancelled = (): boolean => this.#hasEnded || this.isLate();
+  isCancelled = (): boolean => this.#isGivenUp || this.isLate();
 
-  isLate = (): boolean => Date.now() >= Number(this.#base.getDeadline());
+  isLate = (): boolean => Date.now() >= this.#answer.deadlineMs;
 
-  receive(): Promise<void> {
-    this.#receiving = Promise.withResolvers();
-    if (this.#earlyError !== undefined) {
-      this.#receiving.reject(this.#earlyError);
-    } else if (this.#hasEnded) {
-      this.#receiving.reject(apiError('DEADLINE_EXCEEDED'));
-    } else {
-      this.#startBodyTimer();
-      this.#base.startRead();
+  onEnd(listener: (end: End) => void): void {
+    this.#onEnd.push(listener);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#answer.isClosed) listener();
+    else this.#onClose.push(listener);
+  }
+
+  async receive(): Promise<void> {
+    this.#isReceiving = true;
+    const bytes = await this.#read();
+    if (bytes === undefined) throw unreadable('there is no message');
+    if ((await this.#read()) !== undefined) throw unreadable('there is more than one message');
+    this.#isReceiving = false;
+    this.#message = bytes;
+  }
+
+  async *messages(): AsyncIterable<Buffer> {
+    for (let bytes = await this.#read(); bytes !== undefined; bytes = await this.#read()) yield bytes;
+  }
+
+  #read(): Promise<Buffer | undefined> {
+    if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
+    if (this.#isGivenUp) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
+    const { promise, ...reading } = Promise.withResolvers<Buffer | undefined>();
+    this.#reading = reading;
+    this.#answer.read(); // may settle it at once
+    return promise;
+  }
+
+  message(bytes: Buffer): void {
+    this.#reading?.resolve(bytes);
+    this.#reading = undefined;
+  }
+
+  halfClose(): void {
+    this.#reading?.resolve(undefined);
+    this.#reading = undefined;
+  }
+
+  malformed({ code, details }: Parameters<CallEvents['malformed']>[0]): void {
+    this.#failRead(
+      code === Status.RESOURCE_EXHAUSTED
+        ? apiError('BODY_TOO_LARGE')
+        : unreadable(details ?? 'it is no gRPC message', code ?? undefined),
+    );
+  }
+
+  expired(): void {
+    this.giveUp(apiError('DEADLINE_EXCEEDED'));
+  }
+
+  closed(): void {
+    this.#isGivenUp = true;
+    // Every call ends here, and an error costs a stack trace: none when nothing is being read.
+    if (this.#reading !== undefined) this.#failRead(apiError('DEADLINE_EXCEEDED'));
+    for (const listener of this.#onClose) listener();
+  }
+
+  /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
+  checkAge(maxStreamMs: number): void {
+    const ageMs = performance.now() - this.#startMs;
+    this.#answer.endStalled(UNREAD_MS);
+    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
+    if (this.isStream && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
+  }
+
+  /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
+  get isStalled(): boolean {
+    const receivingMs = this.#isReceiving ? performance.now() - this.#startMs : 0;
+    return Math.max(receivingMs, this.#answer.unreadMs) > STALLED_MS;
+  }
+
+  /** Gives the call up: its caller gets this error, and what it waits for ends. */
+  giveUp(error: ApiError): void {
+    this.#isGivenUp = true;
+    this.#reason ??= error;
+    this.#failRead(error);
+    if (this.#answer.unreadMs > STALLED_MS) this.#answer.reset();
+    else this.fail(error);
+  }
+
+  /**
+   * Answers with the response. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
+   */
+  async respond(response: Response | StreamResponse): Promise<void> {
+    if ('messages' in response) return this.#stream(response);
+    const content = this.protocol.respond(this, response);
+    this.#beforeAnswer(this);
+    this.#answer.respond(content, this.responseHeaders);
+  }
+
+  /** The first message decides on the headers, so that an error before it is a whole answer. */
+  async #stream({ messages }: StreamResponse): Promise<void> {
+    let hasBegun = false;
+    const begin = (first: unknown) => {
+      hasBegun = true;
+      const start = this.protocol.begin(this, first);
+      this.#beforeAnswer(this);
+      this.#answer.begin(start, this.responseHeaders);
+    };
+    for await (const message of messages) {
+      if (!hasBegun) begin(message);
+      const bytes = this.protocol.piece(this, message);
+      if (bytes.length > 0 && !(await this.#answer.send(bytes))) return;
     }
-    return this.#receiving.promise;
+    if (!hasBegun) begin(undefined);
+    this.#answer.finish();
   }
 
-  /** A call whose deadline is earlier needs no timer; calls from REST always have such a deadline. */
-  #startBodyTimer(): void {
-    if (Number(this.#base.getDeadline()) - Date.now() < BODY_TIMEOUT_MS) return;
-    this.#bodyTimer = setTimeout(() => this.#failReceive(apiError('REQUEST_TIMEOUT')), BODY_TIMEOUT_MS);
+  /** Reports how the call ended. If it was given up before, that is how. */
+  end(error: ApiError | undefined): void {
+    const durationMs = performance.now() - this.#startMs;
+    const end: End = { code: this.#endCode(error), error: this.#reason ?? error, durationMs };
+    for (const listener of this.#onEnd) listener(end);
   }
 
-  onMessage(bytes: Buffer): void {
-    if (this.#message === undefined) {
-      this.#message = bytes;
-      this.#base.startRead();
-    } else {
-      this.#failReceive(malformed('there is more than one message'));
+  #endCode(error: ApiError | undefined): Status {
+    if (this.isLate()) return Status.DEADLINE_EXCEEDED;
+    if (this.#reason !== undefined) return this.#reason.grpcStatus;
+    if (this.#isGivenUp) return Status.CANCELLED;
+    return error?.grpcStatus ?? Status.OK;
+  }
+
+  /** Answers with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
+  fail(error: ApiError): void {
+    try {
+      this.#beforeAnswer(this, error);
+      this.#answer.abort(this.protocol.fail(this, error), this.responseHeaders);
+    } catch (cause) {
+      this.#reason = apiError('INTERNAL', this, { cause });
+      this.#answer.reset();
     }
   }
 
-  /** The caller has sent everything. */
-  onHalfClose(): void {
-    clearTimeout(this.#bodyTimer);
-    if (this.#message === undefined) {
-      this.#failReceive(malformed('there is no message'));
-    } else {
-      this.#isReceived = true;
-      this.#receiving?.resolve();
-    }
-  }
-
-  /** The caller has left, or the response has been sent. */
-  onEnd(): void {
-    this.#hasEnded = true;
-    // Every call ends here, and an error costs a stack trace: none for a call that has its message.
-    if (!this.#isReceived) this.#failReceive(apiError('DEADLINE_EXCEEDED'));
-  }
-
-  /** grpc-js would end the call with this status: because of a bad message, or because the deadline has passed. */
-  onStatus(status: PartialStatus): void {
-    switch (status.code) {
-      case Status.DEADLINE_EXCEEDED:
-        this.onExpired();
-        this.onEnd();
-        break;
-      case Status.RESOURCE_EXHAUSTED:
-        this.#failReceive(apiError('BODY_TOO_LARGE'));
-        break;
-      default:
-        this.#failReceive(malformed(status.details ?? 'it is no gRPC message', status.code));
-    }
-  }
-
-  /** Ends the call with a response message. Headers, message and status leave in one write. */
-  respond(bytes: Buffer): void {
-    if (this.responseHeaders.size > 0) this.#base.sendMetadata(new ResponseMetadata(this.responseHeaders));
-    this.#base.sendMessage(bytes, () => undefined);
-    this.end({ code: Status.OK, details: 'OK', metadata: null });
-  }
-
-  /** Ends the call with a response over HTTP. `responseHeaders` are added to it. */
-  respondHttp(response: HttpResponse): void {
-    this.#hasEnded = true;
-    sendHttpResponse(this.#base, response, this.responseHeaders);
-  }
-
-  /** Ends the call with a status alone. */
-  end(status: PartialStatus | StatusObject): void {
-    this.#sendStatus(status);
-  }
-
-  #failReceive(error: ApiError): void {
-    clearTimeout(this.#bodyTimer);
-    if (this.#receiving === undefined) this.#earlyError ??= error;
-    else this.#receiving.reject(error);
-  }
-}
-
-/** Valid headers, sent as they are: without the copies and checks of `Metadata.set`. */
-class ResponseMetadata extends Metadata {
-  readonly #headers: ReadonlyMap<string, string>;
-
-  constructor(headers: ReadonlyMap<string, string>) {
-    super();
-    this.#headers = headers;
-  }
-
-  override toHttp2Headers(): ReturnType<Metadata['toHttp2Headers']> {
-    return Object.fromEntries(this.#headers);
+  #failRead(error: ApiError): void {
+    this.#isReceiving = false;
+    if (this.#reading === undefined) this.#earlyError ??= error;
+    else this.#reading.reject(error);
+    this.#reading = undefined;
   }
 }
 
 /** An unknown compression is UNIMPLEMENTED (gRPC's compression.md); every other error is the caller's fault. */
-function malformed(detail: string, code?: Status): ApiError {
+function unreadable(detail: string, code?: Status): ApiError {
   const isUnknownEncoding = code === Status.UNIMPLEMENTED;
   return apiError('MALFORMED_BODY', { detail }, isUnknownEncoding ? { grpcStatus: code } : {});
 }

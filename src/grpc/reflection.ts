@@ -1,55 +1,71 @@
 /**
  * gRPC reflection. Its library and its view of the proto files take a fifth of the server's start-up time, and few
- * servers are ever asked. So they are loaded with the first call; until then the server only knows the paths of the
- * methods, and passes their messages as bytes.
+ * servers are ever asked. So they are loaded with the first call.
  */
-import {
-  type MethodDefinition,
-  type Server,
-  type ServerDuplexStream,
-  type ServiceDefinition,
-  status as Status,
-  type UntypedServiceImplementation,
-} from '@grpc/grpc-js';
+import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { type ApiError, apiError } from '../errors.ts';
+import type { Call } from '../interceptors/chain.ts';
 import { fileDescriptors } from '../proto/operations.ts';
-import { RAW_CODEC } from './adapter.ts';
 
-const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
+export const REFLECTION_PATHS = ['v1', 'v1alpha'].map(
+  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+);
 
-type Call = ServerDuplexStream<Buffer, Buffer>;
-/** A handler of the library: it reads requests from a stream and writes a response to each. */
-type Handler = (stream: Pick<Call, 'on' | 'end'> & { write(response: unknown): void }) => void;
+/** More than any tool asks on one stream. Anybody may ask, and an answer is many times larger than its request. */
+const MAX_REQUESTS = 200;
+
+/** The stream that a handler of the library works on: it writes a response to each request, at once. */
+interface LibraryStream {
+  on(event: string, listener: (request: unknown) => void): void;
+  write(response: unknown): void;
+  end(): void;
+}
 
 interface Method {
   readonly definition: MethodDefinition<unknown, unknown>;
-  readonly handler: Handler;
+  readonly handler: (stream: LibraryStream) => void;
 }
 
-/** Adds both versions of reflection, which list `services`. Calls `onFailure` when the library can't be loaded. */
-export function addReflection(
-  server: Pick<Server, 'addService'>,
-  services: readonly string[],
-  onFailure: (error: unknown) => void,
-): void {
+/** The handler of both versions of reflection, which list `services`. It reads a request when its answer is sent. */
+export function reflection(services: readonly string[]): (call: Call) => AsyncIterable<Buffer> {
   let methods: Promise<ReadonlyMap<string, Method>> | undefined;
-  for (const path of PATHS) {
-    const handle = async (call: Call) => {
-      methods ??= loadMethods(services).catch((error: unknown) => {
-        methods = undefined; // the next call tries again
-        throw error;
-      });
-      const method = (await methods).get(path);
-      if (method === undefined) throw new Error(`the reflection library has no ${path}`);
-      connect(call, method);
-    };
-    const serverReflectionInfo = (call: Call) => {
-      handle(call).catch((error: unknown) => {
-        onFailure(error);
-        call.emit('error', { code: Status.INTERNAL, details: 'Reflection is not available' });
-      });
-    };
-    const definition = { path, requestStream: true, responseStream: true, ...RAW_CODEC };
-    server.addService({ serverReflectionInfo: definition }, { serverReflectionInfo });
+  return async function* reflect(call) {
+    methods ??= loadMethods(services).catch((error: unknown) => {
+      methods = undefined; // the next call tries again
+      throw error;
+    });
+    const method = (await methods).get(call.operation.path);
+    if (method === undefined) throw new Error(`the reflection library has no ${call.operation.path}`);
+    const { definition, handler } = method;
+    const responses: unknown[] = [];
+    let respond = (_request: unknown): void => undefined;
+    handler({
+      on(event, listener) {
+        if (event === 'data') respond = listener;
+      },
+      write: (response) => responses.push(response),
+      end: () => undefined,
+    });
+    let requests = 0;
+    for await (const bytes of call.messages()) {
+      requests += 1;
+      if (requests > MAX_REQUESTS) throw tooMany();
+      respond(decode(definition, bytes));
+      for (const response of responses.splice(0)) yield definition.responseSerialize(response);
+    }
+  };
+}
+
+function tooMany(): ApiError {
+  const retryAfterSeconds = 1;
+  return apiError('RATE_LIMITED', { limit: MAX_REQUESTS, window: 'stream', retryAfterSeconds }, { retryAfterSeconds });
+}
+
+function decode({ requestDeserialize }: Method['definition'], bytes: Buffer): unknown {
+  try {
+    return requestDeserialize(bytes);
+  } catch {
+    throw apiError('MALFORMED_BODY', { detail: 'it is no request' });
   }
 }
 
@@ -60,7 +76,7 @@ async function loadMethods(services: readonly string[]): Promise<ReadonlyMap<str
   const addService = (definitions: ServiceDefinition, implementation: UntypedServiceImplementation) => {
     for (const [name, definition] of Object.entries(definitions)) {
       // grpc-js types a handler by its call, which only the library's own stream would satisfy.
-      methods.set(definition.path, { definition, handler: implementation[name] as unknown as Handler });
+      methods.set(definition.path, { definition, handler: implementation[name] as unknown as Method['handler'] });
     }
   };
   // The library takes the files of a service from any message type, so one type brings all of our proto files.
@@ -68,28 +84,4 @@ async function loadMethods(services: readonly string[]): Promise<ReadonlyMap<str
   const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
   new ReflectionService({ petstore: type }, { services: [...services] }).addToServer({ addService });
   return methods;
-}
-
-/** Runs a handler of the library on a call whose messages are bytes. */
-function connect(call: Call, { definition, handler }: Method): void {
-  let hasFailed = false;
-  const decoding = (listener: (message: unknown) => void) => (bytes: Buffer) => {
-    if (hasFailed) return;
-    let message: unknown;
-    try {
-      message = definition.requestDeserialize(bytes);
-    } catch {
-      hasFailed = true;
-      call.emit('error', { code: Status.INVALID_ARGUMENT, details: 'Error deserializing request' });
-      return;
-    }
-    listener(message);
-  };
-  const stream = {
-    on: (event: string, listener: (message: unknown) => void) =>
-      call.on(event, event === 'data' ? decoding(listener) : listener),
-    write: (message: unknown) => call.write(definition.responseSerialize(message)),
-    end: () => (hasFailed ? call : call.end()),
-  };
-  handler(stream as Parameters<Handler>[0]);
 }

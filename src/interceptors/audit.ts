@@ -6,9 +6,7 @@
  */
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
-import { ApiError } from '../errors.ts';
 import { decodeRequest } from '../proto/operations.ts';
-import { addressOf } from './address.ts';
 import type { Call, Interceptor, Response } from './chain.ts';
 import { headerOf } from './metadata.ts';
 
@@ -27,14 +25,14 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
     if (refused > MAX_REFUSED) omitted += 1;
     return refused <= MAX_REFUSED;
   };
-  const write = (call: Call, outcome: string, created: object) => {
+  const write = (call: Call, outcome: string, response: Response | undefined) => {
     const { isOperator = false } = call;
     if (!isOperator && !mayLogRefusal()) return;
     const fields = {
       method: call.operation.path.split('/').at(-1),
-      ...(isOperator ? { arguments: argumentsOf(call), ...created } : {}),
+      ...(isOperator ? { arguments: argumentsOf(call), made: response && createdIds(call, response) } : {}),
       outcome,
-      address: addressOf(call),
+      address: call.address,
       userAgent: headerOf(call, 'user-agent')?.slice(0, MAX_USER_AGENT),
       requestId: call.requestId,
       ...(omitted === 0 ? {} : { omitted }),
@@ -47,16 +45,11 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
   return {
     name: 'audit',
     after: {},
-    before: { errorMapping: 'so that the outcome of a call is logged with its error code' },
     async intercept(call, next) {
-      try {
-        const response = await next(call);
-        write(call, 'OK', { made: createdIds(call, response) });
-        return response;
-      } catch (error) {
-        write(call, error instanceof ApiError ? error.code : 'UNCAUGHT', {});
-        throw error;
-      }
+      let response: Response | undefined;
+      call.onEnd(({ error }) => write(call, error?.code ?? 'OK', response));
+      response = await next(call);
+      return response;
     },
   };
 }

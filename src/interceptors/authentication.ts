@@ -2,29 +2,29 @@
 
 import { apiError } from '../errors.ts';
 import type { ApiKeys, Caller, Identity } from '../keys/caller.ts';
-import type { Call, Interceptor } from './chain.ts';
+import type { Call, StreamInterceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
 import { headerOf } from './metadata.ts';
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
-export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Interceptor {
+export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): StreamInterceptor {
   /** Waits for a key look-up, and counts the request against its address unless the key is valid. */
   const resolve = async (call: Call, pending: Promise<Identity> | Identity): Promise<Identity> => {
-    try {
-      const [identity] = await Promise.all([pending, pending instanceof Promise && anonymous.show(call)]);
-      if (!isCaller(identity)) await anonymous.count(call);
-      return identity;
-    } finally {
-      anonymous.release(call);
-    }
+    const release = await anonymous.hold(call);
+    // The response needs the headers when the look-up fails, or takes longer than the caller waits.
+    const [identity] = await Promise.all([pending, pending instanceof Promise && anonymous.show(call)]);
+    if (isCaller(identity)) release();
+    else await anonymous.count(call);
+    return identity;
   };
   return {
     name: 'authentication',
-    after: { errorMapping: 'so that the failure of a key look-up becomes an error of the table' },
+    after: {},
+    forStreams: true,
     async intercept(call, next) {
       const key = bearerToken(call);
-      const found = key === undefined ? undefined : keys.identify(key, () => anonymous.reserve(call));
+      const found = key === undefined ? undefined : keys.identify(key);
       const identity = isCaller(found) ? found : await resolve(call, found);
       if (key === undefined) throw apiError('API_KEY_MISSING');
       if (!isCaller(identity)) throw apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });

@@ -1,18 +1,23 @@
 /**
  * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler.
  *
- * They work on a call of our own, not on grpc-js's ServerInterceptor: every method here is unary, so an interceptor is
- * a plain async function that can be tested without a server. The chain starts as soon as the headers of a call have
- * arrived. The interceptor `readMessage` reads the message, for calls that the interceptors before it have admitted.
+ * An interceptor works on a call of our own, not on grpc-js's, so it is a plain async function that can be tested
+ * without a server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
+ * the message, for calls that the interceptors before it have admitted.
  *
  * Each interceptor names those that it must come after. A wrong order, or a missing interceptor, fails at start.
+ *
+ * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
+ * before its first message; only `call.onEnd` tells how the stream ended.
  */
 
-import type { Metadata } from '@grpc/grpc-js';
+import type { Metadata, status as Status } from '@grpc/grpc-js';
+import type { ApiError } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
+import type { Protocol } from './protocol.ts';
 
 /** Encodes and decodes the response messages of an operation. */
 export interface ResponseCodec {
@@ -20,26 +25,47 @@ export interface ResponseCodec {
   deserialize(bytes: Buffer): unknown;
 }
 
+/** How a call ended. */
+export interface End {
+  readonly code: Status;
+  /** The error that the caller got, or would have got; undefined for a success. */
+  readonly error: ApiError | undefined;
+  /** From the headers of the call to its end. */
+  readonly durationMs: number;
+}
+
 /** A call, as interceptors see it. */
 export interface Call {
   readonly operation: Operation;
   readonly responseCodec: ResponseCodec;
+  /** How the caller speaks, found once from the headers. */
+  readonly protocol: Protocol;
   /** The request's metadata: for REST the HTTP headers, as Envoy passes them on. */
   readonly metadata: Metadata;
+  /** The caller's address, as the limits count it (address.ts). */
+  readonly address: string;
+  /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
+  readonly isFromEdge: boolean;
+  /** The address at the other end of the connection, `host:port`. */
+  readonly peer: () => string;
   /** Reads the request message. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(): Promise<void>;
+  /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */
+  messages(): AsyncIterable<Buffer>;
   /** The request message as it came off the wire. Available after `receive`. */
   readonly requestBytes: Buffer;
   /** The decoded request message. Throws MALFORMED_BODY. */
   readonly request: unknown;
-  /** The address at the other end of the connection, `host:port`. */
-  readonly peer: () => string;
   /** Identifies the request in logs: the x-request-id of the caller or of Envoy. */
   readonly requestId: string;
   /** True once the deadline has passed or the caller has left. */
   readonly isCancelled: () => boolean;
   /** True once the deadline has passed. */
   readonly isLate: () => boolean;
+  /** Calls the listener once, when the call has ended: answered, or given up. */
+  onEnd(listener: (end: End) => void): void;
+  /** Calls the listener once, when nothing of the call is left: its stream is closed. */
+  onClose(listener: () => void): void;
   /** Headers of the response; an error response has them too. */
   readonly responseHeaders: Map<string, string>;
   /** Set by `authentication`. */
@@ -48,54 +74,65 @@ export interface Call {
   isOperator?: true;
   /** Set by `etags`: a write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
+  /** Set by `rest`: a response that matches one of these tags is not sent again. */
+  ifNoneMatch?: EntityTags;
   /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
   remember?: Remember;
 }
 
-/** A response over plain HTTP, for REST and for the Connect protocol. */
-export interface HttpResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The whole body; empty for none. */
-  readonly body: string | Buffer;
-}
-
+/** The response of a unary method. */
 export interface Response {
   readonly message: unknown;
   /** The encoded message. */
   readonly bytes: Buffer;
-  /** Sent instead to a caller over HTTP. Set by the interceptors of src/edge. */
-  readonly http?: HttpResponse;
+}
+
+/** The response of a method that streams. */
+export interface StreamResponse {
+  readonly messages: AsyncIterable<unknown>;
 }
 
 /** The rest of the chain: the interceptors behind this one, and the handler. */
-export type Next = (call: Call) => Promise<Response>;
+export type Next<R = Response> = (call: Call) => Promise<R>;
 
 export interface Interceptor {
   readonly name: string;
   /** The interceptors that must come before this one, each with the reason. All of them must be in the chain. */
   readonly after: Readonly<Record<string, string>>;
-  /** The interceptors that must come after this one. Used by interceptors that are not part of every chain. */
-  readonly before?: Readonly<Record<string, string>>;
+  /** Runs for methods that stream as well. Without it only for unary ones, and the response is one message. */
+  readonly forStreams?: true;
   intercept(call: Call, next: Next): Promise<Response>;
 }
 
-/** Composes the interceptors and the handler into one function. Throws when their order is wrong. */
+/** An interceptor that only passes the response on, whatever it is. */
+export interface StreamInterceptor extends Interceptor {
+  readonly forStreams: true;
+  intercept<R>(call: Call, next: Next<R>): Promise<R>;
+}
+
+/** Composes the interceptors and the handler of a unary method. Throws when their order is wrong. */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
   checkOrder(interceptors);
   return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
 }
 
-function checkOrder(interceptors: readonly Interceptor[]): void {
-  const names = interceptors.map(({ name }) => name);
-  for (const [position, { name, after, before = {} }] of interceptors.entries()) {
-    checkContains(names.slice(0, position), after, `interceptor "${name}" must come after`);
-    checkContains(names.slice(position + 1), before, `interceptor "${name}" must come before`);
-  }
+/** Composes those interceptors that run for streams, and the handler of a method that streams. */
+export function streamChain(interceptors: readonly Interceptor[], handler: Next<StreamResponse>): Next<StreamResponse> {
+  checkOrder(interceptors);
+  return interceptors
+    .filter(isForStreams)
+    .reduceRight<Next<StreamResponse>>((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
 }
 
-function checkContains(names: readonly string[], required: Readonly<Record<string, string>>, rule: string): void {
-  for (const [other, reason] of Object.entries(required)) {
-    if (!names.includes(other)) throw new Error(`${rule} "${other}": ${reason}`);
+function isForStreams(interceptor: Interceptor): interceptor is StreamInterceptor {
+  return interceptor.forStreams === true;
+}
+
+function checkOrder(interceptors: readonly Interceptor[]): void {
+  for (const [position, { name, after }] of interceptors.entries()) {
+    const before = interceptors.slice(0, position).map((other) => other.name);
+    for (const [other, reason] of Object.entries(after)) {
+      if (!before.includes(other)) throw new Error(`interceptor "${name}" must come after "${other}": ${reason}`);
+    }
   }
 }

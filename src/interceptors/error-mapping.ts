@@ -1,21 +1,8 @@
 /** Turns every error into an ApiError, so that no internal cause reaches a caller. */
 import { ApiError, apiError } from '../errors.ts';
 import { Cancelled, StoreClosed, StoreUnavailable } from '../storage/store-errors.ts';
-import type { Interceptor } from './chain.ts';
 
-export const errorMapping: Interceptor = {
-  name: 'errorMapping',
-  after: { logging: 'so that the cause of an unexpected failure is logged' },
-  async intercept(call, next) {
-    try {
-      return await next(call);
-    } catch (error) {
-      throw toApiError(error, call.requestId);
-    }
-  },
-};
-
-function toApiError(error: unknown, requestId: string): ApiError {
+export function toApiError(error: unknown, requestId: string): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Cancelled) return apiError('DEADLINE_EXCEEDED');
   if (error instanceof StoreClosed || error instanceof StoreUnavailable) return apiError('UNAVAILABLE');

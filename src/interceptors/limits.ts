@@ -9,40 +9,42 @@ import type { Caller } from '../keys/caller.ts';
 import type { AddressAttempt, Attempt, Decision, Limiter } from '../limits/limiter.ts';
 import { subjectName } from '../limits/subjects.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
-import { addressOf } from './address.ts';
-import type { Call, Interceptor } from './chain.ts';
-import { InFlightCounter } from './in-flight-counter.ts';
+import type { AccountId } from '../model.ts';
+import type { Call, StreamInterceptor } from './chain.ts';
 
 /** The limits of requests without a valid key, by IP address. */
 export interface AnonymousLimits {
   /** Counts a request against its address. Rejects with RATE_LIMITED beyond the limit. */
   count(call: Call): Promise<void>;
-  /**
-   * Reserves a key look-up. Rejects with RATE_LIMITED when the address has used up its limit, or the look-ups in flight
-   * would: an address never has more look-ups than its limit allows.
-   */
-  reserve(call: Call): Promise<void>;
-  /**
-   * Sets the rate limit headers to the limits of the address while the key is looked up. The response needs them when
-   * the look-up fails, or takes longer than the caller waits.
-   */
+  /** Sets the rate limit headers to the limits of the address. */
   show(call: Call): Promise<void>;
-  /** Ends the reservation of a call, if it has one. */
-  release(call: Call): void;
+  /**
+   * Counts an open call against its address, until it is closed or released. Rejects with RATE_LIMITED past the share
+   * of an address. This bounds the key look-ups of an address too: a key with the right form is always looked up, so
+   * that requests without a key use up nothing for the valid keys behind the same address.
+   */
+  hold(call: Call): Promise<() => void>;
+}
+
+/** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
+export interface Shares {
+  holdForAddress(call: Call): () => void;
+  holdForAccount(call: Call, account: AccountId): void;
 }
 
 export interface Limits {
-  readonly interceptor: Interceptor;
+  readonly interceptor: StreamInterceptor;
   readonly anonymous: AnonymousLimits;
 }
 
 interface LimitsOptions {
+  readonly shares: Shares;
   readonly nowMs?: () => number;
   /** Called when a request gets the key of its caller banned. */
-  readonly onBan?: (caller: Caller) => void;
+  readonly onBan?: ((caller: Caller) => void) | undefined;
 }
 
-export function limits(limiter: Limiter, { nowMs = Date.now, onBan }: LimitsOptions = {}): Limits {
+export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: LimitsOptions): Limits {
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
     const pending = limiter.admit(attempt);
     const decision = pending instanceof Promise ? await pending : pending;
@@ -57,65 +59,47 @@ export function limits(limiter: Limiter, { nowMs = Date.now, onBan }: LimitsOpti
     setHeaders(call, verdict);
     return verdict;
   };
+  /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
+  const hold = async <T>(call: Call, attempt: Attempt, take: () => T): Promise<T> => {
+    try {
+      return take();
+    } catch (error) {
+      await peek(call, attempt);
+      throw error;
+    }
+  };
+  const addressAttempt = (call: Call): AddressAttempt => ({
+    kind: 'address',
+    address: call.address,
+    nowMs: nowMs(),
+  });
 
   return {
     interceptor: {
       name: 'limits',
       after: { authentication: 'a request counts against the account of its caller' },
+      forStreams: true,
       async intercept(call, next) {
-        if (call.caller === undefined) throw new Error('a call reached the limits without a caller');
-        const attempt = accountAttempt(call.caller, nowMs());
+        const { caller } = call;
+        if (caller === undefined) throw new Error('a call reached the limits without a caller');
+        const attempt = accountAttempt(caller, nowMs());
+        await hold(call, attempt, () => shares.holdForAccount(call, caller.accountId));
         const { counting } = call.operation;
         if (counting === 'always') await count(call, attempt);
         else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
         return next(call);
       },
     },
-    anonymous: anonymousLimits(count, peek, nowMs),
-  };
-}
-
-function anonymousLimits(
-  count: (call: Call, attempt: Attempt) => Promise<void>,
-  peek: (call: Call, attempt: Attempt) => Promise<Verdict>,
-  nowMs: () => number,
-): AnonymousLimits {
-  const addressAttempt = (call: Call): AddressAttempt => ({
-    kind: 'address',
-    address: addressOf(call),
-    nowMs: nowMs(),
-  });
-  /** The calls with a reservation, each with its address. */
-  const reserved = new Map<Call, string>();
-  const lookUps = new InFlightCounter();
-
-  return {
-    async count(call) {
-      const attempt = addressAttempt(call);
-      if (call.operation.counting === 'never') await peek(call, attempt);
-      else await count(call, attempt);
-    },
-
-    async reserve(call) {
-      const attempt = addressAttempt(call);
-      const { address } = attempt;
-      const inFlight = lookUps.increment(address);
-      reserved.set(call, address);
-      const verdict = await peek(call, attempt);
-      if (verdict.remaining >= inFlight) return;
-      const retryAfterSeconds = verdict.allowed ? 1 : verdict.retryAfterSeconds;
-      throw limitError(attempt, { ...verdict, allowed: false, retryAfterSeconds });
-    },
-
-    async show(call) {
-      if (!reserved.has(call)) await peek(call, addressAttempt(call)); // `reserve` has set the headers
-    },
-
-    release(call) {
-      const address = reserved.get(call);
-      if (address === undefined) return;
-      reserved.delete(call);
-      lookUps.decrement(address);
+    anonymous: {
+      async count(call) {
+        const attempt = addressAttempt(call);
+        if (call.operation.counting === 'never') await peek(call, attempt);
+        else await count(call, attempt);
+      },
+      async show(call) {
+        await peek(call, addressAttempt(call));
+      },
+      hold: (call) => hold(call, addressAttempt(call), () => shares.holdForAddress(call)),
     },
   };
 }

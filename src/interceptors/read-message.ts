@@ -1,9 +1,10 @@
 /** Reads the request message. The interceptors before this one decide by the headers alone. */
-import type { Interceptor } from './chain.ts';
+import type { StreamInterceptor } from './chain.ts';
 
-export const readMessage: Interceptor = {
+export const readMessage: StreamInterceptor = {
   name: 'readMessage',
-  after: { errorMapping: 'so that a message that can not be read becomes an error of the table' },
+  after: {},
+  forStreams: true,
   async intercept(call, next) {
     await call.receive();
     return next(call);

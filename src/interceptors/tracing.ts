@@ -1,36 +1,27 @@
 /** Runs each call in a span of a trace. */
-import { type Metadata, status as Status } from '@grpc/grpc-js';
-import { ApiError } from '../errors.ts';
-import type { Interceptor } from './chain.ts';
+import type { Metadata, status as Status } from '@grpc/grpc-js';
+import type { StreamInterceptor } from './chain.ts';
 
-export interface CallTracer {
-  /**
-   * Runs a call in a span. Its parent is the span in the metadata (`traceparent`, W3C Trace Context). `work` calls
-   * `end` with the gRPC status of the call and, for an error, its code.
-   */
-  inCall<T>(
-    metadata: Metadata,
-    path: string,
-    work: (end: (status: Status, errorCode?: string) => void) => Promise<T>,
-  ): Promise<T>;
+/** The span of a call. */
+export interface CallSpan {
+  run<T>(work: () => T): T;
+  end(status: Status, errorCode?: string): void;
 }
 
-export function traceCalls({ inCall }: CallTracer): Interceptor {
+export interface CallTracer {
+  /** Starts a span. Its parent is the span in the metadata (`traceparent`, W3C Trace Context). */
+  startCall(metadata: Metadata, path: string): CallSpan;
+}
+
+export function traceCalls(tracer: CallTracer): StreamInterceptor {
   return {
     name: 'tracing',
     after: {},
-    before: { logging: 'so that each log line of a call has its trace id' },
-    intercept: (call, next) =>
-      inCall(call.metadata, call.operation.path, async (end) => {
-        try {
-          const response = await next(call);
-          end(Status.OK);
-          return response;
-        } catch (error) {
-          if (error instanceof ApiError) end(error.grpcStatus, error.code);
-          else end(Status.INTERNAL, 'INTERNAL');
-          throw error;
-        }
-      }),
+    forStreams: true,
+    intercept(call, next) {
+      const span = tracer.startCall(call.metadata, call.operation.path);
+      call.onEnd(({ code, error }) => span.run(() => span.end(code, error?.code)));
+      return span.run(() => next(call));
+    },
   };
 }

@@ -2,12 +2,13 @@
 import { invalidArgument } from '../errors.ts';
 import { decodeRequest } from '../proto/operations.ts';
 import type { ValidationRules } from '../proto/validation-rules.ts';
-import type { Interceptor } from './chain.ts';
+import type { StreamInterceptor } from './chain.ts';
 
-export function validation(rules: ValidationRules): Interceptor {
+export function validation(rules: ValidationRules): StreamInterceptor {
   return {
     name: 'validation',
-    after: { errorMapping: 'so that a rule that can not be evaluated becomes an error of the table' },
+    after: { readMessage: 'it checks the message' },
+    forStreams: true,
     async intercept(call, next) {
       const { operation } = call;
       if (rules.has(operation)) {

@@ -8,9 +8,7 @@
  * that a change affects stale at once. Concurrent requests with one key share a look-up, unless it began too early for
  * one of them: those share the next, which begins when the current one ends.
  *
- * A stale entry is kept: its key was valid, so a new look-up needs no check of the caller's limits. For a key without
- * an entry the limits of the caller's address are checked first. A key that turns out to be invalid gets no entry, so
- * that invalid keys can't evict valid ones.
+ * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
 
 import type { AccountReader } from '../storage/accounts.ts';
@@ -69,10 +67,6 @@ export function createApiKeyCache(
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
-  /**
-   * For each key without an entry, the check in progress whether it may be looked up. Requests with the key share it.
-   */
-  const checks = new Map<string, Promise<void>>();
   let [hits, misses] = [0, 0];
 
   const toIdentity = ({ caller, expiresAtMs }: Entry): Identity =>
@@ -137,22 +131,9 @@ export function createApiKeyCache(
     get misses() {
       return misses;
     },
-    identify(key, beforeLookUp) {
+    identify(key) {
       if (!isWellFormed(key)) return undefined;
-      const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
-      if (entries.has(hash) || lookUps.has(hash)) return find(hash);
-      const current = checks.get(hash);
-      if (current !== undefined) {
-        return current.then(
-          () => find(hash),
-          () => beforeLookUp().then(() => find(hash)),
-        );
-      }
-      const check = beforeLookUp();
-      checks.set(hash, check);
-      const remove = () => checks.delete(hash);
-      check.then(remove, remove);
-      return check.then(() => find(hash));
+      return find(hashKey(key, 'hex')); // a string is cheaper than a Buffer for each call
     },
     invalidate(change) {
       for (const entry of entries.values()) if (affects(change, entry.caller)) entry.freshUntilMs = STALE;

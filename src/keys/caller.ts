@@ -14,9 +14,6 @@ export interface Caller {
 export type Identity = Caller | 'suspended' | undefined;
 
 export interface ApiKeys {
-  /**
-   * Finds the caller that a key belongs to. For a key that has not been valid before, calls `beforeLookUp` first, and
-   * looks nothing up if that rejects. Concurrent requests with one key share a look-up.
-   */
-  identify(key: string, beforeLookUp: () => Promise<void>): Promise<Identity> | Identity;
+  /** Finds the caller that a key belongs to. Concurrent requests with one key share a look-up. */
+  identify(key: string): Promise<Identity> | Identity;
 }

@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
+import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import type { Config, Network, TracesConfig } from '../config.ts';
 import { corsValues } from '../edge/cors.ts';
 import { accessLogs } from '../edge/envoy-access-log.ts';
@@ -11,14 +12,6 @@ import { accessLog, ROOT } from './paths.ts';
 import { listSecrets, secretFile } from './secrets.ts';
 import { endpoints, hedgeDelayMs, listServers, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
-
-/**
- * How many open calls a server may have; Envoy refuses further ones at once. Measured with `npm run bench:overload` on
- * one core, at five times the capacity: 512 gives 1.5 times as many responses as 256, because the slot of a completed
- * call stays empty while Envoy refuses others. Of 2,000 concurrent clients nearly all are served, with 256 some 1,700.
- * On a core a ninth as fast p99 is 1.9 s; the bound is 2 s.
- */
-export const MAX_CALLS_PER_SERVER = 512;
 
 /** The default port of https URLs. */
 const HTTPS_PORT = 443;

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { LogFile } from '../logging/log-file.ts';
 import { Child } from './child.ts';
@@ -118,7 +119,6 @@ export class Envoy extends Component {
    * any number of them, and they come and go. Only such an edge has the runtime layer for it.
    */
   async adjustCallLimit(): Promise<void> {
-    const { MAX_CALLS_PER_SERVER } = await import('./envoy-config.ts');
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
     const healthy = /: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1];
     const maxCalls = MAX_CALLS_PER_SERVER * Math.max(1, Number(healthy ?? 0));

@@ -1,8 +1,7 @@
 /** Metrics of calls, errors and bans. Labels are methods, codes and plans, never text from a caller. */
 
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
-import type { CallCounter } from '../grpc/call-counter.ts';
 import type { CallRecorder } from '../interceptors/metrics.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Plan } from '../model.ts';
@@ -16,8 +15,6 @@ const NO_PLAN = 'none';
 const SERVER_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
 export interface CallMetrics extends CallRecorder {
-  /** For the calls that need no key and do not pass the interceptors. */
-  readonly others: CallCounter;
   /** A caller's key is banned from now on. */
   ban(caller: Caller): void;
 }
@@ -42,16 +39,6 @@ export function callMetrics(registry: Registry): CallMetrics {
     buckets: CALL_SECONDS,
     registers,
   });
-  const open = { unary: 0, other: 0 };
-  new Gauge({
-    name: 'petstore_grpc_open_calls',
-    help: 'Open calls. "other" are health checks, reflection and files.',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      for (const [kind, calls] of Object.entries(open)) this.set({ kind }, calls);
-    },
-  });
   const errors = new Counter({
     name: 'petstore_errors_total',
     help: 'Calls that ended with an error, by its public code and by plan; plan "none" is without a valid API key.',
@@ -73,26 +60,13 @@ export function callMetrics(registry: Registry): CallMetrics {
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);
   return {
-    begin() {
-      open.unary += 1;
-    },
     end({ path, code, seconds }) {
-      open.unary -= 1;
       const ofMethod = counts.of(path);
       ofMethod.end(code);
-      durations.observe(ofMethod.labels, seconds);
+      if (seconds !== undefined) durations.observe(ofMethod.labels, seconds);
     },
     fail: (reason, caller) => errors.inc({ reason, plan: caller?.plan ?? NO_PLAN }),
     replay: () => replays.inc(),
-    others: {
-      begin() {
-        open.other += 1;
-      },
-      end(path, code) {
-        open.other -= 1;
-        counts.of(path).end(code);
-      },
-    },
     ban: ({ plan }) => bans.inc({ plan }),
   };
 }

@@ -5,6 +5,7 @@ import type { PoolReading } from '../storage/postgres-pool.ts';
 
 /** The sources that are read at each scrape. */
 export interface Dependencies {
+  readonly server: { openCalls(): { readonly unary: number; readonly stream: number } };
   readonly keyCache: { readonly hits: number; readonly misses: number; readonly size: number };
   readonly usage: { readonly backlog: number };
   readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
@@ -46,7 +47,10 @@ export function commitMetrics(registry: Registry): CommitListener {
   };
 }
 
-export function dependencyMetrics(registry: Registry, { keyCache, usage, database, redis }: Dependencies): void {
+export function dependencyMetrics(
+  registry: Registry,
+  { server, keyCache, usage, database, redis }: Dependencies,
+): void {
   const registers = [registry];
   const gauge = (name: string, help: string, read: () => number) => {
     const collect = function (this: Gauge) {
@@ -54,6 +58,15 @@ export function dependencyMetrics(registry: Registry, { keyCache, usage, databas
     };
     new Gauge({ name, help, registers, collect });
   };
+  new Gauge({
+    name: 'petstore_grpc_open_calls',
+    help: 'Open calls, from their headers until their streams are closed.',
+    labelNames: ['kind'],
+    registers,
+    collect() {
+      for (const [kind, calls] of Object.entries(server.openCalls())) this.set({ kind }, calls);
+    },
+  });
   new Counter({
     name: 'petstore_key_cache_lookups_total',
     help: 'Look-ups of API keys in the cache. A "miss" waits for the database.',

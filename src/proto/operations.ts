@@ -55,6 +55,8 @@ export interface Operation {
   readonly path: string;
   readonly input: DescMessage;
   readonly output: DescMessage;
+  /** True when the response is a stream of messages. */
+  readonly isStream: boolean;
   /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
   /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
@@ -103,9 +105,47 @@ export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSe
   return { registry, byPath };
 }
 
-/** Replaces each field in braces by its value, URL-encoded: `/pets/{id}`. */
-export function fillPath(template: string, toValue: (field: string) => unknown): string {
-  return template.replace(/\{(\w+)\}/g, (_, field: string) => encodeURIComponent(String(toValue(field))));
+/**
+ * Compiles a path with fields of a message in braces: `/pets/{id}`. Each becomes the field's value, URL-encoded.
+ *
+ * @throws Error when the message has no such field.
+ */
+export function compilePath(template: string, { typeName, fields }: DescMessage): (message: unknown) => string {
+  const properties = new Map(fields.map(({ name, localName }) => [name, localName]));
+  const [head = '', ...rest] = template.split('{');
+  const parts = rest.map((part) => {
+    const [name = '', text = ''] = part.split('}');
+    const property = properties.get(name);
+    if (property === undefined) throw new Error(`the path ${template} needs a field ${name} of ${typeName}`);
+    return { property, text };
+  });
+  return (message) => {
+    const values = message as Readonly<Record<string, unknown>>;
+    return parts.reduce((path, { property, text }) => path + encodeURIComponent(String(values[property])) + text, head);
+  };
+}
+
+/** Stands for all methods that do not exist. */
+export function unknownOperation({ registry }: Pick<Operations, 'registry'>): Operation {
+  const empty = registry.getMessage(EMPTY);
+  if (empty === undefined) throw new Error(`the proto files have no ${EMPTY}`);
+  return {
+    path: 'unknown',
+    input: empty,
+    output: empty,
+    isStream: false,
+    isRaw: false,
+    isRead: true,
+    routes: [],
+    response: toSuccessResponse(empty, undefined),
+    isTagged: false,
+    condition: undefined,
+    bodyField: undefined,
+    queryParameters: new Set(),
+    takesIdempotencyKey: false,
+    deprecation: undefined,
+    counting: 'always',
+  };
 }
 
 /** Decodes a request message by its descriptor. Throws MALFORMED_BODY. */
@@ -129,6 +169,7 @@ export function toOperation(method: DescMethod, registry: Registry): Operation {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
     output: method.output,
+    isStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
     isRaw,
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
     routes,

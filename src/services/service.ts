@@ -1,8 +1,9 @@
 /**
- * A service has a function per method, from request message to response message. It throws ApiError for errors that the
- * caller sees, and does not depend on metadata, HTTP or SQL.
+ * A service has a function per method, from request message to response message, or to a sequence of messages for a
+ * method that streams. It throws ApiError for errors that the caller sees, and does not depend on metadata, HTTP or
+ * SQL.
  */
-import type { handleUnaryCall } from '@grpc/grpc-js';
+import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
 import type { IsCancelled, Remember } from '../model.ts';
 import type { EntityTags } from './entity-tags.ts';
 
@@ -16,9 +17,11 @@ export interface Context {
   readonly remember?: Remember;
 }
 
-/** The methods of a generated service interface, as plain async functions. */
-export type Service<S> = {
+/** The methods of a generated service interface, as plain functions. */
+export type Service<S, C = Context> = {
   readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
-    ? (request: Request, context: Context) => Promise<Response>
-    : never;
+    ? (request: Request, context: C) => Promise<Response>
+    : S[M] extends handleServerStreamingCall<infer Request, infer Response>
+      ? (request: Request, context: C) => AsyncIterable<Response>
+      : never;
 };

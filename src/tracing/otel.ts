@@ -75,21 +75,20 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
     traceId: () => current.getStore()?.spanContext().traceId,
     isRecording,
 
-    async inCall(metadata, path, work) {
+    startCall(metadata, path) {
       const parent = propagator.extract(ROOT_CONTEXT, metadata, TRACE_PARENT);
       const [, service = '', method = ''] = path.split('/');
       const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
       const span = tracer.startSpan(`${service}/${method}`, { kind: SpanKind.SERVER, attributes }, parent);
-      const end = (grpcStatus: number, errorCode?: string) => {
-        span.setAttribute('rpc.grpc.status_code', grpcStatus);
-        if (errorCode !== undefined) span.setAttribute('error.type', errorCode);
-        if (SERVER_ERRORS.has(grpcStatus)) span.setStatus({ code: SpanStatusCode.ERROR });
+      return {
+        run: (work) => current.run(span, work),
+        end(grpcStatus, errorCode) {
+          span.setAttribute('rpc.grpc.status_code', grpcStatus);
+          if (errorCode !== undefined) span.setAttribute('error.type', errorCode);
+          if (SERVER_ERRORS.has(grpcStatus)) span.setStatus({ code: SpanStatusCode.ERROR });
+          span.end();
+        },
       };
-      try {
-        return await current.run(span, () => work(end));
-      } finally {
-        span.end();
-      }
     },
 
     async inSpan(name, attributes, work) {

@@ -1,7 +1,10 @@
 import test from 'ava';
-import { httpResponse, rest } from '../../src/edge/rest.ts';
+import { rest } from '../../src/edge/rest.ts';
+import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { HttpResponse, Response } from '../../src/interceptors/chain.ts';
+import type { Response } from '../../src/interceptors/chain.ts';
+import type { HttpResponse } from '../../src/interceptors/protocol.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
 import { handler, newCall } from '../support/call.ts';
 
 /** The response of the service: a pet, and a list of one. */
@@ -13,10 +16,9 @@ async function intercept(path: string, metadata: Readonly<Record<string, string>
   return rest.intercept(newCall(path, { metadata }), handler(RESPONSE).next);
 }
 
-async function request(path: string, originalPath: string, bodyType?: string): Promise<unknown> {
+function request(path: string, originalPath: string, bodyType?: string): Promise<Response> {
   const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
-  const { http, ...response } = await intercept(path, { 'x-envoy-original-path': originalPath, ...type });
-  return response;
+  return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
 }
 
 test('REST request - a gRPC call passes unchanged', async (t) => {
@@ -30,7 +32,7 @@ test('REST request - the JSON content type passes, with parameters and in any ca
     'APPLICATION/JSON',
     ' application/json ;x=1',
   ]) {
-    t.deepEqual(await request('PetService/CreatePet', '/pets', type), RESPONSE, type);
+    t.is(await request('PetService/CreatePet', '/pets', type), RESPONSE, type);
   }
 });
 
@@ -50,8 +52,8 @@ test('REST request - a body that is not JSON is UNSUPPORTED_CONTENT_TYPE, with i
 });
 
 test('REST request - a request without a body needs no content type', async (t) => {
-  t.deepEqual(await request('PetService/ListPets', '/pets'), RESPONSE);
-  t.deepEqual(await request('PetService/DeletePet', '/pets/7'), RESPONSE);
+  t.is(await request('PetService/ListPets', '/pets'), RESPONSE);
+  t.is(await request('PetService/DeletePet', '/pets/7'), RESPONSE);
 });
 
 test('REST request - the query parameters of the contract pass', async (t) => {
@@ -61,7 +63,7 @@ test('REST request - the query parameters of the contract pass', async (t) => {
     'OrderService/ListOrders': '/store/orders?petId=1&complete=true&limit=5&pageToken=x',
     'InventoryService/ListInventory': '/store/inventory?status=sold&limit=5&pageToken=x',
   };
-  for (const [operation, path] of Object.entries(known)) t.deepEqual(await request(operation, path), RESPONSE, path);
+  for (const [operation, path] of Object.entries(known)) t.is(await request(operation, path), RESPONSE, path);
 });
 
 test('REST request - unknown query parameters are INVALID_ARGUMENT, and the error names each', async (t) => {
@@ -87,6 +89,25 @@ test('REST request - parameters of other operations, path fields and proto names
   }
 });
 
+test('REST request - the query is read as by the transcoder: names are decoded, and need a "="', async (t) => {
+  const cases = {
+    '/pets?status': 'status: has no value',
+    '/pets?limit=5&status&': 'status: has no value',
+    '/pets?st%61tus': 'status: has no value',
+    '/pets?limit=5&l%69mit=6': 'limit: is given more than once',
+    '/pets?status%3Dsold=1': 'status=sold: is not a query parameter here',
+    '/pets?st+atus=1': 'st+atus: is not a query parameter here',
+    '/pets?%ff=1': '%ff: is not a query parameter here',
+  };
+  for (const [path, message] of Object.entries(cases)) {
+    const error = await t.throwsAsync(request('PetService/ListPets', path), { instanceOf: ApiError, message }, path);
+    t.is((error as ApiError).code, 'INVALID_ARGUMENT');
+  }
+  for (const path of ['/pets?', '/pets?&&limit=5&', '/pets?st%61tus=so%6cd', '/pets?pageToken=a=b']) {
+    t.is(await request('PetService/ListPets', path), RESPONSE, path);
+  }
+});
+
 test('REST request - a parameter that is not a list may occur once', async (t) => {
   const error = await t.throwsAsync(request('PetService/ListPets', '/pets?limit=1&ids=1&ids=2&limit=2'), {
     instanceOf: ApiError,
@@ -108,46 +129,45 @@ test('REST request - the content type is checked before the query', async (t) =>
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-/** The headers that the interceptor sets, and whether it makes an HTTP response. */
-async function headersOf(path: string, originalPath: string | undefined, message: object) {
-  const metadata = originalPath === undefined ? {} : { 'x-envoy-original-path': originalPath };
+/** How the response to a call is sent; `http` is undefined for a gRPC message. */
+function respond(path: string, metadata: Readonly<Record<string, string>>, message: object) {
   const call = newCall(path, { metadata });
-  const { http } = await rest.intercept(call, handler({ message, bytes: Buffer.of() }).next);
-  return { isHttp: http !== undefined, headers: Object.fromEntries(call.responseHeaders) };
+  const content = call.protocol.respond(call, { message, bytes: RESPONSE.bytes });
+  const http = content.kind === 'http' ? content.http : undefined;
+  return { http, headers: Object.fromEntries(call.responseHeaders) };
 }
 
-test('REST response - a create has a Location', async (t) => {
-  t.deepEqual(await headersOf('PetService/CreatePet', '/pets', { id: 7n }), {
-    isHttp: true,
-    headers: { location: '/pets/7' },
-  });
-  t.deepEqual((await headersOf('OrderService/PlaceOrder', '/store/orders/', { id: 8n })).headers, {
-    location: '/store/orders/8',
-  });
-  t.deepEqual((await headersOf('PetService/ReplacePet', '/pets/7', { id: 7n })).headers, {});
+/** The headers of a response besides those of its body. */
+function headersOf(path: string, originalPath: string, message: object) {
+  return respond(path, { 'x-envoy-original-path': originalPath }, message).headers;
+}
+
+test('REST response - a create has a Location', (t) => {
+  t.deepEqual(headersOf('PetService/CreatePet', '/pets', { id: 7n }), { location: '/pets/7' });
+  t.deepEqual(headersOf('OrderService/PlaceOrder', '/store/orders/', { id: 8n }), { location: '/store/orders/8' });
+  t.deepEqual(headersOf('PetService/ReplacePet', '/pets/7', { id: 7n }), {});
 });
 
-test('REST response - every page but the last has a Link to the next, with the other parameters', async (t) => {
+test('REST response - every page but the last has a Link to the next, with the other parameters', (t) => {
   const cases = {
     '/pets': '/pets?pageToken=abc',
     '/pets?limit=5&status=sold': '/pets?limit=5&status=sold&pageToken=abc',
     '/pets?pageToken=x&limit=5': '/pets?limit=5&pageToken=abc',
   };
   for (const [path, next] of Object.entries(cases)) {
-    const { headers } = await headersOf('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
+    const headers = headersOf('PetService/ListPets', path, { pets: [], nextPageToken: 'abc' });
     t.deepEqual(headers, { link: `<${next}>; rel="next"` });
   }
-  t.deepEqual((await headersOf('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' })).headers, {});
+  t.deepEqual(headersOf('PetService/ListPets', '/pets', { pets: [], nextPageToken: '' }), {});
 });
 
 test('REST response - a response that matches If-None-Match is 304 Not Modified', async (t) => {
   const response = async (path: string, headers: Readonly<Record<string, string>>, etag?: string) => {
     const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
-    const { http } = await rest.intercept(call, async () => {
-      if (etag !== undefined) call.responseHeaders.set('etag', etag);
-      return RESPONSE;
-    });
-    return http;
+    await rest.intercept(call, handler(RESPONSE).next);
+    if (etag !== undefined) call.responseHeaders.set('etag', etag);
+    const content = call.protocol.respond(call, RESPONSE);
+    return content.kind === 'http' ? content.http : undefined;
   };
   const NOT_MODIFIED = { status: 304, headers: {}, body: '' };
   t.deepEqual(await response('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);
@@ -160,57 +180,64 @@ test('REST response - a response that matches If-None-Match is 304 Not Modified'
 });
 
 test('REST response - is not sent to a gRPC caller', async (t) => {
-  t.deepEqual(await headersOf('PetService/CreatePet', undefined, { id: 7n }), { isHttp: false, headers: {} });
-  t.deepEqual(await headersOf('PetService/ListPets', undefined, { pets: [], nextPageToken: 'abc' }), {
-    isHttp: false,
-    headers: {},
-  });
+  for (const path of ['PetService/CreatePet', 'PetService/ListPets']) {
+    t.deepEqual(respond(path, {}, { ...RESPONSE.message, nextPageToken: 'abc' }), { http: undefined, headers: {} });
+  }
   const call = newCall('PetService/GetPet', { metadata: { 'if-none-match': 'nonsense' } });
   t.is(await rest.intercept(call, handler(RESPONSE).next), RESPONSE);
 });
 
-async function responseTo(path: string, method: string, message: object): Promise<HttpResponse | undefined> {
-  const metadata = { 'x-envoy-original-path': '/x', 'x-envoy-original-method': method };
-  return (await rest.intercept(newCall(path, { metadata }), handler({ message, bytes: Buffer.of() }).next)).http;
-}
-
-test('REST response - is JSON with the status of its operation', async (t) => {
-  const body = '{"id":7,"name":"Tom","categoryId":9007199254740993,"status":"available"}';
-  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
-  t.deepEqual(await responseTo('PetService/GetPet', 'GET', PET), { status: 200, headers, body });
-  t.deepEqual(await responseTo('PetService/CreatePet', 'POST', PET), { status: 201, headers, body });
-  t.deepEqual(await responseTo('PetService/DeletePet', 'DELETE', {}), { status: 204, headers: {}, body: '' });
+test('REST response - an operation that can not be written fails at the start, not after its effect', (t) => {
+  const getPet = loadOperations().byPath.get('/petstore.v1.PetService/GetPet');
+  if (getPet === undefined) return t.fail();
+  const { response } = getPet;
+  for (const location of [undefined, '/pets/{colour}']) {
+    t.throws(() => restProtocol([{ ...getPet, response: { ...response, status: 201, location } }]), {
+      message: /no Location|field colour/,
+    });
+  }
 });
 
-test('REST response - a list is a bare array', async (t) => {
+function responseTo(path: string, method: string, message: object): HttpResponse | undefined {
+  return respond(path, { 'x-envoy-original-path': '/x', 'x-envoy-original-method': method }, message).http;
+}
+
+test('REST response - is JSON with the status of its operation', (t) => {
+  const body = '{"id":7,"name":"Tom","categoryId":9007199254740993,"status":"available"}';
+  const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+  t.deepEqual(responseTo('PetService/GetPet', 'GET', PET), { status: 200, headers, body });
+  t.deepEqual(responseTo('PetService/CreatePet', 'POST', PET), { status: 201, headers, body });
+  t.deepEqual(responseTo('PetService/DeletePet', 'DELETE', {}), { status: 204, headers: {}, body: '' });
+});
+
+test('REST response - a list is a bare array', (t) => {
   for (const [path, name] of [
     ['PetService/ListPets', 'pets'],
     ['CategoryService/ListCategories', 'categories'],
     ['OrderService/ListOrders', 'orders'],
     ['InventoryService/ListInventory', 'items'],
   ] as const) {
-    t.is((await responseTo(path, 'GET', { [name]: [], nextPageToken: 'x' }))?.body, '[]');
+    t.is(responseTo(path, 'GET', { [name]: [], nextPageToken: 'x' })?.body, '[]');
     const items = [{ id: 1n, petId: 2n }];
-    t.regex(String((await responseTo(path, 'GET', { [name]: items, nextPageToken: '' }))?.body), /^\[\{.*\}\]$/);
+    t.regex(String(responseTo(path, 'GET', { [name]: items, nextPageToken: '' })?.body), /^\[\{.*\}\]$/);
   }
 });
 
-test('REST response - for HEAD has no body, but its length', async (t) => {
-  const get = await responseTo('PetService/GetPet', 'GET', PET);
-  const head = await responseTo('PetService/GetPet', 'HEAD', PET);
+test('REST response - for HEAD has no body, but its length', (t) => {
+  const get = responseTo('PetService/GetPet', 'GET', PET);
+  const head = responseTo('PetService/GetPet', 'HEAD', PET);
   t.is(head?.body, '');
   t.is(head?.headers['x-petstore-length'], get?.headers['content-length']);
   t.is(head?.headers['content-length'], undefined);
 });
 
-test('REST response - has its length in bytes', async (t) => {
-  const response = await responseTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
+test('REST response - has its length in bytes', (t) => {
+  const response = responseTo('PetService/GetPet', 'GET', { ...PET, name: 'Müsli 😀' });
   t.is(response?.headers['content-length'], String(Buffer.byteLength(response?.body ?? '')));
 });
 
-test('Connect response - is the encoded message', async (t) => {
-  const call = newCall('PetService/GetPet', { metadata: { 'x-petstore-connect': '1' } });
-  const { http } = await httpResponse.intercept(call, handler(RESPONSE).next);
+test('Connect response - is the encoded message', (t) => {
   const headers = { 'content-type': 'application/proto', 'content-length': '3' };
+  const { http } = respond('PetService/GetPet', { 'x-petstore-connect': '1' }, PET);
   t.deepEqual(http, { status: 200, headers, body: RESPONSE.bytes });
 });

@@ -1,127 +1,130 @@
-/** HTTP responses to gRPC calls, without Envoy: what is sent over the wire. */
-
-import { connect, constants } from 'node:http2';
-import { ServerCredentials } from '@grpc/grpc-js';
-import test, { type ExecutionContext } from 'ava';
-import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
+/** Responses over plain HTTP, without Envoy: what is sent over the wire, and what happens when it can't be sent. */
+import { status as Status } from '@grpc/grpc-js';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { apiError } from '../../src/errors.ts';
-import { createGrpcServer } from '../../src/grpc/adapter.ts';
-import type { HttpResponse, Interceptor } from '../../src/interceptors/chain.ts';
-import { readMessage } from '../../src/interceptors/read-message.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
-import { passThrough } from '../support/call.ts';
+import {
+  type CallerProtocol,
+  PROTOCOLS,
+  piece,
+  request,
+  type ScriptedServer,
+  startScriptedServer,
+} from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
 
-const PET = { id: 7n, name: 'Tom', categoryId: 1n, status: 1 };
+const test = anyTest as TestFn<{ server: ScriptedServer; faults: unknown[] }>;
+type Test = ExecutionContext<{ server: ScriptedServer; faults: unknown[] }>;
 
-/** A server that sends `response` over HTTP, and `error` for every pet but 7. */
-async function start(t: ExecutionContext, response: HttpResponse, error: HttpResponse): Promise<string> {
-  const httpResponse: Interceptor = {
-    name: 'http',
-    after: {},
-    async intercept(call, next) {
-      call.responseHeaders.set('x-set', 'by an interceptor');
-      const found = await next(call);
-      return call.metadata.get('x-http').length > 0 ? { ...found, http: response } : found;
-    },
-  };
-  const notImplemented = () => Promise.reject(new Error('not implemented'));
-  const methods = Object.fromEntries(Object.keys(PetServiceService).map((name) => [name, notImplemented]));
-  const getPet = async ({ petId }: { petId: bigint }) => {
-    if (petId !== 7n) throw apiError('PET_NOT_FOUND', { petId });
-    return PET;
-  };
-  const server = createGrpcServer({
-    services: [
-      {
-        definition: PetServiceService,
-        methods: { ...methods, getPet } as never,
-        interceptors: [passThrough('errorMapping'), readMessage, httpResponse],
-      },
-    ],
-    operations: loadOperations().byPath,
-    toHttpError: ({ metadata }) => (metadata.get('x-http').length > 0 ? error : undefined),
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (failure, bound) =>
-      failure === null ? resolve(bound) : reject(failure),
-    );
-  });
-  t.teardown(() => server.forceShutdown());
-  return `http://127.0.0.1:${port}`;
+test.before(async (t) => {
+  const faults: unknown[] = [];
+  for (const event of ['uncaughtException', 'unhandledRejection']) process.on(event, (error) => faults.push(error));
+  t.context = { server: await startScriptedServer(), faults };
+});
+test.after.always(({ context }) => context.server.close());
+
+let ids = 0;
+
+/** A call that is answered by these steps, after `prepare`. */
+async function exchange(
+  { context: { server } }: Test,
+  protocol: CallerProtocol,
+  steps: Parameters<NonNullable<ReturnType<ScriptedServer['find']>>['step']>[0][],
+  { isStream = false, header }: { isStream?: boolean; header?: readonly [string, string] } = {},
+) {
+  ids += 1;
+  const id = `exchange ${ids}`;
+  const caller = request(server.port, { protocol, isStream, id });
+  const scripted = await until(() => server.find(id), 'the call');
+  if (header !== undefined) scripted.call.responseHeaders.set(...header);
+  for (const step of steps) scripted.step(step);
+  const outcome = await caller.outcome;
+  const [end] = await until(() => scripted.ends.length > 0 && scripted.ends, 'the end');
+  caller.session.destroy();
+  return { outcome, fields: caller.fields(), body: caller.received(), end };
 }
 
-interface Exchange {
-  readonly headers: Readonly<Record<string, unknown>> | undefined;
-  readonly body: Buffer;
-  readonly trailers: Readonly<Record<string, unknown>> | undefined;
-  readonly resetCode: number;
-}
-
-function getPet(url: string, petId: bigint, extraHeaders: Readonly<Record<string, string>> = { 'x-http': '1' }) {
-  const bytes = PetServiceService.getPet.requestSerialize({ petId });
-  const session = connect(url);
-  return new Promise<Exchange>((resolve) => {
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': PetServiceService.getPet.path,
-      'content-type': 'application/grpc',
-      te: 'trailers',
-      ...extraHeaders,
-    });
-    const chunks: Buffer[] = [];
-    let headers: Exchange['headers'];
-    let trailers: Exchange['trailers'];
-    stream.on('response', (found) => {
-      headers = found;
-    });
-    stream.on('trailers', (found) => {
-      trailers = found;
-    });
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('error', () => undefined); // for a reset, `rstCode` has the reason
-    stream.on('close', () => {
-      session.close();
-      resolve({ headers, body: Buffer.concat(chunks), trailers, resetCode: stream.rstCode ?? 0 });
-    });
-    stream.end(Buffer.concat([Buffer.of(0, 0, 0, 0, bytes.length), bytes]));
-  });
-}
-
-const OK: HttpResponse = { status: 201, headers: { 'content-type': 'text/plain', 'content-length': '2' }, body: 'ok' };
-const NOT_FOUND: HttpResponse = { status: 404, headers: { 'content-type': 'text/plain' }, body: 'no' };
+const SET = ['x-set', 'by an interceptor'] as const;
 
 test('HTTP response - has status, headers and body, headers of the interceptors, no trailers', async (t) => {
-  const { headers, body, trailers, resetCode } = await getPet(await start(t, OK, NOT_FOUND), 7n);
-  t.like(headers, {
-    ':status': 201,
-    'content-type': 'text/plain',
-    'content-length': '2',
-    'x-set': 'by an interceptor',
-  });
-  t.deepEqual([body.toString(), trailers, resetCode], ['ok', undefined, constants.NGHTTP2_NO_ERROR]);
-  t.is(headers?.['grpc-status'], undefined);
+  const { outcome, fields, body } = await exchange(t, 'REST', [piece('ok')], { header: SET });
+  t.is(outcome, 'answered');
+  t.like(fields, { ':status': 200, 'content-type': 'text/plain', 'content-length': '2', 'x-set': SET[1] });
+  t.is(body.toString(), 'ok');
+  t.is(fields['grpc-status'], undefined);
 });
 
-test('HTTP response - is sent for an error too', async (t) => {
-  const { headers, body, trailers } = await getPet(await start(t, OK, NOT_FOUND), 8n);
-  t.is(headers?.[':status'], 404);
-  t.deepEqual([body.toString(), trailers], ['no', undefined]);
+test('HTTP response - is sent for an error too, with the headers of the interceptors', async (t) => {
+  for (const protocol of ['REST', 'Connect'] as const) {
+    const { outcome, fields, body } = await exchange(t, protocol, [apiError('PET_NOT_FOUND', { petId: 8n })], {
+      header: SET,
+    });
+    t.is(outcome, 'refused');
+    t.like(fields, { ':status': 404, 'content-type': 'application/json', 'x-set': SET[1] });
+    t.is(JSON.parse(body.toString()).code, protocol === 'REST' ? 'PET_NOT_FOUND' : 'not_found');
+    t.is(fields['grpc-status'], undefined);
+  }
 });
 
 test('HTTP response - may have no body', async (t) => {
-  const { headers, body } = await getPet(await start(t, { status: 204, headers: {}, body: '' }, NOT_FOUND), 7n);
-  t.deepEqual([headers?.[':status'], body.length], [204, 0]);
+  const { outcome, fields, body } = await exchange(t, 'REST', [piece('')]);
+  t.deepEqual([outcome, fields[':status'], body.length], ['answered', 200, 0]);
 });
 
 test('HTTP response - is not sent to a gRPC caller of the same method', async (t) => {
-  const { headers, trailers } = await getPet(await start(t, OK, NOT_FOUND), 7n, {});
-  t.like(headers, { ':status': 200, 'content-type': 'application/grpc+proto' });
-  t.is(trailers?.['grpc-status'], '0');
+  const { fields } = await exchange(t, 'gRPC', [piece('ok')], { header: SET });
+  t.like(fields, { ':status': 200, 'content-type': 'application/grpc+proto', 'grpc-status': '0', 'x-set': SET[1] });
 });
 
-test('HTTP response - an invalid header resets that call, and no other', async (t) => {
-  const url = await start(t, { ...OK, headers: { ':broken': 'x' } }, NOT_FOUND);
-  const broken = await getPet(url, 7n);
-  t.deepEqual([broken.headers, broken.resetCode], [undefined, constants.NGHTTP2_INTERNAL_ERROR]);
-  t.is((await getPet(url, 8n)).headers?.[':status'], 404);
+test('HTTP response - the pieces of a stream arrive as one body', async (t) => {
+  const steps = [piece('a'), piece('b'), piece('c'), 'end'] as const;
+  const { outcome, fields, body } = await exchange(t, 'REST', [...steps], { isStream: true });
+  t.deepEqual([outcome, fields['content-type'], body.toString()], ['answered', 'text/plain', 'abc']);
 });
+
+/** Messages that can't be encoded, or not be sent. */
+const BAD = {
+  'a field of a wrong type': { ...piece('x'), data: 7 as never },
+  'no message': null as never,
+  'an unreadable field': Object.defineProperty({ ...piece('x') }, 'data', {
+    enumerable: true,
+    get: () => {
+      throw new Error('it can not be read');
+    },
+  }),
+} as const;
+
+for (const protocol of PROTOCOLS) {
+  for (const isStream of [false, true]) {
+    for (const [what, message] of Object.entries(BAD)) {
+      // The bytes of a piece are sent over REST as they are: nothing encodes them.
+      if (protocol === 'REST' && isStream && what === 'a field of a wrong type') continue;
+      test(`Failure - ${protocol}, ${isStream ? 'a stream' : 'unary'}: ${what} is INTERNAL`, async (t) => {
+        const { outcome, end } = await exchange(t, protocol, [message, 'end'], { isStream });
+        // A stream over plain HTTP that has begun is reset. So is one of Connect, which has no streams.
+        t.is(outcome, isStream && protocol !== 'gRPC' ? 'reset' : 'refused');
+        t.deepEqual([end?.code, end?.error?.code], [Status.INTERNAL, 'INTERNAL']);
+        t.true(end?.error?.cause instanceof Error, 'the cause is for the log');
+        t.deepEqual(t.context.faults, []);
+      });
+    }
+  }
+  for (const header of [
+    [':broken', 'x'],
+    ['x-line', 'a\nb'],
+    ['x-wide', '猫'],
+    ['connection', 'close'],
+  ] as const) {
+    for (const steps of [[piece('x')], [apiError('UNAVAILABLE')]] as const) {
+      const kind = steps[0] instanceof Error ? 'an error' : 'a response';
+      test(`Failure - ${protocol}: ${JSON.stringify(header)} in ${kind} is left out, or INTERNAL`, async (t) => {
+        const { outcome, end } = await exchange(t, protocol, [...steps], { header });
+        // Node drops a value that is invalid in HTTP; the rest arrives.
+        const wanted = steps[0] instanceof Error ? 'refused' : 'answered';
+        const code = steps[0] instanceof Error ? 'UNAVAILABLE' : undefined;
+        t.deepEqual([outcome, end?.error?.code], outcome === wanted ? [wanted, code] : ['reset', 'INTERNAL']);
+        t.deepEqual(t.context.faults, []);
+        t.is((await exchange(t, protocol, [piece('ok')])).outcome, 'answered', 'other calls are served');
+      });
+    }
+  }
+}

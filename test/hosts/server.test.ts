@@ -2,8 +2,8 @@
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
 import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
-import { service } from 'grpc-health-check';
-import { insecure, type UnaryMethod, unary } from '../support/grpc.ts';
+import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
+import { insecure, unary } from '../support/grpc.ts';
 import { childrenOf } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
@@ -20,7 +20,6 @@ interface Context {
 }
 
 const test = testUnless<Context>(noOpenssl);
-const { Check } = service as unknown as Record<'Check', UnaryMethod<{ service: string }, { status: string }>>;
 const HOST = '127.0.0.2';
 
 test.beforeEach(async (t) => {
@@ -65,7 +64,8 @@ async function clientAs({ certificates, port }: Context, name: string | undefine
   return new Client(`${HOST}:${port}`, credentials.createSsl(ca, key ?? null, cert ?? null), options);
 }
 
-const check = (client: Client) => unary(client, Check, { service: '' }).then(({ message }) => message.status);
+const check = async (client: Client, service = '') =>
+  (await unary(client, HealthService.check, { service })).message.status;
 
 test('Standalone server - beyond loopback without INTERNAL_TLS it fails to start, with one line', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
@@ -119,7 +119,7 @@ test('Standalone server - is one process, with the Node options that the launche
 test('Mutual TLS - only a client with a certificate of the authority is served', async (t) => {
   await startWithTls(t.context);
   const known = await clientAs(t.context, 'client');
-  t.is(await check(known), 'SERVING');
+  t.is(await check(known), Health.SERVING);
   known.close();
   for (const name of ['stranger', undefined]) {
     const client = await clientAs(t.context, name);
@@ -145,7 +145,7 @@ test('Mutual TLS - renewed files are used, open connections stay, and a half-ren
   const server = await startWithTls(t.context);
   const { certificates } = t.context;
   const open = await clientAs(t.context, 'client');
-  t.is(await check(open), 'SERVING');
+  t.is(await check(open), Health.SERVING);
   const serial = () => presentedSerial(t.context);
   const before = await serial();
 
@@ -158,7 +158,7 @@ test('Mutual TLS - renewed files are used, open connections stay, and a half-ren
   await certificates.spoil('petstore-0-key.pem');
   await server.says(/keeps the certificate that it has/);
   t.is(await serial(), renewed);
-  t.is(await check(open), 'SERVING');
+  t.is(await check(open), Health.SERVING);
   open.close();
 });
 
@@ -166,13 +166,12 @@ test('SIGTERM - readiness checks fail first, while calls are still served', asyn
   const server = run(t.context);
   await server.says(/"serving"/);
   const edge = new Client(`127.0.0.1:${t.context.port}`, insecure);
-  const checkReadiness = () =>
-    unary(edge, Check, { service: 'petstore.TakesCalls' }).then(({ message }) => message.status);
-  t.is(await checkReadiness(), 'SERVING');
+  const checkReadiness = () => check(edge, 'petstore.TakesCalls');
+  t.is(await checkReadiness(), Health.SERVING);
   server.process.kill('SIGTERM');
-  await until(async () => (await checkReadiness()) === 'NOT_SERVING', 'NOT_SERVING');
-  t.is(await check(edge), 'SERVING', 'it still serves');
-  t.is(await checkReadiness(), 'NOT_SERVING');
+  await until(async () => (await checkReadiness()) === Health.NOT_SERVING, 'NOT_SERVING');
+  t.is(await check(edge), Health.SERVING, 'it still serves');
+  t.is(await checkReadiness(), Health.NOT_SERVING);
   t.deepEqual(await server.ended, { code: 0, signal: null });
   edge.close();
 });

@@ -1,11 +1,7 @@
-import { Metadata } from '@grpc/grpc-js';
 import test from 'ava';
 import { addressOf } from '../../src/interceptors/address.ts';
 
-function addressFrom(forwardedFor: string | undefined, peer = '10.0.0.9:40000'): string {
-  const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
-  return addressOf({ metadata: Metadata.fromHttp2Headers(headers), peer: () => peer });
-}
+const addressFrom = (forwardedFor: string | undefined, peer = '10.0.0.9:40000') => addressOf(forwardedFor, peer);
 
 test('Address - an IPv4-mapped address is the IPv4 address, in every notation', (t) => {
   for (const text of ['192.0.2.7', '::ffff:192.0.2.7', '::ffff:c000:207', '0:0:0:0:0:FFFF:192.0.2.7']) {
@@ -34,4 +30,9 @@ test('Address - without Envoy it is the address of the connection', (t) => {
 
 test('Address - text that is not an address is used unchanged', (t) => {
   for (const text of ['unknown', '192.0.2.7:80', '::ffff:192.0.2.700', ':', 'a:b']) t.is(addressFrom(text), text);
+});
+
+test('Address - of several only the last counts, which Envoy has added', (t) => {
+  t.is(addressFrom('1.2.3.4, 192.0.2.7'), '192.0.2.7');
+  t.is(addressFrom('192.0.2.7,'), '10.0.0.9');
 });

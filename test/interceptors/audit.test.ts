@@ -3,8 +3,8 @@ import pino from 'pino';
 import { CreateKeyRequest, Plan, UpdateAccountRequest } from '../../gen/petstore/admin/v1/admin.ts';
 import { apiError } from '../../src/errors.ts';
 import { audit } from '../../src/interceptors/audit.ts';
-import type { Call, Next } from '../../src/interceptors/chain.ts';
-import { newCall } from '../support/call.ts';
+import type { Next } from '../../src/interceptors/chain.ts';
+import { run as end, newCall, type TestCall } from '../support/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -14,7 +14,7 @@ function newAudit() {
   const lines: Line[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
   const interceptor = audit(logger, () => nowMs);
-  const run = (call: Call, next: Next) => interceptor.intercept(call, next).catch(() => undefined);
+  const run = (call: TestCall, next: Next) => end(call, (received) => interceptor.intercept(received, next));
   const wait = (ms: number) => {
     nowMs += ms;
   };
@@ -23,7 +23,7 @@ function newAudit() {
 
 const METADATA = { authorization: 'Bearer SECRET-KEY', 'user-agent': `cli/1 ${'x'.repeat(500)}`, cookie: 'SECRET' };
 
-function operatorCall(method: string, bytes: Uint8Array): Call {
+function operatorCall(method: string, bytes: Uint8Array): TestCall {
   return Object.assign(newCall(`/petstore.admin.v1.AdminService/${method}`, { bytes, metadata: METADATA }), {
     isOperator: true as const,
   });

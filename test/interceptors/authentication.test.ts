@@ -47,9 +47,8 @@ async function enter(
       anonymousCalls.push(call);
       await onAnonymous();
     },
-    reserve: async () => undefined,
+    hold: async () => () => undefined,
     show: async () => undefined,
-    release: () => undefined,
   };
   const interceptor = authentication(keys, anonymous);
   const call = newCall('PetService/GetPet', { metadata: authorization === undefined ? {} : { authorization } });
@@ -104,20 +103,48 @@ test('Authentication - the limits of anonymous callers are checked first', async
   for (const header of [undefined, 'Bearer x']) t.is((await enter(t, header, refuse)).outcome, 'RATE_LIMITED');
 });
 
-test('Authentication - a key look-up beyond the limits of the address is refused with a 429', async (t) => {
-  const { store, key } = t.context;
-  const keys = createApiKeyCache(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
-  const released: Call[] = [];
+const RATE_LIMITED = () => apiError('RATE_LIMITED', { limit: 1, window: 'minute', retryAfterSeconds: 1 });
+
+/** Sends a call through authentication at an address with a share of open calls; `isFull`: it is used up. */
+async function enterHeld({ store }: Context, key: string, isFull: boolean) {
+  const events: string[] = [];
+  const found = createApiKeyCache(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
+  const keys = {
+    identify(text: string) {
+      events.push('look up');
+      return found.identify(text);
+    },
+  };
   const interceptor = authentication(keys, {
-    count: () => Promise.reject(new Error('counted twice')),
-    reserve: () => Promise.reject(apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 1 })),
+    async count() {
+      events.push('count');
+      throw RATE_LIMITED();
+    },
+    async hold() {
+      if (isFull) throw RATE_LIMITED();
+      return () => events.push('release');
+    },
     show: async () => undefined,
-    release: (call) => released.push(call),
   });
   const call = newCall('PetService/GetPet', { metadata: { authorization: `Bearer ${key}` } });
-  const error = await t.throwsAsync(interceptor.intercept(call, handler().next), { instanceOf: ApiError });
-  t.is((error as ApiError).code, 'RATE_LIMITED');
-  t.deepEqual(released, [call]);
+  const outcome = await interceptor.intercept(call, handler().next).catch((error: ApiError) => error.code);
+  return { outcome, events };
+}
+
+test('Authentication - at an address past its limit a valid key is served, and an invalid one is a 429', async (t) => {
+  const { context } = t;
+  const valid = await enterHeld(context, context.key, false);
+  t.deepEqual(valid, { outcome: RESPONSE, events: ['look up', 'release'] });
+  const invalid = await enterHeld(context, generateKey(), false);
+  t.deepEqual(invalid, { outcome: 'RATE_LIMITED', events: ['look up', 'count'] });
+});
+
+test('Authentication - a call past the open calls of its address is a 429, whatever its key', async (t) => {
+  for (const key of [t.context.key, generateKey(), 'x']) {
+    const { outcome, events } = await enterHeld(t.context, key, true);
+    t.is(outcome, 'RATE_LIMITED');
+    t.false(events.includes('count'), 'it counts for nothing else');
+  }
 });
 
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID', async (t) => {

@@ -1,5 +1,11 @@
 import test from 'ava';
-import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
+import {
+  type Call,
+  chain,
+  type Interceptor,
+  type StreamInterceptor,
+  streamChain,
+} from '../../src/interceptors/chain.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
@@ -85,13 +91,21 @@ test('Chain - an interceptor that must come after a missing or misspelt one fail
   }
 });
 
-test('Chain - an interceptor that must come before another fails at start when that is earlier, or missing', (t) => {
-  const first: Interceptor = { ...tracer('first', []), before: { second: 'so that the second is second' } };
-  const second = tracer('second', []);
-  t.notThrows(() => chain([first, second], handler().next));
-  for (const wrong of [[second, first], [first]]) {
-    t.throws(() => chain(wrong, handler().next), {
-      message: 'interceptor "first" must come before "second": so that the second is second',
-    });
-  }
+test('Chain - a stream passes only the interceptors that are for streams; the order of all is checked', async (t) => {
+  const trace: string[] = [];
+  const forStreams: StreamInterceptor = {
+    name: 'both',
+    after: { unary: 'so that it is second' },
+    forStreams: true,
+    async intercept(call, next) {
+      trace.push('both');
+      return next(call);
+    },
+  };
+  const unary = tracer('unary', trace);
+  const response = { messages: (async function* () {})() };
+  const enter = streamChain([unary, forStreams], async () => response);
+  t.is(await enter(newCall('PetService/GetPet')), response);
+  t.deepEqual(trace, ['both']);
+  t.throws(() => streamChain([forStreams, unary], async () => response), { message: /must come after "unary"/ });
 });

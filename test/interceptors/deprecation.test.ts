@@ -1,8 +1,14 @@
 import test from 'ava';
 import { CreatePetRequest, GetPetRequest } from '../../gen/petstore/v1/pets.ts';
+import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
-import { deprecation } from '../../src/interceptors/deprecation.ts';
-import { handler, newCall, RESPONSE } from '../support/call.ts';
+import { chain } from '../../src/interceptors/chain.ts';
+import { deprecation as createDeprecation } from '../../src/interceptors/deprecation.ts';
+import { idempotency } from '../../src/interceptors/idempotency.ts';
+import { type IdempotencyRecord, toAccountId, toKeyId } from '../../src/model.ts';
+import { handler, newCall, operations, passThrough, RESPONSE, type TestCall } from '../support/call.ts';
+
+const deprecation = createDeprecation(operations);
 
 async function headersFor(petId: bigint): Promise<Record<string, string>> {
   const call = newCall('PetService/GetPet', { bytes: GetPetRequest.encode({ petId }).finish() });
@@ -43,4 +49,44 @@ test('Deprecation - a malformed message is MALFORMED_BODY', async (t) => {
   const call = newCall('PetService/GetPet', { bytes: Buffer.from([0xff]) });
   const error = await t.throwsAsync(async () => deprecation.intercept(call, handler().next), { instanceOf: ApiError });
   t.is((error as ApiError).code, 'MALFORMED_BODY');
+});
+
+/** A call of an operation as it would be if it were deprecated. No deprecated one is a list, or creates anything. */
+function deprecatedCall(path: string, metadata: Readonly<Record<string, string>>, bytes = new Uint8Array()) {
+  const call = newCall(path, { metadata, bytes });
+  const dates = { since: new Date(0), sunset: new Date(1_000) };
+  const operation = { ...call.operation, deprecation: { ...dates, successor: '/new' } };
+  return { call: Object.assign(call, { operation }), announce: createDeprecation([operation]) };
+}
+
+test('Deprecation - its link and the link to the next page of a list both stay', async (t) => {
+  const { call, announce } = deprecatedCall('PetService/ListPets', { 'x-envoy-original-path': '/pets' });
+  const response = { ...RESPONSE, message: { pets: [], nextPageToken: 'abc' } };
+  await announce.intercept(call, handler(response).next);
+  restProtocol([call.operation]).respond(call, response);
+  t.is(call.responseHeaders.get('link'), '</new>; rel="successor-version", </pets?pageToken=abc>; rel="next"');
+});
+
+test('Deprecation - is announced with a replay too', async (t) => {
+  const bytes = CreatePetRequest.encode({ pet: { name: 'Tom', categoryId: 1n, status: undefined } }).finish();
+  const records = new Map<string, IdempotencyRecord>();
+  const send = async (handle: (call: TestCall) => void) => {
+    const { call, announce } = deprecatedCall('PetService/CreatePet', { 'idempotency-key': 'one' }, bytes);
+    const quota = { perMinute: 1, perDay: 1 };
+    call.caller = { keyId: toKeyId(1n), accountId: toAccountId(1n), plan: 'free', quota };
+    const others = ['limits', 'rest', 'validation'].map(passThrough);
+    const replay = idempotency({ find: async (id) => records.get(id) });
+    await chain([...others, announce, replay], async () => {
+      handle(call);
+      return RESPONSE;
+    })(call);
+    return Object.fromEntries(call.responseHeaders);
+  };
+  const first = await send(({ remember }) => {
+    const record = remember?.({ id: 1 });
+    if (record !== undefined) records.set(record.id, record);
+  });
+  const replayed = await send(() => t.fail('it runs once'));
+  t.like(first, { deprecation: '@0', link: '</new>; rel="successor-version"' });
+  t.deepEqual(replayed, { ...first, 'idempotency-replayed': 'true' });
 });

@@ -2,9 +2,8 @@ import test from 'ava';
 import pino from 'pino';
 import { apiError, invalidArgument } from '../../src/errors.ts';
 import { chain, type Next } from '../../src/interceptors/chain.ts';
-import { errorMapping } from '../../src/interceptors/error-mapping.ts';
 import { logging } from '../../src/interceptors/logging.ts';
-import { newCall, RESPONSE } from '../support/call.ts';
+import { newCall, RESPONSE, run } from '../support/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
 type Line = any;
@@ -15,7 +14,7 @@ const { debug: DEBUG, error: ERROR } = pino.levels.values;
 async function logged(next: Next, level = 'debug', call = newCall('PetService/GetPet')): Promise<Line[]> {
   const lines: Line[] = [];
   const logger = pino({ level, base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });
-  await chain([logging(logger), errorMapping], next)(call).catch(() => undefined);
+  await run(call, chain([logging(logger)], next));
   return lines;
 }
 

@@ -1,11 +1,11 @@
 import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
-import { apiError } from '../../src/errors.ts';
-import { type Call, chain, type Next } from '../../src/interceptors/chain.ts';
-import { errorMapping } from '../../src/interceptors/error-mapping.ts';
+import { type ApiError, apiError } from '../../src/errors.ts';
+import type { End, Next } from '../../src/interceptors/chain.ts';
 import { type CallRecorder, type Outcome, recordMetrics } from '../../src/interceptors/metrics.ts';
+import type { Caller } from '../../src/keys/caller.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
-import { newCall, passThrough, RESPONSE } from '../support/call.ts';
+import { newCall, RESPONSE } from '../support/call.ts';
 
 const PATH = '/petstore.v1.PetService/GetPet';
 const CALLER = {
@@ -15,74 +15,80 @@ const CALLER = {
   quota: { perMinute: 1, perDay: 1 },
 } as const;
 
-/** Runs a call and resolves with its recorded events. */
-async function eventsOf(next: Next, parts: Partial<Call> = {}) {
+/** The events that are recorded for a call that ends like this. */
+async function eventsOf(
+  how: Partial<End>,
+  { caller, next = async () => RESPONSE }: { caller?: Caller; next?: Next } = {},
+) {
   const events: unknown[] = [];
   const recorder: CallRecorder = {
-    begin: () => events.push('begin'),
-    end: ({ path, code }: Outcome) => events.push([path, Status[code]]),
-    fail: (reason, caller) => events.push([reason, caller?.plan]),
+    end: ({ path, code, seconds }) => events.push([path, Status[code], seconds]),
+    fail: (reason, failing) => events.push([reason, failing?.plan]),
     replay: () => events.push('replay'),
   };
-  await recordMetrics(recorder)
-    .intercept({ ...newCall('PetService/GetPet'), ...parts }, next)
-    .catch(() => undefined);
+  const call = newCall('PetService/GetPet');
+  if (caller !== undefined) call.caller = caller;
+  await recordMetrics(recorder).intercept(call, next);
+  if (events.length > 0) throw new Error('the call was counted before it ended');
+  call.end({ durationMs: 1_500, ...how });
   return events;
 }
 
-test('Metrics - a successful call is counted once', async (t) => {
-  t.deepEqual(await eventsOf(async () => RESPONSE), ['begin', [PATH, 'OK']]);
+/** How a call ends with this error. */
+const failed = (error: ApiError): Partial<End> => ({ code: error.grpcStatus, error });
+
+test('Metrics - a successful call is counted once, when it ends', async (t) => {
+  t.deepEqual(await eventsOf({}), [[PATH, 'OK', 1.5]]);
 });
 
 test('Metrics - an error is counted by status, by its code, and by the plan of the caller', async (t) => {
-  const refuse = async () => Promise.reject(apiError('PET_NOT_FOUND', { petId: 1n }));
-  t.deepEqual(await eventsOf(refuse, { caller: CALLER }), ['begin', [PATH, 'NOT_FOUND'], ['PET_NOT_FOUND', 'pro']]);
+  const events = await eventsOf(failed(apiError('PET_NOT_FOUND', { petId: 1n })), { caller: CALLER });
+  t.deepEqual(events, [
+    [PATH, 'NOT_FOUND', 1.5],
+    ['PET_NOT_FOUND', 'pro'],
+  ]);
 });
 
 test('Metrics - an error without a valid key has no plan', async (t) => {
-  const refuse = async () => Promise.reject(apiError('API_KEY_MISSING'));
-  t.deepEqual(await eventsOf(refuse), ['begin', [PATH, 'UNAUTHENTICATED'], ['API_KEY_MISSING', undefined]]);
-});
-
-test('Metrics - an unexpected error is INTERNAL', async (t) => {
-  t.deepEqual(await eventsOf(async () => Promise.reject(new Error('oh'))), [
-    'begin',
-    [PATH, 'INTERNAL'],
-    ['INTERNAL', undefined],
+  t.deepEqual(await eventsOf(failed(apiError('API_KEY_MISSING'))), [
+    [PATH, 'UNAUTHENTICATED', 1.5],
+    ['API_KEY_MISSING', undefined],
   ]);
 });
 
 test('Metrics - a call whose caller has left is CANCELLED, and not an error', async (t) => {
-  const isCancelled = () => true;
-  const refuse = async () => Promise.reject(apiError('DEADLINE_EXCEEDED'));
-  for (const next of [async () => RESPONSE, refuse]) {
-    t.deepEqual(await eventsOf(next, { isCancelled }), ['begin', [PATH, 'CANCELLED']]);
+  for (const error of [undefined, apiError('DEADLINE_EXCEEDED')]) {
+    t.deepEqual(await eventsOf({ code: Status.CANCELLED, error }), [[PATH, 'CANCELLED', 1.5]]);
   }
 });
 
 test('Metrics - a call that ends after its deadline is DEADLINE_EXCEEDED, whatever its outcome', async (t) => {
-  const late = { isCancelled: () => true, isLate: () => true };
-  const refuse = async () => Promise.reject(apiError('UNAVAILABLE'));
-  for (const next of [async () => RESPONSE, refuse]) {
-    t.deepEqual(await eventsOf(next, late), ['begin', [PATH, 'DEADLINE_EXCEEDED'], ['DEADLINE_EXCEEDED', undefined]]);
+  for (const error of [undefined, apiError('UNAVAILABLE')]) {
+    t.deepEqual(await eventsOf({ code: Status.DEADLINE_EXCEEDED, error }), [
+      [PATH, 'DEADLINE_EXCEEDED', 1.5],
+      ['DEADLINE_EXCEEDED', undefined],
+    ]);
   }
 });
 
 test('Metrics - a response from the record of an earlier call is a replay', async (t) => {
-  const replay: Next = async (call) => {
+  const next: Next = async (call) => {
     call.responseHeaders.set('idempotency-replayed', 'true');
     return RESPONSE;
   };
-  t.deepEqual(await eventsOf(replay), ['begin', 'replay', [PATH, 'OK']]);
+  t.deepEqual(await eventsOf({}, { next }), [[PATH, 'OK', 1.5], 'replay']);
 });
 
-test('Metrics - errorMapping must come after it', (t) => {
-  const nothing = { begin: () => undefined, end: () => undefined, fail: () => undefined, replay: () => undefined };
-  const error = t.throws(() =>
-    chain([passThrough('logging'), errorMapping, recordMetrics(nothing)], async () => RESPONSE),
-  );
-  t.regex(
-    error?.message ?? '',
-    /^interceptor "metrics" must come before "errorMapping": so that a call is counted with the error/,
-  );
+test('Metrics - a stream is counted when it ends, without a duration', async (t) => {
+  const outcomes: Outcome[] = [];
+  const recorder = {
+    end: (outcome: Outcome) => outcomes.push(outcome),
+    fail: () => undefined,
+    replay: () => undefined,
+  };
+  const call = newCall('/grpc.health.v1.Health/Watch');
+  await recordMetrics(recorder).intercept(call, async () => RESPONSE);
+  t.deepEqual(outcomes, []);
+  call.end({});
+  t.deepEqual(outcomes, [{ path: '/grpc.health.v1.Health/Watch', code: Status.OK, seconds: undefined }]);
 });

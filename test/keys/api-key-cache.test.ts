@@ -10,9 +10,6 @@ const PLANS = {
   business: { perMinute: 1_000, perDay: 100_000 },
 };
 
-/** A check that allows every look-up. */
-const allowed = async () => undefined;
-
 /** A cache with its own clock over one stored key. Counts look-ups, and can block them after they have read. */
 function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {}) {
   const secret = generateKey();
@@ -70,56 +67,56 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {
 
 test('API key cache - a known key is identified without the database', async (t) => {
   const { cache, secret, state } = setUp();
-  t.deepEqual(await cache.identify(secret, allowed), { keyId: 3n, accountId: 7n, plan: 'free', quota: PLANS.free });
-  for (let i = 0; i < 100; i += 1) t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.deepEqual(await cache.identify(secret), { keyId: 3n, accountId: 7n, plan: 'free', quota: PLANS.free });
+  for (let i = 0; i < 100; i += 1) t.false(cache.identify(secret) instanceof Promise);
   t.is(state.lookUps, 1);
 });
 
 test('API key cache - a mistyped key fails without a look-up', async (t) => {
   const { cache, secret, state } = setUp();
   const typo = secret.slice(0, 10) + (secret[10] === 'A' ? 'B' : 'A') + secret.slice(11);
-  t.is(await cache.identify(typo, allowed), undefined);
+  t.is(await cache.identify(typo), undefined);
   t.is(state.lookUps, 0);
 });
 
 test('API key cache - a well-formed key that does not exist is not valid', async (t) => {
-  t.is(await setUp().cache.identify(generateKey(), allowed), undefined);
+  t.is(await setUp().cache.identify(generateKey()), undefined);
 });
 
 test('API key cache - changes by other processes take effect within 5 seconds', async (t) => {
   const { cache, secret, change, pass } = setUp();
-  await cache.identify(secret, allowed);
+  await cache.identify(secret);
   change({ account: { plan: 'pro' } });
   pass(5_000);
-  t.like(await cache.identify(secret, allowed), { quota: PLANS.pro });
+  t.like(await cache.identify(secret), { quota: PLANS.pro });
   change({ key: { revokedAtMs: 1 } });
   pass(5_000);
-  t.is(await cache.identify(secret, allowed), undefined);
+  t.is(await cache.identify(secret), undefined);
 });
 
 test('API key cache - the age of an entry counts from the start of its look-up, however slow', async (t) => {
   const { cache, secret, change, pass, hold, state } = setUp();
   const release = hold();
-  const slow = cache.identify(secret, allowed);
+  const slow = cache.identify(secret);
   await turn(); // the look-up has read
   change({ key: { revokedAtMs: 1 } });
   pass(3_900);
   release();
   t.truthy(await slow);
-  t.truthy(await cache.identify(secret, allowed), '3.9 s after the revocation');
+  t.truthy(await cache.identify(secret), '3.9 s after the revocation');
   pass(1_000);
-  t.is(await cache.identify(secret, allowed), undefined, '4.9 s after the revocation');
+  t.is(await cache.identify(secret), undefined, '4.9 s after the revocation');
   t.is(state.lookUps, 2);
 });
 
 test('API key cache - a request 5 seconds after a change waits for a look-up begun after the change', async (t) => {
   const { cache, secret, change, pass, hold, state } = setUp();
   const release = hold();
-  const early = cache.identify(secret, allowed);
+  const early = cache.identify(secret);
   await turn();
   change({ key: { revokedAtMs: 1 } });
   pass(5_000); // the look-up is still in progress
-  const late = [cache.identify(secret, allowed), cache.identify(secret, allowed)];
+  const late = [cache.identify(secret), cache.identify(secret)];
   await turn();
   t.is(state.lookUps, 1, 'one look-up at a time');
   release();
@@ -130,7 +127,7 @@ test('API key cache - a request 5 seconds after a change waits for a look-up beg
 
 test('API key cache - requests at the moment of expiry share one look-up', async (t) => {
   const { cache, secret, pass, state } = setUp();
-  const many = () => Promise.all(Array.from({ length: 500 }, async () => cache.identify(secret, allowed)));
+  const many = () => Promise.all(Array.from({ length: 500 }, async () => cache.identify(secret)));
   t.true((await many()).every((identity) => identity !== undefined));
   t.is(state.lookUps, 1, 'a new key');
   pass(5_000);
@@ -140,148 +137,119 @@ test('API key cache - requests at the moment of expiry share one look-up', async
 
 test('API key cache - a failed look-up fails all requests that share it, and the next one tries again', async (t) => {
   const { cache, secret, state, pass } = setUp();
-  await cache.identify(secret, allowed);
+  await cache.identify(secret);
   pass(5_000);
   state.held = Promise.reject(new Error('the database is unavailable'));
-  const failed = [1, 2, 3].map(async () => cache.identify(secret, allowed));
+  const failed = [1, 2, 3].map(async () => cache.identify(secret));
   for (const one of failed) await t.throwsAsync(one, { message: 'the database is unavailable' });
   state.held = undefined;
-  t.truthy(await cache.identify(secret, () => Promise.reject(new Error('it is known'))));
+  t.truthy(await cache.identify(secret));
   t.is(state.lookUps, 3);
 });
 
 test('API key cache - a clock that is set back hides no change', async (t) => {
   const { cache, secret, change, pass, state } = setUp();
-  await cache.identify(secret, allowed);
+  await cache.identify(secret);
   state.nowMs -= 3_600_000;
   change({ key: { revokedAtMs: 1 } });
   pass(5_000);
-  t.is(await cache.identify(secret, allowed), undefined);
+  t.is(await cache.identify(secret), undefined);
 });
 
 for (const kind of ['key', 'account', 'any'] as const) {
   const changed: KeyChange = kind === 'any' ? { kind } : { kind, id: kind === 'key' ? 3n : 7n };
   test(`API key cache - a change of kind "${kind}" takes effect at once`, async (t) => {
     const { cache, secret, change } = setUp();
-    await cache.identify(secret, allowed);
+    await cache.identify(secret);
     change({ account: { isSuspended: true } });
     cache.invalidate(changed);
-    t.is(await cache.identify(secret, allowed), 'suspended');
+    t.is(await cache.identify(secret), 'suspended');
   });
 }
 
 test('API key cache - a change leaves unaffected keys fresh', async (t) => {
   const { cache, secret, state } = setUp();
-  await cache.identify(secret, allowed);
+  await cache.identify(secret);
   for (const id of [1n, 2n, 8n]) for (const kind of ['key', 'account'] as const) cache.invalidate({ kind, id });
   cache.invalidate({ kind: 'account', id: 3n });
   cache.invalidate({ kind: 'key', id: 7n });
-  t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.false(cache.identify(secret) instanceof Promise);
   t.is(state.lookUps, 1);
 });
 
 test('API key cache - a look-up that began before a change is not used after it', async (t) => {
   const { cache, secret, change, hold, state } = setUp();
   const release = hold();
-  const early = cache.identify(secret, allowed);
+  const early = cache.identify(secret);
   await turn(); // the look-up has read
   change({ key: { revokedAtMs: 1 } });
   cache.invalidate({ kind: 'key', id: 3n });
-  const late = cache.identify(secret, allowed);
+  const late = cache.identify(secret);
   release();
   t.truthy(await early); // it came before the change
   t.is(await late, undefined);
-  t.is(await cache.identify(secret, allowed), undefined);
+  t.is(await cache.identify(secret), undefined);
   t.is(state.lookUps, 3);
 });
 
 test('API key cache - a look-up that began before a change of another key is used', async (t) => {
   const { cache, secret, hold, state } = setUp();
   const release = hold();
-  const early = cache.identify(secret, allowed);
+  const early = cache.identify(secret);
   await turn();
   cache.invalidate({ kind: 'key', id: 99n });
   release();
   await early;
-  t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.false(cache.identify(secret) instanceof Promise);
   t.is(state.lookUps, 1);
 });
 
 test('API key cache - a suspended account is reported, unless its key is invalid for another reason', async (t) => {
   const account = { isSuspended: true };
   const { cache, secret, change } = setUp({ account });
-  t.is(await cache.identify(secret, allowed), 'suspended');
-  t.is(await cache.identify(generateKey(), allowed), undefined);
+  t.is(await cache.identify(secret), 'suspended');
+  t.is(await cache.identify(generateKey()), undefined);
   change({ account: { isSuspended: false } });
-  t.truthy(await cache.identify(secret, allowed), 'suspended keys are not cached');
+  t.truthy(await cache.identify(secret), 'suspended keys are not cached');
   for (const key of [{ revokedAtMs: 1 }, { expiresAtMs: 1_000_000 }]) {
     const other = setUp({ account, key });
-    t.is(await other.cache.identify(other.secret, allowed), undefined);
+    t.is(await other.cache.identify(other.secret), undefined);
   }
 });
 
 test('API key cache - keys that do not exist evict no valid key', async (t) => {
   const { cache, secret, state } = setUp();
-  await cache.identify(secret, allowed);
-  for (let count = 0; count < 10_001; count += 1) await cache.identify(generateKey(), allowed);
+  await cache.identify(secret);
+  for (let count = 0; count < 10_001; count += 1) await cache.identify(generateKey());
   const { lookUps } = state;
-  t.false(cache.identify(secret, allowed) instanceof Promise);
+  t.false(cache.identify(secret) instanceof Promise);
   t.is(state.lookUps, lookUps);
 });
 
 test('API key cache - a key is refused from the moment it expires, cached or not', async (t) => {
   const { cache, secret, state } = setUp({ key: { expiresAtMs: 1_002_000 } });
-  t.truthy(await cache.identify(secret, allowed));
+  t.truthy(await cache.identify(secret));
   state.nowMs = 1_001_999;
-  t.truthy(await cache.identify(secret, allowed));
+  t.truthy(await cache.identify(secret));
   state.nowMs = 1_002_000;
-  t.is(await cache.identify(secret, allowed), undefined);
+  t.is(await cache.identify(secret), undefined);
   cache.invalidate({ kind: 'any' });
-  t.is(await cache.identify(secret, allowed), undefined);
+  t.is(await cache.identify(secret), undefined);
 });
 
 test('API key cache - each plan has its quota, an enterprise account the agreed one', async (t) => {
   for (const plan of ['free', 'pro', 'business'] as const satisfies Plan[]) {
     const { cache, secret } = setUp({ account: { plan } });
-    t.like(await cache.identify(secret, allowed), { quota: PLANS[plan] });
+    t.like(await cache.identify(secret), { quota: PLANS[plan] });
   }
   const agreed = { perMinute: 5, perDay: 6 };
   const { cache, secret } = setUp({ account: { plan: 'enterprise', agreed } });
-  t.like(await cache.identify(secret, allowed), { quota: agreed });
+  t.like(await cache.identify(secret), { quota: agreed });
 });
 
-test('API key cache - an unknown key is looked up only if the limits of its caller allow it', async (t) => {
-  const { cache, secret, state, pass } = setUp();
-  const refused = () => Promise.reject(new Error('past the limit'));
-  await t.throwsAsync(async () => cache.identify(secret, refused), { message: 'past the limit' });
-  t.is(state.lookUps, 0);
-  await cache.identify(secret, allowed);
-  pass(5_000);
-  t.truthy(await cache.identify(secret, refused)); // stale, but known to be valid
-  cache.invalidate({ kind: 'any' });
-  t.truthy(await cache.identify(secret, refused));
-  t.is(state.lookUps, 3);
-});
-
-test('API key cache - concurrent first requests with a key share the check and the look-up', async (t) => {
+test('API key cache - concurrent first requests with a key share the look-up', async (t) => {
   const { secret, state, cache } = setUp();
-  let checks = 0;
-  const check = async () => {
-    checks += 1;
-    await turn();
-  };
-  const callers = await Promise.all(Array.from({ length: 100 }, () => cache.identify(secret, check)));
+  const callers = await Promise.all(Array.from({ length: 100 }, () => cache.identify(secret)));
   t.is(callers.filter((caller) => typeof caller === 'object').length, 100);
-  t.deepEqual([checks, state.lookUps], [1, 1]);
-});
-
-test('API key cache - a caller beyond its limit does not prevent others from looking the key up', async (t) => {
-  const { secret, cache } = setUp();
-  const refused = cache.identify(secret, async () => {
-    await turn();
-    throw new Error('past the limit');
-  });
-  const other = cache.identify(secret, allowed);
-  await t.throwsAsync(async () => refused, { message: 'past the limit' });
-  t.is(typeof (await other), 'object');
+  t.is(state.lookUps, 1);
 });

@@ -76,7 +76,7 @@ async function connected(...servers: Server[]): Promise<void> {
 }
 
 async function isKnown({ cache }: Server): Promise<boolean> {
-  return (await cache.identify(SECRET, async () => undefined)) !== undefined;
+  return (await cache.identify(SECRET)) !== undefined;
 }
 
 for (const [name, start] of [

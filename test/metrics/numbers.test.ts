@@ -1,12 +1,12 @@
 /** The numbers of the metrics on real servers: each is checked after the event that it counts. */
 import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { service } from 'grpc-health-check';
+import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../support/exposition.ts';
-import { bearer, insecure, type UnaryMethod, unary } from '../support/grpc.ts';
+import { bearer, insecure, unary } from '../support/grpc.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { freePorts } from '../support/ports.ts';
@@ -23,8 +23,6 @@ const test = anyTest as TestFn<Context>;
 
 const GET_PET = { method: 'petstore.v1.PetService/GetPet' };
 const UNKNOWN_PET = 999n;
-
-const { Check, Watch } = service as unknown as Record<'Check' | 'Watch', UnaryMethod<{ service: string }, object>>;
 
 test.beforeEach(async (t) => {
   const { path, remove } = await createDataDir();
@@ -68,15 +66,15 @@ test('Calls - open ones are shown, and one whose caller disconnects is CANCELLED
 test('Calls - health checks are counted, and a watch from start to end', async (t) => {
   const { client, port } = t.context;
   const method = 'grpc.health.v1.Health/Watch';
-  await unary(client, Check, { service: '' });
-  const { path, requestSerialize, responseDeserialize } = Watch;
+  await unary(client, HealthService.check, { service: '' });
+  const { path, requestSerialize, responseDeserialize } = HealthService.watch;
   const watch = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: '' });
   watch.on('error', () => undefined).resume();
-  await untilSum(port, 'petstore_grpc_open_calls', { kind: 'other' }, (sum) => sum === 1);
+  await untilSum(port, 'petstore_grpc_open_calls', { kind: 'stream' }, (sum) => sum === 1);
   t.is(sumOf(await scrape(port), 'petstore_grpc_calls_total', { method: 'grpc.health.v1.Health/Check' }), 1);
   watch.cancel();
   await untilSum(port, 'petstore_grpc_calls_total', { method, code: 'CANCELLED' }, (sum) => sum === 1);
-  t.is(sumOf(await scrape(port), 'petstore_grpc_open_calls', { kind: 'other' }), 0);
+  t.is(sumOf(await scrape(port), 'petstore_grpc_open_calls', { kind: 'stream' }), 0);
 });
 
 test('Limits - refusals and bans are counted by plan, and errors without a valid key under none', async (t) => {

@@ -1,14 +1,21 @@
 /** A call as interceptors see it, without a server. */
-import { Metadata, type MethodDefinition } from '@grpc/grpc-js';
+import { Metadata, type MethodDefinition, status as Status } from '@grpc/grpc-js';
 import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
-import { apiError } from '../../src/errors.ts';
-import type { Call, Interceptor, Response, ResponseCodec } from '../../src/interceptors/chain.ts';
+import { origins } from '../../src/edge/protocols.ts';
+import { ApiError, apiError } from '../../src/errors.ts';
+import type { Call, End, Interceptor, Next, Response, ResponseCodec } from '../../src/interceptors/chain.ts';
+import { toApiError } from '../../src/interceptors/error-mapping.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 
 const { byPath, registry } = loadOperations();
+
+/** The operations of the calls. */
+export const operations = [...byPath.values()];
+const originOf = origins(operations, undefined);
+const PEER = '127.0.0.1:40000';
 
 /** The messages of the proto files, with their rules. */
 export const protoRegistry = registry;
@@ -45,24 +52,56 @@ interface CallOptions {
   readonly requestId?: string;
 }
 
-export function newCall(path: string, { bytes = new Uint8Array(), metadata = {}, requestId }: CallOptions = {}): Call {
+/** A call, and what happens to it from outside. */
+export interface TestCall extends Call {
+  /** Tells those who listen how the call ended. */
+  end(how: Partial<End>): void;
+  /** Tells those who listen that nothing of the call is left. */
+  close(): void;
+}
+
+export function newCall(
+  path: string,
+  { bytes = new Uint8Array(), metadata = {}, requestId }: CallOptions = {},
+): TestCall {
   const received = new Metadata();
   for (const [name, value] of Object.entries(metadata)) received.set(name, value);
+  const found = operation(path);
+  const [onEnd, onClose]: [((end: End) => void)[], (() => void)[]] = [[], []];
+  const peer = () => PEER;
   return {
-    operation: operation(path),
+    ...originOf(received, found.path, { peer, session: undefined }),
+    operation: found,
     responseCodec: jsonCodec,
-    metadata: received,
     receive: async () => undefined,
+    async *messages() {
+      yield this.requestBytes;
+    },
     requestBytes: Buffer.from(bytes),
     get request() {
       return decode(this.operation.path, this.requestBytes);
     },
-    peer: () => '127.0.0.1:40000',
+    peer,
     requestId: requestId ?? 'request-1',
     isCancelled: () => false,
     isLate: () => false,
+    onEnd: (listener) => onEnd.push(listener),
+    onClose: (listener) => onClose.push(listener),
     responseHeaders: new Map(),
+    end(how) {
+      for (const listener of onEnd) listener({ code: Status.OK, error: undefined, durationMs: 1, ...how });
+    },
+    close() {
+      for (const listener of onClose) listener();
+    },
   };
+}
+
+/** Passes the call through a chain, and ends it as the server does. Resolves with its response, or its error. */
+export async function run(call: TestCall, enter: Next): Promise<Response | ApiError> {
+  const outcome = await enter(call).catch((thrown: unknown) => toApiError(thrown, call.requestId));
+  call.end(outcome instanceof ApiError ? { code: outcome.grpcStatus, error: outcome } : {});
+  return outcome;
 }
 
 /** A response for tests to which its content does not matter. */

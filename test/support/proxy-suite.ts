@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { restBody } from '../../src/edge/http-errors.ts';
+import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
 import { exceedsLimit, FEW_REQUESTS, isFirst } from './allowances.ts';
 import { callFrom, PROTOCOLS } from './callers.ts';

@@ -1,12 +1,13 @@
 import type { ClientHttp2Session } from 'node:http2';
 import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { service } from 'grpc-health-check';
+import { HealthCheckResponse_ServingStatus, HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../../src/keys/format.ts';
 import { isError } from '../../support/contract.ts';
-import { bearer, insecure, type UnaryMethod, unary } from '../../support/grpc.ts';
+import { bearer, insecure, unary } from '../../support/grpc.ts';
 import { grpcHeaders, openSession, targetOf } from '../../support/hostile/sockets.ts';
+import { connectOperator } from '../../support/operator.ts';
 import { listServices } from '../../support/reflection.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
@@ -18,11 +19,10 @@ interface Context extends TestStack {
 }
 
 const test = anyTest as TestFn<Context>;
-const { Check } = service as unknown as Record<'Check', UnaryMethod<{ service: string }, { status: string }>>;
-/** The maximum number of calls on one connection. */
-const CALLS = 100;
-/** Many more calls than there are slots. */
-const MAX_SESSIONS = 50;
+/** The share of an account, while others want slots too. */
+const SHARE = 64;
+/** Eight may have all slots together. More are needed, as not each thread of Envoy has learned each key. */
+const MAX_ACCOUNTS = 40;
 
 test.before(async (t) => {
   const stack = await startTestStack();
@@ -41,19 +41,23 @@ async function isFull({ config }: Context): Promise<boolean> {
   return (await stats.text()).trim() === `${name}: 1`;
 }
 
-/** Opens calls with a valid key and without a message, until all slots are taken. */
+/** Opens calls without a message, with the keys of as many accounts as it takes to fill all slots. */
 async function fill(context: Context): Promise<void> {
-  while (!(await isFull(context))) {
-    if (context.sessions.length === MAX_SESSIONS) throw new Error('the calls never took all slots');
+  const operator = await connectOperator(context);
+  for (let account = 0; !(await isFull(context)); account += 1) {
+    if (account === MAX_ACCOUNTS) throw new Error('the calls never took all slots');
+    const { key } = await operator.key((await operator.account({ perMinute: 10_000, perDay: 10_000 })).id);
+    await unary(context.grpc, Pets.listPets, { ids: [], pageToken: '' }, bearer(key)); // so that Envoy knows the key
     const session = await openSession(targetOf(context.publicAddress, '127.0.0.1'));
     context.sessions.push(session);
-    for (let call = 0; call < CALLS; call += 1) {
-      const stream = session.request(grpcHeaders(Pets.listPets.path, context.key), { endStream: false });
+    for (let call = 0; call < SHARE; call += 1) {
+      const stream = session.request(grpcHeaders(Pets.listPets.path, key), { endStream: false });
       stream.on('error', () => undefined);
       stream.resume();
     }
     await new Promise((resolve) => session.ping(resolve)); // frames arrive in order: Envoy has all of them
   }
+  operator.close();
 }
 
 test('503 - a call without a free slot is refused; calls without a key have slots of their own', async (t) => {
@@ -92,7 +96,10 @@ test('503 - a call without a free slot is refused; calls without a key have slot
   t.is((await anonymous.get('/docs')).status, 200);
   isError(t, await anonymous.get('/pets'), 401, 'API_KEY_MISSING');
   isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
-  t.is((await unary(grpc, Check, { service: '' }, new Metadata())).message.status, 'SERVING');
+  t.is(
+    (await unary(grpc, HealthService.check, { service: '' }, new Metadata())).message.status,
+    HealthCheckResponse_ServingStatus.SERVING,
+  );
   t.true((await listServices(publicAddress, 'v1')).includes('petstore.v1.PetService'));
   t.true(await isFull(t.context), 'all slots stayed taken');
 

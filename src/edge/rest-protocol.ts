@@ -1,0 +1,107 @@
+/**
+ * Responses over REST: the status of the operation, JSON, Location, Link to the next page (RFC 8288), or 304 Not
+ * Modified (RFC 9110, section 13.1.2). Each operation's response is compiled once, at start: what can't be compiled,
+ * such as a field of a type that JSON is not written for yet, fails there and not after a commit.
+ *
+ * Envoy turns REST requests into gRPC calls. Its transcoder passes a response that is not gRPC through unchanged. So
+ * the server sends the final response: nothing is translated a second time, and headers and body leave in one write.
+ */
+
+import type { HttpBody } from '../../gen/google/api/httpbody.ts';
+import type { ApiError } from '../errors.ts';
+import type { Call, Response } from '../interceptors/chain.ts';
+import { addLink } from '../interceptors/deprecation.ts';
+import { ETAG } from '../interceptors/etags.ts';
+import { headerOf } from '../interceptors/metadata.ts';
+import type { HttpResponse, Protocol } from '../interceptors/protocol.ts';
+import { compilePath, type Operation } from '../proto/operations.ts';
+import { matchesWeakly } from '../services/entity-tags.ts';
+import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
+import { jsonArrayWriter, jsonWriter } from './json.ts';
+import { parameterName } from './request-checks.ts';
+
+const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
+const NO_CONTENT: HttpResponse = { status: 204, headers: {}, body: '' };
+
+type Render = (call: Call, response: Response) => HttpResponse;
+
+/** Compiles the responses of those `operations` that have a REST route. */
+export function restProtocol(operations: Iterable<Operation>): Protocol {
+  const withRoutes = [...operations].filter(({ routes, isStream }) => routes.length > 0 && !isStream);
+  const renderers = new Map(withRoutes.map((operation) => [operation, compile(operation)]));
+  return {
+    name: 'REST',
+    respond(call, response) {
+      const render = renderers.get(call.operation);
+      if (render === undefined) throw new Error(`${call.operation.path} is not part of REST`);
+      return { kind: 'http', http: render(call, response) };
+    },
+    fail: (call, error) => ({ kind: 'http', http: restError(call, error) }),
+    begin(_call, first) {
+      const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;
+      return { kind: 'http', http: { status: 200, headers: typed(contentType), body: '' } };
+    },
+    piece: (_call, message) => (message as HttpBody).data as Buffer,
+  };
+}
+
+function compile({ path, output, isRaw, response: { status, location, list } }: Operation): Render {
+  if (isRaw) {
+    return (call, { message }) => {
+      const { contentType, data } = message as HttpBody;
+      return withBody(call, status, contentType, Buffer.from(data));
+    };
+  }
+  if (status === 204) return () => NO_CONTENT;
+  if (list !== undefined) {
+    const [write, items] = [jsonArrayWriter(list), list.localName];
+    return (call, response) => {
+      const message = response.message as Readonly<Record<string, unknown>>;
+      addNextPage(call, message.nextPageToken);
+      return withBody(call, status, 'application/json', write(message[items]));
+    };
+  }
+  const write = jsonWriter(output);
+  const toLocation = location === undefined ? undefined : compilePath(location, output);
+  if (status === 201 && toLocation === undefined) throw new Error(`${path} has no Location`);
+  return (call, { message }) => {
+    if (toLocation !== undefined) call.responseHeaders.set('location', toLocation(message));
+    const etag = call.responseHeaders.get(ETAG);
+    if (call.ifNoneMatch && etag !== undefined && matchesWeakly(call.ifNoneMatch, etag)) return NOT_MODIFIED;
+    return withBody(call, status, 'application/json', write(message));
+  };
+}
+
+/** Adds a link to the next page: the path of this request, with another page token. */
+function addNextPage(call: Call, token: unknown): void {
+  if (typeof token !== 'string' || token === '') return;
+  const [pathname = '', query = ''] = (headerOf(call, ORIGINAL_PATH) ?? '').split(/\?(.*)/s, 2);
+  const kept = query.split('&').filter((parameter) => parameter !== '' && parameterName(parameter) !== 'pageToken');
+  addLink(call.responseHeaders, `<${pathname}?${[...kept, `pageToken=${token}`].join('&')}>; rel="next"`);
+}
+
+/** The error as a response, for REST and for what Envoy asks on behalf of REST callers. */
+export function restError(call: Call, error: ApiError): HttpResponse {
+  const response = withBody(call, error.httpStatus, 'application/json', restBody(error));
+  return { ...response, headers: { ...errorHeaders(error), ...response.headers } };
+}
+
+/** `{code, message, status}` */
+export function restBody({ code, message, httpStatus }: ApiError): string {
+  return JSON.stringify({ code, message, status: httpStatus });
+}
+
+export function errorHeaders({ headers, retryAfterSeconds }: ApiError): Readonly<Record<string, string>> {
+  return retryAfterSeconds === undefined ? headers : { ...headers, 'retry-after': String(retryAfterSeconds) };
+}
+
+/** A response with this body. For HEAD the body is left out, and a header tells Envoy's filter its length. */
+export function withBody(call: Call, status: number, type: string, body: string | Buffer): HttpResponse {
+  const length = String(Buffer.byteLength(body));
+  if (isHead(call)) return { status, headers: { ...typed(type), [EDGE_HEADERS.length]: length }, body: '' };
+  return { status, headers: { ...typed(type), 'content-length': length }, body };
+}
+
+function typed(contentType: string): Readonly<Record<string, string>> {
+  return contentType === '' ? {} : { 'content-type': contentType };
+}

@@ -1,0 +1,145 @@
+/**
+ * Everything that callers have open on this server, from the headers of a call until its stream is closed: unary calls
+ * and streams, with a key and without, waiting for a message or for a reader. One mechanism bounds all of it:
+ *
+ * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, or that need none.
+ * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
+ *   server is crowded. Then a call of an account past its share is refused; if the new call is another's, one of those
+ *   calls ends that wait for their caller. So nobody can take all slots by holding calls open.
+ *
+ * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
+ * of its own.
+ */
+import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
+import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
+import type { Call, StreamInterceptor } from '../interceptors/chain.ts';
+import type { Shares } from '../interceptors/limits.ts';
+import type { AccountId } from '../model.ts';
+import type { IncomingCall } from './call.ts';
+
+export const MAX_PER_ADDRESS = 50;
+/** The server is crowded when accounts have this many calls open. */
+const CROWDED = (MAX_CALLS_PER_SERVER * 3) / 4;
+const SHARE_OF_ALONE = (MAX_CALLS_PER_SERVER * 7) / 8;
+const SHARE_OF_CROWDED = MAX_CALLS_PER_SERVER / 8;
+
+const SWEEP_MS = 500;
+
+export interface OpenCallsOptions {
+  /** The maximum age of a stream. */
+  readonly maxStreamMs: number;
+}
+
+export class OpenCalls implements Shares {
+  readonly #calls = new Set<IncomingCall>();
+  readonly #byAddress = new Counts<string>();
+  readonly #byAccount = new Counts<AccountId>();
+  readonly #timer: NodeJS.Timeout;
+  #isDraining = false;
+
+  constructor({ maxStreamMs }: OpenCallsOptions) {
+    this.#timer = setInterval(() => {
+      for (const call of this.#calls) {
+        if (this.#isDraining && call.isStream) call.giveUp(apiError('UNAVAILABLE'));
+        call.checkAge(maxStreamMs);
+      }
+    }, SWEEP_MS).unref();
+  }
+
+  /** How many calls are open, for metrics. */
+  counts(): { readonly unary: number; readonly stream: number } {
+    let stream = 0;
+    for (const call of this.#calls) if (call.isStream) stream += 1;
+    return { unary: this.#calls.size - stream, stream };
+  }
+
+  add(call: IncomingCall): void {
+    this.#calls.add(call);
+    call.onClose(() => this.#calls.delete(call));
+  }
+
+  /** Counts a call against its address until it is closed or released. Throws RATE_LIMITED past the share. */
+  holdForAddress(call: Call): () => void {
+    if (call.isFromEdge) return () => undefined; // Envoy's health checks, which nobody's calls may keep out
+    if (this.#byAddress.of(call.address) >= MAX_PER_ADDRESS) throw tooMany(MAX_PER_ADDRESS);
+    return this.#byAddress.hold(call.address, call);
+  }
+
+  /** Counts a call against the account of its caller until it is closed. Throws RATE_LIMITED past the share. */
+  holdForAccount(call: Call, account: AccountId): void {
+    const isCrowded = this.#byAccount.total >= CROWDED;
+    const share = isCrowded && this.#byAccount.size > 1 ? SHARE_OF_CROWDED : SHARE_OF_ALONE;
+    if (this.#byAccount.of(account) >= share) throw tooMany(share);
+    if (isCrowded) this.#endOneOfMany(account);
+    this.#byAccount.hold(account, call);
+  }
+
+  /** From now on streams end, with UNAVAILABLE. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Ends one call that waits for its caller, of another account that is past the share of a crowded server. */
+  #endOneOfMany(newcomer: AccountId): void {
+    for (const call of this.#calls) {
+      const account = call.caller?.accountId;
+      if (account === undefined || account === newcomer || !call.isStalled) continue;
+      if (this.#byAccount.of(account) <= SHARE_OF_CROWDED) continue;
+      call.giveUp(tooMany(SHARE_OF_CROWDED));
+      return;
+    }
+  }
+}
+
+/** Counts open calls by a key. A key without open calls takes no memory. */
+class Counts<K> {
+  readonly #counts = new Map<K, number>();
+  total = 0;
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  of(key: K): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /** Counts the call until it is closed, or released by the function that is returned. */
+  hold(key: K, call: Call): () => void {
+    let isHeld = true;
+    this.#counts.set(key, this.of(key) + 1);
+    this.total += 1;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const count = this.of(key) - 1;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+      this.total -= 1;
+    };
+    call.onClose(release);
+    return release;
+  }
+}
+
+/** Bounds the open calls of an address, for services that need no key. */
+export function addressShare(shares: Pick<Shares, 'holdForAddress'>): StreamInterceptor {
+  return {
+    name: 'addressShare',
+    after: {},
+    forStreams: true,
+    async intercept(call, next) {
+      shares.holdForAddress(call);
+      return next(call);
+    },
+  };
+}
+
+function tooMany(limit: number): ApiError {
+  const retryAfterSeconds = 1;
+  return apiError('RATE_LIMITED', { limit, window: AT_A_TIME, retryAfterSeconds }, { retryAfterSeconds });
+}

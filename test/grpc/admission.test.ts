@@ -1,0 +1,92 @@
+/** Who is admitted by a real server, and until when, without a key and with one. */
+import type { ClientHttp2Session } from 'node:http2';
+import { status as Status } from '@grpc/grpc-js';
+import test, { type ExecutionContext } from 'ava';
+import { HealthService } from '../../gen/grpc/health/v1/health.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { MAX_PER_ADDRESS } from '../../src/grpc/open-calls.ts';
+import { generateKey } from '../../src/keys/format.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+
+/** Methods that need no key. */
+const OPEN = [
+  HealthService.watch.path,
+  HealthService.check.path,
+  '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+] as const;
+
+async function start(t: ExecutionContext): Promise<TestServer> {
+  const server = await startTestServer({ ADDRESS_PER_MINUTE: '5' });
+  t.teardown(() => server.close());
+  return server;
+}
+
+/** Begins a call that waits for its message. */
+function begin(session: ClientHttp2Session, path: string) {
+  return session.request(grpcHeaders(path), { endStream: false }).on('error', () => undefined);
+}
+
+/** A connection with as many calls as an address may have open. */
+async function fill(t: ExecutionContext, { address }: TestServer): Promise<ClientHttp2Session> {
+  const session = await openSession(targetOf(address, '127.0.0.1'));
+  t.teardown(() => session.destroy());
+  for (let opened = 0; opened < MAX_PER_ADDRESS; opened += 1) begin(session, OPEN[opened % OPEN.length] ?? OPEN[0]);
+  await new Promise((resolve) => session.ping(resolve)); // frames arrive in order
+  return session;
+}
+
+const GET = [Pets.getPet, { petId: 1n }] as const;
+
+test('Admission - calls without a key are bounded by address, and so are the look-ups of keys', async (t) => {
+  const server = await start(t);
+  const session = await fill(t, server);
+  for (const path of OPEN) {
+    const refused = begin(session, path);
+    const headers = await new Promise<object>((resolve) => refused.on('response', resolve));
+    t.like(headers, { 'grpc-status': String(Status.RESOURCE_EXHAUSTED) }, path);
+  }
+  const { reason, message } = await server.grpc.failure(...GET);
+  t.is(reason, 'RATE_LIMITED', 'the key is not known yet');
+  t.regex(message, /50 at a time/);
+  session.destroy();
+  await until(async () => (await server.grpc.failure(...GET)).reason === 'PET_NOT_FOUND', 'the key');
+  await fill(t, server);
+  t.is((await server.grpc.failure(...GET)).reason, 'PET_NOT_FOUND', 'a known key needs no share');
+});
+
+test('Admission - at an address that has used up its minute a valid key is served, an invalid one a 429', async (t) => {
+  const { grpc } = await start(t);
+  const [anonymous, invalid] = [grpc.withKey(undefined), grpc.withKey(generateKey())];
+  const reasons: unknown[] = [];
+  for (let sent = 0; sent < 6; sent += 1) reasons.push((await anonymous.failure(...GET)).reason);
+  t.deepEqual(reasons.slice(-1), ['RATE_LIMITED']);
+  t.is((await grpc.failure(...GET)).reason, 'PET_NOT_FOUND');
+  t.is((await invalid.failure(...GET)).reason, 'RATE_LIMITED');
+  for (const client of [anonymous, invalid]) client.close();
+});
+
+test('Admission - an unknown method is a 401 without a key, and UNIMPLEMENTED with one', async (t) => {
+  const { grpc } = await start(t);
+  const anonymous = grpc.withKey(undefined);
+  for (const path of ['/petstore.v1.PetService/Fly', '/a.b.C/D', '/']) {
+    t.like(await anonymous.failureOfBytes(path, Buffer.of()), { code: Status.UNAUTHENTICATED });
+    t.like(await grpc.failureOfBytes(path, Buffer.of()), { code: Status.UNIMPLEMENTED, reason: 'ROUTE_NOT_FOUND' });
+  }
+  anonymous.close();
+});
+
+test('Admission - streams end with UNAVAILABLE when the server drains', async (t) => {
+  const { address, drain } = await start(t);
+  const session = await openSession(targetOf(address, '127.0.0.1'));
+  const stream = begin(session, HealthService.watch.path);
+  stream.end(grpcFrame());
+  const trailers = new Promise<object>((resolve) => stream.on('trailers', resolve));
+  await new Promise((resolve) => stream.resume().on('response', resolve));
+  const startMs = performance.now();
+  await drain();
+  t.like(await trailers, { 'grpc-status': String(Status.UNAVAILABLE) });
+  t.true(performance.now() - startMs < 5_000);
+  session.destroy();
+});

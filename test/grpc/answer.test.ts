@@ -1,0 +1,301 @@
+/**
+ * The table at the head of src/grpc/answer.ts: whatever happens in whatever state of an answer, the caller gets one
+ * answer or a reset, and nothing is left. Every cell is walked over its own connection.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { apiError } from '../../src/errors.ts';
+import type { StreamResponse } from '../../src/interceptors/chain.ts';
+import { toApiError } from '../../src/interceptors/error-mapping.ts';
+import {
+  type CallerProtocol,
+  type Outcome,
+  PROTOCOLS,
+  piece,
+  request,
+  type Scripted,
+  type ScriptedServer,
+  startScriptedServer,
+  streamsOf,
+} from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
+
+/** `unread` and `open` are one state of the answer: in `unread` the request has not been read, nor sent completely. */
+const STATES = ['unread', 'open', 'streaming', 'ending', 'closed'] as const;
+const EVENTS = [
+  'respond',
+  'refuse',
+  'begin',
+  'send',
+  'finish',
+  'abort',
+  'second answer',
+  'deadline',
+  'cancel',
+  'cancel without an error',
+  'session closed',
+  'write failed',
+  'never read',
+] as const;
+type State = (typeof STATES)[number];
+type Event = (typeof EVENTS)[number];
+
+/** What the caller gets. `left`: it has ended the call itself, or lost the connection. */
+type Expected = Outcome | 'left';
+
+/** By event: for a call that has not been answered, for a stream that has begun, and for an answer that is unread. */
+const TABLE: Readonly<Record<Event, readonly [open: Expected, streaming: Expected, ending: Expected]>> = {
+  respond: ['answered', 'answered', 'answered'],
+  refuse: ['refused', 'refused', 'answered'],
+  begin: ['answered', 'answered', 'answered'],
+  send: ['answered', 'answered', 'answered'],
+  finish: ['answered', 'answered', 'answered'],
+  abort: ['refused', 'refused', 'answered'],
+  'second answer': ['answered', 'refused', 'answered'],
+  deadline: ['refused', 'refused', 'reset'],
+  cancel: ['left', 'left', 'left'],
+  'cancel without an error': ['left', 'left', 'left'],
+  'session closed': ['left', 'left', 'left'],
+  'write failed': ['left', 'left', 'left'],
+  'never read': ['reset', 'reset', 'reset'],
+};
+
+function expected(protocol: CallerProtocol, state: State, event: Event): Expected {
+  if (state === 'closed') return 'left';
+  const [open, streaming, ending] = TABLE[event];
+  if (state === 'streaming') return streaming === 'refused' && protocol !== 'gRPC' ? 'reset' : streaming;
+  // A call that is answered over HTTP has no deadline any more.
+  if (state === 'ending') return event === 'deadline' && protocol !== 'gRPC' ? 'answered' : ending;
+  return open;
+}
+
+const STREAMING: readonly Event[] = ['begin', 'send', 'finish', 'abort', 'never read'];
+/** Long enough to reach any state. */
+const DEADLINE = '1000m';
+const CANCEL = 8;
+/** Longer than an answer may be unread. */
+const UNREAD_MS = 31_000;
+const ERROR = apiError('UNAVAILABLE');
+
+const test = anyTest as TestFn<{ server: ScriptedServer; faults: unknown[] }>;
+type Test = ExecutionContext<{ server: ScriptedServer; faults: unknown[] }>;
+
+test.before(async (t) => {
+  const faults: unknown[] = [];
+  process.on('uncaughtException', (error) => faults.push(error));
+  process.on('unhandledRejection', (error) => faults.push(error));
+  t.context = { server: await startScriptedServer(), faults };
+});
+test.after.always(({ context }) => context.server.close());
+
+type Cell = Awaited<ReturnType<typeof enter>>;
+
+const nameOf = (...cell: [CallerProtocol, State, Event]) => cell.join(', ');
+const ALL = PROTOCOLS.flatMap((protocol) =>
+  STATES.flatMap((state) => EVENTS.map((event) => [protocol, state, event] as const)),
+);
+const walked = new Set<string>();
+
+/** Brings a call to a state. */
+async function enter({ context: { server } }: Test, protocol: CallerProtocol, state: State, event: Event) {
+  const id = nameOf(protocol, state, event);
+  const isStream =
+    state === 'streaming' ||
+    (state !== 'ending' && state !== 'unread' && STREAMING.includes(event)) ||
+    (state === 'unread' && event in STREAMS);
+  const caller = request(server.port, {
+    ...{ protocol, isStream, id, isWhole: state !== 'unread' },
+    window: state === 'ending' || event === 'never read' ? 0 : 65_535,
+    headers: {
+      ...(state === 'unread' ? { 'x-gate': '1' } : {}),
+      ...(event === 'deadline' ? { 'grpc-timeout': DEADLINE } : {}),
+    },
+  });
+  const scripted = await until(() => server.find(id), 'the call');
+  switch (state) {
+    case 'streaming':
+      scripted.step(piece('first'));
+      await caller.headers;
+      if (event !== 'never read') await until(() => caller.received().length > 0, 'the first piece');
+      break;
+    case 'ending':
+      scripted.step('end');
+      await caller.headers;
+      break;
+    case 'closed':
+      caller.stream.close(CANCEL);
+      await until(() => scripted.call.isCancelled(), 'the end of the stream');
+      break;
+    default:
+  }
+  return { caller, scripted };
+}
+
+const WHOLE = { message: piece('more'), bytes: Buffer.from('more') };
+/** An answer besides the one that the method gives. */
+const respond = ({ call }: Scripted) => void call.respond(WHOLE).catch(() => undefined);
+
+async function* pieces(count: number, error?: Error) {
+  for (let sent = 0; sent < count; sent += 1) yield piece('x');
+  if (error !== undefined) throw error;
+}
+
+/** What the method does. */
+const STEPS: Partial<Record<Event, readonly Parameters<Scripted['step']>[0][]>> = {
+  begin: [piece('a')],
+  send: [piece('b'), piece('c')],
+  finish: ['end'],
+  abort: [ERROR],
+  'write failed': [piece('x'.repeat(200_000))],
+  'never read': [piece('a')],
+};
+
+/** The same, for a call whose method does not run because its request is not read. */
+const STREAMS: Partial<Record<Event, () => StreamResponse>> = {
+  begin: () => ({ messages: pieces(1) }),
+  send: () => ({ messages: pieces(2) }),
+  finish: () => ({ messages: pieces(0) }),
+  abort: () => ({ messages: pieces(0, ERROR) }),
+};
+
+function happen(state: State, event: Event, { caller, scripted }: Cell): void {
+  const { call } = scripted;
+  const stream = STREAMS[event];
+  if (state === 'unread' && stream !== undefined) {
+    call.respond(stream()).catch((thrown: unknown) => call.fail(toApiError(thrown, call.requestId)));
+    return;
+  }
+  if (state === 'unread' && event === 'never read') respond(scripted);
+  for (const step of STEPS[event] ?? []) scripted.step(step);
+  switch (event) {
+    case 'respond':
+      respond(scripted);
+      break;
+    case 'refuse':
+      call.fail(ERROR);
+      break;
+    case 'second answer':
+      respond(scripted);
+      call.fail(ERROR);
+      call.giveUp(ERROR);
+      break;
+    case 'cancel':
+      caller.stream.close(CANCEL);
+      break;
+    case 'cancel without an error':
+      caller.stream.close(0);
+      break;
+    case 'session closed':
+      caller.session.destroy();
+      break;
+    case 'write failed':
+      scripted.session?.destroy(new Error('a write failed'));
+      break;
+    default: // its steps do it, or the deadline passes by itself
+  }
+}
+
+async function walk(t: Test, protocol: CallerProtocol, state: State, event: Event) {
+  const cell = await enter(t, protocol, state, event);
+  const { caller, scripted } = cell;
+  happen(state, event, cell);
+  if (event === 'deadline') await delay(Number.parseInt(DEADLINE, 10) + 100);
+  // Then the method goes on to its end, and the caller reads, unless that is what does not happen.
+  scripted.openGate();
+  scripted.step('end');
+  if (event === 'never read') return cell;
+  if (state === 'ending' && !caller.session.destroyed) caller.session.settings({ initialWindowSize: 65_535 });
+  await check(t, protocol, state, event, cell);
+  return cell;
+}
+
+async function check(
+  t: Test,
+  protocol: CallerProtocol,
+  state: State,
+  event: Event,
+  { caller, scripted }: Cell,
+): Promise<void> {
+  const name = nameOf(protocol, state, event);
+  const outcome = await Promise.race([caller.outcome, delay(10_000, 'open')]);
+  const wanted = expected(protocol, state, event);
+  if (wanted !== 'left') t.is(outcome, wanted, name);
+  const { session } = scripted;
+  const isGone = () => session === undefined || session.destroyed || streamsOf(session) === 0;
+  t.true(await until(isGone, name, 5_000).catch(() => false), `${name}: the stream is still in the session`);
+  t.true(
+    await until(() => scripted.ends.length > 0, name, 2_000).catch(() => false),
+    `${name}: its end was not reported`,
+  );
+  t.is(scripted.ends.length, 1, `${name}: it ended more than once`);
+  walked.add(name);
+  caller.session.destroy();
+}
+
+for (const protocol of PROTOCOLS) {
+  for (const state of STATES) {
+    test(`Answer - ${protocol}, ${state}: every event leads to one answer or a reset`, async (t) => {
+      const atOnce = EVENTS.filter((event) => event !== 'never read');
+      await Promise.all(atOnce.map((event) => walk(t, protocol, state, event)));
+    });
+  }
+}
+
+test.serial('Answer - an answer that is never read ends after 30 seconds, and leaves nothing', async (t) => {
+  const cells = ALL.filter(([, , event]) => event === 'never read');
+  const open = await Promise.all(cells.map(async (cell) => ({ cell, opened: await walk(t, ...cell) })));
+  await delay(2_000);
+  for (const { cell, opened } of open) {
+    const { session } = opened.scripted;
+    if (cell[1] !== 'closed') t.true(session !== undefined && streamsOf(session) === 1, nameOf(...cell));
+  }
+  const now = performance.now.bind(performance);
+  performance.now = () => now() + UNREAD_MS;
+  try {
+    await Promise.all(open.map(({ cell, opened }) => check(t, ...cell, opened)));
+  } finally {
+    performance.now = now;
+  }
+});
+
+test.serial('Answer - a caller who leaves before its request is read, and is refused, leaves nothing', async (t) => {
+  const cases = PROTOCOLS.flatMap((protocol) => [0, CANCEL].map((code) => ({ protocol, code })));
+  for (const { protocol, code } of cases) {
+    const id = `${protocol} RST ${code}`;
+    const headers = { 'x-gate': '1' };
+    const caller = request(t.context.server.port, { protocol, isStream: false, id, headers });
+    const scripted = await until(() => t.context.server.find(id), 'the call');
+    await delay(20); // the data has arrived
+    caller.stream.close(code);
+    await delay(20);
+    scripted.openGate(ERROR);
+    const { session } = scripted;
+    const isGone = () => session !== undefined && streamsOf(session) === 0;
+    t.true(await until(isGone, id, 5_000).catch(() => false), id);
+    caller.session.destroy();
+  }
+});
+
+test.serial('Answer - a deadline that is far away leaves no timer behind an answer', async (t) => {
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const before = timers();
+  for (const protocol of PROTOCOLS) {
+    for (const isStream of [false, true]) {
+      const id = `timer ${protocol} ${isStream}`;
+      const caller = request(t.context.server.port, { protocol, isStream, id, headers: { 'grpc-timeout': '1H' } });
+      const scripted = await until(() => t.context.server.find(id), 'the call');
+      if (isStream) scripted.step(piece('a'));
+      scripted.step('end');
+      t.is(await caller.outcome, 'answered', id);
+      caller.session.destroy();
+    }
+  }
+  t.true(timers() <= before, `${timers()} timers, ${before} before`);
+});
+
+test.after('Answer - every cell of the table was walked, and nothing was thrown outside of a call', (t) => {
+  const { server, faults } = t.context;
+  t.deepEqual([...walked].sort(), ALL.map((cell) => nameOf(...cell)).sort());
+  t.deepEqual(server.openCalls.counts(), { unary: 0, stream: 0 });
+  t.deepEqual(faults, []);
+});

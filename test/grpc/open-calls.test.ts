@@ -1,0 +1,179 @@
+/** What a caller may have open, whatever it waits for: src/grpc/open-calls.ts. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { status as Status } from '@grpc/grpc-js';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
+import { MAX_PER_ADDRESS } from '../../src/grpc/open-calls.ts';
+import { type Caller, piece, request, type ScriptedServer, startScriptedServer } from '../support/scripted-server.ts';
+import { until } from '../support/until.ts';
+
+const EDGE_SECRET = 'a secret of Envoy and the server';
+/** An answer that is unread for longer than this waits for its caller. */
+const STALLED_MS = 1_500;
+const SHARE = MAX_CALLS_PER_SERVER / 8;
+
+const test = anyTest as TestFn<{ server: ScriptedServer; callers: Caller[] }>;
+type Test = ExecutionContext<{ server: ScriptedServer; callers: Caller[] }>;
+
+test.beforeEach(async (t) => {
+  t.context = { server: await startScriptedServer({ edgeSecret: EDGE_SECRET }), callers: [] };
+});
+test.afterEach.always(({ context }) => {
+  for (const { session } of context.callers) session.destroy();
+  context.server.close();
+});
+
+interface Opened {
+  readonly isStream?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly isWhole?: boolean;
+  readonly window?: number;
+  readonly from?: string;
+  /** Use the connection of this caller. */
+  readonly beside?: Caller | undefined;
+}
+
+let ids = 0;
+
+/** Opens a call and waits until the server has it. */
+async function open({ context }: Test, { isStream = false, headers = {}, beside, ...options }: Opened) {
+  ids += 1;
+  const id = `open ${ids}`;
+  const session = beside === undefined ? {} : { session: beside.session };
+  const caller = request(context.server.port, { protocol: 'gRPC', isStream, id, headers, ...options, ...session });
+  context.callers.push(caller);
+  const scripted = await until(() => context.server.find(id), 'the call');
+  return { caller, scripted };
+}
+
+/** Opens many calls on one connection. */
+async function openMany(t: Test, count: number, options: Opened) {
+  const first = await open(t, options);
+  const others = await Promise.all(
+    Array.from({ length: count - 1 }, () => open(t, { ...options, beside: first.caller })),
+  );
+  return [first, ...others];
+}
+
+/** The status of a call that was refused. */
+async function refusal(t: Test, options: Opened): Promise<string> {
+  const { caller } = await open(t, options);
+  t.is(await caller.outcome, 'refused');
+  return decodeURI(String(caller.fields()['grpc-message']));
+}
+
+async function isServed(t: Test, options: Opened): Promise<void> {
+  const { caller, scripted } = await open(t, options);
+  scripted.step('end');
+  t.is(await caller.outcome, 'answered');
+}
+
+const WAITING: Readonly<Record<string, Opened>> = {
+  'for its message': { isWhole: false },
+  'for its method': {},
+  'for the next piece of a stream': { isStream: true },
+  'for its caller to read': { window: 0 },
+};
+
+for (const [what, waiting] of Object.entries(WAITING)) {
+  test(`Address - may have ${MAX_PER_ADDRESS} calls open that wait ${what}; others are served`, async (t) => {
+    const headers = { 'x-share': '1' };
+    const calls = await openMany(t, MAX_PER_ADDRESS, { ...waiting, headers });
+    if (waiting.window === 0) {
+      for (const { scripted } of calls) scripted.step(piece('unread'));
+      await Promise.all(calls.map(({ caller }) => caller.headers));
+    }
+    t.regex(await refusal(t, { headers }), /50 at a time/);
+    await isServed(t, { headers, from: '127.0.0.2' });
+    await isServed(t, { headers: { 'x-account': '1' } });
+    calls[0]?.caller.stream.close(8);
+    await until(() => calls[0]?.scripted.call.isCancelled(), 'the end of one');
+    await isServed(t, { headers });
+  });
+}
+
+test("Address - Envoy's own health checks are never refused, and take no share", async (t) => {
+  const headers = { 'x-share': '1', 'x-petstore-edge': EDGE_SECRET };
+  const calls = await openMany(t, MAX_PER_ADDRESS + 10, { headers });
+  t.true(calls[0]?.scripted.call.isFromEdge);
+  await isServed(t, { headers: { 'x-share': '1' } });
+  const wrong = { 'x-share': '1', 'x-petstore-edge': 'another secret' };
+  await openMany(t, MAX_PER_ADDRESS, { headers: wrong });
+  t.regex(await refusal(t, { headers: wrong }), /50 at a time/);
+});
+
+test('Address - a caller of Envoy counts by its own address, anybody else by that of the connection', async (t) => {
+  const of = (address: string, secret: string) => ({
+    headers: { 'x-share': '1', 'x-forwarded-for': address, 'x-petstore-edge': secret },
+  });
+  await openMany(t, MAX_PER_ADDRESS, of('192.0.2.1', EDGE_SECRET));
+  t.regex(await refusal(t, of('192.0.2.1', EDGE_SECRET)), /50 at a time/);
+  await isServed(t, of('192.0.2.2', EDGE_SECRET));
+  await openMany(t, MAX_PER_ADDRESS, of('192.0.2.3', 'a guess'));
+  t.regex(await refusal(t, of('192.0.2.4', 'a guess')), /50 at a time/);
+});
+
+test('Account - alone it may have seven eighths of the slots', async (t) => {
+  const headers = { 'x-account': '1' };
+  await openMany(t, SHARE * 7, { headers, isWhole: false });
+  t.regex(await refusal(t, { headers }), /448 at a time/);
+  await isServed(t, { headers: { 'x-account': '2' } });
+});
+
+for (const [what, waiting] of Object.entries({
+  'for its message': { isWhole: false },
+  'for its caller to read': { window: 0 },
+  'for its caller to read a stream': { window: 0, isStream: true },
+})) {
+  test(`Account - on a crowded server its calls past an eighth are refused, or end that wait ${what}`, async (t) => {
+    const greedy = { 'x-account': '1' };
+    const calls = await openMany(t, SHARE * 6, { ...waiting, headers: greedy });
+    if ('window' in waiting) {
+      for (const { scripted } of calls) scripted.step(piece('unread'));
+      await Promise.all(calls.map(({ caller }) => caller.headers));
+    }
+    await delay(STALLED_MS);
+    const others = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => open(t, { headers: { 'x-account': `${index + 2}` } })),
+    );
+    t.regex(await refusal(t, { headers: greedy }), /64 at a time/);
+    const ended = () => calls.filter(({ scripted }) => scripted.call.isCancelled()).length;
+    await until(() => ended() === others.length, 'the end of a call for each call of another');
+    for (const { caller, scripted } of others) {
+      scripted.step('end');
+      t.is(await caller.outcome, 'answered');
+    }
+    t.is(ended(), others.length);
+    const { openCalls } = t.context.server;
+    await until(
+      () => openCalls.counts().unary + openCalls.counts().stream === SHARE * 6 - others.length,
+      'the streams',
+    );
+  });
+}
+
+test('Account - calls that run are not ended for others', async (t) => {
+  const calls = await openMany(t, SHARE * 6, { headers: { 'x-account': '1' } });
+  await delay(50); // they have been read
+  await isServed(t, { headers: { 'x-account': '2' } });
+  for (const { scripted } of calls) scripted.step('end');
+  for (const { caller } of calls) t.is(await caller.outcome, 'answered');
+});
+
+test('Streams - end at their maximum age with DEADLINE_EXCEEDED, unary calls do not', async (t) => {
+  const server = await startScriptedServer({ maxStreamMs: 300 });
+  t.teardown(() => server.close());
+  const context = { ...t.context, server };
+  const stream = request(server.port, { protocol: 'gRPC', isStream: true, id: 'old stream' });
+  const unary = request(server.port, { protocol: 'gRPC', isStream: false, id: 'old call' });
+  context.callers.push(stream, unary);
+  (await until(() => server.find('old stream'), 'the stream')).step(piece('a'));
+  t.is(await stream.outcome, 'refused');
+  t.is(stream.fields()['grpc-status'], String(Status.DEADLINE_EXCEEDED));
+  server.find('old call')?.step('end');
+  t.is(await unary.outcome, 'answered');
+  const old = server.find('old stream');
+  old?.step('end'); // the method notices that its caller has gone
+  await until(() => old?.ends.length, 'the end');
+  t.is(old?.ends[0]?.code, Status.DEADLINE_EXCEEDED);
+});

@@ -1,0 +1,266 @@
+/**
+ * A server whose two methods do what the test says, one unary and one that streams, and callers over HTTP/2 who see
+ * every frame. It has no key, no limits and no Envoy: the protocol of a caller follows from its headers.
+ */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2Session } from 'node:http2';
+import { connect as connectTcp } from 'node:net';
+import { type Metadata, type Server, ServerCredentials } from '@grpc/grpc-js';
+import type { HttpBody } from '../../gen/google/api/httpbody.ts';
+import { type WebServiceServer, WebServiceService } from '../../gen/petstore/web/v1/web.ts';
+import { origins } from '../../src/edge/protocols.ts';
+import type { IncomingCall } from '../../src/grpc/call.ts';
+import { OpenCalls } from '../../src/grpc/open-calls.ts';
+import { createGrpcServer, serve } from '../../src/grpc/server.ts';
+import type { Call, End, StreamInterceptor } from '../../src/interceptors/chain.ts';
+import { readMessage } from '../../src/interceptors/read-message.ts';
+import { toAccountId, toKeyId } from '../../src/model.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
+import { grpcFrame, grpcHeaders } from './hostile/sockets.ts';
+
+export const PROTOCOLS = ['gRPC', 'REST', 'Connect'] as const;
+export type CallerProtocol = (typeof PROTOCOLS)[number];
+
+/** What a method does next: sends a piece, ends with success, or fails. */
+type Step = HttpBody | 'end' | Error;
+
+/** A call on the server. */
+export interface Scripted {
+  readonly call: IncomingCall;
+  readonly session: Http2Session | undefined;
+  /** How it ended, each time that it was reported. */
+  readonly ends: readonly End[];
+  step(next: Step): void;
+  /** Lets a call with the header `x-gate` read its message, or refuses it with the error. */
+  openGate(error?: Error): void;
+}
+
+interface Script extends Scripted {
+  readonly nextStep: () => Promise<Step>;
+  readonly gate: Promise<void>;
+}
+
+export interface ScriptedServer {
+  readonly port: number;
+  readonly server: Server;
+  readonly openCalls: OpenCalls;
+  /** The call of the request with this id, once it has arrived. */
+  find(id: string): Scripted | undefined;
+  close(): void;
+}
+
+const FOREVER_MS = 3_600_000;
+
+export function piece(text: string, contentType = 'text/plain'): HttpBody {
+  return { contentType, data: Buffer.from(text), extensions: [] };
+}
+
+interface Settings {
+  readonly maxStreamMs?: number;
+  readonly edgeSecret?: string;
+}
+
+export async function startScriptedServer({
+  maxStreamMs = FOREVER_MS,
+  edgeSecret,
+}: Settings = {}): Promise<ScriptedServer> {
+  const scripts = new Map<string, Script>();
+  const scriptOf = ({ requestId }: Call): Script => {
+    const script = scripts.get(requestId);
+    if (script === undefined) throw new Error(`there is no call ${requestId}`);
+    return script;
+  };
+  const openCalls = new (class extends OpenCalls {
+    override add(call: IncomingCall): void {
+      scripts.set(call.requestId, makeScript(call));
+      super.add(call);
+    }
+  })({ maxStreamMs });
+  /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
+  const shares: StreamInterceptor = {
+    name: 'shares',
+    after: {},
+    forStreams: true,
+    async intercept(call, next) {
+      const [account] = call.metadata.get('x-account');
+      if (account !== undefined) {
+        const accountId = toAccountId(BigInt(String(account)));
+        openCalls.holdForAccount(call, accountId);
+        call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
+      } else if (call.metadata.get('x-share').length > 0) openCalls.holdForAddress(call);
+      return next(call);
+    },
+  };
+  const gate: StreamInterceptor = {
+    name: 'gate',
+    after: {},
+    forStreams: true,
+    async intercept(call, next) {
+      if (call.metadata.get('x-gate').length > 0) await scriptOf(call).gate;
+      return next(call);
+    },
+  };
+  const { registry, byPath } = loadOperations();
+  const all = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.web.v1.'));
+  const operations = { registry, byPath: new Map(all.map((operation) => [operation.path, operation])) };
+  const originOf = origins(all, edgeSecret);
+  const sessions = new WeakMap<Metadata, Http2Session>();
+  const methods = {
+    async checkHealth(_request: unknown, call: Call) {
+      const step = await scriptOf(call).nextStep();
+      if (step instanceof Error) throw step;
+      return step === 'end' ? piece('whole') : step;
+    },
+    async *getFile(_request: unknown, call: Call) {
+      for (;;) {
+        const step = await scriptOf(call).nextStep();
+        if (step instanceof Error) throw step;
+        if (step === 'end') return;
+        yield step;
+      }
+    },
+  };
+  const server = createGrpcServer({
+    methods: serve<WebServiceServer>(operations, WebServiceService, methods, [shares, gate, readMessage]),
+    forUnknown: [],
+    operations,
+    originOf(metadata, path, connection) {
+      if (connection.session !== undefined) sessions.set(metadata, connection.session);
+      return originOf(metadata, path, connection);
+    },
+    openCalls,
+  });
+  const port = await new Promise<number>((resolve, reject) => {
+    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+      error === null ? resolve(bound) : reject(error),
+    );
+  });
+  return {
+    port,
+    server,
+    openCalls,
+    find: (id) => scripts.get(id),
+    close() {
+      openCalls.close();
+      server.forceShutdown();
+    },
+  };
+
+  function makeScript(call: IncomingCall): Script {
+    const steps: Step[] = [];
+    const opened = Promise.withResolvers<void>();
+    let wake: () => void = () => undefined;
+    const ends: End[] = [];
+    call.onEnd((end) => ends.push(end));
+    return {
+      call,
+      session: sessions.get(call.metadata),
+      ends,
+      step(next) {
+        steps.push(next);
+        wake();
+      },
+      openGate: (error) => (error === undefined ? opened.resolve() : opened.reject(error)),
+      gate: opened.promise,
+      async nextStep() {
+        for (;;) {
+          const step = steps.shift();
+          if (step !== undefined) return step;
+          const { promise, resolve } = Promise.withResolvers<void>();
+          wake = resolve;
+          await promise;
+        }
+      },
+    };
+  }
+}
+
+/** How a call ended for its caller. */
+export type Outcome = 'answered' | 'refused' | 'reset';
+
+export interface Caller {
+  readonly session: ClientHttp2Session;
+  readonly stream: ClientHttp2Stream;
+  readonly headers: Promise<Readonly<Record<string, unknown>>>;
+  /** The headers and the trailers so far. */
+  readonly fields: () => Readonly<Record<string, unknown>>;
+  readonly received: () => Buffer;
+  /** Resolves when the stream is closed. */
+  readonly outcome: Promise<Outcome>;
+}
+
+interface RequestOptions {
+  readonly protocol: CallerProtocol;
+  readonly isStream: boolean;
+  readonly id: string;
+  /** How much of the response the caller lets through before it reads. */
+  readonly window?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** False leaves the request without its end, and without the second half of its message. */
+  readonly isWhole?: boolean;
+  /** The connection; without it a new one. */
+  readonly session?: ClientHttp2Session;
+  /** The address that a new connection comes from. */
+  readonly from?: string;
+}
+
+const HEADERS = {
+  gRPC: {},
+  REST: { 'x-envoy-original-path': '/openapi.json', 'x-envoy-original-method': 'GET' },
+  Connect: { 'x-petstore-connect': '1' },
+} as const satisfies Record<CallerProtocol, Readonly<Record<string, string>>>;
+
+function openConnection(port: number, window: number, from = '127.0.0.1'): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${port}`, {
+    createConnection: () => connectTcp({ host: '127.0.0.1', port, localAddress: from }),
+    settings: { initialWindowSize: window },
+  });
+  return session.on('error', () => undefined);
+}
+
+/** Sends a request. */
+export function request(port: number, options: RequestOptions): Caller {
+  const { protocol, isStream, id, window = 65_535, headers: more = {}, isWhole = true } = options;
+  const session = options.session ?? openConnection(port, window, options.from);
+  const { path } = isStream ? WebServiceService.getFile : WebServiceService.checkHealth;
+  const stream = session.request(
+    { ...grpcHeaders(path), ...HEADERS[protocol], 'x-request-id': id, ...more },
+    { endStream: false },
+  );
+  const frame = grpcFrame();
+  if (isWhole) stream.end(frame);
+  else stream.write(frame.subarray(0, 3));
+  const chunks: Buffer[] = [];
+  const arrived = Promise.withResolvers<Readonly<Record<string, unknown>>>();
+  let [response, trailers] = [undefined, {}] as [Readonly<Record<string, unknown>> | undefined, object];
+  stream.on('response', (found) => {
+    response = found;
+    arrived.resolve(found);
+  });
+  stream.on('trailers', (found) => {
+    trailers = found;
+  });
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  stream.on('error', () => undefined); // `rstCode` tells
+  const fields = () => ({ ...response, ...trailers });
+  const outcome = new Promise<Outcome>((resolve) => {
+    stream.on('close', () => resolve(stream.rstCode ? 'reset' : outcomeOf(protocol, fields())));
+  });
+  return { session, stream, headers: arrived.promise, fields, received: () => Buffer.concat(chunks), outcome };
+}
+
+function outcomeOf(protocol: CallerProtocol, headers: Readonly<Record<string, unknown>>): Outcome {
+  if (headers[':status'] === undefined) return 'reset';
+  const status = Number(headers[':status']);
+  const isHttp = protocol !== 'gRPC' && headers['grpc-status'] === undefined;
+  if (isHttp) return status < 400 ? 'answered' : 'refused';
+  if (headers['grpc-status'] === undefined) return 'reset';
+  return headers['grpc-status'] === '0' ? 'answered' : 'refused';
+}
+
+/** How many streams an HTTP/2 connection has. Node has no public number. */
+export function streamsOf(session: Http2Session): number {
+  const symbol = Object.getOwnPropertySymbols(session).find(({ description }) => description === 'state');
+  const state = symbol && (session as unknown as Record<symbol, { streams?: Map<number, unknown> }>)[symbol];
+  if (state?.streams === undefined) throw new Error('Node keeps the streams of a session elsewhere now');
+  return state.streams.size;
+}
