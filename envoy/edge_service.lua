@@ -8,7 +8,7 @@ local tables = require("tables")
 local M = {}
 
 -- The clusters of the servers. The names are part of Envoy's statistics.
-local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_strangers"
+local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
 -- For Refuse and Fail, which only produce an error.
 local ERROR_TIMEOUT_MS = 2000
 local CLOCK_SLACK_MS = 100

@@ -83,13 +83,8 @@ function M.on_request(handle)
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   content_type = metadata.printable(content_type)
   headers:replace(HEADERS.body_type, content_type)
-  local is_valid = M.is_json(text)
-  request.save(handle, {
-    authorization = headers:get("authorization"),
-    content_type = content_type,
-    body = is_valid and text or nil,
-  })
-  if not is_valid then handle:respond({ [":status"] = "400" }, "") end
+  request.save(handle, { authorization = headers:get("authorization"), content_type = content_type })
+  if not M.is_json(text) then handle:respond({ [":status"] = "400" }, "") end
 end
 
 -- Responses -----------------------------------------------------------------------------------------------------------
@@ -116,25 +111,6 @@ end
 
 -- Envoy's message is cut to this length: it may quote a value that is as long as a body.
 local MAX_REPLY_BYTES = 1000
--- The upper limit of a request message's size without its values.
-local MAX_TAGS_BYTES = 100
-
--- The fields of RefuseRequest. The server reads no message that is longer than a body, so the fields leave out a body
--- that would make the message too long.
-local function refuse_fields(refused, status, reply, saved)
-  local fields = {
-    method = refused.method,
-    path = refused.path,
-    status = status,
-    reply = reply:sub(1, MAX_REPLY_BYTES),
-    content_type = saved.content_type,
-  }
-  if saved.body then
-    local others = #fields.method + #fields.path + #fields.reply + #fields.content_type + MAX_TAGS_BYTES
-    if #saved.body + others <= tables.max_body_bytes then fields.body = saved.body end
-  end
-  return fields
-end
 
 -- Asks the server for the error that the caller gets. Returns its headers and its body.
 local function fetch_error(handle, refused, status, reply)
@@ -142,8 +118,13 @@ local function fetch_error(handle, refused, status, reply)
   refused.caller.is_connect = saved.is_connect
   local response, error
   if status < 500 then
-    local fields = refuse_fields(refused, status, reply, saved)
-    response, error = edge_service.call(handle, "refuse", fields, refused.caller)
+    response, error = edge_service.call(handle, "refuse", {
+      method = refused.method,
+      path = refused.path,
+      status = status,
+      reply = reply:sub(1, MAX_REPLY_BYTES),
+      content_type = saved.content_type,
+    }, refused.caller)
   elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
     response, error = edge_service.call(handle, "fail", { status = status }, refused.caller)
   end

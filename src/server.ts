@@ -151,7 +151,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       { definition: CategoryServiceService, methods: categoryService(store), interceptors: forCallers },
       { definition: OrderServiceService, methods: orderService(store), interceptors: forCallers },
       { definition: InventoryServiceService, methods: inventoryService(store), interceptors: forCallers },
-      { definition: EdgeServiceService, methods: edgeService(byPath.values(), rules), interceptors: forCallers },
+      { definition: EdgeServiceService, methods: edgeService(byPath.values()), interceptors: forCallers },
       { definition: AdminServiceService, methods: admin, interceptors: forOperator },
       { definition: unaryWebService, methods: { checkHealth }, interceptors: forAnybody },
     ],

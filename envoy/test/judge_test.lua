@@ -65,7 +65,7 @@ end
 test("judge - sends the server only the caller's headers, and lets an accepted caller pass", function()
   local pass = send(fresh("judge"), post("a"), accepts)
   equal(#pass.calls, 1)
-  equal(pass.calls[1].cluster, "petstore_strangers")
+  equal(pass.calls[1].cluster, "petstore_anonymous")
   equal(pass.calls[1].message, "\0\0\0\0\0")
   equal(pass.calls[1].headers, {
     [":method"] = "POST",

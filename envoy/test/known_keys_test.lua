@@ -108,8 +108,8 @@ test("known keys - calls about other keys use the slots of anonymous callers", f
     local headers = { [":method"] = "POST", ["content-length"] = "2", authorization = authorization }
     return envoy.request(judge.on_request, { headers = headers, body = "{}" }).calls[1].cluster
   end
-  equal(cluster("Bearer a"), "petstore_strangers")
-  equal(cluster(nil), "petstore_strangers")
+  equal(cluster("Bearer a"), "petstore_anonymous")
+  equal(cluster(nil), "petstore_anonymous")
 end)
 
 test("known keys - a call for an error uses the slots of its caller", function()
@@ -122,7 +122,7 @@ test("known keys - a call for an error uses the slots of its caller", function()
     }
     return envoy.response(rest.on_response, { headers = headers, body = "words" }).calls[1].cluster
   end
-  equal(cluster("Bearer a"), "petstore_strangers")
+  equal(cluster("Bearer a"), "petstore_anonymous")
   respond(rest, send(rest, "Bearer a"), accepted())
   equal(cluster("Bearer a"), "petstore")
 end)

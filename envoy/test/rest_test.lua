@@ -59,7 +59,7 @@ test("a request with a body - has a header with the body's type, empty if there 
   for _, content_type in ipairs({ "application/json; charset=utf-8", "text/plain", false }) do
     local pass = request("POST", "{}", { ["content-type"] = content_type })
     equal(pass:header(HEADERS.body_type), content_type or "")
-    equal(saved(pass), { authorization = "Bearer a", content_type = content_type or "", body = "{}" })
+    equal(saved(pass), { authorization = "Bearer a", content_type = content_type or "" })
     equal(pass.reply, nil)
     equal(#pass.calls, 0)
   end
@@ -82,10 +82,9 @@ test("a request with a body - can't set the type by that header", function()
   equal(pass:header(HEADERS.body_type), "text/plain")
 end)
 
-test("a request with a body - that is invalid JSON is a 400, and the body is not sent to the server", function()
+test("a request with a body - that is invalid JSON is a 400", function()
   local pass = request("POST", "{'name':'Tom'}")
   equal(pass.reply, { headers = { [":status"] = "400" }, body = "" })
-  equal({ body = saved(pass).body }, {})
 end)
 
 test("a request with a body - of more than 64 KiB is a 413 by its length, before the body is read", function()
@@ -120,7 +119,6 @@ test("a GET with a body - passes if the server accepts its caller", function()
     equal(#pass.calls, 1)
     equal(pass.reply, nil)
     equal(pass:header(HEADERS.body_type), "application/json")
-    equal(saved(pass).body, "{}")
   end
 end)
 

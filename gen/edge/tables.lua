@@ -4,7 +4,7 @@ return {
     body_type = 'x-petstore-body-type',
     accept_encoding = 'x-petstore-accept-encoding',
     connect = 'x-petstore-connect',
-    anonymous = 'x-petstore-stranger',
+    anonymous = 'x-petstore-anonymous',
     accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
     account = 'x-petstore-account',
@@ -50,7 +50,6 @@ return {
         status = 3,
         reply = 4,
         content_type = 5,
-        body = 6,
       },
     },
     fail = {

@@ -13,7 +13,7 @@ export const EDGE_HEADERS = {
   /** To the routes and the server: the caller speaks the Connect protocol. */
   connect: 'x-petstore-connect',
   /** To the routes and the server: Envoy does not know the caller's key to be valid. */
-  anonymous: 'x-petstore-stranger',
+  anonymous: 'x-petstore-anonymous',
   /** From the server, for an anonymous caller: the key is valid, and within its limits. */
   accepted: 'x-petstore-accepted',
   /** From the server, for files and HEAD: the length of the body in bytes; for HEAD, that of the GET. */

@@ -25,7 +25,7 @@ const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","
 const CIRCUIT_BREAKERS = 'circuit_breakers.petstore.default';
 
 /** Each server is in all: one for calls, one for callers without a key, one for what needs no key. */
-const CLUSTERS = ['petstore', 'petstore_strangers', 'petstore_open'];
+const CLUSTERS = ['petstore', 'petstore_anonymous', 'petstore_open'];
 
 /** A server, from Envoy's point of view. */
 export interface Host {
