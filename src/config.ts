@@ -32,6 +32,8 @@ export interface Config {
   readonly grpcHost: string;
   /** The servers of a standalone edge; undefined: those of this machine. */
   readonly servers: readonly ServerAddress[] | undefined;
+  /** By this a server recognizes its edges, besides mutual TLS; undefined: the launcher generates one. */
+  readonly edgeSecret: string | undefined;
   /** The TLS between edge and servers; undefined: none, and all are on loopback. */
   readonly internalTls: InternalTls | undefined;
   /** How many servers the launcher starts behind Envoy. More than one needs PostgreSQL and Redis. */
@@ -110,6 +112,9 @@ export interface LimitsConfig {
   readonly plans: Readonly<Record<'free' | 'pro' | 'business', Quota>>;
   /** Requests a minute without a valid key, per IP address. */
   readonly addressPerMinute: number;
+  /** What Envoy lets through without a known key, per IP address: at once, and a second after that. */
+  readonly addressBurst: number;
+  readonly addressPerSecond: number;
   /** How many IP addresses have a count of their own in one minute; the others share one. */
   readonly maxAddresses: number;
   readonly ban: BanPolicy;
@@ -146,6 +151,7 @@ export function readConfig(env: Environment = process.env): Config {
     grpcPort: value('GRPC_PORT'),
     grpcHost: value('GRPC_HOST'),
     servers: value('SERVERS'),
+    edgeSecret: value('EDGE_SECRET'),
     internalTls: toInternalTls({
       INTERNAL_TLS_CA: value('INTERNAL_TLS_CA'),
       INTERNAL_TLS_CERT: value('INTERNAL_TLS_CERT'),
@@ -183,6 +189,8 @@ export function readConfig(env: Environment = process.env): Config {
         business: { perMinute: value('BUSINESS_PER_MINUTE'), perDay: value('BUSINESS_PER_DAY') },
       },
       addressPerMinute: value('ADDRESS_PER_MINUTE'),
+      addressBurst: value('ADDRESS_BURST'),
+      addressPerSecond: value('ADDRESS_PER_SECOND'),
       maxAddresses: value('MAX_ADDRESSES'),
       ban: {
         refusals: value('BAN_REFUSALS'),

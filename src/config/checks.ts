@@ -57,7 +57,7 @@ export function toYesOrNo(text: string): boolean | Expected {
   return text === 'yes' || text === 'no' ? text === 'yes' : new Expected('be yes or no');
 }
 
-export function toOperatorKey(text: string): string | Expected {
+export function toSecret(text: string): string | Expected {
   return /^[\x21-\x7e]{16,}$/.test(text) ? text : new Expected('be at least 16 visible ASCII characters');
 }
 

@@ -10,6 +10,8 @@ export const LIMITS = {
   BUSINESS_PER_MINUTE: count('Requests a minute on the Business plan.', '1000'),
   BUSINESS_PER_DAY: count('Requests a day on the Business plan.', '100000'),
   ADDRESS_PER_MINUTE: count('Requests a minute without a valid key, per IP address (an IPv6 /64 counts as one).', '60'),
+  ADDRESS_BURST: count('Requests at once without a known key, per IP address, that Envoy lets through.', '120'),
+  ADDRESS_PER_SECOND: count('Requests a second that Envoy lets through after such a burst.', '20'),
   MAX_ADDRESSES: count('How many addresses have a count of their own in one minute; the others share one.', '100000'),
   BAN_REFUSALS: count('How many refused requests within `BAN_WINDOW_SECONDS` ban a key.', '20'),
   BAN_WINDOW_SECONDS: count('How long refused requests count towards a ban, in seconds.', '60'),

@@ -1,5 +1,5 @@
 /** Settings of ports, TLS, callers in browsers and behind proxies, and of servers and edge on different hosts. */
-import { toAddress, toOrigins, toPath, toPort, toServers, toYesOrNo, wholeNumber } from './checks.ts';
+import { toAddress, toOrigins, toPath, toPort, toSecret, toServers, toYesOrNo, wholeNumber } from './checks.ts';
 import { toNetworks } from './networks.ts';
 import { optional, setting } from './setting.ts';
 
@@ -100,6 +100,14 @@ export const HOSTS = {
       'resolves to is a server. Any but loopback needs `INTERNAL_TLS_CA`, `INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`.',
     fallbackInWords: '`127.0.0.1` and `GRPC_PORT`',
     parse: toServers,
+  }),
+  EDGE_SECRET: optional({
+    about:
+      'By this secret a server recognizes its edges, whose `X-Forwarded-For` it believes: at least 16 characters. ' +
+      '`npm run server` and `npm run edge` need the same one, unless they have `INTERNAL_TLS_CA`.',
+    fallbackInWords: 'generated at each `npm start`',
+    isSecret: true,
+    parse: toSecret,
   }),
   INTERNAL_TLS_CA: optional({
     about: 'The certificate authority of standalone edges and servers, a PEM file. Use it for nothing else.',

@@ -1,6 +1,6 @@
 /** Settings of the database, Redis, retention and keys. */
 import { fileURLToPath } from 'node:url';
-import { toCount, toDatabaseUrl, toOperatorKey, toPath, toRedis, toYesOrNo, wholeNumber } from './checks.ts';
+import { toCount, toDatabaseUrl, toPath, toRedis, toSecret, toYesOrNo, wholeNumber } from './checks.ts';
 import { optional, setting } from './setting.ts';
 
 /** A year. */
@@ -63,7 +63,7 @@ export const KEYS = {
     about: "The operator's key for the admin service, at least 16 characters. All machines need the same one.",
     fallbackInWords: 'generated at the first start, in `DATA_DIR/operator.key`',
     isSecret: true,
-    parse: toOperatorKey,
+    parse: toSecret,
   }),
   DEMO_ACCOUNT: optional({
     about: 'Whether a new database gets a demo account, with a key in `DATA_DIR/demo.key`.',

@@ -4,7 +4,8 @@
  */
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { ApiError, apiError, invalidArgument } from '../errors.ts';
+import { MAX_WAITING_BODIES } from '../config/constants.ts';
+import { ApiError, AT_A_TIME, apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
@@ -16,6 +17,7 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
     async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
+      if (request.status === 425) throw tooManyBodies();
       if (request.status === 415) throw unsupportedConnect();
       throw badRequest(request, routes);
     },
@@ -23,6 +25,13 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
     },
   };
+}
+
+/** The key has too many bodies waiting in Envoy. */
+function tooManyBodies(): ApiError {
+  const retryAfterSeconds = 1;
+  const limit = { limit: MAX_WAITING_BODIES, window: AT_A_TIME, retryAfterSeconds };
+  return apiError('RATE_LIMITED', limit, { retryAfterSeconds });
 }
 
 /** For the parts of the Connect protocol that this service does not support. */
@@ -74,6 +83,8 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);
+  // Envoy has no message for HEAD, which has no body either.
+  if (method === 'HEAD') return new ApiError('INVALID_ARGUMENT', 'a value in the path or the query is invalid', {});
   return transcoderError(reply, route.operation);
 }
 

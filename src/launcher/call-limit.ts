@@ -3,8 +3,8 @@
  * to any number of them, and they come and go.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import type { Envoy } from './envoy.ts';
-import { MAX_CALLS_PER_SERVER } from './envoy-config.ts';
 
 const POLL_MS = 5_000;
 

@@ -19,7 +19,7 @@ const COMMAND: Command = {
     'wait for open requests (10 seconds at most), and stop Envoy.',
   ],
   settings: [
-    ...(['SERVERS', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
+    ...(['SERVERS', 'EDGE_SECRET', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
     ...(['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY', 'LOGS', 'DATA_DIR', 'ENVOY_ADMIN_PORT', 'ENVOY'] as const),
   ],
 };

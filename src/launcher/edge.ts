@@ -35,6 +35,7 @@ interface EdgeOptions {
 /** Resolves when the public port is open. If it rejects, nothing is left running. */
 export async function startEdge(config: Config, { interrupt, report }: EdgeOptions): Promise<Edge> {
   checkSingleInstance(config);
+  checkSecret(config);
   const binary = findEnvoy(config);
   checkAdminSocket(config);
   let lock: DataLock | undefined;
@@ -57,6 +58,12 @@ function checkSingleInstance({ instances }: Config): void {
   if (instances === 1) return;
   const advice = 'unset it, and name the servers in SERVERS; or use npm start, which starts both';
   throw new ConfigError(`INSTANCES=${instances} is not for npm run edge, which starts no server: ${advice}`);
+}
+
+function checkSecret({ edgeSecret, internalTls }: Config): void {
+  if (edgeSecret !== undefined || internalTls !== undefined) return;
+  const why = 'its servers would take all callers for one address';
+  throw new ConfigError(`npm run edge needs EDGE_SECRET, the same as its servers', or INTERNAL_TLS_CA: ${why}`);
 }
 
 function keepRunning(

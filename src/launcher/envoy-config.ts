@@ -2,23 +2,16 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { isIPv4 } from 'node:net';
 import { join } from 'node:path';
+import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import type { Config, Network, TracesConfig } from '../config.ts';
 import { corsValues } from '../edge/cors.ts';
 import { accessLogs } from '../edge/envoy-access-log.ts';
-import { ENVOY_VALUES } from '../edge/envoy-values.ts';
+import { ENVOY_VALUES, floodValues } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { accessLog, ROOT } from './paths.ts';
 import { listSecrets, secretFile } from './secrets.ts';
 import { endpoints, hedgeDelayMs, listServers, serverTls } from './servers.ts';
 import { fillIn, type Value } from './template.ts';
-
-/**
- * How many open calls a server may have; Envoy refuses further ones at once. Measured with `npm run bench:overload` on
- * one core, at five times the capacity: 512 gives 1.5 times as many responses as 256, because the slot of a completed
- * call stays empty while Envoy refuses others. Of 2,000 concurrent clients nearly all are served, with 256 some 1,700.
- * On a core a ninth as fast p99 is 1.9 s; the bound is 2 s.
- */
-export const MAX_CALLS_PER_SERVER = 512;
 
 /** The default port of https URLs. */
 const HTTPS_PORT = 443;
@@ -35,7 +28,8 @@ const PROXY_IDLE_TIMEOUT = '620s';
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
   const template = await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8');
-  await writeFile(file, fillIn(template, templateValues(config), templateSections(config)));
+  // It has the edge's secret.
+  await writeFile(file, fillIn(template, templateValues(config), templateSections(config)), { mode: 0o600 });
   return file;
 }
 
@@ -48,6 +42,7 @@ function templateValues(config: Config): Readonly<Record<string, Value>> {
     PORT: config.port,
     IDLE_TIMEOUT: config.trustedProxies.length > 0 && !config.proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
     TRUSTED_PROXIES: config.trustedProxies.flatMap(toRanges),
+    EDGE_SECRET: config.edgeSecret ?? '',
     ENDPOINTS: endpoints(config),
     SERVER_TLS: config.internalTls === undefined ? [] : serverTls(config, internalSecrets(config)),
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
@@ -58,6 +53,7 @@ function templateValues(config: Config): Readonly<Record<string, Value>> {
       file: config.logs === 'stdout' ? undefined : accessLog(config),
       isTraced: config.traces !== undefined,
     }),
+    ...floodValues(config.limits),
     ...corsValues(config.corsOrigins),
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,

@@ -45,6 +45,8 @@ export class Instance extends Component {
         ...(this.#metricsPort === undefined ? {} : { METRICS_PORT: String(this.#metricsPort) }),
         INSTANCES: '1', // a server uses none of the ports after its own
         DATA_DIR: config.dataDir,
+        EDGE_SECRET: config.edgeSecret,
+        EDGE_SECRET_FILE: undefined,
         LOG_LEVEL: config.logLevel,
         LOG_FILE: this.log.path,
         AUDIT_FILE: auditLog(config),

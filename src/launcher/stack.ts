@@ -2,6 +2,7 @@
  * The whole service on one machine: the gRPC servers, and Envoy in front of them. Starts them, keeps them running,
  * stops them. A component that fails too often ends the service.
  */
+import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import { type Config, grpcPorts } from '../config.ts';
@@ -58,10 +59,11 @@ export function publicUrl({ host, port, tls }: Config): string {
  * servers. If it rejects, nothing is left running.
  */
 export async function startStack(
-  config: Config,
+  given: Config,
   env: Readonly<Record<string, string>> = {},
   { program = SERVER, interrupt = new AbortController().signal, report = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
+  const config = { ...given, edgeSecret: given.edgeSecret ?? randomBytes(32).toString('base64url') };
   checkNoStandaloneSettings(config);
   const envoyBinary = findEnvoy(config);
   checkAdminSocket(config);

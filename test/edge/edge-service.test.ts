@@ -155,6 +155,10 @@ test('Refusal - an empty or unknown message of Envoy is MALFORMED_BODY', async (
   }
 });
 
+test('Refusal - a wrong value in a HEAD, for which Envoy has no message, is INVALID_ARGUMENT', async (t) => {
+  t.is((await refuse(t, { method: 'HEAD', path: '/pets/abc' })).code, 'INVALID_ARGUMENT');
+});
+
 test('Refusal - the response to a long request is short', async (t) => {
   const long = 'x'.repeat(100_000);
   const errors = [

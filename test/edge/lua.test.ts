@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { FailRequest, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
+import { generateKey } from '../../src/keys/format.ts';
 import { luaTest, runLua } from '../support/luajit.ts';
 
 const test = luaTest();
@@ -38,6 +39,14 @@ test('Lua - every test of the filters runs to its end', (t) => {
 for (const { title, hasPassed, problem } of luaTests) {
   test(`Lua - ${title}`, (t) => t.true(hasPassed, problem));
 }
+
+test('Lua keys - have the format and the checksum that the server gives them', (t) => {
+  const keys = Array.from({ length: 200 }, () => generateKey());
+  const script =
+    'local format = dofile("envoy/key_format.lua"); for k in io.lines() do print(format.is_well_formed(k)) end';
+  const checked = runLua(['-e', script], [...keys, generateKey('pso')].map((key) => `${key}\n`).join(''));
+  t.deepEqual(checked, { output: `${'true\n'.repeat(keys.length)}false\n`, errors: '' });
+});
 
 /** The messages in the frames that Lua sends for these requests (see edge_requests.lua). */
 function messagesOf(t: ExecutionContext, requests: readonly string[]): Buffer[] {

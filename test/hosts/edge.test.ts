@@ -38,6 +38,7 @@ test.afterEach.always(async ({ context: { processes, certificates, remove } }) =
 function run({ folder, ports, processes }: Context, program: 'edge' | 'server', more: Settings = {}): TestProcess {
   const started = new TestProcess(`src/launcher/${program}-main.ts`, {
     ...UNLIMITED,
+    EDGE_SECRET: 'the secret of this test',
     DATA_DIR: join(folder, program),
     PORT: String(ports.edge),
     GRPC_PORT: String(ports.server),
