@@ -21,6 +21,8 @@ export interface ServerProgram {
 
 export class Instance extends Component {
   readonly port: number;
+  /** The writes of a frozen server end when it is killed. */
+  override readonly maxUnansweredPings = 4;
   readonly #metricsPort: number | undefined;
   readonly #program: ServerProgram;
   #drainingChild: Child | undefined;
