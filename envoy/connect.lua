@@ -1,7 +1,7 @@
 -- Converts a unary call of the Connect protocol (https://connectrpc.com/docs/protocol) in Protobuf to gRPC. Paths,
 -- headers and messages are the same. gRPC adds a frame around the message.
 
-local edge_service = require("edge_service")
+local grpc_message = require("grpc_message")
 local tables = require("tables")
 
 local M = {}
@@ -38,7 +38,7 @@ function M.to_grpc(handle, message)
   headers:replace(tables.headers.connect, "1")
   handle:clearRouteCache()
   handle:metadata() -- selects the new route now: the old route's buffer has no room for the frame around 64 KiB
-  handle:body(true):setBytes(edge_service.frame(message))
+  handle:body(true):setBytes(grpc_message.frame(message))
 end
 
 return M

@@ -1,55 +1,19 @@
 -- A client of the gRPC server's EdgeService (petstore.edge.v1). The server authenticates callers for Envoy, and decides
 -- on the errors of requests that never reach a service.
 
+local grpc_message = require("grpc_message")
 local known_keys = require("known_keys")
 local request = require("request")
+local settings = require("settings")
 local tables = require("tables")
 
 local M = {}
 
 -- The clusters of the servers. The names are part of Envoy's statistics.
-local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_strangers"
+local CLUSTER, ANONYMOUS_CLUSTER = "petstore", "petstore_anonymous"
 -- For Refuse and Fail, which only produce an error.
 local ERROR_TIMEOUT_MS = 2000
 local CLOCK_SLACK_MS = 100
-
-local function varint(n)
-  local bytes = {}
-  while n > 127 do
-    bytes[#bytes + 1] = string.char(n % 128 + 128)
-    n = math.floor(n / 128)
-  end
-  bytes[#bytes + 1] = string.char(n)
-  return table.concat(bytes)
-end
-
--- Protobuf's wire types.
-local VARINT, LENGTH_DELIMITED = 0, 2
-
-local function tag(field_number, wire_type)
-  return varint(field_number * 8 + wire_type)
-end
-
--- Encodes a protobuf message of strings, bytes and non-negative numbers. `fields` are field numbers by name.
-function M.encode(fields, values)
-  local parts = {}
-  for name, number in pairs(fields) do
-    local value = values[name]
-    if type(value) == "number" then
-      parts[#parts + 1] = tag(number, VARINT) .. varint(value)
-    elseif value then
-      parts[#parts + 1] = tag(number, LENGTH_DELIMITED) .. varint(#value) .. value
-    end
-  end
-  return table.concat(parts)
-end
-
--- A gRPC message on the wire: not compressed, the length in four bytes, the message.
-function M.frame(message)
-  local n = #message
-  return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
-    .. message
-end
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
 -- authorization, forwarded_for, request_id. With caller.is_connect an error has Connect's shape.
@@ -67,10 +31,11 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["authorization"] = caller.authorization,
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
+    [tables.headers.edge] = settings.edge_secret,
     [tables.headers.connect] = caller.is_connect and "1" or nil,
   }
-  local message = M.frame(M.encode(method.fields, values))
-  local cluster = known_keys.is_known(caller.authorization) and CLUSTER or ANONYMOUS_CLUSTER
+  local message = grpc_message.frame(grpc_message.encode(method.fields, values))
+  local cluster = known_keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
   local response, body = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms or ERROR_TIMEOUT_MS,
     send_xff = false,
@@ -101,8 +66,8 @@ function M.error_response(response, error, status, is_connect)
   return headers, error
 end
 
--- Authenticates the caller of a request by its headers. Returns true if the server accepts the caller. Otherwise it
--- responds to the request and returns false.
+-- Asks the server about the caller of a request, by its headers. Returns whether the key is valid; and, if the caller
+-- may not send the request, the headers and the body of the response.
 function M.judge(handle)
   local headers = handle:headers()
   local start_ms = handle:timestamp()
@@ -117,9 +82,11 @@ function M.judge(handle)
   -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
   local is_late = handle:timestamp() - start_ms >= tables.call_timeout_ms - CLOCK_SLACK_MS
   local reply, body = M.error_response(response, error, is_late and 504 or 503, is_connect)
-  reply[tables.headers.worded] = "1"
-  handle:respond(reply, body)
-  return false
+  reply["content-type"] = "application/json"
+  -- envoy.yaml leaves a 401 and a 429 alone, so that refusals are cheap.
+  if reply[":status"] ~= "401" and reply[":status"] ~= "429" then reply[tables.headers.worded] = "1" end
+  -- The response to a caller with a valid key, such as one over its limit, has the key's id for the access log.
+  return reply[tables.headers.key] ~= nil, reply, body
 end
 
 return M

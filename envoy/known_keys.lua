@@ -1,52 +1,50 @@
--- The API keys (Authorization headers) that the server has recently accepted. Each worker thread has its own set.
+-- The API keys that the server has recently accepted. Each worker thread has its own set.
 --
--- To Envoy a caller with any other key is anonymous. Anonymous calls have slots of their own, so that they can't take
--- the slots of callers with a valid key. The first call with a valid key is anonymous too; its response makes the key
--- known. This only selects slots and protects Envoy from request bodies: the server checks each call itself.
-
-local tables = require("tables")
+-- To Envoy a caller with any other key is anonymous. Anonymous calls are few per address and have slots of their own,
+-- so that they can't take the slots of callers with a valid key. This only selects slots and protects Envoy: the server
+-- checks each call itself.
 
 local M = {}
 
--- Only the server adds keys, so all of them are valid. At the limit the set is cleared.
+-- At the limit the set is cleared.
 local MAX_KEYS = 10000
-local known, count = {}, 0
+-- A longer Authorization header has no valid key.
+local MAX_BYTES = 100
+-- How long a key is known. Then one request has the server check it again, while the others go on for the grace.
+local TTL_MS, GRACE_MS = 60000, 10000
 
--- The stream's dynamic metadata holds an anonymous caller's key until the response.
-local NAMESPACE = "petstore.key"
+-- When each key expires, by its one spelling, and the keys that are being checked again.
+local expires, is_renewing, count = {}, {}, 0
 
-function M.is_known(authorization)
-  return authorization ~= nil and known[authorization] == true
+-- The one spelling of an Authorization header, and its key. Nil if it can't have a valid one.
+function M.normalize(authorization)
+  if not authorization or #authorization >= MAX_BYTES then return nil end
+  local scheme, key = authorization:match("^(%a+) +(%S+) *$")
+  if not scheme or scheme:lower() ~= "bearer" then return nil end
+  return "Bearer " .. key, key
 end
 
-function M.learn(authorization)
-  if known[authorization] then return end
-  if count >= MAX_KEYS then
-    known, count = {}, 0
+-- Whether a key, in its one spelling, is known. The second result is true if its request must have it checked again.
+function M.is_known(spelling, now_ms)
+  local expires_ms = expires[spelling]
+  if not expires_ms then return false, false end
+  if now_ms < expires_ms then return true, false end
+  if is_renewing[spelling] then
+    expires[spelling], is_renewing[spelling], count = nil, nil, count - 1
+    return false, false
   end
-  known[authorization] = true
-  count = count + 1
+  expires[spelling], is_renewing[spelling] = now_ms + GRACE_MS, true
+  return true, true
 end
 
-function M.forget(authorization)
-  if not known[authorization] then return end
-  known[authorization] = nil
-  count = count - 1
-end
-
--- Routes an anonymous call to the slots for such calls, and asks the server to say whether it accepts the key.
-function M.on_request(handle, headers)
-  local authorization = headers:get("authorization")
-  if authorization and known[authorization] then return end
-  headers:replace(tables.headers.anonymous, "1")
-  handle:clearRouteCache()
-  if authorization then handle:streamInfo():dynamicMetadata():set(NAMESPACE, "authorization", authorization) end
-end
-
--- Learns the key of an anonymous call that the server has accepted.
-function M.on_accepted(handle)
-  local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then M.learn(saved.authorization) end
+function M.learn(spelling, now_ms)
+  if not expires[spelling] then
+    if count >= MAX_KEYS then
+      expires, is_renewing, count = {}, {}, 0
+    end
+    count = count + 1
+  end
+  expires[spelling], is_renewing[spelling] = now_ms + TTL_MS, nil
 end
 
 return M

@@ -2,13 +2,10 @@
 -- server decides on every error, also on those that Envoy detects. gen/edge/tables.lua has what the filters need to
 -- know of the proto files and of the server.
 --
--- The server's response to a REST request is plain HTTP, and passes unchanged.
---
 -- Native gRPC and gRPC-Web pass unchanged. connect.lua converts Connect calls to gRPC.
 
+local bodies = require("bodies")
 local connect = require("connect")
-local edge_service = require("edge_service")
-local known_keys = require("known_keys")
 local metadata = require("metadata")
 local request = require("request")
 local tables = require("tables")
@@ -16,8 +13,6 @@ local tables = require("tables")
 local HEADERS = tables.headers
 
 local M = {}
-
--- Requests ------------------------------------------------------------------------------------------------------------
 
 -- Invalid JSON that the transcoder accepts. The patterns apply to JSON with empty strings.
 local INVALID = {
@@ -49,33 +44,30 @@ function M.is_json(text)
   return true
 end
 
--- envoy.yaml skips judge.lua for these methods, so that a GET costs no more. If such a request has a body, its caller
--- is authenticated here, after the body has been read (64 KiB at most): Envoy can't read the body after that call.
-local EXPECTS_NO_BODY = { GET = true, HEAD = true, DELETE = true }
-
 -- Returns the body's text, or nil if there is none. Without a length only reading tells. Also returns nil if it has
--- responded to the request: the body is too large, or the caller is refused.
+-- responded to the request: the body is too large, or too many bodies of this key are waiting.
 local function read_body(handle)
-  local length = handle:headers():get("content-length")
+  local headers = handle:headers()
+  local length, authorization = headers:get("content-length"), headers:get("authorization") or ""
   if length == "0" then return nil end
   if length and tonumber(length) > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
+  local period = bodies.begin(authorization, handle:timestamp())
+  if not period then return handle:respond({ [":status"] = "425" }, "") end -- the server makes it a 429
   local body = handle:body()
+  bodies.finish(period, authorization)
   local bytes = body and body:length() or 0
   if bytes == 0 then return nil end
   if bytes > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
-  local text = body:getBytes(0, bytes)
-  local is_authenticated = length or not EXPECTS_NO_BODY[handle:headers():get(":method")]
-  if not is_authenticated and not edge_service.judge(handle) then return nil end
-  return text
+  return body:getBytes(0, bytes)
 end
 
+-- envoy.yaml skips this for requests without a length whose method expects no body: they go to the server at once.
 function M.on_request(handle)
   local headers = handle:headers()
-  known_keys.on_request(handle, headers)
   local content_type = headers:get("content-type") or ""
   if request.is_grpc(content_type) then return end
   if request.is_connect(headers, content_type) then
-    request.save(handle, { authorization = headers:get("authorization"), is_connect = true })
+    request.save(handle, { is_connect = true })
     return connect.to_grpc(handle, read_body(handle) or "")
   end
   local text = read_body(handle)
@@ -83,111 +75,8 @@ function M.on_request(handle)
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   content_type = metadata.printable(content_type)
   headers:replace(HEADERS.body_type, content_type)
-  local is_valid = M.is_json(text)
-  request.save(handle, {
-    authorization = headers:get("authorization"),
-    content_type = content_type,
-    body = is_valid and text or nil,
-  })
-  if not is_valid then handle:respond({ [":status"] = "400" }, "") end
-end
-
--- Responses -----------------------------------------------------------------------------------------------------------
-
--- Removes a header and returns its value.
-local function take(headers, name)
-  local value = headers:get(name)
-  headers:remove(name)
-  return value
-end
-
--- The request that a local reply is for. Envoy describes it in headers of the reply (local_reply_config in envoy.yaml).
-local function take_request(headers)
-  return {
-    method = take(headers, HEADERS.refused),
-    path = take(headers, HEADERS.refused .. "-path") or "",
-    caller = {
-      authorization = take(headers, HEADERS.refused .. "-authorization"),
-      forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
-      request_id = take(headers, HEADERS.refused .. "-request-id"),
-    },
-  }
-end
-
--- Envoy's message is cut to this length: it may quote a value that is as long as a body.
-local MAX_REPLY_BYTES = 1000
--- The upper limit of a request message's size without its values.
-local MAX_TAGS_BYTES = 100
-
--- The fields of RefuseRequest. The server reads no message that is longer than a body, so the fields leave out a body
--- that would make the message too long.
-local function refuse_fields(refused, status, reply, saved)
-  local fields = {
-    method = refused.method,
-    path = refused.path,
-    status = status,
-    reply = reply:sub(1, MAX_REPLY_BYTES),
-    content_type = saved.content_type,
-  }
-  if saved.body then
-    local others = #fields.method + #fields.path + #fields.reply + #fields.content_type + MAX_TAGS_BYTES
-    if #saved.body + others <= tables.max_body_bytes then fields.body = saved.body end
-  end
-  return fields
-end
-
--- Asks the server for the error that the caller gets. Returns its headers and its body.
-local function fetch_error(handle, refused, status, reply)
-  local saved = request.saved(handle) or {}
-  refused.caller.is_connect = saved.is_connect
-  local response, error
-  if status < 500 then
-    local fields = refuse_fields(refused, status, reply, saved)
-    response, error = edge_service.call(handle, "refuse", fields, refused.caller)
-  elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
-    response, error = edge_service.call(handle, "fail", { status = status }, refused.caller)
-  end
-  return edge_service.error_response(response, error, status, saved.is_connect)
-end
-
--- Handles a local reply: a response of Envoy itself, or of these filters.
-local function on_local_reply(handle)
-  local headers = handle:headers()
-  local refused = take_request(headers)
-  if take(headers, HEADERS.worded) then return headers:replace("content-type", "application/json") end
-  local status = tonumber(headers:get(":status"))
-  local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
-  local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
-  handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
-  headers = handle:headers()
-  headers:remove("retry-after")
-  for name, value in pairs(error_headers) do
-    headers:replace(name, value)
-  end
-  headers:replace("content-type", "application/json")
-  headers:replace("content-length", tostring(#error))
-end
-
--- Removes what the transcoder leaves of the gRPC call when it returns a file.
-local function remove_grpc(handle)
-  local headers = handle:headers()
-  headers:remove("grpc-encoding")
-  headers:remove("grpc-accept-encoding")
-  local trailers = handle:trailers()
-  if not trailers then return end
-  trailers:remove("grpc-status")
-  trailers:remove("grpc-message")
-end
-
--- envoy.yaml runs this only for responses with one of these headers.
-function M.on_response(handle)
-  local headers = handle:headers()
-  if headers:get(HEADERS.refused) then return on_local_reply(handle) end
-  if take(headers, HEADERS.accepted) then known_keys.on_accepted(handle) end
-  local length = take(headers, HEADERS.length)
-  if not length then return end
-  headers:replace("content-length", length)
-  remove_grpc(handle)
+  request.save(handle, { content_type = content_type })
+  if not M.is_json(text) then handle:respond({ [":status"] = "400" }, "") end
 end
 
 return M

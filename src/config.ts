@@ -56,6 +56,9 @@ function toConfig(values: ValuesOf<typeof PLAIN_SETTINGS>, limits: ValuesOf<type
         business: { perMinute: limits.businessPerMinute, perDay: limits.businessPerDay },
       },
       addressPerMinute: limits.addressPerMinute,
+      /** What Envoy lets through without a known key, per IP address: at once, and a second after that. */
+      addressBurst: limits.addressBurst,
+      addressPerSecond: limits.addressPerSecond,
       maxAddresses: limits.maxAddresses,
       ban: {
         refusals: limits.banRefusals,

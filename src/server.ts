@@ -143,7 +143,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const health = new Health(HEALTH_NAMES);
   const checks = health.service((name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, onUnban, flushUsage });
-  const edge = edgeService(all, rules);
+  const edge = edgeService(all);
   const reflect = reflection(LISTED);
   const server = createGrpcServer({
     methods: [

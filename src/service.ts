@@ -132,7 +132,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     tracing,
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
-    edgeSecret: undefined,
+    edgeSecret: config.edgeSecret,
   });
   opened.defer(() => server.drain());
 

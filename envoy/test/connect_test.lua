@@ -28,6 +28,7 @@ local function call(filter, body, changes, server)
     [":path"] = LIST_PETS,
     ["content-type"] = "application/proto",
     authorization = "Bearer a",
+    ["x-forwarded-for"] = "10.0.0.1",
     ["connect-protocol-version"] = "1",
   }
   for name, value in pairs(changes or {}) do
@@ -49,7 +50,7 @@ test("a Connect call - becomes gRPC, with a frame around its message", function(
     equal({ pass:header("content-type"), pass:header("te") }, { "application/grpc+proto", "trailers" })
     equal({ pass:header("content-length"), pass:header(HEADERS.connect) }, { "8", "1" })
     equal({ pass.is_route_cleared, pass.is_route_found, pass.reply == nil, #pass.calls }, { true, true, true, 0 })
-    equal(saved(pass), { authorization = "Bearer a", is_connect = true })
+    equal(saved(pass), { is_connect = true })
   end
 end)
 
@@ -129,19 +130,20 @@ end)
 -- Authentication ------------------------------------------------------------------------------------------------------
 
 test("the judge - gets the error for a Connect caller from the server, before it reads the body", function()
-  local pass = call("judge", ("x"):rep(MAX + 1), nil, refuses)
+  local pass = call("caller", ("x"):rep(MAX + 1), nil, refuses)
   equal({ #pass.calls, pass.yields, pass.calls[1].headers[HEADERS.connect] }, { 1, 2, "1" })
   equal(pass.reply, {
-    headers = { [":status"] = "401", ["x-ratelimit-limit"] = "60", [HEADERS.worded] = "1" },
+    headers = { [":status"] = "401", ["x-ratelimit-limit"] = "60", ["content-type"] = "application/json" },
     body = UNAUTHENTICATED,
   })
 end)
 
 test("the judge - sends a Connect caller an error of Connect if the server is unreachable", function()
-  local pass = call("judge", "x", nil, unreachable)
+  local pass = call("caller", "x", nil, unreachable)
   equal(pass.reply.headers, {
     [":status"] = "503",
     ["retry-after"] = "1",
+    ["content-type"] = "application/json",
     [HEADERS.worded] = "1",
     [HEADERS.code] = "UNAVAILABLE",
     [HEADERS.grpc_status] = "14",
@@ -150,7 +152,7 @@ test("the judge - sends a Connect caller an error of Connect if the server is un
 end)
 
 test("the judge - sends a Connect caller an error of Connect if the response is too late", function()
-  local pass = call("judge", "x", nil, function(_, pass)
+  local pass = call("caller", "x", nil, function(_, pass)
     pass.now_ms = pass.now_ms + tables.call_timeout_ms
     return unreachable()
   end)
@@ -160,7 +162,7 @@ end)
 test("the judge - does not mark a REST caller as a Connect caller", function()
   for _, path in ipairs({ "/pets", "/pets?connect=v1" }) do
     local changes = { [":path"] = path, ["content-type"] = "application/json" }
-    local pass = call("judge", "{}", changes, function()
+    local pass = call("caller", "{}", changes, function()
       return { [":status"] = "200" }, "\0\0\0\0\0"
     end)
     equal({ #pass.calls, pass.calls[1].headers[HEADERS.connect] }, { 1 })
@@ -171,11 +173,11 @@ end)
 
 -- Sends a local reply of Envoy to a Connect call through the filter.
 local function local_reply(status, server)
-  return envoy.response(fresh("rest").on_response, {
+  return envoy.response(fresh("responses").on_response, {
     headers = { [":status"] = status, [HEADERS.refused] = "POST", [HEADERS.refused .. "-path"] = LIST_PETS },
     body = "text",
     server = server,
-    metadata = { ["petstore.rest"] = { request = { authorization = "Bearer a", is_connect = true } } },
+    metadata = { ["petstore.rest"] = { request = { is_connect = true } } },
   })
 end
 

@@ -3,6 +3,8 @@
 
 package.path = "envoy/?.lua;gen/edge/?.lua;envoy/test/?.lua"
 
+package.loaded.settings = { edge_secret = "secret" }
+
 local envoy = require("fake_envoy")
 local edge_service = require("edge_service")
 

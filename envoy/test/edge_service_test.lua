@@ -37,6 +37,7 @@ test("a call - has the caller's credentials, and a timeout of two seconds by def
   equal(sent.headers.authorization, "Bearer a")
   equal(sent.headers["x-forwarded-for"], "10.0.0.1")
   equal(sent.headers["x-request-id"], "id-1")
+  equal(sent.headers[HEADERS.edge], harness.SETTINGS.edge_secret)
   equal(sent.options, { timeout_ms = 2000, send_xff = false })
 end)
 

@@ -155,6 +155,10 @@ function Handle:timestamp()
   return self.pass.now_ms
 end
 
+function Handle.base64Escape(_, text)
+  return "base64(" .. check_string(text, "a text") .. ")"
+end
+
 function Handle:clearRouteCache()
   self.pass.is_route_cleared, self.pass.is_route_found = true, false
 end
@@ -215,6 +219,7 @@ end
 function Pass:resume(...)
   local is_fine, reason = coroutine.resume(self.thread, ...)
   if not is_fine then error(debug.traceback(self.thread, reason), 0) end
+  if reason == "body" and self.is_body_late then return self end
   if reason == "body" then return self:resume() end
   if reason == "response" and self.server then return self:respond(self.server(self.calls[#self.calls], self)) end
   return self
@@ -240,6 +245,7 @@ local function run(script, message, is_response)
     header_list = to_list(message.headers or {}),
     body = message.body,
     is_body_ahead = message.body ~= nil,
+    is_body_late = message.is_body_late,
     protocol = message.protocol or "HTTP/1.1",
     metadata = message.metadata or {},
     server = message.server,
@@ -255,8 +261,9 @@ local function run(script, message, is_response)
 end
 
 -- Sends a request through a filter. `message` has headers, body (nil: the request ends with its headers), protocol,
--- address, now_ms, and server, a function that returns the headers and the body of the response to a call. What is
--- returned has reply, calls, body, metadata, header(name).
+-- address, now_ms, is_body_late (the test resumes the script when the body is there), and server, a function that
+-- returns the headers and the body of the response to a call. What is returned has reply, calls, body, metadata,
+-- header(name).
 function M.request(script, message)
   return run(script, message, false)
 end

@@ -1,4 +1,4 @@
--- rest.lua: how the filter changes requests, and responses of the server.
+-- rest.lua and responses.lua: how the filters change requests, and responses of the server.
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
@@ -8,20 +8,10 @@ local test, equal, fresh = harness.test, harness.equal, harness.fresh
 local HEADERS = tables.headers
 local MAX = tables.max_body_bytes
 
-local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","status":401}'
-
-local function accepts()
-  return { [":status"] = "200", ["content-type"] = "application/grpc" }, "\0\0\0\0\0"
-end
-
-local function refuses()
-  return { [":status"] = "401", ["content-type"] = "application/json" }, UNAUTHENTICATED
-end
-
 -- Requests ------------------------------------------------------------------------------------------------------------
 
 -- Sends a request through the filter. `changes` replace or add headers; false removes one.
-local function request(method, body, changes, server)
+local function request(method, body, changes)
   local headers = {
     [":method"] = method,
     [":path"] = "/pets",
@@ -31,7 +21,7 @@ local function request(method, body, changes, server)
   for name, value in pairs(changes or {}) do
     headers[name] = value or nil
   end
-  return envoy.request(fresh("rest").on_request, { headers = headers, body = body, server = server })
+  return envoy.request(fresh("rest").on_request, { headers = headers, body = body })
 end
 
 local function saved(pass)
@@ -59,7 +49,7 @@ test("a request with a body - has a header with the body's type, empty if there 
   for _, content_type in ipairs({ "application/json; charset=utf-8", "text/plain", false }) do
     local pass = request("POST", "{}", { ["content-type"] = content_type })
     equal(pass:header(HEADERS.body_type), content_type or "")
-    equal(saved(pass), { authorization = "Bearer a", content_type = content_type or "", body = "{}" })
+    equal(saved(pass), { content_type = content_type or "" })
     equal(pass.reply, nil)
     equal(#pass.calls, 0)
   end
@@ -82,10 +72,9 @@ test("a request with a body - can't set the type by that header", function()
   equal(pass:header(HEADERS.body_type), "text/plain")
 end)
 
-test("a request with a body - that is invalid JSON is a 400, and the body is not sent to the server", function()
+test("a request with a body - that is invalid JSON is a 400", function()
   local pass = request("POST", "{'name':'Tom'}")
   equal(pass.reply, { headers = { [":status"] = "400" }, body = "" })
-  equal({ body = saved(pass).body }, {})
 end)
 
 test("a request with a body - of more than 64 KiB is a 413 by its length, before the body is read", function()
@@ -105,23 +94,31 @@ test("a request with a body - of more than 64 KiB without a length is a 413 afte
   equal(request("POST", '"' .. ("x"):rep(MAX - 2) .. '"', chunked).reply, nil)
 end)
 
-test("a GET with a body - is authenticated before the body is parsed", function()
-  for _, method in ipairs({ "GET", "HEAD", "DELETE" }) do
-    local pass = request(method, "{", nil, refuses)
-    equal(pass.calls[1].headers[":path"], tables.edge_methods.judge.path)
-    equal(pass.reply, { headers = { [":status"] = "401", [HEADERS.worded] = "1" }, body = UNAUTHENTICATED })
-    equal(saved(pass), nil)
+test("a body - is not waited for if too many of its key are", function()
+  local rest = fresh("rest")
+  local headers = { [":method"] = "POST", [":path"] = "/pets", authorization = "Bearer a" }
+  local waiting = {}
+  for i = 1, tables.max_waiting_bodies do
+    waiting[i] = envoy.request(rest.on_request, { headers = headers, body = "{}", is_body_late = true })
   end
+  local function next_one(authorization, now_ms)
+    headers.authorization = authorization
+    return envoy.request(rest.on_request, { headers = headers, body = "{}", now_ms = now_ms }).reply
+  end
+  equal(next_one("Bearer a"), { headers = { [":status"] = "425" }, body = "" })
+  equal(next_one("Bearer b"), nil, "another key")
+  waiting[1]:resume()
+  equal(next_one("Bearer a"), nil, "one has arrived")
 end)
 
-test("a GET with a body - passes if the server accepts its caller", function()
-  for _, method in ipairs({ "GET", "HEAD", "DELETE" }) do
-    local pass = request(method, "{}", nil, accepts)
-    equal(#pass.calls, 1)
-    equal(pass.reply, nil)
-    equal(pass:header(HEADERS.body_type), "application/json")
-    equal(saved(pass).body, "{}")
+test("a body - that never comes is forgotten after the time that a body may take", function()
+  local bodies = fresh("bodies")
+  for _ = 1, tables.max_waiting_bodies do
+    bodies.begin("a", 100000)
   end
+  equal(bodies.begin("a", 100000 + tables.body_timeout_ms), nil)
+  equal(bodies.begin("a", 100000 + 2 * tables.body_timeout_ms) ~= nil, true)
+  equal(bodies.begin("a", 1000) ~= nil, true, "the clock was set back")
 end)
 
 test("a request - of gRPC or gRPC-Web passes unchanged", function()
@@ -150,7 +147,7 @@ end)
 
 -- Sends a response through the filter.
 local function respond(headers, body, trailers)
-  return envoy.response(fresh("rest").on_response, { headers = headers, body = body, trailers = trailers })
+  return envoy.response(fresh("responses").on_response, { headers = headers, body = body, trailers = trailers })
 end
 
 -- The response with a file, as the transcoder leaves it. `changes` replace or add headers.

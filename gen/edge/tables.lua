@@ -1,11 +1,11 @@
 -- Generated from the proto files by `npm run generate`. Do not edit.
 return {
   headers = {
+    edge = 'x-petstore-edge',
     body_type = 'x-petstore-body-type',
     accept_encoding = 'x-petstore-accept-encoding',
     connect = 'x-petstore-connect',
-    anonymous = 'x-petstore-stranger',
-    edge = 'x-petstore-edge',
+    anonymous = 'x-petstore-anonymous',
     accepted = 'x-petstore-accepted',
     length = 'x-petstore-length',
     account = 'x-petstore-account',
@@ -16,6 +16,8 @@ return {
     worded = 'x-petstore-worded',
   },
   max_body_bytes = 65536,
+  max_waiting_bodies = 128,
+  body_timeout_ms = 31000,
   call_timeout_ms = 15000,
   unavailable = '{"code":"UNAVAILABLE","message":"the service is not available just now; try again shortly","status":503}',
   deadline_exceeded = '{"code":"DEADLINE_EXCEEDED","message":"the request was not answered in time","status":504}',
@@ -51,7 +53,6 @@ return {
         status = 3,
         reply = 4,
         content_type = 5,
-        body = 6,
       },
     },
     fail = {

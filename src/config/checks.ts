@@ -46,10 +46,7 @@ export const toText: Parser<string> = (text) => text;
 export const toPath: Parser<string> = (text) => resolve(text);
 export const toAddress = textThat((text) => isIP(text) !== 0, 'be an IP address, such as 127.0.0.1 or 0.0.0.0');
 export const toHost = textThat((text) => isHost(text) || isIPv6(text), 'be an IP address or a name of this machine');
-export const toOperatorKey = textThat(
-  (text) => /^[\x21-\x7e]{16,}$/.test(text),
-  'be at least 16 visible ASCII characters',
-);
+export const toSecret = textThat((text) => /^[\x21-\x7e]{16,}$/.test(text), 'be at least 16 visible ASCII characters');
 export const toDatabaseUrl = textThat((text) => {
   const url = parseUrl(text, ['postgres:', 'postgresql:']);
   return url !== undefined && canDecode(url.pathname);

@@ -10,6 +10,12 @@ export const MAX_BODY_BYTES = 65_536;
 /** How long the body of a request may take after the headers. */
 export const BODY_TIMEOUT_MS = 30_000;
 
+/** How many bodies of one key each worker thread of Envoy waits for at a time. */
+export const MAX_WAITING_BODIES = 128;
+
+/** How long a call may take after the whole request has arrived. */
+export const CALL_TIMEOUT_MS = 15_000;
+
 /**
  * How many open calls a server may have; Envoy refuses further ones at once. Measured with `npm run bench:overload` on
  * one core, at five times the capacity: 512 gives 1.5 times as many responses as 256, because the slot of a completed
@@ -17,9 +23,6 @@ export const BODY_TIMEOUT_MS = 30_000;
  * On a core a ninth as fast p99 is 1.9 s; the bound is 2 s.
  */
 export const MAX_CALLS_PER_SERVER = 512;
-
-/** How long a call may take after the whole request has arrived. */
-export const CALL_TIMEOUT_MS = 15_000;
 
 /**
  * The format of an idempotency key: visible ASCII without the comma, which joins the values of a repeated header (RFC

@@ -8,13 +8,13 @@ import {
   toHost,
   toLogLevel,
   toLogs,
-  toOperatorKey,
   toOrigins,
   toPath,
   toPort,
   toRatio,
   toRedis,
   toSampler,
+  toSecret,
   toServers,
   toText,
   toYesOrNo,
@@ -103,6 +103,12 @@ const HOSTS = {
     'The servers of a standalone edge (`npm run edge`): `host:port`, separated by commas. Each address that a name ' +
       'resolves to is a server. Any but loopback needs `INTERNAL_TLS_CA`, `INTERNAL_TLS_CERT` and `INTERNAL_TLS_KEY`.',
   ),
+  EDGE_SECRET: secret(
+    toSecret,
+    'generated at each `npm start`',
+    'By this secret a server recognizes its edges, whose `X-Forwarded-For` it believes: at least 16 characters. ' +
+      '`npm run server` and `npm run edge` need the same one, unless they have `INTERNAL_TLS_CA`.',
+  ),
   INTERNAL_TLS_CA: optional(
     toPath,
     'none: no TLS, and only loopback',
@@ -161,7 +167,7 @@ const STORAGE = {
 
 const KEYS = {
   OPERATOR_KEY: secret(
-    toOperatorKey,
+    toSecret,
     'generated at the first start, in `DATA_DIR/operator.key`',
     "The operator's key for the admin service, at least 16 characters. All machines need the same one.",
   ),
@@ -246,6 +252,12 @@ export const LIMITS = {
     '60',
     'Requests a minute without a valid key, per IP address (an IPv6 /64 counts as one).',
   ),
+  ADDRESS_BURST: setting(
+    toCount,
+    '120',
+    'Requests at once without a known key, per IP address, that Envoy lets through.',
+  ),
+  ADDRESS_PER_SECOND: setting(toCount, '20', 'Requests a second that Envoy lets through after such a burst.'),
   MAX_ADDRESSES: setting(
     toCount,
     '100000',

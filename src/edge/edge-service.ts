@@ -4,27 +4,34 @@
  */
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { ApiError, apiError, invalidArgument, type Violation } from '../errors.ts';
+import { MAX_WAITING_BODIES } from '../config/constants.ts';
+import { ApiError, AT_A_TIME, apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { ValidationRules } from '../proto/validation-rules.ts';
 import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
-import { parseBody, type RestValues, readValues } from './request-values.ts';
 
-export function edgeService(operations: Iterable<Operation>, rules: ValidationRules): Service<EdgeServiceServer> {
+export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer> {
   const routes = [...operations].flatMap(toMatchers);
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
     async refuse(request) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
+      if (request.status === 425) throw tooManyBodies();
       if (request.status === 415) throw unsupportedConnect();
-      throw badRequest(request, routes, rules);
+      throw badRequest(request, routes);
     },
     async fail({ status }) {
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
     },
   };
+}
+
+/** The key has too many bodies waiting in Envoy. */
+function tooManyBodies(): ApiError {
+  const retryAfterSeconds = 1;
+  const limit = { limit: MAX_WAITING_BODIES, window: AT_A_TIME, retryAfterSeconds };
+  return apiError('RATE_LIMITED', limit, { retryAfterSeconds });
 }
 
 /** For the parts of the Connect protocol that this service does not support. */
@@ -62,8 +69,7 @@ function escapePattern(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rules: ValidationRules): ApiError {
-  const { method, path, reply, contentType } = request;
+function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
@@ -77,34 +83,9 @@ function badRequest(request: RefuseRequest, routes: readonly RouteMatcher[], rul
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);
-  const violations = violationsOf(request, route, rules);
-  return violations.length > 0 ? invalidArgument(violations) : transcoderError(reply, route.operation);
-}
-
-/** Every value of a wrong type, and every broken rule of another field; empty when the request can't be read. */
-function violationsOf(request: RefuseRequest, route: RouteMatcher, rules: ValidationRules): Violation[] {
-  const values = valuesOf(request, route);
-  if (values === undefined) return [];
-  const { violations, message } = readValues(route.operation, values);
-  const wrongTypes = new Set(violations.map((violation) => violation.path));
-  const brokenRules = rules.violations(route.operation, message).filter((violation) => !wrongTypes.has(violation.path));
-  return [...violations, ...brokenRules];
-}
-
-/** Undefined when the body is not JSON, or too long for this question: the transcoder's message says more then. */
-function valuesOf({ path, contentType, body }: RefuseRequest, { pattern }: RouteMatcher): RestValues | undefined {
-  if (contentType !== undefined && body === undefined) return undefined;
-  const [pathname = '', query = ''] = path.split(/\?(.*)/s, 2);
-  try {
-    const pathValues = Object.entries(pattern.exec(pathname)?.groups ?? {});
-    return {
-      path: Object.fromEntries(pathValues.map(([name, text]) => [name, decodeURIComponent(text)])),
-      query: new URLSearchParams(query),
-      body: body && parseBody(body),
-    };
-  } catch {
-    return undefined;
-  }
+  // Envoy has no message for HEAD, which has no body either.
+  if (method === 'HEAD') return new ApiError('INVALID_ARGUMENT', 'a value in the path or the query is invalid', {});
+  return transcoderError(reply, route.operation);
 }
 
 function methodNotAllowed(method: string, path: string, allowed: readonly string[]): ApiError {
@@ -139,6 +120,7 @@ function jsonName(path: string): string {
 /** Removes the names of protobuf from a description. */
 function toPublicTerms(description: string): string {
   return description
+    .replace(/^invalid value Field '\w+', ([^;]*).*/s, '$1')
     .replace(/type\.googleapis\.com\/[\w.]*\.(\w+)/, '$1')
     .replace(/TYPE_(\w+)/, (_, type: string) => type.toLowerCase());
 }

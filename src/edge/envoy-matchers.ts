@@ -32,19 +32,20 @@ export function filterSkips(operations: Operations) {
         not(requestHeader(':method', { exact: 'CONNECT' })),
       ),
     ],
-    /** Requests with these methods have no body unless they have a length. Other responses change no known key. */
-    SKIP_JUDGE: [
-      skipWhen(requestHeader(':method', regex('GET|HEAD|DELETE')), not(requestHeader('content-length', ANY))),
-      skipWhen(not(responseHeader(':status', regex('401|429')))),
-    ],
     /** The filter runs for every request, but only for responses with one of these headers. */
-    SKIP_REST: [
+    SKIP_CALLER: [
       skipWhen(
         not(responseHeader(EDGE_HEADERS.refused, ANY)),
         not(responseHeader(EDGE_HEADERS.accepted, ANY)),
         not(responseHeader(EDGE_HEADERS.length, ANY)),
       ),
     ],
+    /** Requests with these methods have no body unless they have a length. */
+    SKIP_REST: [
+      skipWhen(requestHeader(':method', regex('GET|HEAD|DELETE')), not(requestHeader('content-length', ANY))),
+    ],
+    /** Only a request whose body the filter for REST has read is complete. */
+    SKIP_BUFFER: [skipWhen(not(requestHeader(EDGE_HEADERS.bodyType, ANY)))],
     SKIP_HEDGING: [skipWhen(not(requestHeader(':path', regex(readPaths(operations)))))],
   };
 }

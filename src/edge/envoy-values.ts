@@ -1,6 +1,9 @@
 /** The values that envoy.yaml has from the server: header names, limits, and the errors that Envoy sends by itself. */
+import { Status } from '../../gen/google/rpc/status.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
+import type { Config } from '../config.ts';
 import { ApiError, apiError } from '../errors.ts';
+import { toDetails } from '../grpc/status.ts';
 import { loadOperations, type Operations } from '../proto/operations.ts';
 import { connectBody } from './connect-error.ts';
 import { LOGGED_METHOD } from './envoy-access-log.ts';
@@ -17,6 +20,9 @@ export const RETRIES = { on: 'connect-failure,refused-stream,reset-before-reques
  */
 export const HEDGE_DELAY_MS = 1_500;
 
+/** Later than the server's own timeout, which has a better response for gRPC callers. */
+export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
+
 const OPERATIONS = loadOperations();
 
 /** By their names in envoy.yaml. */
@@ -24,6 +30,7 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly un
   HEADER_ACCEPTED: EDGE_HEADERS.accepted,
   HEADER_ACCOUNT: EDGE_HEADERS.account,
   HEADER_ACCEPT_ENCODING: EDGE_HEADERS.acceptEncoding,
+  HEADER_EDGE: EDGE_HEADERS.edge,
   HEADER_CODE: EDGE_HEADERS.code,
   HEADER_CONNECT: EDGE_HEADERS.connect,
   HEADER_BODY_TYPE: EDGE_HEADERS.bodyType,
@@ -36,8 +43,7 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly un
   MAX_BODY_BYTES,
   /** The transcoder accepts only bodies that are shorter than this. */
   TRANSCODER_BODY_BYTES: MAX_BODY_BYTES + 1,
-  /** Later than the server's own timeout, which has a better response for gRPC callers. */
-  BODY_TIMEOUT: seconds(BODY_TIMEOUT_MS + 1_000),
+  BODY_TIMEOUT: seconds(EDGE_BODY_TIMEOUT_MS),
   CALL_TIMEOUT: seconds(CALL_TIMEOUT_MS),
   CALL_TIMEOUT_GRPC: grpcTimeout(CALL_TIMEOUT_MS),
   /** From the headers of a gRPC request to the end of its response. */
@@ -51,6 +57,21 @@ export const ENVOY_VALUES: Readonly<Record<string, string | number | readonly un
   UNAVAILABLE_MESSAGE: apiError('UNAVAILABLE').message,
   BROKEN_HTTP: restBody(brokenHttp()),
 };
+
+/** The values that depend on the limits: what an address may send without a known key, and the refusal of more. */
+export function floodValues({ addressBurst, addressPerSecond }: Config['limits']) {
+  const retryAfterSeconds = 1;
+  const limit = { limit: addressPerSecond, window: 'second', retryAfterSeconds };
+  const error = apiError('RATE_LIMITED', limit, { retryAfterSeconds });
+  return {
+    ADDRESS_BURST: addressBurst,
+    ADDRESS_PER_SECOND: addressPerSecond,
+    FLOOD: restBody(error),
+    CONNECT_FLOOD: connectBody(error),
+    FLOOD_MESSAGE: error.message,
+    FLOOD_DETAILS: Buffer.from(Status.encode(toDetails(error)).finish()).toString('base64'),
+  };
+}
 
 /** The services that have REST routes. */
 function restServices({ byPath }: Operations): string[] {

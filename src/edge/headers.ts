@@ -6,6 +6,8 @@ import type { Metadata } from '@grpc/grpc-js';
 import { headerOf } from '../interceptors/metadata.ts';
 
 export const EDGE_HEADERS = {
+  /** To the server: EDGE_SECRET, the proof that the request comes from Envoy. */
+  edge: 'x-petstore-edge',
   /** To the server, for a request with a body: its content type; empty when it has none. */
   bodyType: 'x-petstore-body-type',
   /** To the server: the caller's Accept-Encoding, which grpc-js would remove. */
@@ -13,9 +15,7 @@ export const EDGE_HEADERS = {
   /** To the routes and the server: the caller speaks the Connect protocol. */
   connect: 'x-petstore-connect',
   /** To the routes and the server: Envoy does not know the caller's key to be valid. */
-  anonymous: 'x-petstore-stranger',
-  /** To the server: the secret that only Envoy and the server know. */
-  edge: 'x-petstore-edge',
+  anonymous: 'x-petstore-anonymous',
   /** From the server, for an anonymous caller: the key is valid, and within its limits. */
   accepted: 'x-petstore-accepted',
   /** From the server, for files and HEAD: the length of the body in bytes; for HEAD, that of the GET. */

@@ -3,11 +3,11 @@
  * writes it to gen/edge/tables.lua, so the filters repeat nothing of it.
  */
 import type { DescMessage } from '@bufbuild/protobuf';
-import { CALL_TIMEOUT_MS, MAX_BODY_BYTES } from '../config/constants.ts';
+import { CALL_TIMEOUT_MS, MAX_BODY_BYTES, MAX_WAITING_BODIES } from '../config/constants.ts';
 import { apiError } from '../errors.ts';
 import type { Operation, Operations } from '../proto/operations.ts';
 import { connectBody } from './connect-error.ts';
-import { RETRIES } from './envoy-values.ts';
+import { EDGE_BODY_TIMEOUT_MS, RETRIES } from './envoy-values.ts';
 import { EDGE_HEADERS } from './headers.ts';
 import { restBody } from './rest-protocol.ts';
 
@@ -19,6 +19,8 @@ export function luaTables({ registry, byPath }: Operations): string {
   const tables = {
     headers: EDGE_HEADERS,
     max_body_bytes: MAX_BODY_BYTES,
+    max_waiting_bodies: MAX_WAITING_BODIES,
+    body_timeout_ms: EDGE_BODY_TIMEOUT_MS,
     call_timeout_ms: CALL_TIMEOUT_MS,
     /** The errors if the server is unreachable. */
     unavailable: restBody(apiError('UNAVAILABLE')),

@@ -15,6 +15,8 @@ export abstract class Component {
   readonly name: string;
   /** The log of its processes' stdout and stderr. */
   readonly log: LogFile;
+  /** How many pings in a row, one a second, may have no response: a machine may be busy. */
+  readonly maxUnansweredPings: number = 6;
   #child: Child | undefined;
   #servingChild: Child | undefined;
   #isStopping = false;

@@ -1,6 +1,6 @@
 /** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
 import { formatAddress } from '../config/addresses.ts';
-import type { Config } from '../config.ts';
+import { type Config, ConfigError } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
 import { type Command, checkSingleInstance, loadConfig, printHelp } from './command.ts';
 import { logDir } from './paths.ts';
@@ -15,7 +15,7 @@ It starts even if no server can be reached: callers get a 503 until then.
 An Envoy that dies is restarted. SIGTERM and Ctrl-C close the public port,
 wait for open requests (10 seconds at most), and stop Envoy.`,
   settings: [
-    ...(['SERVERS', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
+    ...(['SERVERS', 'EDGE_SECRET', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
     ...(['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY', 'LOGS', 'DATA_DIR', 'ENVOY_ADMIN_PORT', 'ENVOY'] as const),
   ],
 };
@@ -24,6 +24,7 @@ async function main(): Promise<void> {
   if (printHelp(COMMAND)) return;
   const config = loadConfig();
   checkSingleInstance(config, COMMAND);
+  checkSecret(config);
   const report = createReporter(config);
   const signals = new StopSignals(report);
   const edge = await startStack(config, {}, { isEdge: true, interrupt: signals.interrupt, report });
@@ -31,6 +32,12 @@ async function main(): Promise<void> {
   report(startMessage(config));
   await edge.ended;
   report('Stopped.');
+}
+
+function checkSecret({ edgeSecret, internalTls }: Config): void {
+  if (edgeSecret !== undefined || internalTls !== undefined) return;
+  const why = 'its servers would take all callers for one address';
+  throw new ConfigError(`npm run edge needs EDGE_SECRET, the same as its servers', or INTERNAL_TLS_CA: ${why}`);
 }
 
 /** Prints lines for people, or logs them as JSON if all logs go to stdout. */

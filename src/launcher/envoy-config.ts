@@ -6,7 +6,7 @@ import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import type { Config, Network, TracesConfig } from '../config.ts';
 import { corsValues } from '../edge/cors.ts';
 import { accessLogs } from '../edge/envoy-access-log.ts';
-import { ENVOY_VALUES } from '../edge/envoy-values.ts';
+import { ENVOY_VALUES, floodValues } from '../edge/envoy-values.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { accessLog, ROOT } from './paths.ts';
 import { listSecrets, secretFile } from './secrets.ts';
@@ -28,7 +28,8 @@ const PROXY_IDLE_TIMEOUT = '620s';
 export async function writeEnvoyConfig(config: Config): Promise<string> {
   const file = join(config.dataDir, 'envoy.yaml');
   const template = await readFile(join(ROOT, 'envoy/envoy.yaml'), 'utf8');
-  await writeFile(file, fillIn(template, templateValues(config), templateSections(config)));
+  // It has the edge's secret.
+  await writeFile(file, fillIn(template, templateValues(config), templateSections(config)), { mode: 0o600 });
   return file;
 }
 
@@ -41,6 +42,7 @@ function templateValues(config: Config): Readonly<Record<string, Value>> {
     PORT: config.port,
     IDLE_TIMEOUT: config.trustedProxies.length > 0 && !config.proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
     TRUSTED_PROXIES: config.trustedProxies.flatMap(toRanges),
+    EDGE_SECRET: config.edgeSecret ?? '',
     ENDPOINTS: endpoints(config),
     SERVER_TLS: config.internalTls === undefined ? [] : serverTls(config, internalSecrets(config)),
     ENVOY_ADMIN_PORT: config.envoyAdminPort,
@@ -51,6 +53,7 @@ function templateValues(config: Config): Readonly<Record<string, Value>> {
       file: config.logs === 'stdout' ? undefined : accessLog(config),
       isTraced: config.traces !== undefined,
     }),
+    ...floodValues(config.limits),
     ...corsValues(config.corsOrigins),
     TLS_SECRET: secretFile(config, 'public'),
     HTTP_PORT: config.httpPort ?? 0,

@@ -21,6 +21,8 @@ export interface ServerProgram {
 
 export class Instance extends Component {
   readonly port: number;
+  /** The writes of a frozen server end when it is killed. */
+  override readonly maxUnansweredPings = 4;
   readonly #metricsPort: number | undefined;
   readonly #program: ServerProgram;
   #drainingChild: Child | undefined;
@@ -45,6 +47,8 @@ export class Instance extends Component {
         ...(this.#metricsPort === undefined ? {} : { METRICS_PORT: String(this.#metricsPort) }),
         INSTANCES: '1', // a server uses none of the ports after its own
         DATA_DIR: config.dataDir,
+        EDGE_SECRET: config.edgeSecret,
+        EDGE_SECRET_FILE: undefined,
         LOG_LEVEL: config.logLevel,
         LOG_FILE: this.log.path,
         AUDIT_FILE: auditLog(config),

@@ -4,6 +4,7 @@
  *
  * Starts the components, keeps them running, stops them. A component that fails too often ends the service.
  */
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
@@ -68,10 +69,11 @@ export function publicUrl({ host, port, tls }: Config): string {
  * servers. If it rejects, nothing is left running.
  */
 export async function startStack(
-  config: Config,
+  given: Config,
   env: Readonly<Record<string, string>> = {},
   { isEdge = false, program = SERVER, interrupt, report = () => undefined }: StackOptions = {},
 ): Promise<Stack> {
+  const config = isEdge ? given : { ...given, edgeSecret: given.edgeSecret ?? randomBytes(32).toString('base64url') };
   const binary = findEnvoy(config);
   checkAdminSocket(config);
   const stopping = new AbortController();

@@ -19,8 +19,6 @@ const STABLE_AFTER_MS = 10_000;
 const MAX_FAILURES = 5;
 /** How often a process is pinged. */
 const PING_INTERVAL_MS = 1_000;
-/** How many pings in a row may have no response: a machine may be busy. */
-const MAX_UNANSWERED_PINGS = 6;
 
 /** A process can't start now, for a reason that may pass by itself. */
 export class TemporaryFailure extends Error {
@@ -103,9 +101,10 @@ async function killWhenUnresponsive(
   child: Child,
   { shutdown, report }: Supervision,
 ): Promise<void> {
+  const { name, maxUnansweredPings } = component;
   for (let unanswered = 0; child.isRunning && !shutdown.aborted; ) {
-    if (unanswered === MAX_UNANSWERED_PINGS) {
-      report(`${capitalize(component.name)} has not answered ${MAX_UNANSWERED_PINGS} times in a row: it is killed.`);
+    if (unanswered === maxUnansweredPings) {
+      report(`${capitalize(name)} has not answered ${maxUnansweredPings} times in a row: it is killed.`);
       child.process.kill('SIGKILL');
       return;
     }
@@ -113,7 +112,7 @@ async function killWhenUnresponsive(
     const onPong = () => {
       unanswered = 0;
     };
-    component.ping(AbortSignal.timeout(PING_INTERVAL_MS * MAX_UNANSWERED_PINGS)).then(onPong, () => undefined);
+    component.ping(AbortSignal.timeout(PING_INTERVAL_MS * maxUnansweredPings)).then(onPong, () => undefined);
     await Promise.race([pause(PING_INTERVAL_MS, shutdown), child.ended]);
   }
 }

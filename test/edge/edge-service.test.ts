@@ -4,10 +4,8 @@ import type { RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { edgeService } from '../../src/edge/edge-service.ts';
 import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
-import { createValidationRules } from '../../src/proto/validation-rules.ts';
 
-const { byPath, registry } = loadOperations();
-const edge = edgeService(byPath.values(), createValidationRules(registry));
+const edge = edgeService(loadOperations().byPath.values());
 const CONTEXT = { isCancelled: () => false };
 const JSON_TYPE = 'application/json';
 
@@ -18,7 +16,6 @@ async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Pro
     status: 400,
     reply: '',
     contentType: undefined,
-    body: undefined,
     ...request,
   };
   return (await t.throwsAsync(edge.refuse(whole, CONTEXT), { instanceOf: ApiError })) as ApiError;
@@ -91,6 +88,8 @@ test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's 
     'pet.name: invalid value 5 for type TYPE_STRING': 'name: invalid value 5 for type string',
     'pet.status: invalid value "gone" for type type.googleapis.com/petstore.v1.PetStatus':
       'status: invalid value "gone" for type PetStatus',
+    "order.ship_date: invalid value Field 'shipDate', Illegal timestamp format; timestamps must end for type Timestamp":
+      'shipDate: Illegal timestamp format',
   };
   for (const [detail, message] of Object.entries(details)) {
     const error = await refuse(t, post(detail));
@@ -154,6 +153,10 @@ test('Refusal - an empty or unknown message of Envoy is MALFORMED_BODY', async (
     const error = await refuse(t, { method: 'POST', contentType: JSON_TYPE, reply });
     t.is(error.code, 'MALFORMED_BODY', reply);
   }
+});
+
+test('Refusal - a wrong value in a HEAD, for which Envoy has no message, is INVALID_ARGUMENT', async (t) => {
+  t.is((await refuse(t, { method: 'HEAD', path: '/pets/abc' })).code, 'INVALID_ARGUMENT');
 });
 
 test('Refusal - the response to a long request is short', async (t) => {

@@ -3,7 +3,7 @@ import type { TestFn } from 'ava';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
 import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
 import { hostileMissing, MIB } from '../support/hostile/resources.ts';
-import { unreadPages } from '../support/hostile/unread-pages.ts';
+import { unreadPages, unreadRefusals } from '../support/hostile/unread-pages.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -14,7 +14,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-test('Memory - unread pages cost Envoy little memory, and it releases all of it', async (t) => {
+test.serial('Memory - unread pages cost Envoy little memory, and it releases all of it', async (t) => {
   const report = await measureAttack(t.context, unreadPages, {
     size: unreadPages.short,
     holdMs: 3_000,
@@ -22,4 +22,14 @@ test('Memory - unread pages cost Envoy little memory, and it releases all of it'
     from: ['127.0.0.2'],
   });
   t.deepEqual(breaches(report, { ...ON_A_BUSY_MACHINE, maxGrowthBytes: 100 * MIB, mustRecover: true }), []);
+});
+
+test.serial('Memory - a flood of unread refusals closes its own connections, and all others are served', async (t) => {
+  const report = await measureAttack(t.context, unreadRefusals, {
+    size: unreadRefusals.short,
+    holdMs: 3_000,
+    recoveryMs: 0,
+    from: ['127.0.0.2'],
+  });
+  t.deepEqual(breaches(report, ON_A_BUSY_MACHINE), []);
 });

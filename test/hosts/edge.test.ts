@@ -38,6 +38,7 @@ test.afterEach.always(async ({ context: { processes, certificates, remove } }) =
 function run({ folder, ports, processes }: Context, program: 'edge' | 'server', more: Settings = {}): TestProcess {
   const started = new TestProcess(`src/launcher/${program}-main.ts`, {
     ...UNLIMITED,
+    EDGE_SECRET: 'the-secret-of-this-test',
     DATA_DIR: join(folder, program),
     PORT: String(ports.edge),
     GRPC_PORT: String(ports.server),
@@ -114,6 +115,7 @@ test('Standalone edge - bad settings are refused with one line', async (t) => {
   const shared = { DATABASE_URL: 'postgres://a@127.0.0.1/b', REDIS_URL: 'redis://127.0.0.1' };
   const cases: [Settings, RegExp][] = [
     [{ SERVERS: 'petstore-0:50051' }, /^petstore: SERVERS names petstore-0, which is not loopback: set [^\n]+\n$/],
+    [{ EDGE_SECRET: '' }, /^petstore: npm run edge needs EDGE_SECRET[^\n]+\n$/],
     [{ INSTANCES: '2', ...shared }, /^petstore: INSTANCES=2 is not for npm run edge[^\n]+SERVERS[^\n]+\n$/],
     [
       { ...tlsAs(t.context, 'client'), INTERNAL_TLS_CA: '/nowhere' },

@@ -89,6 +89,7 @@ test('Start - reports a data folder of another user', async (t) => {
 
 const SECRETS = {
   OPERATOR_KEY: 'SECRET-key-of-the-operator',
+  EDGE_SECRET: 'SECRET-of-the-edge',
   REDIS_URL: 'redis://:SECRET@127.0.0.1:1',
   AWS_SECRET_ACCESS_KEY: 'SECRET',
 };

@@ -27,11 +27,11 @@ async function untilAnswered(rest: RestClient): Promise<void> {
 const RETURN_MS = 25_000;
 
 const COMPONENTS = [
-  ['server', 'envoy', 'The server', 'server.log'],
-  ['envoy', 'server', 'Envoy', 'envoy.log'],
+  ['server', 'envoy', 'The server', 'server.log', 4],
+  ['envoy', 'server', 'Envoy', 'envoy.log', 6],
 ] as const;
 
-for (const [victim, survivor, name, log] of COMPONENTS) {
+for (const [victim, survivor, name, log, pings] of COMPONENTS) {
   test.serial(`Death of ${name} - it is restarted, and the other one keeps running`, async (t) => {
     const { launcher, rest } = await opened(t);
     const before = await launcher.pair();
@@ -54,7 +54,7 @@ for (const [victim, survivor, name, log] of COMPONENTS) {
     const { launcher, rest } = await opened(t);
     const before = await launcher.pair();
     process.kill(before[victim].pid, 'SIGSTOP');
-    await launcher.says(new RegExp(`\\n${name} has not answered 6 times in a row: it is killed\\.\\n`));
+    await launcher.says(new RegExp(`\\n${name} has not answered ${pings} times in a row: it is killed\\.\\n`));
     await launcher.says(new RegExp(`\\n${name} serves again\\.\\n`));
     await untilAnswered(rest);
     const after = await launcher.pair();

@@ -1,11 +1,15 @@
-/** A server that responds to health checks but to no other call; in one method it begins a response and disconnects. */
+/**
+ * A server that accepts every caller and responds to health checks, but to no other call; in one method it begins a
+ * response and disconnects.
+ */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import { readConfig } from '../../src/config.ts';
 
-/** The responses by method: a HealthCheckResponse with SERVING, an empty HttpBody. */
+/** The responses by method: a HealthCheckResponse with SERVING, an empty HttpBody, a JudgeResponse. */
 const RESPONSES: Readonly<Record<string, Buffer>> = {
   '/grpc.health.v1.Health/Check': Buffer.of(8, 1),
   '/petstore.web.v1.WebService/CheckHealth': Buffer.of(),
+  '/petstore.edge.v1.EdgeService/Judge': Buffer.of(),
 };
 
 /** The method in which the server begins a response and disconnects. */

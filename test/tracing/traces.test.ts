@@ -110,7 +110,7 @@ test('Traces - calls that Envoy itself makes for a request are in its trace', as
   const refuse = 'petstore.edge.v1.EdgeService/Refuse';
   const spans = await spansOf(t.context.collector, traceId, ['GET', refuse]);
   const envoyCall = [...spans.values()].find(({ spanId }) => spanId === spans.get(refuse)?.parentSpanId);
-  t.regex(envoyCall?.name ?? '', /^async petstore(_strangers)? egress$/);
+  t.regex(envoyCall?.name ?? '', /^async petstore(_anonymous)? egress$/);
   t.is(envoyCall?.parentSpanId, spans.get('GET')?.spanId);
   t.is(spans.get(refuse)?.attributes['error.type'], 'ROUTE_NOT_FOUND');
 });

@@ -5,10 +5,11 @@ import { endlessBodies } from './endless-bodies.ts';
 import { silentCalls, silentCallsWithMadeUpKeys, watches } from './grpc-calls.ts';
 import { heavyBodies } from './heavy-bodies.ts';
 import { idleConnections } from './idle-connections.ts';
-import { unreadPages } from './unread-pages.ts';
+import { unreadPages, unreadRefusals } from './unread-pages.ts';
 
 export const ATTACKS: readonly Attack[] = [
   unreadPages,
+  unreadRefusals,
   watches,
   silentCalls,
   silentCallsWithMadeUpKeys,

@@ -15,7 +15,12 @@ const SETTLED = 1.5;
 const WARM_UP_MS = 1_500;
 
 /** Settings of a service under attack: the defaults, apart from the limits of callers with a key. */
-export const AS_DEPLOYED = { LOG_LEVEL: 'info', ADDRESS_PER_MINUTE: '60' } as const;
+export const AS_DEPLOYED = {
+  LOG_LEVEL: 'info',
+  ADDRESS_PER_MINUTE: '60',
+  ADDRESS_BURST: '120',
+  ADDRESS_PER_SECOND: '20',
+} as const;
 
 export interface Conditions {
   readonly size: Size;

@@ -42,11 +42,7 @@ export interface RefuseRequest {
   /** The text of Envoy's own reply. */
   reply: string;
   /** The content type of the body: empty if none was given, absent without a body. */
-  contentType?:
-    | string
-    | undefined;
-  /** The body, if it is JSON and not too long to repeat. */
-  body?: Uint8Array | undefined;
+  contentType?: string | undefined;
 }
 
 /** A request that failed behind Envoy: the server did not respond, or too late. */
@@ -150,7 +146,7 @@ export const JudgeResponse: MessageFns<JudgeResponse> = {
 };
 
 function createBaseRefuseRequest(): RefuseRequest {
-  return { method: "", path: "", status: 0, reply: "", contentType: undefined, body: undefined };
+  return { method: "", path: "", status: 0, reply: "", contentType: undefined };
 }
 
 export const RefuseRequest: MessageFns<RefuseRequest> = {
@@ -169,9 +165,6 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     }
     if (message.contentType !== undefined) {
       writer.uint32(42).string(message.contentType);
-    }
-    if (message.body !== undefined) {
-      writer.uint32(50).bytes(message.body);
     }
     return writer;
   },
@@ -229,14 +222,6 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
             message.contentType = reader.string();
             continue;
           }
-          case 6: {
-            if (tag !== 50) {
-              break;
-            }
-
-            message.body = reader.bytes();
-            continue;
-          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -259,7 +244,6 @@ export const RefuseRequest: MessageFns<RefuseRequest> = {
     message.status = object.status ?? 0;
     message.reply = object.reply ?? "";
     message.contentType = object.contentType ?? undefined;
-    message.body = object.body ?? undefined;
     return message;
   },
 };

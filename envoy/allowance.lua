@@ -1,0 +1,54 @@
+-- How many requests an address may send without a known key: a burst, and a rate after it. What exceeds it is refused
+-- without asking the server. Each worker thread counts for itself. The server has stricter limits, and counts for all.
+
+local settings = require("settings")
+
+local M = {}
+
+-- At the limit all are forgotten.
+local MAX_SUBJECTS = 20000
+-- A token bucket as one number (GCRA): the time at which the subject's whole allowance is back.
+local INTERVAL_MS = 1000 / settings.address_per_second
+local BURST_MS = INTERVAL_MS * settings.address_burst
+
+local full_at, count = {}, 0
+
+-- The first 64 bits of an IPv6 address, which belong to one caller; an IPv4 address as it is.
+function M.network(address)
+  local ipv4 = address:match("^::ffff:(%d+%..*)$")
+  if ipv4 or not address:find(":", 1, true) then return ipv4 or address end
+  local head, tail = address:match("^(.-)::(.*)$")
+  local first, last = {}, {}
+  for group in (head or address):gmatch("%x+") do
+    first[#first + 1] = group
+  end
+  for group in (tail or ""):gmatch("%x+") do
+    last[#last + 1] = group
+  end
+  for _ = #first + #last, 7 do
+    first[#first + 1] = "0"
+  end
+  for i = 1, #last do
+    first[#first + 1] = last[i]
+  end
+  return table.concat(first, ":", 1, 4)
+end
+
+-- Whether the address may send this request. Each kind of request has an allowance of its own.
+function M.take(kind, address, now_ms)
+  local subject = kind .. M.network(address)
+  local at = full_at[subject]
+  if not at then
+    if count >= MAX_SUBJECTS then
+      full_at, count = {}, 0
+    end
+    count = count + 1
+  end
+  -- A time beyond the burst is from before the clock was set back.
+  if not at or at < now_ms or at - now_ms > BURST_MS then at = now_ms end
+  local is_allowed = at + INTERVAL_MS - now_ms <= BURST_MS
+  full_at[subject] = is_allowed and at + INTERVAL_MS or at
+  return is_allowed
+end
+
+return M

@@ -1,0 +1,97 @@
+-- Handles responses that Envoy or a filter makes instead of the server, and headers of the server for the filters. The
+-- server's response to a REST request is plain HTTP, and passes unchanged.
+
+local caller = require("caller")
+local edge_service = require("edge_service")
+local request = require("request")
+local tables = require("tables")
+
+local HEADERS = tables.headers
+
+local M = {}
+
+-- Removes a header and returns its value.
+local function take(headers, name)
+  local value = headers:get(name)
+  headers:remove(name)
+  return value
+end
+
+-- The request that a local reply is for. Envoy describes it in headers of the reply (local_reply_config in envoy.yaml).
+local function take_request(headers)
+  return {
+    method = take(headers, HEADERS.refused),
+    path = take(headers, HEADERS.refused .. "-path") or "",
+    caller = {
+      authorization = take(headers, HEADERS.refused .. "-authorization"),
+      forwarded_for = take(headers, HEADERS.refused .. "-forwarded-for"),
+      request_id = take(headers, HEADERS.refused .. "-request-id"),
+    },
+  }
+end
+
+-- Envoy's message is cut to this length: it may quote a value that is as long as a body.
+local MAX_REPLY_BYTES = 1000
+
+-- Asks the server for the error that the caller gets. Returns its headers and its body.
+local function fetch_error(handle, refused, status, reply)
+  local saved = request.saved(handle) or {}
+  refused.caller.is_connect = saved.is_connect
+  local response, error
+  if status < 500 then
+    response, error = edge_service.call(handle, "refuse", {
+      method = refused.method,
+      path = refused.path,
+      status = status,
+      reply = reply:sub(1, MAX_REPLY_BYTES),
+      content_type = saved.content_type,
+    }, refused.caller)
+  elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
+    response, error = edge_service.call(handle, "fail", { status = status }, refused.caller)
+  end
+  return edge_service.error_response(response, error, status, saved.is_connect)
+end
+
+-- Handles a local reply: a response of Envoy itself, or of these filters.
+local function on_local_reply(handle)
+  local headers = handle:headers()
+  local refused = take_request(headers)
+  if take(headers, HEADERS.worded) then return headers:replace("content-type", "application/json") end
+  local status = tonumber(headers:get(":status"))
+  local body = handle:body(true) -- before the script is suspended: Envoy can't read it later
+  local error_headers, error = fetch_error(handle, refused, status, body:getBytes(0, body:length()))
+  handle:body(true):setBytes(refused.method == "HEAD" and "" or error) -- HEAD has the length of a body, and none
+  headers = handle:headers()
+  headers:remove("retry-after")
+  for name, value in pairs(error_headers) do
+    headers:replace(name, value)
+  end
+  headers:replace("content-type", "application/json")
+  -- Envoy has dropped its message to HEAD, which names the wrong value in the response to GET.
+  if refused.method == "HEAD" and status == 400 then return headers:remove("content-length") end
+  headers:replace("content-length", tostring(#error))
+end
+
+-- Removes what the transcoder leaves of the gRPC call when it returns a file.
+local function remove_grpc(handle)
+  local headers = handle:headers()
+  headers:remove("grpc-encoding")
+  headers:remove("grpc-accept-encoding")
+  local trailers = handle:trailers()
+  if not trailers then return end
+  trailers:remove("grpc-status")
+  trailers:remove("grpc-message")
+end
+
+-- envoy.yaml runs this only for responses with one of these headers.
+function M.on_response(handle)
+  local headers = handle:headers()
+  if headers:get(HEADERS.refused) then return on_local_reply(handle) end
+  if take(headers, HEADERS.accepted) then caller.on_accepted(handle) end
+  local length = take(headers, HEADERS.length)
+  if not length then return end
+  headers:replace("content-length", length)
+  remove_grpc(handle)
+end
+
+return M

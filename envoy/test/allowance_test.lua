@@ -1,0 +1,66 @@
+-- allowance.lua: how many requests an address may send without a known key.
+
+local harness = require("harness")
+
+local test, equal, fresh = harness.test, harness.equal, harness.fresh
+local BURST, PER_SECOND = harness.SETTINGS.address_burst, harness.SETTINGS.address_per_second
+
+-- How many of `count` requests are allowed at this time.
+local function allowed(allowance, count, address, now_ms, kind)
+  local total = 0
+  for _ = 1, count do
+    if allowance.take(kind or "none ", address, now_ms) then total = total + 1 end
+  end
+  return total
+end
+
+test("an address - has a burst, and then so many requests a second", function()
+  local allowance = fresh("allowance")
+  equal(allowed(allowance, 500, "10.0.0.1", 1000), BURST)
+  equal(allowed(allowance, 500, "10.0.0.1", 2000), PER_SECOND)
+  equal(allowed(allowance, 500, "10.0.0.1", 2050), 1)
+  equal(allowed(allowance, 500, "10.0.0.1", 60000), BURST, "after a pause")
+end)
+
+test("an address - shares its allowance with no other, and has one for each kind of request", function()
+  local allowance = fresh("allowance")
+  equal(allowed(allowance, 500, "10.0.0.1", 1000), BURST)
+  equal(allowed(allowance, 500, "10.0.0.2", 1000), BURST)
+  equal(allowed(allowance, 500, "10.0.0.1", 1000, "key "), BURST)
+  equal(allowed(allowance, 500, "10.0.0.1", 1000, "open "), BURST)
+end)
+
+test("an address - has its whole allowance if the clock was set back", function()
+  local allowance = fresh("allowance")
+  allowed(allowance, 500, "10.0.0.1", 10000000)
+  equal(allowed(allowance, 500, "10.0.0.1", 1000), BURST)
+end)
+
+test("an address - of IPv6 shares its allowance with its /64, and a mapped IPv4 address is that address", function()
+  local network = fresh("allowance").network
+  for address, expected in pairs({
+    ["192.0.2.1"] = "192.0.2.1",
+    ["::ffff:192.0.2.1"] = "192.0.2.1",
+    ["2001:db8:1:2:3:4:5:6"] = "2001:db8:1:2",
+    ["2001:db8:1:2::"] = "2001:db8:1:2",
+    ["2001:db8::5:6"] = "2001:db8:0:0",
+    ["2001:db8::3:4:5:6"] = "2001:db8:0:0",
+    ["2001:db8::2:3:4:5:6"] = "2001:db8:0:2",
+    ["::1"] = "0:0:0:0",
+    ["::"] = "0:0:0:0",
+    ["::2:3:4:5:6"] = "0:0:0:2",
+  }) do
+    equal(network(address), expected, address)
+  end
+end)
+
+test("an address - starts anew when too many are counted", function()
+  local allowance = fresh("allowance")
+  allowed(allowance, 500, "first", 1000)
+  for i = 1, 19999 do
+    allowance.take("none ", "address-" .. i, 1000)
+  end
+  equal(allowed(allowance, 1, "first", 1000), 0)
+  allowance.take("none ", "one more", 1000)
+  equal(allowed(allowance, 500, "first", 1000), BURST)
+end)
