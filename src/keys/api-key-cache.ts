@@ -13,7 +13,7 @@
  * that invalid keys can't evict valid ones.
  */
 
-import type { AccountReader } from '../storage/accounts.ts';
+import type { Store } from '../storage/store.ts';
 import type { ApiKeys, Caller, Identity } from './caller.ts';
 import { hashKey, isWellFormed } from './format.ts';
 import { type PlanQuotas, quotaOf } from './plans.ts';
@@ -62,7 +62,7 @@ interface LookUp {
 const STALE = Number.NEGATIVE_INFINITY;
 
 export function createApiKeyCache(
-  accounts: Pick<AccountReader, 'findKey'>,
+  accounts: Pick<Store['accounts'], 'findKey'>,
   plans: PlanQuotas,
   { nowMs, monotonicMs }: Clock = SYSTEM,
 ): ApiKeyCache {

@@ -54,8 +54,6 @@ export interface Engine {
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: Contended): Promise<T>;
   /** Runs one statement as a transaction, in fewer round trips. @throws Cancelled like `transaction`. */
   write(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]>;
-  /** Runs `work` while no other process that shares the database runs `withAdvisoryLock`. */
-  withAdvisoryLock<T>(work: () => Promise<T>): Promise<T>;
   /** Closes the database. All calls must have ended. */
   close(): Promise<void>;
 }

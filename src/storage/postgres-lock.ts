@@ -43,17 +43,6 @@ export async function takeLock(
   }
 }
 
-/** Runs `work` while holding the lock, on a separate connection. */
-export async function withAdvisoryLock<T>(url: string, work: () => Promise<T>, options?: LockOptions): Promise<T> {
-  return withClient(url, async (client) => {
-    await client.query('BEGIN');
-    await takeLock((sql) => client.query(sql), options);
-    const result = await work();
-    await client.query('COMMIT');
-    return result;
-  });
-}
-
 /** Whether a connection has its own session on the server. A pooler reports another process id than the server. */
 export function hasOwnSessions(url: string): Promise<boolean> {
   return withClient(url, async (client) => {

@@ -20,7 +20,7 @@ import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { isConflict, toStoreError } from './postgres-errors.ts';
-import { hasOwnSessions, type LockOptions, takeLock, withAdvisoryLock } from './postgres-lock.ts';
+import { hasOwnSessions, type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { toPostgres } from './postgres-values.ts';
@@ -104,7 +104,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     },
     write: (statement, params, isCancelled) =>
       runWrite((connection) => session.single(connection, statement, params), isCancelled),
-    withAdvisoryLock: (work) => withAdvisoryLock(url, work, options),
     close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
 }

@@ -71,7 +71,6 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     forKeyShare: (query) => query,
     transaction: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled)),
     write: (statement, params, isCancelled) => observed(commits.submitStatement(statement, params, isCancelled)),
-    withAdvisoryLock: (work) => work(), // one process owns the file
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.
       await reader.close();

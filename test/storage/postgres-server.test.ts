@@ -1,6 +1,11 @@
 /** Storage when the PostgreSQL server crashes, hangs, recovers, or serves several processes. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { hashKey } from '../../src/keys/format.ts';
+import { demoKeyFile, ensureDemoKey } from '../../src/keys/key-files.ts';
 import { toCategoryId, toPetId } from '../../src/model.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -175,21 +180,18 @@ async function holdLock(url: string): Promise<Client> {
   return client;
 }
 
-test('PostgreSQL - only one process at a time holds the advisory lock', async (t) => {
+test('PostgreSQL - of several servers that start at once one creates the demo account and its key', async (t) => {
   const { url } = t.context;
-  const engines = await Promise.all(Array.from({ length: 3 }, () => openPostgres(url)));
-  let inside = 0;
-  await Promise.all(
-    engines.map((engine) =>
-      engine.withAdvisoryLock(async () => {
-        inside += 1;
-        t.is(inside, 1);
-        await delay(50);
-        inside -= 1;
-      }),
-    ),
-  );
-  for (const engine of engines) await engine.close();
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-demo-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const stores = await Promise.all(Array.from({ length: 4 }, async () => createStore(await openPostgres(url))));
+  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
+  for (const store of stores) {
+    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
+    const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
+    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
+    await store.close();
+  }
 });
 
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
