@@ -6,7 +6,7 @@ import type { DestinationStream, Logger } from 'pino';
 import { type Config, ConfigError, type TracesConfig } from './config.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
-import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
+import { createApiKeyCache } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { createUsageRecorder, restoreLimits, startUsageRetention } from './limits/usage-recorder.ts';
@@ -86,9 +86,9 @@ export async function createService(config: Config, { log, auditLog }: Logs): Pr
       keys.invalidate,
       limiter.forgetBan,
     );
-  const onKeysChanged = (change: KeyChange) => {
-    keys.invalidate(change);
-    keyInvalidation?.publish(change);
+  const onKeysChanged = () => {
+    keys.invalidate();
+    keyInvalidation?.publish();
   };
   const server = createServer({
     store,

@@ -3,10 +3,9 @@
  * bounded cache, without the database. Only hashes are kept and looked up, so the time that a look-up takes reveals
  * nothing about any key.
  *
- * An entry is fresh for `FRESH_MS`, counted from before its look-up began: so a key revoked, an account suspended or a
- * plan changed by another process takes effect here too, however slow the database is. `invalidate` makes the entries
- * that a change affects stale at once. Concurrent requests with one key share a look-up, unless it began too early for
- * one of them: those share the next, which begins when the current one ends.
+ * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
+ * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up
+ * in progress is about to find. Requests with one key share a look-up while its result will be fresh.
  *
  * A stale entry is kept: its key was valid, so a new look-up needs no check of the caller's limits. For a key without
  * an entry the limits of the caller's address are checked first. A key that turns out to be invalid gets no entry, so
@@ -23,17 +22,14 @@ const FRESH_MS = 4_000;
 /** The maximum of entries. Those looked up longest ago are evicted: a key in use is looked up every few seconds. */
 const MAX_ENTRIES = 10_000;
 
-/** What has changed: one key; an account, and so all of its keys; or anything. */
-export type KeyChange = { readonly kind: 'key' | 'account'; readonly id: bigint } | { readonly kind: 'any' };
-
 export interface ApiKeyCache extends ApiKeys {
   /** Keys in the cache. */
   readonly size: number;
   /** How many requests were answered from the cache, and how many waited for the database. */
   readonly hits: number;
   readonly misses: number;
-  /** Makes the entries of all keys that a change affects stale. */
-  invalidate(change: KeyChange): void;
+  /** Makes all entries stale: a key or an account has changed. */
+  invalidate(): void;
 }
 
 interface Clock {
@@ -45,21 +41,21 @@ interface Clock {
 
 const SYSTEM: Clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
 
-interface Entry {
+/** When a look-up began. */
+interface Beginning {
+  readonly freshUntilMs: number;
+  /** How many changes there had been. */
+  readonly version: number;
+}
+
+interface Entry extends Beginning {
   readonly caller: Caller;
   readonly expiresAtMs: number | undefined;
-  freshUntilMs: number;
 }
 
-interface LookUp {
+interface LookUp extends Beginning {
   readonly result: Promise<Identity>;
-  /** Until when requests can join it and its entry is fresh; undefined while it waits for the previous look-up. */
-  freshUntilMs: number | undefined;
-  /** Changes since it began: it may have read the state before them. */
-  readonly changes: KeyChange[];
 }
-
-const STALE = Number.NEGATIVE_INFINITY;
 
 export function createApiKeyCache(
   accounts: Pick<Store['accounts'], 'findKey'>,
@@ -69,61 +65,52 @@ export function createApiKeyCache(
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
-  /**
-   * For each key without an entry, the check in progress whether it may be looked up. Requests with the key share it.
-   */
+  /** The check in progress whether a key without an entry may be looked up. */
   const checks = new Map<string, Promise<void>>();
-  let [hits, misses] = [0, 0];
+  let [hits, misses, version] = [0, 0, 0];
 
-  const toIdentity = ({ caller, expiresAtMs }: Entry): Identity =>
+  const isFresh = (since: Beginning | undefined) =>
+    since !== undefined && since.version === version && monotonicMs() < since.freshUntilMs;
+
+  const toIdentity = ({ caller, expiresAtMs }: Pick<Entry, 'caller' | 'expiresAtMs'>): Identity =>
     expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
 
-  const find = (hash: string): Promise<Identity> | Identity => {
-    const entry = entries.get(hash);
-    if (entry !== undefined && monotonicMs() < entry.freshUntilMs) {
-      hits += 1;
-      return toIdentity(entry);
-    }
+  const lookUp = (hash: string): Promise<Identity> => {
     misses += 1;
     const current = lookUps.get(hash);
-    return current !== undefined && canJoin(current) ? current.result : lookUp(hash, current).result;
-  };
-
-  const canJoin = ({ freshUntilMs, changes }: LookUp): boolean =>
-    freshUntilMs === undefined || (changes.length === 0 && monotonicMs() < freshUntilMs);
-
-  /** Starts a look-up, which begins when the previous one has ended. */
-  const lookUp = (hash: string, previous: LookUp | undefined): LookUp => {
-    const { promise: result, resolve, reject } = Promise.withResolvers<Identity>();
-    const started: LookUp = { result, freshUntilMs: undefined, changes: [] };
+    if (current !== undefined && isFresh(current)) return current.result;
+    const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
+    const started: LookUp = { ...began, result: read(hash, began, () => lookUps.get(hash) === started) };
     lookUps.set(hash, started);
-    const begin = () => {
-      started.freshUntilMs = monotonicMs() + FRESH_MS;
-      read(hash, started).then(resolve, reject);
-    };
-    if (previous === undefined) begin();
-    else previous.result.then(begin, begin);
-    return started;
+    return started.result;
   };
 
-  const read = async (hash: string, own: LookUp): Promise<Identity> => {
+  /** Concurrent requests with a key share a check. If it fails, each of the others makes its own. */
+  const check = async (hash: string, beforeLookUp: () => Promise<void>): Promise<void> => {
+    const current = checks.get(hash);
+    if (current !== undefined) return current.catch(beforeLookUp);
+    const own = beforeLookUp();
+    checks.set(hash, own);
+    await own.finally(() => checks.delete(hash));
+  };
+
+  /** Only the last look-up of a key stores what it has found. */
+  const read = async (hash: string, began: Beginning, isLast: () => boolean): Promise<Identity> => {
     try {
       const found = await accounts.findKey(Buffer.from(hash, 'hex'));
-      entries.delete(hash);
+      if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
-      const { key, account } = found;
-      const { plan, agreed } = account;
-      const caller = { keyId: key.id, accountId: account.id, plan, quota: quotaOf(plan, agreed, plans) };
-      const isStale = lookUps.get(hash) !== own || own.changes.some((change) => affects(change, caller));
-      const freshUntilMs = isStale ? STALE : (own.freshUntilMs ?? STALE);
-      const entry: Entry = { caller, expiresAtMs: key.expiresAtMs, freshUntilMs };
+      const { id: accountId, plan, agreed, isSuspended } = found.account;
+      const caller = { keyId: found.key.id, accountId, plan, quota: quotaOf(plan, agreed, plans) };
+      const entry = { ...began, caller, expiresAtMs: found.key.expiresAtMs };
       const identity = toIdentity(entry);
-      if (account.isSuspended) return identity && 'suspended';
-      entries.set(hash, entry);
-      evictOldest(entries);
+      if (isSuspended) return identity && 'suspended';
+      if (isLast()) entries.set(hash, entry);
+      const [oldest] = entries.size > MAX_ENTRIES ? entries.keys() : [];
+      if (oldest !== undefined) entries.delete(oldest);
       return identity;
     } finally {
-      if (lookUps.get(hash) === own) lookUps.delete(hash);
+      if (isLast()) lookUps.delete(hash);
     }
   };
 
@@ -140,34 +127,16 @@ export function createApiKeyCache(
     identify(key, beforeLookUp) {
       if (!isWellFormed(key)) return undefined;
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
-      if (entries.has(hash) || lookUps.has(hash)) return find(hash);
-      const current = checks.get(hash);
-      if (current !== undefined) {
-        return current.then(
-          () => find(hash),
-          () => beforeLookUp().then(() => find(hash)),
-        );
+      const entry = entries.get(hash);
+      if (entry !== undefined && isFresh(entry)) {
+        hits += 1;
+        return toIdentity(entry);
       }
-      const check = beforeLookUp();
-      checks.set(hash, check);
-      const remove = () => checks.delete(hash);
-      check.then(remove, remove);
-      return check.then(() => find(hash));
+      if (entry !== undefined || lookUps.has(hash)) return lookUp(hash);
+      return check(hash, beforeLookUp).then(() => lookUp(hash));
     },
-    invalidate(change) {
-      for (const entry of entries.values()) if (affects(change, entry.caller)) entry.freshUntilMs = STALE;
-      for (const { freshUntilMs, changes } of lookUps.values()) if (freshUntilMs !== undefined) changes.push(change);
+    invalidate() {
+      version += 1;
     },
   };
-}
-
-function affects(change: KeyChange, { keyId, accountId }: Caller): boolean {
-  return change.kind === 'any' || change.id === (change.kind === 'key' ? keyId : accountId);
-}
-
-function evictOldest(entries: Map<string, Entry>): void {
-  for (const oldest of entries.keys()) {
-    if (entries.size <= MAX_ENTRIES) return;
-    entries.delete(oldest);
-  }
 }
