@@ -33,27 +33,24 @@ const GROW_MS = 2_000;
 /** A borrowed connection. */
 export class Connection {
   readonly #client: PoolClient;
-  #failure: Error | undefined;
+  /** Why the connection is broken; undefined while it works. */
+  failure: Error | undefined;
+  /** Whether the database has responded, with rows or with an error. */
+  hasResponse = false;
 
   constructor(client: PoolClient) {
     this.#client = client;
   }
 
-  /** Why the connection is broken; undefined while it works. */
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
-  get isBroken(): boolean {
-    return this.#failure !== undefined;
-  }
-
   /** @throws StoreUnavailable when the connection breaks or no response arrives in time. */
   async query(query: string | QueryConfig): Promise<QueryResult> {
     try {
-      return await this.#client.query(query);
+      const result = await this.#client.query(query);
+      this.hasResponse = true;
+      return result;
     } catch (error) {
-      if (isAway(error)) this.#failure = unavailable(error);
+      if (isAway(error)) this.failure = unavailable(error);
+      else this.hasResponse = true;
       throw toStoreError(error);
     }
   }
@@ -135,9 +132,10 @@ export class PostgresPool implements PoolReading {
     try {
       return await work(connection);
     } finally {
-      if (connection.failure !== undefined) this.#availability.noteFailure(connection.failure, beganMs);
-      else this.#availability.noteResponse(this.#openedMs.get(client) ?? 0, beganMs);
-      client.release(connection.isBroken);
+      const { failure, hasResponse } = connection;
+      if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
+      else if (hasResponse) this.#availability.noteResponse(beganMs, this.#openedMs.get(client));
+      client.release(failure !== undefined);
     }
   }
 

@@ -44,7 +44,7 @@ export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): 
       result = await work({ all: (statement, params) => run(connection, statement, params) });
     } catch (error) {
       await beginning;
-      if (!connection.isBroken) await connection.query('ROLLBACK');
+      if (connection.failure === undefined) await connection.query('ROLLBACK');
       throw error;
     }
     checkCommit(await connection.query('COMMIT'));

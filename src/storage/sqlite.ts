@@ -7,9 +7,9 @@
  * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
 import makeKnex from 'knex';
-import type { AvailabilityListener } from './availability.ts';
+import { Availability, type AvailabilityListener } from './availability.ts';
 import { toJson } from './bulk.ts';
-import type { Engine, EngineState } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
@@ -24,9 +24,6 @@ const WAIT = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
 const DO_NOT_WAIT = 'PRAGMA busy_timeout = 0';
 
 const PRAGMAS = [WAIT, 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL', 'PRAGMA foreign_keys = ON'];
-
-/** Writes count as available again when one succeeds this long after the last failure. */
-const SETTLE_MS = 1_000;
 
 export interface SqliteOptions extends AvailabilityListener, MigrationListener {
   readonly commitListener?: CommitListener | undefined;
@@ -53,8 +50,18 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   const writer = await SqliteConnection.open(file, [...PRAGMAS, DO_NOT_WAIT]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
-  const availability = new WriteAvailability(options);
-  const observed = <T>(write: Promise<T>) => availability.observe(write);
+  const availability = new Availability(options);
+  const observed = async <T>(write: Promise<T>): Promise<T> => {
+    const beganMs = performance.now();
+    try {
+      const result = await write;
+      availability.noteResponse(beganMs);
+      return result;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) availability.noteFailure(error, beganMs);
+      throw error;
+    }
+  };
   return {
     knex,
     state: availability,
@@ -77,40 +84,6 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       await writer.close();
     },
   };
-}
-
-/** Whether writes succeed. The listener hears of each change once. */
-class WriteAvailability implements EngineState {
-  readonly #listener: AvailabilityListener;
-  #failedAtMs: number | undefined;
-
-  constructor(listener: AvailabilityListener) {
-    this.#listener = listener;
-  }
-
-  get isAway(): boolean {
-    return this.#failedAtMs !== undefined;
-  }
-
-  observe<T>(write: Promise<T>): Promise<T> {
-    write.then(
-      () => this.#noteSuccess(),
-      (error: unknown) => this.#noteFailure(error),
-    );
-    return write;
-  }
-
-  #noteFailure(error: unknown): void {
-    if (!(error instanceof StoreUnavailable)) return;
-    if (this.#failedAtMs === undefined) this.#listener.onAway?.(error);
-    this.#failedAtMs = performance.now();
-  }
-
-  #noteSuccess(): void {
-    if (this.#failedAtMs === undefined || performance.now() < this.#failedAtMs + SETTLE_MS) return;
-    this.#failedAtMs = undefined;
-    this.#listener.onBack?.();
-  }
 }
 
 /** Only BEGIN waits for another process's lock, since the queued writes behind it can still be cancelled then. */

@@ -7,11 +7,13 @@ import { Client } from 'pg';
 import { hashKey } from '../../src/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/keys/key-files.ts';
 import { toCategoryId, toPetId } from '../../src/model.ts';
+import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
+import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -170,6 +172,21 @@ test('PostgreSQL - a start that waits too long for another migration fails, with
     message: /^another process has been changing the database for 0.5 s: wait until it is done, or end it/,
   });
   await other.end();
+});
+
+test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
+  const reported: string[] = [];
+  const availability = new Availability({ onAway: () => reported.push('away'), onBack: () => reported.push('back') });
+  availability.noteFailure(new Error('no response'), performance.now());
+  const pool = new PostgresPool({ url: t.context.url, size: 1, hasOwnSessions: true }, availability);
+  await t.throwsAsync(
+    pool.use(() => Promise.reject(new Cancelled())),
+    { instanceOf: Cancelled },
+  );
+  t.deepEqual(reported, ['away']);
+  await pool.use((connection) => connection.query('SELECT 1'));
+  t.deepEqual(reported, ['away', 'back']);
+  await pool.close();
 });
 
 /** Another process that holds the advisory lock. */
