@@ -47,8 +47,8 @@ export interface Config {
   readonly databaseUrl: string | undefined;
   /** The most connections of each server to PostgreSQL. */
   readonly databaseConnections: number;
-  /** Whether PostgreSQL keeps prepared statements; undefined: unless a pooler is in between. */
-  readonly preparedStatements: boolean | undefined;
+  /** Whether the database's URL leads to PgBouncer. */
+  readonly pgbouncer: boolean;
   /** Whether a start migrates the database; otherwise `npm run migrate` does. */
   readonly migrateAtStart: boolean;
   /** The Redis that counts limits for all instances; undefined: each server counts in memory. */
@@ -156,7 +156,7 @@ export function readConfig(env: Environment = process.env): Config {
     dataDir: value('DATA_DIR'),
     databaseUrl,
     databaseConnections: value('DATABASE_CONNECTIONS'),
-    preparedStatements: value('PREPARED_STATEMENTS'),
+    pgbouncer: value('PGBOUNCER'),
     migrateAtStart: value('MIGRATE_AT_START'),
     redis: value('REDIS_URL'),
     logLevel: value('LOG_LEVEL'),

@@ -28,9 +28,10 @@ export const STORAGE = {
     fallback: '10',
     parse: wholeNumber('number', MAX_CONNECTIONS, 2),
   }),
-  PREPARED_STATEMENTS: optional({
-    about: 'Whether PostgreSQL keeps prepared statements.',
-    fallbackInWords: '`yes`; `no` behind a pooler',
+  PGBOUNCER: setting({
+    about:
+      'Whether `DATABASE_URL` leads to [PgBouncer](operations.md#pgbouncer). With `yes`, nothing is kept in a session.',
+    fallback: 'no',
     parse: toYesOrNo,
   }),
   MIGRATE_AT_START: setting({

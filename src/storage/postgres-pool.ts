@@ -60,8 +60,8 @@ export interface PoolOptions {
   readonly url: string;
   /** The maximum number of connections. */
   readonly size: number;
-  /** Whether each connection has a session of its own, for which timeouts can be set. Through a pooler it has not. */
-  readonly hasOwnSessions: boolean;
+  /** Whether PgBouncer is in between. Then no timeouts can be set for a connection. */
+  readonly isPooled: boolean;
 }
 
 /** The current use of a pool. */
@@ -80,7 +80,7 @@ export class PostgresPool implements PoolReading {
   readonly #availability: Availability;
   readonly #openedMs = new WeakMap<PoolClient, number>();
 
-  constructor({ url, size, hasOwnSessions }: PoolOptions, availability: Availability) {
+  constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
     this.#availability = availability;
     this.size = size;
     this.#semaphore = new Semaphore({ what: 'a connection', limit: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
@@ -90,7 +90,7 @@ export class PostgresPool implements PoolReading {
       min: 1,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      ...(hasOwnSessions ? SERVER_TIMEOUTS : {}),
+      ...(isPooled ? {} : SERVER_TIMEOUTS),
       application_name: 'petstore',
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,

@@ -178,7 +178,7 @@ test('PostgreSQL - a call that is cancelled before its query does not count as a
   const reported: string[] = [];
   const availability = new Availability({ onAway: () => reported.push('away'), onBack: () => reported.push('back') });
   availability.noteFailure(new Error('no response'), performance.now());
-  const pool = new PostgresPool({ url: t.context.url, size: 1, hasOwnSessions: true }, availability);
+  const pool = new PostgresPool({ url: t.context.url, size: 1, isPooled: false }, availability);
   await t.throwsAsync(
     pool.use(() => Promise.reject(new Cancelled())),
     { instanceOf: Cancelled },
