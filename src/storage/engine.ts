@@ -38,8 +38,6 @@ export interface Engine {
   toIdList(ids: readonly (bigint | string)[]): SqlValue;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */
   elementsOf(name: string): Knex.Raw;
-  /** Encodes rows as a JSON array of arrays for `elementsOf`, with texts as the engine stores them. */
-  toElements(rows: readonly (readonly SqlValue[])[]): string;
   /** Makes a query lock its rows until the transaction ends: no other transaction can change or delete them. */
   forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /** Makes a query lock its rows against deletion until the transaction or the single statement ends. */

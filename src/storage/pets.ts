@@ -73,7 +73,6 @@ export function petStatements(engine: Engine) {
         ),
         ['id', 'category_id'],
       ] as never),
-      engine,
       ['name', 'categoryId', 'status'],
       (pet, row) => bigInteger(row.category_id) === pet.categoryId,
     ),

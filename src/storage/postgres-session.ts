@@ -9,7 +9,6 @@
 import type { QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
 import { type Connection, SERVER_TIMEOUTS } from './postgres-pool.ts';
-import { decodeRow, toPostgres } from './postgres-values.ts';
 import type { Row } from './row.ts';
 import type { Params, Statement } from './statement.ts';
 
@@ -25,9 +24,9 @@ export function createSession(isPooled: boolean): Session {
   const begin = isPooled ? `BEGIN${SET_TIMEOUTS.join('')}` : 'BEGIN';
 
   const run = async (connection: Connection, statement: Statement, params: Params): Promise<readonly Row[]> => {
-    const query = { text: statement.sql, values: statement.bind(params).map(toPostgres) };
-    const { rows } = await connection.query(isPooled ? query : { ...query, name: statement.name });
-    return rows.map(decodeRow);
+    const values = statement.bind(params).map((value) => (typeof value === 'bigint' ? String(value) : value));
+    const query = { text: statement.sql, values };
+    return (await connection.query(isPooled ? query : { ...query, name: statement.name })).rows;
   };
 
   const transact: Session['transact'] = async (connection, work) => {

@@ -16,14 +16,12 @@ import makeKnex, { type Knex } from 'knex';
 import { DatabaseError } from 'pg';
 import type { IsCancelled } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
-import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { isConflict, toStoreError, unavailable } from './postgres-errors.ts';
 import { type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
-import { toPostgres } from './postgres-values.ts';
 import { NamedMutex } from './semaphore.ts';
 import { param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
@@ -98,7 +96,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     toIdList: (ids) => `{${ids.join(',')}}`,
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
-    toElements: (rows) => toJson(rows.map((row) => row.map(toPostgres))),
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
     async transaction(work, isCancelled, contended) {

@@ -8,7 +8,6 @@
  */
 import makeKnex from 'knex';
 import { Availability, type AvailabilityListener } from './availability.ts';
-import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
@@ -72,7 +71,6 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       }),
     toIdList: (ids) => `[${ids.map((id) => (typeof id === 'string' ? `"${id}"` : id)).join(',')}]`,
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
-    toElements: toJson,
     // No locks are needed, since there is one writer.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
