@@ -66,10 +66,4 @@ export function schemaTests(): void {
     );
     t.deepEqual(await store.bans.inForce(8), [{ keyId, untilMs: 9 }]);
   });
-
-  test('Schema - the migrations table of earlier releases is understood', async (t) => {
-    const { engine, openAgain } = t.context;
-    await run(engine, 'ALTER TABLE schema_migrations DROP COLUMN additive');
-    t.truthy(await newCategory(await openAgain()));
-  });
 }
