@@ -11,7 +11,7 @@ import {
 } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { keysetPage, pageParams, toPage } from './page.ts';
-import { bigInteger, boolean, integer, nullable, oneOf, onlyRow, type Row, text } from './row.ts';
+import { bigInteger, boolean, firstRow, integer, nullable, oneOf, onlyRow, type Row, text } from './row.ts';
 import { compile, param } from './statement.ts';
 
 const ACCOUNT = ['id', 'name', 'plan', 'per_minute', 'per_day', 'suspended', 'created_at_ms'] as const;
@@ -84,10 +84,7 @@ export function accountStatements(engine: Engine) {
 export function accountTable(engine: Engine) {
   const { reader } = engine;
   const statements = accountStatements(engine);
-  const find = async (id: AccountId): Promise<Account | undefined> => {
-    const [row] = await reader.all(statements.find, { id });
-    return row && toAccount(row);
-  };
+  const find = async (id: AccountId) => firstRow(await reader.all(statements.find, { id }), toAccount);
   return {
     reads: {
       /** Whether there is any account. */
@@ -102,36 +99,23 @@ export function accountTable(engine: Engine) {
         const account = await find(key.accountId);
         return account && { key, account };
       },
-      async findKeyById(id: KeyId): Promise<ApiKey | undefined> {
-        const [row] = await reader.all(statements.keyById, { id });
-        return row && toApiKey(row);
-      },
+      findKeyById: async (id: KeyId) => firstRow(await reader.all(statements.keyById, { id }), toApiKey),
       pageOfKeys: async (accountId: AccountId, page: PageRequest) =>
         toPage(await reader.all(statements.keyPage, { accountId, ...pageParams(page) }), page, toApiKey),
     },
     writes: (tx: Runner) => ({
-      async insert({ createdAtMs, ...account }: Omit<Account, 'id' | 'isSuspended'>): Promise<Account> {
-        return toAccount(onlyRow(await tx.all(statements.insert, { ...toParams(account), createdAtMs })));
-      },
+      insert: async ({ createdAtMs, ...account }: Omit<Account, 'id' | 'isSuspended'>) =>
+        toAccount(onlyRow(await tx.all(statements.insert, { ...toParams(account), createdAtMs }))),
       /** Finds an account and locks it until the transaction ends. */
-      async lock(id: AccountId): Promise<Account | undefined> {
-        const [row] = await tx.all(statements.lock, { id });
-        return row && toAccount(row);
-      },
-      async update({ id, isSuspended, ...account }: Account): Promise<void> {
-        await tx.all(statements.update, { ...toParams(account), id, isSuspended });
-      },
+      lock: async (id: AccountId) => firstRow(await tx.all(statements.lock, { id }), toAccount),
+      update: async ({ id, isSuspended, ...account }: Account) =>
+        void (await tx.all(statements.update, { ...toParams(account), id, isSuspended })),
       async insertKey(key: Omit<ApiKey, 'id' | 'revokedAtMs'>, hash: Buffer): Promise<ApiKey> {
         const nullables = { label: key.label ?? null, expiresAtMs: key.expiresAtMs ?? null };
         return toApiKey(onlyRow(await tx.all(statements.insertKey, { ...key, ...nullables, hash })));
       },
-      async lockKey(id: KeyId): Promise<ApiKey | undefined> {
-        const [row] = await tx.all(statements.lockKey, { id });
-        return row && toApiKey(row);
-      },
-      async revokeKey(id: KeyId, atMs: number): Promise<void> {
-        await tx.all(statements.revokeKey, { id, atMs });
-      },
+      lockKey: async (id: KeyId) => firstRow(await tx.all(statements.lockKey, { id }), toApiKey),
+      revokeKey: async (id: KeyId, atMs: number) => void (await tx.all(statements.revokeKey, { id, atMs })),
     }),
   };
 }

@@ -28,7 +28,6 @@ const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
 function toBan(row: Row): Ban {
   const keyId = toKeyId(bigInteger(row.key_id));
   const untilMs = integer(row.until_ms);
-  if (row.duration_ms === null) return { keyId, untilMs, cause: undefined };
   const sinceMs = untilMs - integer(row.duration_ms);
   const window = integer(row.window_seconds) === WINDOW_SECONDS.day ? 'day' : 'minute';
   return { keyId, untilMs, cause: { sinceMs, refusals: integer(row.refusals), window } };
@@ -44,8 +43,7 @@ function toBannedKey(row: Row): BannedKey {
   };
 }
 
-function toValues({ keyId, untilMs, cause }: Ban): (bigint | number | null)[] {
-  if (cause === undefined) return [keyId, untilMs, null, null, null];
+function toValues({ keyId, untilMs, cause }: Ban): (bigint | number)[] {
   return [keyId, untilMs, untilMs - cause.sinceMs, cause.refusals, WINDOW_SECONDS[cause.window]];
 }
 
@@ -94,13 +92,9 @@ export function banTable(engine: Engine) {
     },
     writes: (tx: Runner) => ({
       /** Inserts or replaces bans. `bans` may name each key once. */
-      async put(bans: readonly Ban[]): Promise<void> {
-        await tx.all(statements.put, { rows: toJson(bans.map(toValues)) });
-      },
+      put: async (bans: readonly Ban[]) => void (await tx.all(statements.put, { rows: toJson(bans.map(toValues)) })),
       /** Removes a key's ban, unless it ends after `untilMs`. */
-      async remove(keyId: KeyId, untilMs: number): Promise<void> {
-        await tx.all(statements.remove, { keyId, untilMs });
-      },
+      remove: async (keyId: KeyId, untilMs: number) => void (await tx.all(statements.remove, { keyId, untilMs })),
     }),
   };
 }

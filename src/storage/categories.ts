@@ -2,7 +2,7 @@
 import { type Category, type CategoryId, type PageRequest, toCategoryId } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { keysetPage, pageReader } from './page.ts';
-import { bigInteger, nullable, onlyRow, type Row, text } from './row.ts';
+import { bigInteger, firstRow, nullable, onlyRow, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
 import { compile, param } from './statement.ts';
 
@@ -47,20 +47,13 @@ export function categoryTable(engine: Engine) {
       page: (page: PageRequest) => readPage(statements.page, {}, page),
     },
     writes: (tx: Runner) => ({
-      async insert(category: Omit<Category, 'id'>): Promise<Category> {
-        return toCategory(onlyRow(await tx.all(statements.insert, toParams(category))));
-      },
+      insert: async (category: Omit<Category, 'id'>) =>
+        toCategory(onlyRow(await tx.all(statements.insert, toParams(category)))),
       /** Finds a category and locks it until the transaction ends. */
-      async lock(id: CategoryId): Promise<Category | undefined> {
-        const [row] = await tx.all(statements.lock, { id });
-        return row && toCategory(row);
-      },
-      async update({ id, ...category }: Category): Promise<void> {
-        await tx.all(statements.update, { id, ...toParams(category) });
-      },
-      async delete(id: CategoryId): Promise<void> {
-        await tx.all(statements.delete, { id });
-      },
+      lock: async (id: CategoryId) => firstRow(await tx.all(statements.lock, { id }), toCategory),
+      update: async ({ id, ...category }: Category) =>
+        void (await tx.all(statements.update, { id, ...toParams(category) })),
+      delete: async (id: CategoryId) => void (await tx.all(statements.delete, { id })),
     }),
   };
 }

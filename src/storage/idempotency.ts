@@ -56,9 +56,8 @@ export function idempotencyTable(engine: Engine) {
         if ((await tx.all(statements.insert, { ...record })).length === 0) throw new AlreadyDone();
       },
       /** Deletes those of the `count` oldest records that are older than `beforeMs`. Returns how many it deleted. */
-      async deleteOldest(count: number, beforeMs: number): Promise<number> {
-        return (await tx.all(statements.deleteOldest, { count, beforeMs })).length;
-      },
+      deleteOldest: async (count: number, beforeMs: number) =>
+        (await tx.all(statements.deleteOldest, { count, beforeMs })).length,
     }),
   };
 }

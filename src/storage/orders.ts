@@ -2,7 +2,7 @@
 import { type Order, type OrderId, type PageRequest, type PetId, toOrderId, toPetId } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
-import { bigInteger, boolean, integer, nullable, onlyRow, type Row } from './row.ts';
+import { bigInteger, boolean, firstRow, integer, nullable, onlyRow, type Row } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
@@ -81,17 +81,10 @@ export function orderTable(engine: Engine) {
         return { ...order, id: toOrderId(bigInteger(row.id)) };
       },
       /** Finds an order and locks it until the transaction ends. */
-      async lock(id: OrderId): Promise<Order | undefined> {
-        const [row] = await tx.all(statements.lock, { id });
-        return row && toOrder(row);
-      },
+      lock: async (id: OrderId) => firstRow(await tx.all(statements.lock, { id }), toOrder),
       /** Stores all of the order's fields except its pet. */
-      async update({ id, ...order }: Order): Promise<void> {
-        await tx.all(statements.update, { id, ...toParams(order) });
-      },
-      async delete(id: OrderId): Promise<void> {
-        await tx.all(statements.delete, { id });
-      },
+      update: async ({ id, ...order }: Order) => void (await tx.all(statements.update, { id, ...toParams(order) })),
+      delete: async (id: OrderId) => void (await tx.all(statements.delete, { id })),
       /** Whether the pet has an open order other than `except`. */
       async hasOpen(petId: PetId, except: OrderId = toOrderId(0n)): Promise<boolean> {
         return (await tx.all(statements.open, { petId, complete: false, except })).length > 0;

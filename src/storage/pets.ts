@@ -11,7 +11,7 @@ import {
 } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
-import { bigInteger, integer, oneOf, type Row, text } from './row.ts';
+import { bigInteger, firstRow, integer, oneOf, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
 import { compile, compiledByVariant, compileInsert, param } from './statement.ts';
 
@@ -111,20 +111,12 @@ export function petTable(engine: Engine) {
         return row && { id: toPetId(bigInteger(row.id)), name, categoryId, status, quantity: 0 };
       },
       /** Finds a pet and locks it until the transaction ends. */
-      async lock(id: PetId): Promise<Pet | undefined> {
-        const [row] = await tx.all(statements.lock, { id });
-        return row && toPet(row);
-      },
+      lock: async (id: PetId) => firstRow(await tx.all(statements.lock, { id }), toPet),
       /** Stores all of the pet's fields; false when the category does not exist. */
-      async update(pet: Pet): Promise<boolean> {
-        return (await tx.all(statements.update, { ...pet })).length > 0;
-      },
-      async delete(id: PetId): Promise<void> {
-        await tx.all(statements.delete, { id });
-      },
-      async existsInCategory(categoryId: CategoryId): Promise<boolean> {
-        return (await tx.all(statements.anyInCategory, { categoryId })).length > 0;
-      },
+      update: async (pet: Pet) => (await tx.all(statements.update, { ...pet })).length > 0,
+      delete: async (id: PetId) => void (await tx.all(statements.delete, { id })),
+      existsInCategory: async (categoryId: CategoryId) =>
+        (await tx.all(statements.anyInCategory, { categoryId })).length > 0,
     }),
   };
 }

@@ -5,9 +5,9 @@ import { banTable } from './bans.ts';
 import { categoryTable } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
 import { idempotencyTable } from './idempotency.ts';
-import { OpenCalls } from './open-calls.ts';
 import { orderTable } from './orders.ts';
 import { petTable } from './pets.ts';
+import { StoreClosed } from './store-errors.ts';
 import { usageTable } from './usage.ts';
 
 /** Each table's reads, and what makes its writes in a transaction. */
@@ -65,12 +65,23 @@ export interface Store extends CallStore, Writer {
 }
 
 export function createStore(opened: Engine): Store {
-  const calls = new OpenCalls();
+  let [calls, isClosed] = [0, false];
+  const drained = Promise.withResolvers<void>();
+  const unlessClosed = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw new StoreClosed();
+    calls += 1;
+    try {
+      return await call();
+    } finally {
+      calls -= 1;
+      if (isClosed && calls === 0) drained.resolve();
+    }
+  };
   const engine: Engine = {
     ...opened,
-    reader: { all: (statement, params) => calls.run(() => opened.reader.all(statement, params)) },
-    transaction: (...args) => calls.run(() => opened.transaction(...args)),
-    write: (...args) => calls.run(() => opened.write(...args)),
+    reader: { all: (statement, params) => unlessClosed(() => opened.reader.all(statement, params)) },
+    transaction: (...args) => unlessClosed(() => opened.transaction(...args)),
+    write: (...args) => unlessClosed(() => opened.write(...args)),
   };
   const tables = mapTables(TABLES, (table) => table(engine)) as Tables;
   const bind = bindTo(tables);
@@ -96,7 +107,8 @@ export function createStore(opened: Engine): Store {
     ...writerFor({}),
     forCall: writerFor,
     async close() {
-      await calls.close();
+      isClosed = true;
+      if (calls > 0) await drained.promise;
       await opened.close();
     },
   };

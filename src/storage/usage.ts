@@ -91,9 +91,8 @@ export function usageTable(engine: Engine) {
         await tx.all(statements.putKeyUses, { rows: toJson(rows) });
       },
       /** Deletes at most `limit` rows of days before `dayIndex`. Returns how many it deleted. */
-      async deleteBefore(dayIndex: number, limit: number): Promise<number> {
-        return (await tx.all(statements.deleteBefore, { dayIndex, limit })).length;
-      },
+      deleteBefore: async (dayIndex: number, limit: number) =>
+        (await tx.all(statements.deleteBefore, { dayIndex, limit })).length,
     }),
   };
 }
