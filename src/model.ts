@@ -106,8 +106,7 @@ export interface ApiKey {
 export interface Ban {
   readonly keyId: KeyId;
   readonly untilMs: number;
-  /** Undefined for a ban that an earlier release has stored. */
-  readonly cause: BanCause | undefined;
+  readonly cause: BanCause;
 }
 
 export interface BanCause {

@@ -33,7 +33,6 @@ import { operatorOnly } from './interceptors/operator.ts';
 import { readMessage } from './interceptors/read-message.ts';
 import { traceCalls } from './interceptors/tracing.ts';
 import { validation } from './interceptors/validation.ts';
-import type { KeyChange } from './keys/api-key-cache.ts';
 import type { ApiKeys } from './keys/caller.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter, LimitsAdmin } from './limits/limiter.ts';
@@ -82,7 +81,7 @@ export interface Dependencies {
   readonly store: Store;
   readonly keys: ApiKeys;
   /** Called when a key or an account has changed. */
-  readonly onKeysChanged: (change: KeyChange) => void;
+  readonly onKeysChanged: () => void;
   readonly limiter: Limiter & LimitsAdmin;
   /** Called when the operator has ended a ban. */
   readonly onUnban: (keyId: KeyId, untilMs: number) => void;

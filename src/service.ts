@@ -6,7 +6,7 @@ import type { DestinationStream, Logger } from 'pino';
 import type { Config, TracesConfig } from './config.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
-import { createApiKeyCache, type KeyChange } from './keys/api-key-cache.ts';
+import { createApiKeyCache } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { createUsageRecorder, restoreLimits, startUsageRetention } from './limits/usage-recorder.ts';
@@ -101,12 +101,12 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     (await import('./keys/key-invalidation.ts')).createKeyInvalidation({
       redis: config.redis,
       logger,
-      onChange: () => keys.invalidate({ kind: 'any' }),
+      onChange: () => keys.invalidate(),
       onUnban: limiter.forgetBan,
     });
   opened.defer(() => keyInvalidation?.close());
-  const onKeysChanged = (change: KeyChange) => {
-    keys.invalidate(change);
+  const onKeysChanged = () => {
+    keys.invalidate();
     keyInvalidation?.publish();
   };
   const dependencies = {

@@ -16,7 +16,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
     dataDir: resolve('data'),
     databaseUrl: undefined,
     databaseConnections: 10,
-    preparedStatements: undefined,
+    pgbouncer: false,
     migrateAtStart: true,
     redis: undefined,
     logLevel: 'info',
@@ -179,15 +179,14 @@ test('Config - no two ports are the same, defaults included', (t) => {
   t.is(configError({ ENVOY_ADMIN_PORT: '50051' }), "ENVOY_ADMIN_PORT must not be GRPC_PORT's port 50051");
 });
 
-test('Config - connections to PostgreSQL, prepared statements and migrations at start can be set', (t) => {
-  const set = { DATABASE_CONNECTIONS: '2', PREPARED_STATEMENTS: 'no', MIGRATE_AT_START: 'no' };
-  t.like(readConfig(set), { databaseConnections: 2, preparedStatements: false, migrateAtStart: false });
-  t.true(readConfig({ PREPARED_STATEMENTS: 'yes' }).preparedStatements);
+test('Config - connections to PostgreSQL, PgBouncer and migrations at start can be set', (t) => {
+  const set = { DATABASE_CONNECTIONS: '2', PGBOUNCER: 'yes', MIGRATE_AT_START: 'no' };
+  t.like(readConfig(set), { databaseConnections: 2, pgbouncer: true, migrateAtStart: false });
   for (const text of ['0', '1', '1001', '2.5', 'many']) {
     const line = `DATABASE_CONNECTIONS must be a number from 2 to 1000, not "${text}"`;
     t.is(configError({ DATABASE_CONNECTIONS: text }), line);
   }
-  for (const name of ['PREPARED_STATEMENTS', 'MIGRATE_AT_START']) {
+  for (const name of ['PGBOUNCER', 'MIGRATE_AT_START']) {
     t.is(configError({ [name]: 'auto' }), `${name} must be yes or no, not "auto"`);
   }
 });

@@ -141,10 +141,10 @@ const STORAGE = {
     '10',
     'The most connections of each server to PostgreSQL. Two fifths are for reads, the others for writes.',
   ),
-  PREPARED_STATEMENTS: optional(
+  PGBOUNCER: setting(
     toYesOrNo,
-    '`yes`; `no` behind a pooler',
-    'Whether PostgreSQL keeps prepared statements.',
+    'no',
+    'Whether `DATABASE_URL` leads to [PgBouncer](operations.md#pgbouncer). With `yes`, nothing is kept in a session.',
   ),
   MIGRATE_AT_START: setting(
     toYesOrNo,

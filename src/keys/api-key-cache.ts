@@ -3,15 +3,14 @@
  * bounded cache, without the database. Only hashes are kept and looked up, so the time that a look-up takes reveals
  * nothing about any key.
  *
- * An entry is fresh for `FRESH_MS`, counted from before its look-up began: so a key revoked, an account suspended or a
- * plan changed by another process takes effect here too, however slow the database is. `invalidate` makes the entries
- * that a change affects stale at once. Concurrent requests with one key share a look-up, unless it began too early for
- * one of them: those share the next, which begins when the current one ends.
+ * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
+ * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up
+ * in progress is about to find. Requests with one key share a look-up while its result will be fresh.
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
 
-import type { AccountReader } from '../storage/accounts.ts';
+import type { Store } from '../storage/store.ts';
 import type { ApiKeys, Caller, Identity } from './caller.ts';
 import { hashKey, isWellFormed } from './format.ts';
 import { type PlanQuotas, quotaOf } from './plans.ts';
@@ -21,17 +20,14 @@ const FRESH_MS = 4_000;
 /** The maximum of entries. Those looked up longest ago are evicted: a key in use is looked up every few seconds. */
 const MAX_ENTRIES = 10_000;
 
-/** What has changed: one key; an account, and so all of its keys; or anything. */
-export type KeyChange = { readonly kind: 'key' | 'account'; readonly id: bigint } | { readonly kind: 'any' };
-
 export interface ApiKeyCache extends ApiKeys {
   /** Keys in the cache. */
   readonly size: number;
   /** How many requests were answered from the cache, and how many waited for the database. */
   readonly hits: number;
   readonly misses: number;
-  /** Makes the entries of all keys that a change affects stale. */
-  invalidate(change: KeyChange): void;
+  /** Makes all entries stale: a key or an account has changed. */
+  invalidate(): void;
 }
 
 interface Clock {
@@ -43,81 +39,65 @@ interface Clock {
 
 const SYSTEM: Clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
 
-interface Entry {
+/** When a look-up began. */
+interface Beginning {
+  readonly freshUntilMs: number;
+  /** How many changes there had been. */
+  readonly version: number;
+}
+
+interface Entry extends Beginning {
   readonly caller: Caller;
   readonly expiresAtMs: number | undefined;
-  freshUntilMs: number;
 }
 
-interface LookUp {
+interface LookUp extends Beginning {
   readonly result: Promise<Identity>;
-  /** Until when requests can join it and its entry is fresh; undefined while it waits for the previous look-up. */
-  freshUntilMs: number | undefined;
-  /** Changes since it began: it may have read the state before them. */
-  readonly changes: KeyChange[];
 }
-
-const STALE = Number.NEGATIVE_INFINITY;
 
 export function createApiKeyCache(
-  accounts: Pick<AccountReader, 'findKey'>,
+  accounts: Pick<Store['accounts'], 'findKey'>,
   plans: PlanQuotas,
   { nowMs, monotonicMs }: Clock = SYSTEM,
 ): ApiKeyCache {
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
-  let [hits, misses] = [0, 0];
+  let [hits, misses, version] = [0, 0, 0];
 
-  const toIdentity = ({ caller, expiresAtMs }: Entry): Identity =>
+  const isFresh = (since: Beginning | undefined) =>
+    since !== undefined && since.version === version && monotonicMs() < since.freshUntilMs;
+
+  const toIdentity = ({ caller, expiresAtMs }: Pick<Entry, 'caller' | 'expiresAtMs'>): Identity =>
     expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
 
-  const find = (hash: string): Promise<Identity> | Identity => {
-    const entry = entries.get(hash);
-    if (entry !== undefined && monotonicMs() < entry.freshUntilMs) {
-      hits += 1;
-      return toIdentity(entry);
-    }
+  const lookUp = (hash: string): Promise<Identity> => {
     misses += 1;
     const current = lookUps.get(hash);
-    return current !== undefined && canJoin(current) ? current.result : lookUp(hash, current).result;
-  };
-
-  const canJoin = ({ freshUntilMs, changes }: LookUp): boolean =>
-    freshUntilMs === undefined || (changes.length === 0 && monotonicMs() < freshUntilMs);
-
-  /** Starts a look-up, which begins when the previous one has ended. */
-  const lookUp = (hash: string, previous: LookUp | undefined): LookUp => {
-    const { promise: result, resolve, reject } = Promise.withResolvers<Identity>();
-    const started: LookUp = { result, freshUntilMs: undefined, changes: [] };
+    if (current !== undefined && isFresh(current)) return current.result;
+    const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
+    const started: LookUp = { ...began, result: read(hash, began, () => lookUps.get(hash) === started) };
     lookUps.set(hash, started);
-    const begin = () => {
-      started.freshUntilMs = monotonicMs() + FRESH_MS;
-      read(hash, started).then(resolve, reject);
-    };
-    if (previous === undefined) begin();
-    else previous.result.then(begin, begin);
-    return started;
+    return started.result;
   };
 
-  const read = async (hash: string, own: LookUp): Promise<Identity> => {
+  /** Only the last look-up of a key stores what it has found. */
+  const read = async (hash: string, began: Beginning, isLast: () => boolean): Promise<Identity> => {
     try {
       const found = await accounts.findKey(Buffer.from(hash, 'hex'));
-      entries.delete(hash);
+      if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
-      const { key, account } = found;
-      const { plan, agreed } = account;
-      const caller = { keyId: key.id, accountId: account.id, plan, quota: quotaOf(plan, agreed, plans) };
-      const isStale = lookUps.get(hash) !== own || own.changes.some((change) => affects(change, caller));
-      const freshUntilMs = isStale ? STALE : (own.freshUntilMs ?? STALE);
-      const entry: Entry = { caller, expiresAtMs: key.expiresAtMs, freshUntilMs };
+      const { id: accountId, plan, agreed, isSuspended } = found.account;
+      const caller = { keyId: found.key.id, accountId, plan, quota: quotaOf(plan, agreed, plans) };
+      const entry = { ...began, caller, expiresAtMs: found.key.expiresAtMs };
       const identity = toIdentity(entry);
-      if (account.isSuspended) return identity && 'suspended';
-      entries.set(hash, entry);
-      evictOldest(entries);
+      if (isSuspended) return identity && 'suspended';
+      if (isLast()) entries.set(hash, entry);
+      const [oldest] = entries.size > MAX_ENTRIES ? entries.keys() : [];
+      if (oldest !== undefined) entries.delete(oldest);
       return identity;
     } finally {
-      if (lookUps.get(hash) === own) lookUps.delete(hash);
+      if (isLast()) lookUps.delete(hash);
     }
   };
 
@@ -133,22 +113,16 @@ export function createApiKeyCache(
     },
     identify(key) {
       if (!isWellFormed(key)) return undefined;
-      return find(hashKey(key, 'hex')); // a string is cheaper than a Buffer for each call
+      const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
+      const entry = entries.get(hash);
+      if (entry !== undefined && isFresh(entry)) {
+        hits += 1;
+        return toIdentity(entry);
+      }
+      return lookUp(hash);
     },
-    invalidate(change) {
-      for (const entry of entries.values()) if (affects(change, entry.caller)) entry.freshUntilMs = STALE;
-      for (const { freshUntilMs, changes } of lookUps.values()) if (freshUntilMs !== undefined) changes.push(change);
+    invalidate() {
+      version += 1;
     },
   };
-}
-
-function affects(change: KeyChange, { keyId, accountId }: Caller): boolean {
-  return change.kind === 'any' || change.id === (change.kind === 'key' ? keyId : accountId);
-}
-
-function evictOldest(entries: Map<string, Entry>): void {
-  for (const oldest of entries.keys()) {
-    if (entries.size <= MAX_ENTRIES) return;
-    entries.delete(oldest);
-  }
 }

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../storage/store.ts';
+import { AlreadyDone } from '../storage/store-errors.ts';
 import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
 
 export function demoKeyFile(dataDir: string): string {
@@ -15,23 +16,25 @@ export function operatorKeyFile(dataDir: string): string {
   return join(dataDir, 'operator.key');
 }
 
-/** Creates the demo account, on the Business plan, and its key, if the database has no account yet. */
+/**
+ * Creates the demo account, on the Business plan, and its key, if the database has no account yet. Of several servers
+ * that start at once the first one creates them: it stores a record of the same id in its transaction.
+ */
 export async function ensureDemoKey(store: Store, dataDir: string): Promise<void> {
   if (await store.accounts.exist()) return;
-  await store.withAdvisoryLock(async () => {
-    if (!(await store.accounts.exist())) await createDemoKey(store, dataDir);
-  });
-}
-
-async function createDemoKey(store: Store, dataDir: string): Promise<void> {
   const key = generateKey();
-  // The file comes first: a start that is interrupted between the two writes a new key the next time.
-  await writeSecret(demoKeyFile(dataDir), key);
   const createdAtMs = Date.now();
-  await store.transaction(async (tx) => {
+  const created = store.transaction(async (tx) => {
+    const nothing = Buffer.alloc(0);
+    await tx.idempotency.insert({ id: 'demo-account', requestDigest: nothing, response: nothing, createdAtMs });
+    // The file comes before the commit: a start that is interrupted between the two writes a new key the next time.
+    await writeSecret(demoKeyFile(dataDir), key);
     const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
     const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
     await tx.accounts.insertKey({ accountId: account.id, ...description }, hashKey(key));
+  });
+  await created.catch((error: unknown) => {
+    if (!(error instanceof AlreadyDone)) throw error;
   });
 }
 

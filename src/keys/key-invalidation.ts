@@ -4,7 +4,7 @@
  * that would have ended by then.
  *
  * Failure: without Redis a server notices a change when the entry in its cache expires (`api-key-cache.ts`). Publishing
- * neither fails nor waits. Messages may be missed without a connection, so a new connection invalidates everything.
+ * neither fails nor waits. Messages may be missed without a connection, so a new connection counts as a change.
  */
 import { ErrorReply } from '@redis/client';
 import type { Logger } from 'pino';

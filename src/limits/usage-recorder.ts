@@ -11,8 +11,7 @@
 import type { Logger } from 'pino';
 import type { Ban, DayUsage, KeyId, KeyUse } from '../model.ts';
 import { type Retention, startRetention } from '../storage/retention.ts';
-import type { SingleStatement } from '../storage/single-statement.ts';
-import type { Store, Writes } from '../storage/store.ts';
+import type { Store, Transaction } from '../storage/store.ts';
 import type { ManagedLimiter } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 
@@ -54,13 +53,13 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   /** Stores rows in portions, and removes each from `unsaved` unless it has changed meanwhile. */
   const saveAll = async <Key, Row>(
     unsaved: Map<Key, Row>,
-    put: (writes: Writes, rows: readonly Row[]) => SingleStatement<void>,
+    put: (tx: Transaction, rows: readonly Row[]) => Promise<void>,
   ): Promise<void> => {
     const all = [...unsaved];
     for (let start = 0; start < all.length; start += MAX_ROWS) {
       const portion = all.slice(start, start + MAX_ROWS);
       const rows = portion.map(([, row]) => row);
-      await store.write((writes) => put(writes, rows));
+      await store.write((tx) => put(tx, rows));
       for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
     }
   };

@@ -1,4 +1,4 @@
-/** Evaluates the `buf.validate` rules of the proto files. */
+/** Evaluates the `buf.validate` rules of the proto files. No text may have U+0000, which PostgreSQL can't store. */
 import { create, type DescMessage, type FileRegistry, type Message } from '@bufbuild/protobuf';
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
@@ -30,7 +30,9 @@ export function createValidationRules(registry: FileRegistry): ValidationRules {
     violations(operation, message) {
       const result = validator.validate(operation.input, withBody(operation, message));
       if (result.kind === 'error') throw result.error;
-      return result.kind === 'invalid' ? result.violations.map(toViolation) : [];
+      const violations = result.kind === 'invalid' ? result.violations.map(toViolation) : [];
+      const isNew = ({ path }: Violation) => violations.every((other) => other.path !== path);
+      return [...violations, ...textsWithNul(message).filter(isNew)];
     },
   };
 }
@@ -58,6 +60,17 @@ function withBody({ input, bodyField }: Operation, message: Message): Message {
     if (!view.isSet(body)) view.set(body, reflect(body.message, create(body.message)));
   }
   return message;
+}
+
+function textsWithNul(message: object, parents: readonly string[] = []): Violation[] {
+  return Object.entries(message).flatMap(([name, value]: [string, unknown]) => {
+    const path = [...parents, name];
+    if (typeof value === 'string' && value.includes('\0')) {
+      return [{ path: path.join('.'), name, description: 'must not contain U+0000' }];
+    }
+    const isMessage = typeof value === 'object' && value !== null && '$typeName' in value;
+    return isMessage ? textsWithNul(value, path) : [];
+  });
 }
 
 function toViolation({ field, message, ruleId }: RuleViolation): Violation {

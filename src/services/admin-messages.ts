@@ -69,9 +69,9 @@ export function toBanMessage({ keyId, untilMs, cause }: Ban): BanMessage {
   return {
     keyId,
     endTime: toTimestamp(untilMs),
-    startTime: cause && toTimestamp(cause.sinceMs),
-    refusals: cause?.refusals ?? 0,
-    window: cause === undefined ? Window.WINDOW_UNSPECIFIED : WINDOWS[cause.window],
+    startTime: toTimestamp(cause.sinceMs),
+    refusals: cause.refusals,
+    window: WINDOWS[cause.window],
   };
 }
 

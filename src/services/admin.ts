@@ -6,7 +6,6 @@ import type {
   ApiKey as ApiKeyMessage,
 } from '../../gen/petstore/admin/v1/admin.ts';
 import { apiError, invalidArgument } from '../errors.ts';
-import type { KeyChange } from '../keys/api-key-cache.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { LimitsAdmin } from '../limits/limiter.ts';
@@ -42,7 +41,7 @@ export interface AdminParts {
   readonly store: Store;
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
-  readonly onChange: (change: KeyChange) => void;
+  readonly onChange: () => void;
   readonly limits: LimitsAdmin;
   /** A ban was ended; the limits know it. */
   readonly onUnban: (keyId: KeyId, untilMs: number) => void;
@@ -61,7 +60,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       await tx.accounts.update(account);
       return account;
     });
-    onChange({ kind: 'account', id: accountId });
+    onChange();
     return toMessage(changed);
   }
 
@@ -147,7 +146,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
         await tx.accounts.revokeKey(keyId, revokedAtMs);
         return { ...key, revokedAtMs };
       });
-      onChange({ kind: 'key', id: keyId });
+      onChange();
       return toKeyMessage(revoked);
     },
 

@@ -6,21 +6,21 @@ import {
 } from '../../gen/petstore/v1/categories.ts';
 import { apiError } from '../errors.ts';
 import { type Category, type CategoryId, toCategoryId } from '../model.ts';
-import type { Store, Transaction } from '../storage/store.ts';
+import type { CallStore, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Context, Service } from './service.ts';
 
-export function categoryService(store: Store): Service<CategoryServiceServer> {
+export function categoryService(store: CallStore): Service<CategoryServiceServer> {
   return {
     async listCategories(request) {
       const page = await store.categories.page(toPageRequest('categories', request));
       return { categories: [...page.rows], nextPageToken: nextPageToken('categories', page, ({ id }) => id) };
     },
 
-    createCategory: ({ category }, { isCancelled, remember }) =>
-      store.write(({ categories }) => categories.insert(replacement(category)), isCancelled, remember),
+    createCategory: ({ category }, call) =>
+      store.forCall(call).write(({ categories }) => categories.insert(replacement(category))),
 
     async getCategory({ categoryId }) {
       const category = await store.categories.find(toCategoryId(categoryId));
@@ -28,49 +28,41 @@ export function categoryService(store: Store): Service<CategoryServiceServer> {
       return category;
     },
 
-    replaceCategory: ({ categoryId, category }, context) =>
-      change(toCategoryId(categoryId), () => replacement(category), context),
+    replaceCategory: ({ categoryId, category }, call) =>
+      change(toCategoryId(categoryId), () => replacement(category), call),
 
-    updateCategory: ({ categoryId, category }, context) =>
+    updateCategory: ({ categoryId, category }, call) =>
       change(
         toCategoryId(categoryId),
         (current) => ({
           name: category?.name === undefined ? current.name : trimmed(category.name),
           description: category?.description ?? current.description,
         }),
-        context,
+        call,
       ),
 
-    deleteCategory(request, context) {
+    deleteCategory(request, call) {
       const categoryId = toCategoryId(request.categoryId);
-      return store.transaction(
-        async (tx) => {
-          await lock(tx, categoryId, context);
-          if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
-          await tx.categories.delete(categoryId);
-          return {};
-        },
-        context.isCancelled,
-        contendedCategory(categoryId),
-      );
+      return store.forCall(call).transaction(async (tx) => {
+        await lock(tx, categoryId, call);
+        if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
+        await tx.categories.delete(categoryId);
+        return {};
+      }, contendedCategory(categoryId));
     },
   };
 
   function change(
     categoryId: CategoryId,
     toFields: (current: Category) => Omit<Category, 'id'>,
-    context: Context,
+    call: Context,
   ): Promise<Category> {
-    return store.transaction(
-      async (tx) => {
-        const current = await lock(tx, categoryId, context);
-        const changed = { ...current, ...toFields(current) };
-        await tx.categories.update(changed);
-        return changed;
-      },
-      context.isCancelled,
-      contendedCategory(categoryId),
-    );
+    return store.forCall(call).transaction(async (tx) => {
+      const current = await lock(tx, categoryId, call);
+      const changed = { ...current, ...toFields(current) };
+      await tx.categories.update(changed);
+      return changed;
+    }, contendedCategory(categoryId));
   }
 }
 
@@ -80,10 +72,10 @@ function contendedCategory(id: CategoryId): string {
 }
 
 /** Locks the category. @throws ApiError when it does not exist or does not match the call's If-Match. */
-async function lock(tx: Transaction, categoryId: CategoryId, context: Context): Promise<Category> {
+async function lock(tx: Transaction, categoryId: CategoryId, call: Context): Promise<Category> {
   const category = await tx.categories.lock(categoryId);
   if (category === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
-  checkIfMatch(context, CategoryMessage, category);
+  checkIfMatch(call, CategoryMessage, category);
   return category;
 }
 

@@ -3,14 +3,14 @@ import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v
 import { apiError, invalidArgument } from '../errors.ts';
 import { type Pet, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
-import type { Store, Transaction } from '../storage/store.ts';
+import type { CallStore, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import type { Service } from './service.ts';
 import { MAX_UNITS, restock } from './stock.ts';
 
-export function inventoryService(store: Store): Service<InventoryServiceServer> {
+export function inventoryService(store: CallStore): Service<InventoryServiceServer> {
   return {
     async listInventory(request) {
       const filter = { status: fromProtoStatus(request.status) };
@@ -24,22 +24,18 @@ export function inventoryService(store: Store): Service<InventoryServiceServer> 
       return toMessage(pet);
     },
 
-    setInventory({ inventory, ...request }, context) {
+    setInventory({ inventory, ...request }, call) {
       const petId = toPetId(request.petId);
-      return store.transaction(
-        async (tx) => {
-          const pet = await tx.pets.lock(petId);
-          if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
-          checkIfMatch(context, InventoryItem, toMessage(pet));
-          const quantity = inventory?.quantity ?? pet.quantity;
-          await checkRoom(tx, pet, quantity);
-          const restocked = { ...pet, ...restock(pet, quantity) };
-          await tx.pets.update(restocked);
-          return toMessage(restocked);
-        },
-        context.isCancelled,
-        contendedPet(petId),
-      );
+      return store.forCall(call).transaction(async (tx) => {
+        const pet = await tx.pets.lock(petId);
+        if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
+        checkIfMatch(call, InventoryItem, toMessage(pet));
+        const quantity = inventory?.quantity ?? pet.quantity;
+        await checkRoom(tx, pet, quantity);
+        const restocked = { ...pet, ...restock(pet, quantity) };
+        await tx.pets.update(restocked);
+        return toMessage(restocked);
+      }, contendedPet(petId));
     },
   };
 }

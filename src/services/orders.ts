@@ -3,13 +3,13 @@ import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petsto
 import { apiError, invalidArgument } from '../errors.ts';
 import { type Instant, type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
-import type { Store, Transaction } from '../storage/store.ts';
+import type { CallStore, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import type { Context, Service } from './service.ts';
 import { close, returnUnits, type Stock, take } from './stock.ts';
 
-export function orderService(store: Store): Service<OrderServiceServer> {
+export function orderService(store: CallStore): Service<OrderServiceServer> {
   /** A change of an order queues under the order's pet, which never changes. */
   const contendedOf = (orderId: OrderId) => async () => {
     const order = await store.orders.find(orderId);
@@ -23,24 +23,16 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 
-    async placeOrder({ order }, { isCancelled, remember }) {
+    async placeOrder({ order }, call) {
       const shipDate = checked(order?.shipDate);
       const petId = petIdOf(order);
-      return store.transaction(
-        async (tx) => {
-          const placed = await tx.orders.insert({
-            petId,
-            quantity: order?.quantity ?? 1,
-            shipDate,
-            complete: order?.complete ?? false,
-          });
-          await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
-          return toMessage(placed);
-        },
-        isCancelled,
-        petId === undefined ? undefined : contendedPet(petId),
-        remember,
-      );
+      const { quantity = 1, complete = false } = order ?? {};
+      const work = async (tx: Transaction) => {
+        const placed = await tx.orders.insert({ petId, quantity, shipDate, complete });
+        await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
+        return toMessage(placed);
+      };
+      return store.forCall(call).transaction(work, petId === undefined ? undefined : contendedPet(petId));
     },
 
     async getOrder({ orderId }) {
@@ -49,39 +41,31 @@ export function orderService(store: Store): Service<OrderServiceServer> {
       return toMessage(order);
     },
 
-    async updateOrder({ order: patch, ...request }, context) {
+    async updateOrder({ order: patch, ...request }, call) {
       const orderId = toOrderId(request.orderId);
       const shipDate = checked(patch?.shipDate);
-      return store.transaction(
-        async (tx) => {
-          const order = await lockOpen(tx, orderId, context);
-          const changed: Order = {
-            ...order,
-            quantity: patch?.quantity ?? order.quantity,
-            shipDate: shipDate ?? order.shipDate,
-            complete: patch?.complete ?? false,
-          };
-          await tx.orders.update(changed);
-          await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
-          return toMessage(changed);
-        },
-        context.isCancelled,
-        contendedOf(orderId),
-      );
+      return store.forCall(call).transaction(async (tx) => {
+        const order = await lockOpen(tx, orderId, call);
+        const changed: Order = {
+          ...order,
+          quantity: patch?.quantity ?? order.quantity,
+          shipDate: shipDate ?? order.shipDate,
+          complete: patch?.complete ?? false,
+        };
+        await tx.orders.update(changed);
+        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+        return toMessage(changed);
+      }, contendedOf(orderId));
     },
 
-    cancelOrder(request, context) {
+    cancelOrder(request, call) {
       const orderId = toOrderId(request.orderId);
-      return store.transaction(
-        async (tx) => {
-          const order = await lockOpen(tx, orderId, context);
-          await tx.orders.delete(orderId);
-          await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
-          return {};
-        },
-        context.isCancelled,
-        contendedOf(orderId),
-      );
+      return store.forCall(call).transaction(async (tx) => {
+        const order = await lockOpen(tx, orderId, call);
+        await tx.orders.delete(orderId);
+        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+        return {};
+      }, contendedOf(orderId));
     },
   };
 }
@@ -101,10 +85,10 @@ function checked(shipDate: Instant | undefined): Instant | undefined {
 }
 
 /** Locks the order. @throws ApiError when it does not exist, does not match the call's If-Match, or is complete. */
-async function lockOpen(tx: Transaction, orderId: OrderId, context: Context): Promise<Order> {
+async function lockOpen(tx: Transaction, orderId: OrderId, call: Context): Promise<Order> {
   const order = await tx.orders.lock(orderId);
   if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
-  checkIfMatch(context, OrderMessage, toMessage(order));
+  checkIfMatch(call, OrderMessage, toMessage(order));
   if (order.complete) throw apiError('ORDER_COMPLETE', { orderId });
   return order;
 }

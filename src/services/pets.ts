@@ -3,14 +3,14 @@ import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen
 import { apiError } from '../errors.ts';
 import { type Pet, type PetId, toCategoryId, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
-import type { Store, Transaction } from '../storage/store.ts';
+import type { CallStore, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
 import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import type { Context, Service } from './service.ts';
 
-export function petService(store: Store): Service<PetServiceServer> {
+export function petService(store: CallStore): Service<PetServiceServer> {
   return {
     async listPets({ ids, ...request }) {
       const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
@@ -23,17 +23,13 @@ export function petService(store: Store): Service<PetServiceServer> {
       return { pets: page.rows.map(toMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
     },
 
-    createPet({ pet }, { isCancelled, remember }) {
+    createPet({ pet }, call) {
       const newPet = replacement(pet);
-      return store.write(
-        ({ pets }) =>
-          pets.insert(newPet).map((created) => {
-            if (created === undefined) throw apiError('UNKNOWN_CATEGORY', newPet);
-            return toMessage(created);
-          }),
-        isCancelled,
-        remember,
-      );
+      return store.forCall(call).write(async ({ pets }) => {
+        const created = await pets.insert(newPet);
+        if (created === undefined) throw apiError('UNKNOWN_CATEGORY', newPet);
+        return toMessage(created);
+      });
     },
 
     async getPet({ petId }) {
@@ -42,9 +38,9 @@ export function petService(store: Store): Service<PetServiceServer> {
       return toMessage(pet);
     },
 
-    replacePet: ({ petId, pet }, context) => change(toPetId(petId), () => replacement(pet), context),
+    replacePet: ({ petId, pet }, call) => change(toPetId(petId), () => replacement(pet), call),
 
-    updatePet: ({ petId, pet }, context) =>
+    updatePet: ({ petId, pet }, call) =>
       change(
         toPetId(petId),
         (current) => ({
@@ -52,47 +48,39 @@ export function petService(store: Store): Service<PetServiceServer> {
           categoryId: pet?.categoryId === undefined ? current.categoryId : toCategoryId(pet.categoryId),
           status: fromProtoStatus(pet?.status) ?? current.status,
         }),
-        context,
+        call,
       ),
 
-    deletePet(request, context) {
+    deletePet(request, call) {
       const petId = toPetId(request.petId);
-      return store.transaction(
-        async (tx) => {
-          await lock(tx, petId, context);
-          if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
-          await tx.pets.delete(petId);
-          return {};
-        },
-        context.isCancelled,
-        contendedPet(petId),
-      );
+      return store.forCall(call).transaction(async (tx) => {
+        await lock(tx, petId, call);
+        if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
+        await tx.pets.delete(petId);
+        return {};
+      }, contendedPet(petId));
     },
   };
 
   function change(
     petId: PetId,
     toFields: (current: Pet) => Omit<Pet, 'id' | 'quantity'>,
-    context: Context,
+    call: Context,
   ): Promise<PetMessage> {
-    return store.transaction(
-      async (tx) => {
-        const current = await lock(tx, petId, context);
-        const changed = { ...current, ...toFields(current) };
-        if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
-        return toMessage(changed);
-      },
-      context.isCancelled,
-      contendedPet(petId),
-    );
+    return store.forCall(call).transaction(async (tx) => {
+      const current = await lock(tx, petId, call);
+      const changed = { ...current, ...toFields(current) };
+      if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
+      return toMessage(changed);
+    }, contendedPet(petId));
   }
 }
 
 /** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
-async function lock(tx: Transaction, petId: PetId, context: Context): Promise<Pet> {
+async function lock(tx: Transaction, petId: PetId, call: Context): Promise<Pet> {
   const pet = await tx.pets.lock(petId);
   if (pet === undefined) throw apiError('PET_NOT_FOUND', { petId });
-  checkIfMatch(context, PetMessage, toMessage(pet));
+  checkIfMatch(call, PetMessage, toMessage(pet));
   return pet;
 }
 

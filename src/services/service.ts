@@ -4,17 +4,13 @@
  * SQL.
  */
 import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
-import type { IsCancelled, Remember } from '../model.ts';
+import type { WritingCall } from '../storage/store.ts';
 import type { EntityTags } from './entity-tags.ts';
 
 /** The context of a call, beside its message. */
-export interface Context {
-  /** True once the call's deadline has passed or the caller has left: work that has not begun need not begin. */
-  readonly isCancelled: IsCancelled;
+export interface Context extends WritingCall {
   /** If set, the stored resource must match one of these tags (see if-match.ts). */
   readonly ifMatch?: EntityTags;
-  /** Makes the idempotency record of the response; pass it to the store with the write. Undefined without a key. */
-  readonly remember?: Remember;
 }
 
 /** The methods of a generated service interface, as plain functions. */

@@ -1,7 +1,8 @@
 /**
  * The rules of stock and status, as pure functions.
  *
- * Stock is never oversold and never lost, and a status never contradicts the stock that it describes.
+ * Stock is never oversold and never lost. A status follows the stock when the last unit is taken, when units come back,
+ * and when the last order is complete. In between it may be any that a client has set.
  *
  * A pet's stock and the units in its open orders are at most `MAX_UNITS` together. Orders move units between the two,
  * so only setting the stock must check the limit, and cancelling an order never fails.

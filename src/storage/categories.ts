@@ -1,26 +1,10 @@
 /** The `categories` table. */
-import { type Category, type CategoryId, type Page, type PageRequest, toCategoryId } from '../model.ts';
-import type { Engine } from './engine.ts';
+import { type Category, type CategoryId, type PageRequest, toCategoryId } from '../model.ts';
+import type { Engine, Runner } from './engine.ts';
 import { keysetPage, pageReader } from './page.ts';
-import { bigInteger, nullable, onlyRow, type Row, text } from './row.ts';
+import { bigInteger, firstRow, nullable, onlyRow, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
-import { SingleStatement } from './single-statement.ts';
 import { compile, param } from './statement.ts';
-
-/** Reads categories on the newest committed state. */
-export interface CategoryReader {
-  find(id: CategoryId): Promise<Category | undefined>;
-  page(page: PageRequest): Promise<Page<Category>>;
-}
-
-/** Statements that lock and change categories in a transaction. */
-export interface CategoryWrites {
-  insert(category: Omit<Category, 'id'>): SingleStatement<Category>;
-  /** Finds a category and locks it until the transaction ends. */
-  lock(id: CategoryId): SingleStatement<Category | undefined>;
-  update(category: Category): SingleStatement<void>;
-  delete(id: CategoryId): SingleStatement<void>;
-}
 
 const COLUMNS = ['id', 'name', 'description'] as const;
 
@@ -30,6 +14,10 @@ function toCategory(row: Row): Category {
     name: text(row.name),
     description: nullable(text, row.description),
   };
+}
+
+function toParams({ name, description }: Omit<Category, 'id'>) {
+  return { name, description: description ?? null };
 }
 
 export function categoryStatements(engine: Engine) {
@@ -46,26 +34,26 @@ export function categoryStatements(engine: Engine) {
   };
 }
 
-type CategoryStatements = ReturnType<typeof categoryStatements>;
-
-export function categoryReader(statements: CategoryStatements, { reader, toIdList }: Engine): CategoryReader {
-  const lookup = new BatchedLookup(async (ids) =>
+export function categoryTable(engine: Engine) {
+  const { reader, toIdList } = engine;
+  const statements = categoryStatements(engine);
+  const lookup = new BatchedLookup(async (ids: readonly CategoryId[]) =>
     (await reader.all(statements.byIds, { ids: toIdList(ids) })).map(toCategory),
   );
   const readPage = pageReader(reader, toCategory);
   return {
-    find: (id) => lookup.find(id),
-    page: (page) => readPage(statements.page, {}, page),
-  };
-}
-
-export function categoryWrites(statements: CategoryStatements): CategoryWrites {
-  const params = ({ name, description }: Omit<Category, 'id'>) => ({ name, description: description ?? null });
-  return {
-    insert: (category) => SingleStatement.of(statements.insert, params(category), (rows) => toCategory(onlyRow(rows))),
-    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toCategory(row)),
-    update: (category) =>
-      SingleStatement.of(statements.update, { id: category.id, ...params(category) }, () => undefined),
-    delete: (id) => SingleStatement.of(statements.delete, { id }, () => undefined),
+    reads: {
+      find: (id: CategoryId) => lookup.find(id),
+      page: (page: PageRequest) => readPage(statements.page, {}, page),
+    },
+    writes: (tx: Runner) => ({
+      insert: async (category: Omit<Category, 'id'>) =>
+        toCategory(onlyRow(await tx.all(statements.insert, toParams(category)))),
+      /** Finds a category and locks it until the transaction ends. */
+      lock: async (id: CategoryId) => firstRow(await tx.all(statements.lock, { id }), toCategory),
+      update: async ({ id, ...category }: Category) =>
+        void (await tx.all(statements.update, { id, ...toParams(category) })),
+      delete: async (id: CategoryId) => void (await tx.all(statements.delete, { id })),
+    }),
   };
 }

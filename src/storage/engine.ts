@@ -38,8 +38,6 @@ export interface Engine {
   toIdList(ids: readonly (bigint | string)[]): SqlValue;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */
   elementsOf(name: string): Knex.Raw;
-  /** Encodes rows as a JSON array of arrays for `elementsOf`, with texts as the engine stores them. */
-  toElements(rows: readonly (readonly SqlValue[])[]): string;
   /** Makes a query lock its rows until the transaction ends: no other transaction can change or delete them. */
   forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /** Makes a query lock its rows against deletion until the transaction or the single statement ends. */
@@ -54,8 +52,6 @@ export interface Engine {
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: Contended): Promise<T>;
   /** Runs one statement as a transaction, in fewer round trips. @throws Cancelled like `transaction`. */
   write(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]>;
-  /** Runs `work` while no other process that shares the database runs `withAdvisoryLock`. */
-  withAdvisoryLock<T>(work: () => Promise<T>): Promise<T>;
   /** Closes the database. All calls must have ended. */
   close(): Promise<void>;
 }

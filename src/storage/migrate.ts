@@ -73,7 +73,7 @@ export async function migrate(
 
 async function findMissing(knex: Knex): Promise<readonly Migration[]> {
   if (!(await knex.schema.hasTable(TABLE))) return MIGRATIONS;
-  const rows: readonly { name: string; additive?: unknown }[] = await knex(TABLE).select();
+  const rows: readonly { name: string; additive: unknown }[] = await knex(TABLE).select();
   const known = new Set(namesOf(MIGRATIONS));
   const unknown = rows.filter(({ name, additive }) => !known.has(name) && !additive).map(({ name }) => name);
   if (unknown.length > 0) {
@@ -86,18 +86,15 @@ async function findMissing(knex: Knex): Promise<readonly Migration[]> {
   return MIGRATIONS.filter(({ name }) => !done.has(name));
 }
 
-/** Earlier releases created the table with knex's migrator, without the column `additive`. */
 async function prepareTable(trx: Knex.Transaction): Promise<void> {
-  if (!(await trx.schema.hasTable(TABLE))) {
-    await trx.schema.createTable(TABLE, (table) => {
-      table.increments('id');
-      table.string('name');
-      table.integer('batch');
-      table.timestamp('migration_time');
-    });
-  }
-  if (await trx.schema.hasColumn(TABLE, 'additive')) return;
-  await trx.schema.alterTable(TABLE, (table) => table.boolean('additive').notNullable().defaultTo(false));
+  if (await trx.schema.hasTable(TABLE)) return;
+  await trx.schema.createTable(TABLE, (table) => {
+    table.increments('id');
+    table.string('name');
+    table.integer('batch');
+    table.timestamp('migration_time');
+    table.boolean('additive').notNullable().defaultTo(false);
+  });
 }
 
 function namesOf(migrations: readonly Migration[]): readonly string[] {

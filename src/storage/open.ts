@@ -19,7 +19,7 @@ export async function openEngine(
   logger: Pick<Logger, 'info' | 'warn'>,
   commitListener?: CommitListener,
 ): Promise<Engine> {
-  const { databaseUrl, dataDir, databaseConnections, preparedStatements, migrateAtStart: migrates } = config;
+  const { databaseUrl, dataDir, databaseConnections, pgbouncer: isPooled, migrateAtStart: migrates } = config;
   const warn = (text: string) => (cause: Error) => logger.warn({ cause: cause.message }, text);
   const onBack = () => logger.info('the database is back');
   const onMigrated = (migrations: readonly string[]) =>
@@ -37,7 +37,7 @@ export async function openEngine(
     }
     return await (await import('./postgres.ts')).openPostgres(databaseUrl, {
       connections: databaseConnections,
-      preparedStatements,
+      isPooled,
       migrates,
       onMigrated,
       onAway: warn('the database is away: calls that need it fail'),

@@ -1,35 +1,14 @@
 /** The `orders` table. */
-import { type Order, type OrderId, type Page, type PageRequest, type PetId, toOrderId, toPetId } from '../model.ts';
-import type { Engine } from './engine.ts';
+import { type Order, type OrderId, type PageRequest, type PetId, toOrderId, toPetId } from '../model.ts';
+import type { Engine, Runner } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
-import { bigInteger, boolean, integer, nullable, onlyRow, type Row } from './row.ts';
+import { bigInteger, boolean, firstRow, integer, nullable, onlyRow, type Row } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
-import { SingleStatement } from './single-statement.ts';
 import { compile, compiledByVariant, param } from './statement.ts';
 
 export interface OrderFilter {
   readonly petId?: PetId | undefined;
   readonly complete?: boolean | undefined;
-}
-
-/** Reads orders on the newest committed state. */
-export interface OrderReader {
-  find(id: OrderId): Promise<Order | undefined>;
-  page(filter: OrderFilter, page: PageRequest): Promise<Page<Order>>;
-}
-
-/** Statements that lock, count and change orders in a transaction. */
-export interface OrderWrites {
-  insert(order: Omit<Order, 'id'>): SingleStatement<Order>;
-  /** Finds an order and locks it until the transaction ends. */
-  lock(id: OrderId): SingleStatement<Order | undefined>;
-  /** Stores all of the order's fields except its pet. */
-  update(order: Order): SingleStatement<void>;
-  delete(id: OrderId): SingleStatement<void>;
-  /** Whether the pet has an open order other than `except`. */
-  hasOpen(petId: PetId, except?: OrderId): SingleStatement<boolean>;
-  /** The units in the pet's open orders, which return to stock when all of them are cancelled. */
-  openUnits(petId: PetId): SingleStatement<number>;
 }
 
 const COLUMNS = ['id', 'pet_id', 'quantity', 'ship_seconds', 'ship_nanos', 'complete'] as const;
@@ -47,9 +26,15 @@ function toOrder(row: Row): Order {
   };
 }
 
+function toParams({ petId, quantity, shipDate, complete }: Omit<Order, 'id'>) {
+  const { seconds = null, nanos = null } = shipDate ?? {};
+  return { petId: petId ?? null, quantity, shipSeconds: seconds, shipNanos: nanos, complete };
+}
+
 export function orderStatements(engine: Engine) {
   const { knex } = engine;
   const byId = () => knex('orders').where('id', param('id'));
+  const open = () => knex('orders').where({ pet_id: param('petId'), complete: param('complete') });
   const changeable = {
     quantity: param('quantity'),
     ship_seconds: param('shipSeconds'),
@@ -73,60 +58,42 @@ export function orderStatements(engine: Engine) {
     ),
     update: compile('orders.update', byId().update(changeable)),
     delete: compile('orders.delete', byId().delete()),
-    open: compile(
-      'orders.open',
-      knex('orders')
-        .select('id')
-        .where({ pet_id: param('petId'), complete: param('complete') })
-        .whereNot('id', param('except'))
-        .limit(1),
-    ),
-    openUnits: compile(
-      'orders.open_units',
-      knex('orders')
-        .sum({ units: 'quantity' })
-        .where({ pet_id: param('petId'), complete: param('complete') }),
-    ),
+    open: compile('orders.open', open().select('id').whereNot('id', param('except')).limit(1)),
+    openUnits: compile('orders.open_units', open().sum({ units: 'quantity' })),
   };
 }
 
-type OrderStatements = ReturnType<typeof orderStatements>;
-
-export function orderReader(statements: OrderStatements, { reader, toIdList }: Engine): OrderReader {
-  const lookup = new BatchedLookup(async (ids) =>
+export function orderTable(engine: Engine) {
+  const { reader, toIdList } = engine;
+  const statements = orderStatements(engine);
+  const lookup = new BatchedLookup(async (ids: readonly OrderId[]) =>
     (await reader.all(statements.byIds, { ids: toIdList(ids) })).map(toOrder),
   );
   const readPage = pageReader(reader, toOrder);
   return {
-    find: (id) => lookup.find(id),
-    page: (filter, page) => readPage(statements.page(filtersInUse(filter)), filter, page),
-  };
-}
-
-export function orderWrites(statements: OrderStatements): OrderWrites {
-  const params = (order: Omit<Order, 'id'>) => ({
-    petId: order.petId ?? null,
-    quantity: order.quantity,
-    shipSeconds: order.shipDate?.seconds ?? null,
-    shipNanos: order.shipDate?.nanos ?? null,
-    complete: order.complete,
-  });
-  return {
-    insert: (order) =>
-      SingleStatement.of(statements.insert, params(order), (rows) => ({
-        ...order,
-        id: toOrderId(bigInteger(onlyRow(rows).id)),
-      })),
-    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toOrder(row)),
-    update: (order) => SingleStatement.of(statements.update, { id: order.id, ...params(order) }, () => undefined),
-    delete: (id) => SingleStatement.of(statements.delete, { id }, () => undefined),
-    hasOpen: (petId, except) =>
-      SingleStatement.of(statements.open, { petId, complete: false, except: except ?? 0n }, (rows) => rows.length > 0),
-    openUnits: (petId) =>
-      SingleStatement.of(
-        statements.openUnits,
-        { petId, complete: false },
-        (rows) => nullable(integer, onlyRow(rows).units) ?? 0,
-      ),
+    reads: {
+      find: (id: OrderId) => lookup.find(id),
+      page: (filter: OrderFilter, page: PageRequest) => readPage(statements.page(filtersInUse(filter)), filter, page),
+    },
+    writes: (tx: Runner) => ({
+      async insert(order: Omit<Order, 'id'>): Promise<Order> {
+        const row = onlyRow(await tx.all(statements.insert, toParams(order)));
+        return { ...order, id: toOrderId(bigInteger(row.id)) };
+      },
+      /** Finds an order and locks it until the transaction ends. */
+      lock: async (id: OrderId) => firstRow(await tx.all(statements.lock, { id }), toOrder),
+      /** Stores all of the order's fields except its pet. */
+      update: async ({ id, ...order }: Order) => void (await tx.all(statements.update, { id, ...toParams(order) })),
+      delete: async (id: OrderId) => void (await tx.all(statements.delete, { id })),
+      /** Whether the pet has an open order other than `except`. */
+      async hasOpen(petId: PetId, except: OrderId = toOrderId(0n)): Promise<boolean> {
+        return (await tx.all(statements.open, { petId, complete: false, except })).length > 0;
+      },
+      /** The units in the pet's open orders, which return to stock when all of them are cancelled. */
+      async openUnits(petId: PetId): Promise<number> {
+        const row = onlyRow(await tx.all(statements.openUnits, { petId, complete: false }));
+        return nullable(integer, row.units) ?? 0;
+      },
+    }),
   };
 }

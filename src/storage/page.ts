@@ -25,8 +25,8 @@ export function pageReader<T>(reader: Runner, toRecord: (row: Row) => T): ReadPa
 }
 
 /** Limits a query to one page in ascending order of id. (The limit is raw: knex's `limit` takes no parameter.) */
-export function keysetPage(query: Knex.QueryBuilder): Knex.QueryBuilder {
-  return query.where('id', '>', param('after')).orderByRaw('?? limit ?', ['id', param('rows')] as never);
+export function keysetPage(query: Knex.QueryBuilder, id = 'id'): Knex.QueryBuilder {
+  return query.where(id, '>', param('after')).orderByRaw('?? limit ?', [id, param('rows')] as never);
 }
 
 export function toPage<T>(rows: readonly Row[], page: PageRequest, toRecord: (row: Row) => T): Page<T> {

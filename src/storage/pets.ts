@@ -1,7 +1,6 @@
 /** The `pets` table: pets, and the stock of each. */
 import {
   type CategoryId,
-  type Page,
   type PageRequest,
   PET_STATUSES,
   type Pet,
@@ -10,37 +9,15 @@ import {
   toCategoryId,
   toPetId,
 } from '../model.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, Runner } from './engine.ts';
 import { filtersInUse, keysetPage, pageReader } from './page.ts';
-import { bigInteger, integer, oneOf, type Row, text } from './row.ts';
+import { bigInteger, firstRow, integer, oneOf, type Row, text } from './row.ts';
 import { BatchedLookup } from './shared-reads.ts';
-import { SingleStatement } from './single-statement.ts';
 import { compile, compiledByVariant, compileInsert, param } from './statement.ts';
 
 export interface PetFilter {
   readonly status?: PetStatus | undefined;
   readonly categoryId?: CategoryId | undefined;
-  readonly ids?: readonly PetId[] | undefined;
-}
-
-/** Reads pets on the newest committed state. */
-export interface PetReader {
-  find(id: PetId): Promise<Pet | undefined>;
-  page(filter: Omit<PetFilter, 'ids'>, page: PageRequest): Promise<Page<Pet>>;
-  /** Every pet of `ids` that exists and passes the filter, in ascending order of id. */
-  findAll(filter: PetFilter & { readonly ids: readonly PetId[] }): Promise<readonly Pet[]>;
-}
-
-/** Statements that lock and change pets in a transaction. */
-export interface PetWrites {
-  /** Inserts a pet with no stock; undefined when the category does not exist. */
-  insert(pet: Omit<Pet, 'id' | 'quantity'>): SingleStatement<Pet | undefined>;
-  /** Finds a pet and locks it until the transaction ends. */
-  lock(id: PetId): SingleStatement<Pet | undefined>;
-  /** Stores all of the pet's fields; false when the category does not exist. */
-  update(pet: Pet): SingleStatement<boolean>;
-  delete(id: PetId): SingleStatement<void>;
-  existsInCategory(categoryId: CategoryId): SingleStatement<boolean>;
 }
 
 /** The name that transactions which lock a pet queue under. */
@@ -64,18 +41,24 @@ function toPet(row: Row): Pet {
 
 export function petStatements(engine: Engine) {
   const { knex } = engine;
+  const byId = () => knex('pets').where('id', param('id'));
   // Locks the category, so that it can't be deleted between this check and the pet's insert.
   const category = knex('categories').select(knex.raw('1'));
   const categoryExists = engine.forKeyShare(category.clone().where('id', param('categoryId')));
+  const values = {
+    name: param('name'),
+    category_id: param('categoryId'),
+    status: param('status'),
+    quantity: param('quantity'),
+  };
   return {
     select: compiledByVariant('pets.select', (filters) => {
       const query = knex('pets').select(COLUMNS);
       if (filters.has('status')) query.where('status', param('status'));
       if (filters.has('categoryId')) query.where('category_id', param('categoryId'));
-      if (filters.has('ids')) return engine.whereIdIn(query, 'id').orderBy('id');
-      return keysetPage(query);
+      return filters.has('ids') ? engine.whereIdIn(query, 'id').orderBy('id') : keysetPage(query);
     }),
-    lock: compile('pets.lock', engine.forUpdate(knex('pets').select(COLUMNS).where('id', param('id')))),
+    lock: compile('pets.lock', engine.forUpdate(byId().select(COLUMNS))),
     // One statement checks the category and inserts. Inserts that wait at the same time share it. It is raw SQL since
     // knex drops `returning` from an insert with a select.
     insert: compileInsert(
@@ -90,24 +73,11 @@ export function petStatements(engine: Engine) {
         ),
         ['id', 'category_id'],
       ] as never),
-      engine,
       ['name', 'categoryId', 'status'],
       (pet, row) => bigInteger(row.category_id) === pet.categoryId,
     ),
-    update: compile(
-      'pets.update',
-      knex('pets')
-        .where('id', param('id'))
-        .whereExists(categoryExists)
-        .update({
-          name: param('name'),
-          category_id: param('categoryId'),
-          status: param('status'),
-          quantity: param('quantity'),
-        })
-        .returning('id'),
-    ),
-    delete: compile('pets.delete', knex('pets').where('id', param('id')).delete()),
+    update: compile('pets.update', byId().whereExists(categoryExists).update(values).returning('id')),
+    delete: compile('pets.delete', byId().delete()),
     anyInCategory: compile(
       'pets.any_in_category',
       knex('pets').select('id').where('category_id', param('categoryId')).limit(1),
@@ -115,34 +85,38 @@ export function petStatements(engine: Engine) {
   };
 }
 
-type PetStatements = ReturnType<typeof petStatements>;
-
-export function petReader(statements: PetStatements, { reader, toIdList }: Engine): PetReader {
-  const findAll: PetReader['findAll'] = async ({ ids, ...filter }) => {
+export function petTable(engine: Engine) {
+  const { reader, toIdList } = engine;
+  const statements = petStatements(engine);
+  const findAll = async ({
+    ids,
+    ...filter
+  }: PetFilter & { readonly ids: readonly PetId[] }): Promise<readonly Pet[]> => {
     const statement = statements.select([...filtersInUse(filter), 'ids']);
     return (await reader.all(statement, { ...filter, ids: toIdList(ids) })).map(toPet);
   };
   const lookup = new BatchedLookup((ids: readonly PetId[]) => findAll({ ids }));
   const readPage = pageReader(reader, toPet);
   return {
-    find: (id) => lookup.find(id),
-    findAll,
-    page: (filter, page) => readPage(statements.select(filtersInUse(filter)), filter, page),
-  };
-}
-
-export function petWrites(statements: PetStatements): PetWrites {
-  return {
-    insert: ({ name, categoryId, status }) =>
-      SingleStatement.of(
-        statements.insert,
-        { name, categoryId, status },
-        ([row]) => row && { id: toPetId(bigInteger(row.id)), name, categoryId, status, quantity: 0 },
-      ),
-    lock: (id) => SingleStatement.of(statements.lock, { id }, ([row]) => row && toPet(row)),
-    update: (pet) => SingleStatement.of(statements.update, { ...pet }, (rows) => rows.length > 0),
-    delete: (id) => SingleStatement.of(statements.delete, { id }, () => undefined),
-    existsInCategory: (categoryId) =>
-      SingleStatement.of(statements.anyInCategory, { categoryId }, (rows) => rows.length > 0),
+    reads: {
+      find: (id: PetId) => lookup.find(id),
+      /** Every pet of `ids` that exists and passes the filter, in ascending order of id. */
+      findAll,
+      page: (filter: PetFilter, page: PageRequest) => readPage(statements.select(filtersInUse(filter)), filter, page),
+    },
+    writes: (tx: Runner) => ({
+      /** Inserts a pet with no stock; undefined when the category does not exist. */
+      async insert({ name, categoryId, status }: Omit<Pet, 'id' | 'quantity'>): Promise<Pet | undefined> {
+        const [row] = await tx.all(statements.insert, { name, categoryId, status });
+        return row && { id: toPetId(bigInteger(row.id)), name, categoryId, status, quantity: 0 };
+      },
+      /** Finds a pet and locks it until the transaction ends. */
+      lock: async (id: PetId) => firstRow(await tx.all(statements.lock, { id }), toPet),
+      /** Stores all of the pet's fields; false when the category does not exist. */
+      update: async (pet: Pet) => (await tx.all(statements.update, { ...pet })).length > 0,
+      delete: async (id: PetId) => void (await tx.all(statements.delete, { id })),
+      existsInCategory: async (categoryId: CategoryId) =>
+        (await tx.all(statements.anyInCategory, { categoryId })).length > 0,
+    }),
   };
 }

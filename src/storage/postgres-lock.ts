@@ -2,8 +2,7 @@
  * An advisory lock for work that only one process at a time may do with a database. The lock belongs to a transaction,
  * so it works through a pooler, and PostgreSQL releases it when the transaction ends or the process crashes.
  */
-import { Client, DatabaseError } from 'pg';
-import { isTimeout, toStoreError, unavailable } from './postgres-errors.ts';
+import { isTimeout } from './postgres-errors.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** The number of the advisory lock. It must be unique in the database. */
@@ -11,7 +10,6 @@ const LOCK_ID = 7_073_746_573;
 /** How long to wait for the lock, and when to report the wait. */
 const MAX_WAIT_MS = 60_000;
 const REPORT_MS = 1_000;
-const CONNECT_MS = 10_000;
 
 export interface LockOptions {
   /** Called when the wait for another process gets long, with the maximum wait in seconds. */
@@ -40,42 +38,5 @@ export async function takeLock(
     throw new StoreUnavailable(`${wait}: wait until it is done, or end it, and start again`, { cause: error });
   } finally {
     clearTimeout(timer);
-  }
-}
-
-/** Runs `work` while holding the lock, on a separate connection. */
-export async function withAdvisoryLock<T>(url: string, work: () => Promise<T>, options?: LockOptions): Promise<T> {
-  return withClient(url, async (client) => {
-    await client.query('BEGIN');
-    await takeLock((sql) => client.query(sql), options);
-    const result = await work();
-    await client.query('COMMIT');
-    return result;
-  });
-}
-
-/** Whether a connection has its own session on the server. A pooler reports another process id than the server. */
-export function hasOwnSessions(url: string): Promise<boolean> {
-  return withClient(url, async (client) => {
-    const { rows } = await client.query('SELECT pg_backend_pid() AS pid');
-    return rows[0]?.pid === (client as Client & { readonly processID: number }).processID;
-  });
-}
-
-/** @throws StoreUnavailable when no connection can be opened. */
-async function withClient<T>(url: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: CONNECT_MS });
-  client.on('error', () => undefined); // the next query reports it
-  try {
-    await client.connect();
-  } catch (error) {
-    throw unavailable(error);
-  }
-  try {
-    return await use(client);
-  } catch (error) {
-    throw error instanceof DatabaseError ? toStoreError(error) : error;
-  } finally {
-    await client.end();
   }
 }

@@ -33,27 +33,24 @@ const GROW_MS = 2_000;
 /** A borrowed connection. */
 export class Connection {
   readonly #client: PoolClient;
-  #failure: Error | undefined;
+  /** Why the connection is broken; undefined while it works. */
+  failure: Error | undefined;
+  /** Whether the database has responded, with rows or with an error. */
+  hasResponse = false;
 
   constructor(client: PoolClient) {
     this.#client = client;
   }
 
-  /** Why the connection is broken; undefined while it works. */
-  get failure(): Error | undefined {
-    return this.#failure;
-  }
-
-  get isBroken(): boolean {
-    return this.#failure !== undefined;
-  }
-
   /** @throws StoreUnavailable when the connection breaks or no response arrives in time. */
   async query(query: string | QueryConfig): Promise<QueryResult> {
     try {
-      return await this.#client.query(query);
+      const result = await this.#client.query(query);
+      this.hasResponse = true;
+      return result;
     } catch (error) {
-      if (isAway(error)) this.#failure = unavailable(error);
+      if (isAway(error)) this.failure = unavailable(error);
+      else this.hasResponse = true;
       throw toStoreError(error);
     }
   }
@@ -63,8 +60,8 @@ export interface PoolOptions {
   readonly url: string;
   /** The maximum number of connections. */
   readonly size: number;
-  /** Whether each connection has a session of its own, for which timeouts can be set. Through a pooler it has not. */
-  readonly hasOwnSessions: boolean;
+  /** Whether PgBouncer is in between. Then no timeouts can be set for a connection. */
+  readonly isPooled: boolean;
 }
 
 /** The current use of a pool. */
@@ -83,7 +80,7 @@ export class PostgresPool implements PoolReading {
   readonly #availability: Availability;
   readonly #openedMs = new WeakMap<PoolClient, number>();
 
-  constructor({ url, size, hasOwnSessions }: PoolOptions, availability: Availability) {
+  constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
     this.#availability = availability;
     this.size = size;
     this.#semaphore = new Semaphore({ what: 'a connection', limit: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
@@ -93,7 +90,7 @@ export class PostgresPool implements PoolReading {
       min: 1,
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: RESPONSE_MS,
-      ...(hasOwnSessions ? SERVER_TIMEOUTS : {}),
+      ...(isPooled ? {} : SERVER_TIMEOUTS),
       application_name: 'petstore',
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
@@ -135,9 +132,10 @@ export class PostgresPool implements PoolReading {
     try {
       return await work(connection);
     } finally {
-      if (connection.failure !== undefined) this.#availability.noteFailure(connection.failure, beganMs);
-      else this.#availability.noteResponse(this.#openedMs.get(client) ?? 0, beganMs);
-      client.release(connection.isBroken);
+      const { failure, hasResponse } = connection;
+      if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
+      else if (hasResponse) this.#availability.noteResponse(beganMs, this.#openedMs.get(client));
+      client.release(failure !== undefined);
     }
   }
 

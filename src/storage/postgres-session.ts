@@ -1,25 +1,18 @@
 /**
  * Runs statements on a connection.
  *
- * A connection with its own session sets its timeouts once, and prepares each statement once, by name. A pooler such as
- * PgBouncer shares sessions between clients per transaction, so no state may stay in the session: each transaction sets
- * the timeouts, a single statement runs in a transaction, and statements are prepared only if the pooler tracks them.
- * The additional commands are sent together with the statement, so both modes wait for the same number of responses.
+ * A connection sets its timeouts once, and prepares each statement once, by name. PgBouncer shares sessions between its
+ * clients per transaction, so no state may stay in a session: each transaction sets the timeouts, a single statement
+ * runs in a transaction, and nothing is prepared. The additional commands are sent together with the statement, so both
+ * modes wait for the same number of responses.
  */
 import type { QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
 import { type Connection, SERVER_TIMEOUTS } from './postgres-pool.ts';
-import { decodeRow, toPostgres } from './postgres-values.ts';
 import type { Row } from './row.ts';
 import type { Params, Statement } from './statement.ts';
 
 const SET_TIMEOUTS = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);
-
-export interface SessionOptions {
-  readonly hasOwnSessions: boolean;
-  /** Whether statements are prepared by name. */
-  readonly isPreparing: boolean;
-}
 
 export interface Session {
   /** Runs one statement as a transaction. */
@@ -27,13 +20,13 @@ export interface Session {
   transact<T>(connection: Connection, work: (tx: Runner) => Promise<T>): Promise<T>;
 }
 
-export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): Session {
-  const begin = hasOwnSessions ? 'BEGIN' : `BEGIN${SET_TIMEOUTS.join('')}`;
+export function createSession(isPooled: boolean): Session {
+  const begin = isPooled ? `BEGIN${SET_TIMEOUTS.join('')}` : 'BEGIN';
 
   const run = async (connection: Connection, statement: Statement, params: Params): Promise<readonly Row[]> => {
-    const query = { text: statement.sql, values: statement.bind(params).map(toPostgres) };
-    const { rows } = await connection.query(isPreparing ? { ...query, name: statement.name } : query);
-    return rows.map(decodeRow);
+    const values = statement.bind(params).map((value) => (typeof value === 'bigint' ? String(value) : value));
+    const query = { text: statement.sql, values };
+    return (await connection.query(isPooled ? query : { ...query, name: statement.name })).rows;
   };
 
   const transact: Session['transact'] = async (connection, work) => {
@@ -44,7 +37,7 @@ export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): 
       result = await work({ all: (statement, params) => run(connection, statement, params) });
     } catch (error) {
       await beginning;
-      if (!connection.isBroken) await connection.query('ROLLBACK');
+      if (connection.failure === undefined) await connection.query('ROLLBACK');
       throw error;
     }
     checkCommit(await connection.query('COMMIT'));
@@ -59,7 +52,7 @@ export function createSession({ hasOwnSessions, isPreparing }: SessionOptions): 
     return rows;
   };
 
-  return { single: hasOwnSessions ? run : runAsTransaction, transact };
+  return { single: isPooled ? runAsTransaction : run, transact };
 }
 
 /** After a failed statement the server responds to COMMIT with ROLLBACK, even if `work` ignored the failure. */

@@ -16,14 +16,12 @@ import makeKnex, { type Knex } from 'knex';
 import { DatabaseError } from 'pg';
 import type { IsCancelled } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
-import { toJson } from './bulk.ts';
 import type { Engine } from './engine.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
-import { isConflict, toStoreError } from './postgres-errors.ts';
-import { hasOwnSessions, type LockOptions, takeLock, withAdvisoryLock } from './postgres-lock.ts';
+import { isConflict, toStoreError, unavailable } from './postgres-errors.ts';
+import { type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
-import { toPostgres } from './postgres-values.ts';
 import { NamedMutex } from './semaphore.ts';
 import { param } from './statement.ts';
 import { Cancelled } from './store-errors.ts';
@@ -33,14 +31,16 @@ const MAX_RUNS = 6;
 const BACKOFF_MS = 5;
 /** How many transactions may queue for the same row, and for how long. */
 const QUEUE_BOUNDS = { maxWaiting: 500, maxWaitMs: 5_000 };
+/** How long a start waits for a connection. */
+const CONNECT_MS = 10_000;
 /** How long a migration waits to lock a table. Other transactions on the table wait behind it. */
 const TABLE_LOCK_MS = 10_000;
 
 export interface PostgresOptions extends AvailabilityListener, MigrationListener, LockOptions {
   /** The maximum number of connections: two fifths for reads, the rest for writes. */
   readonly connections?: number;
-  /** Whether statements are prepared. By default they are, unless a pooler is in between. */
-  readonly preparedStatements?: boolean | undefined;
+  /** Whether the URL leads to PgBouncer. */
+  readonly isPooled?: boolean;
   /** Whether to migrate the schema, rather than only check it. */
   readonly migrates?: boolean;
 }
@@ -52,10 +52,12 @@ export interface PostgresOptions extends AvailabilityListener, MigrationListener
  * @throws SchemaRefused when this release does not support the schema.
  */
 export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Engine> {
-  const { connections = 10, preparedStatements, migrates = true } = options;
-  const isDirect = await hasOwnSessions(url);
-  const knex = makeKnex({ client: 'pg', connection: url, pool: { min: 0, max: 1 } });
+  const { connections = 10, isPooled = false, migrates = true } = options;
+  const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
+  const log = { warn: () => undefined }; // it also throws what it logs
+  const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 1 }, log });
   try {
+    await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
     const lock = (trx: Knex.Transaction) => lockForMigration(trx, options);
     await migrate(knex, { migrates, lock, ...READ_COMMITTED }, options);
   } catch (error) {
@@ -66,11 +68,11 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 
   const availability = new Availability(options);
   const readers = Math.max(1, Math.floor(connections * 0.4));
-  const poolOf = (size: number) => new PostgresPool({ url, size, hasOwnSessions: isDirect }, availability);
+  const poolOf = (size: number) => new PostgresPool({ url, size, isPooled }, availability);
   const [readPool, writePool] = [poolOf(readers), poolOf(Math.max(1, connections - readers))];
   // Each pool opens one connection now and keeps it, in case the server has none left later.
   for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
-  const session = createSession({ hasOwnSessions: isDirect, isPreparing: preparedStatements ?? isDirect });
+  const session = createSession(isPooled);
   const mutex = new NamedMutex(QUEUE_BOUNDS);
   const runWrite = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled) =>
     retryConflicts(() => {
@@ -94,7 +96,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     toIdList: (ids) => `{${ids.join(',')}}`,
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
-    toElements: (rows) => toJson(rows.map((row) => row.map(toPostgres))),
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
     async transaction(work, isCancelled, contended) {
@@ -104,7 +105,6 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     },
     write: (statement, params, isCancelled) =>
       runWrite((connection) => session.single(connection, statement, params), isCancelled),
-    withAdvisoryLock: (work) => withAdvisoryLock(url, work, options),
     close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
 }

@@ -11,6 +11,11 @@ export function onlyRow(rows: readonly Row[]): Row {
   return row;
 }
 
+/** Converts the first row, if there is any. */
+export function firstRow<T>([row]: readonly Row[], toRecord: (row: Row) => T): T | undefined {
+  return row && toRecord(row);
+}
+
 export function text(column: unknown): string {
   if (typeof column === 'string') return column;
   throw unexpected('text', column);

@@ -2,8 +2,8 @@
  * Batches reads. While a load from the database is in progress, new reads wait and share the next load. A single read
  * is not delayed; many concurrent reads cost one load.
  *
- * When a load is slow, the waiting reads start another one beside it, up to MAX_LOADS. A read that has waited too long
- * because all loads hang is refused.
+ * When a load is slow, the waiting reads start another one beside it, up to MAX_LOADS. While all of them hang, a read
+ * that has waited too long is refused.
  *
  * A read never joins a load that began before it, so a caller always sees its own writes.
  */
@@ -31,35 +31,39 @@ type Load<Key, T> = (keys: readonly Key[]) => Promise<(key: Key) => T>;
 interface Options {
   /** Called when the last load in progress has ended. */
   readonly onIdle?: () => void;
-  readonly nowMs?: () => number;
+  readonly maxWaitMs?: number;
 }
 
 class SharedReads<Key, T> {
   readonly #load: Load<Key, T>;
   readonly #onIdle: () => void;
-  readonly #nowMs: () => number;
+  readonly #maxWaitMs: number;
   #pending: PendingRead<Key, T>[] = [];
   #loadsInProgress = 0;
   /** The load that new reads wait for; undefined when there is none or it is slow. */
   #currentLoad: object | undefined;
+  /** Set while all loads are in progress and reads wait. */
+  #refusal: NodeJS.Timeout | undefined;
 
-  constructor(load: Load<Key, T>, { onIdle = () => undefined, nowMs = () => performance.now() }: Options = {}) {
+  constructor(load: Load<Key, T>, { onIdle = () => undefined, maxWaitMs = MAX_WAIT_MS }: Options = {}) {
     this.#load = load;
     this.#onIdle = onIdle;
-    this.#nowMs = nowMs;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   read(key: Key): Promise<T> {
     return new Promise((resolve, reject) => {
-      this.#pending.push({ key, sinceMs: this.#nowMs(), resolve, reject });
+      this.#pending.push({ key, sinceMs: performance.now(), resolve, reject });
       this.#startLoad();
     });
   }
 
   #startLoad(): void {
-    if (this.#currentLoad !== undefined || this.#loadsInProgress === MAX_LOADS) return;
-    this.#rejectExpired();
-    if (this.#pending.length === 0) return;
+    if (this.#currentLoad !== undefined || this.#pending.length === 0) return;
+    if (this.#loadsInProgress === MAX_LOADS) {
+      this.#refusal ??= setTimeout(() => this.#refuseLate(), this.#maxWaitMs);
+      return;
+    }
     const load = {};
     const stopWaiting = () => {
       if (this.#currentLoad === load) this.#currentLoad = undefined;
@@ -77,11 +81,13 @@ class SharedReads<Key, T> {
   }
 
   /** The queue is in order of arrival. */
-  #rejectExpired(): void {
-    const oldestMs = this.#nowMs() - MAX_WAIT_MS;
-    while (this.#pending[0] !== undefined && this.#pending[0].sinceMs < oldestMs) {
+  #refuseLate(): void {
+    const oldestMs = performance.now() - this.#maxWaitMs;
+    while (this.#pending[0] !== undefined && this.#pending[0].sinceMs <= oldestMs) {
       this.#pending.shift()?.reject(new StoreUnavailable('the database is too slow to be read'));
     }
+    const [oldest] = this.#pending;
+    this.#refusal = oldest && setTimeout(() => this.#refuseLate(), oldest.sinceMs - oldestMs);
   }
 
   async #loadBatch(batch: readonly PendingRead<Key, T>[]): Promise<void> {
@@ -98,7 +104,7 @@ class SharedReads<Key, T> {
 export class BatchedLookup<T extends { readonly id: Id }, Id = bigint> {
   readonly #reads: SharedReads<Id, T | undefined>;
 
-  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>, options?: Pick<Options, 'nowMs'>) {
+  constructor(load: (ids: readonly Id[]) => Promise<readonly T[]>, options?: Pick<Options, 'maxWaitMs'>) {
     const loadAll = async (ids: readonly Id[]) => {
       const rows = new Map((await load(ids)).map((row) => [row.id, row]));
       return (id: Id) => rows.get(id);

@@ -7,26 +7,24 @@
  * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
 import makeKnex from 'knex';
-import type { AvailabilityListener } from './availability.ts';
-import { toJson } from './bulk.ts';
-import type { Engine, EngineState } from './engine.ts';
+import { Availability, type AvailabilityListener } from './availability.ts';
+import type { Engine } from './engine.ts';
 import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { isLockedByOther, toStoreError } from './sqlite-errors.ts';
+import { toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-const WAIT = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
-const DO_NOT_WAIT = 'PRAGMA busy_timeout = 0';
-
-const PRAGMAS = [WAIT, 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL', 'PRAGMA foreign_keys = ON'];
-
-/** Writes count as available again when one succeeds this long after the last failure. */
-const SETTLE_MS = 1_000;
+const PRAGMAS = [
+  `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
+  'PRAGMA journal_mode = WAL',
+  'PRAGMA synchronous = FULL',
+  'PRAGMA foreign_keys = ON',
+];
 
 export interface SqliteOptions extends AvailabilityListener, MigrationListener {
   readonly commitListener?: CommitListener | undefined;
@@ -50,11 +48,21 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteConnection.open(file, [...PRAGMAS, DO_NOT_WAIT]);
+  const writer = await SqliteConnection.open(file, PRAGMAS);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
-  const availability = new WriteAvailability(options);
-  const observed = <T>(write: Promise<T>) => availability.observe(write);
+  const availability = new Availability(options);
+  const observed = async <T>(write: Promise<T>): Promise<T> => {
+    const beganMs = performance.now();
+    try {
+      const result = await write;
+      availability.noteResponse(beganMs);
+      return result;
+    } catch (error) {
+      if (error instanceof StoreUnavailable) availability.noteFailure(error, beganMs);
+      throw error;
+    }
+  };
   return {
     knex,
     state: availability,
@@ -65,13 +73,11 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       }),
     toIdList: (ids) => `[${ids.map((id) => (typeof id === 'string' ? `"${id}"` : id)).join(',')}]`,
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
-    toElements: toJson,
     // No locks are needed, since there is one writer.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
     transaction: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled)),
     write: (statement, params, isCancelled) => observed(commits.submitStatement(statement, params, isCancelled)),
-    withAdvisoryLock: (work) => work(), // one process owns the file
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.
       await reader.close();
@@ -80,49 +86,13 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
 }
 
-/** Whether writes succeed. The listener hears of each change once. */
-class WriteAvailability implements EngineState {
-  readonly #listener: AvailabilityListener;
-  #failedAtMs: number | undefined;
-
-  constructor(listener: AvailabilityListener) {
-    this.#listener = listener;
-  }
-
-  get isAway(): boolean {
-    return this.#failedAtMs !== undefined;
-  }
-
-  observe<T>(write: Promise<T>): Promise<T> {
-    write.then(
-      () => this.#noteSuccess(),
-      (error: unknown) => this.#noteFailure(error),
-    );
-    return write;
-  }
-
-  #noteFailure(error: unknown): void {
-    if (!(error instanceof StoreUnavailable)) return;
-    if (this.#failedAtMs === undefined) this.#listener.onAway?.(error);
-    this.#failedAtMs = performance.now();
-  }
-
-  #noteSuccess(): void {
-    if (this.#failedAtMs === undefined || performance.now() < this.#failedAtMs + SETTLE_MS) return;
-    this.#failedAtMs = undefined;
-    this.#listener.onBack?.();
-  }
-}
-
-/** Only BEGIN waits for another process's lock, since the queued writes behind it can still be cancelled then. */
 function transactionCommands(writer: SqliteConnection): TransactionCommands {
   return {
-    begin: () => writer.exec(`${WAIT}; BEGIN IMMEDIATE; SAVEPOINT work; ${DO_NOT_WAIT}`),
+    begin: () => writer.exec('BEGIN IMMEDIATE; SAVEPOINT work'),
     next: () => writer.exec('RELEASE work; SAVEPOINT work'),
     undo: () => writer.exec('ROLLBACK TO work'),
     commit: () => writer.exec('RELEASE work; COMMIT'),
-    rollback: () => writer.exec(`${DO_NOT_WAIT}; ROLLBACK`),
-    isLocked: (error) => error instanceof StoreUnavailable && isLockedByOther(error),
+    rollback: () => writer.exec('ROLLBACK'),
     run: (statement, callers) => writer.allFor(statement, callers),
   };
 }

@@ -5,7 +5,7 @@
  * the SQL's placeholders. Composing a query costs about 60 µs, so it is not done per request.
  */
 import type { Knex } from 'knex';
-import type { Engine } from './engine.ts';
+import { toJson } from './bulk.ts';
 import { integer, type Row } from './row.ts';
 
 export type SqlValue = string | number | bigint | boolean | Buffer | null;
@@ -65,13 +65,12 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
 export function compileInsert(
   name: string,
   query: Knex.QueryBuilder | Knex.Raw,
-  { toElements }: Engine,
   names: readonly string[],
   belongsTo: (params: Params, row: Row) => boolean,
 ): Statement {
   const { bind, ...statement } = compile(name, query);
   const bindAll = (callers: readonly Params[]) =>
-    bind({ elements: toElements(callers.map((params) => names.map((param) => params[param] ?? null))) });
+    bind({ elements: toJson(callers.map((params) => names.map((param) => params[param] ?? null))) });
   const share = (callers: readonly Params[], rows: readonly Row[]) => {
     const inOrder = rows.toSorted((one, other) => integer(one.id) - integer(other.id));
     let next = 0;

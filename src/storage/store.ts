@@ -1,155 +1,149 @@
-/** All tables as one store: readers of the latest committed state, and transactions that change it. */
+/** All tables as one store: reads of the latest committed state, and transactions that change it. */
 import type { IsCancelled, Remember } from '../model.ts';
-import { type AccountReader, type AccountWrites, accountReader, accountStatements, accountWrites } from './accounts.ts';
-import { type BanReader, type BanWrites, banReader, banStatements, banWrites } from './bans.ts';
-import {
-  type CategoryReader,
-  type CategoryWrites,
-  categoryReader,
-  categoryStatements,
-  categoryWrites,
-} from './categories.ts';
+import { accountTable } from './accounts.ts';
+import { banTable } from './bans.ts';
+import { categoryTable } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
-import {
-  type IdempotencyReader,
-  type IdempotencyWrites,
-  idempotencyReader,
-  idempotencyStatements,
-  idempotencyWrites,
-} from './idempotency.ts';
-import { OpenCalls } from './open-calls.ts';
-import { type OrderReader, type OrderWrites, orderReader, orderStatements, orderWrites } from './orders.ts';
-import { type PetReader, type PetWrites, petReader, petStatements, petWrites } from './pets.ts';
-import { bindable, type InTransaction, type SingleStatement } from './single-statement.ts';
-import { type UsageReader, type UsageWrites, usageReader, usageStatements, usageWrites } from './usage.ts';
+import { idempotencyTable } from './idempotency.ts';
+import { orderTable } from './orders.ts';
+import { petTable } from './pets.ts';
+import { StoreClosed } from './store-errors.ts';
+import { usageTable } from './usage.ts';
 
-/** The statements that change each table. */
-export interface Writes {
-  readonly pets: PetWrites;
-  readonly categories: CategoryWrites;
-  readonly orders: OrderWrites;
-  readonly accounts: AccountWrites;
-  readonly usage: UsageWrites;
-  readonly bans: BanWrites;
-  readonly idempotency: IdempotencyWrites;
+/** Each table's reads, and what makes its writes in a transaction. */
+const TABLES = {
+  pets: petTable,
+  categories: categoryTable,
+  orders: orderTable,
+  accounts: accountTable,
+  usage: usageTable,
+  bans: banTable,
+  idempotency: idempotencyTable,
+};
+
+export const TABLE_NAMES = Object.keys(TABLES) as readonly (keyof typeof TABLES)[];
+
+type Tables = { readonly [Name in keyof typeof TABLES]: ReturnType<(typeof TABLES)[Name]> };
+
+/** The reads of each table, outside of transactions. */
+export type Reads = { readonly [Name in keyof Tables]: Tables[Name]['reads'] };
+
+/** The statements of each table, in one transaction. */
+export type Transaction = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['writes']> };
+
+/** The call that a write belongs to. */
+export interface WritingCall {
+  /** True once the call's deadline has passed or the caller has left: a write that has not begun need not begin. */
+  readonly isCancelled: IsCancelled;
+  /** Makes the idempotency record of the result. */
+  readonly remember?: Remember;
 }
 
-/** The same statements, as methods that run them in one transaction. */
-export type Transaction = { readonly [Table in keyof Writes]: InTransaction<Writes[Table]> };
-
-/** Reads and changes all tables. Every method throws StoreClosed after `close`. */
-export interface Store {
-  readonly pets: PetReader;
-  readonly categories: CategoryReader;
-  readonly orders: OrderReader;
-  readonly accounts: AccountReader;
-  readonly usage: UsageReader;
-  readonly bans: BanReader;
-  readonly idempotency: IdempotencyReader;
+export interface Writer {
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
-   * back. With `remember`, the record of the result is stored in the same transaction. Transactions with the same
-   * `contended` name, such as the pet that they lock, run one at a time.
+   * back. Transactions with the same `contended` name, such as the pet that they lock, run one at a time.
    *
-   * @throws Cancelled when `isCancelled` returns true before `work` begins.
-   * @throws AlreadyDone when the record of `remember` exists.
+   * @throws Cancelled when the call is cancelled before `work` begins.
+   * @throws AlreadyDone when the call's idempotency record exists.
    */
-  transaction<T>(
-    work: (tx: Transaction) => Promise<T>,
-    isCancelled?: IsCancelled,
-    contended?: Contended,
-    remember?: Remember,
-  ): Promise<T>;
-  /** Runs one statement as a transaction. It costs less than `transaction` and makes the same promises. */
-  write<T>(choose: (writes: Writes) => SingleStatement<T>, isCancelled?: IsCancelled, remember?: Remember): Promise<T>;
-  /** Runs `work` while no other process that shares the database runs `withAdvisoryLock`. */
-  withAdvisoryLock<T>(work: () => Promise<T>): Promise<T>;
+  transaction<T>(work: (tx: Transaction) => Promise<T>, contended?: Contended): Promise<T>;
+  /** Like `transaction`, for work that runs exactly one statement. It costs less. */
+  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+}
+
+/** The store as the handlers of calls see it: every write belongs to a call. */
+export interface CallStore extends Reads {
+  /** Makes the writes of a call, each with the call's idempotency record, if any, in the same transaction. */
+  forCall(call: WritingCall): Writer;
+}
+
+/** Every method throws StoreClosed after `close`. */
+export interface Store extends CallStore, Writer {
   /** Refuses new calls, waits for those in progress, closes the database. */
   close(): Promise<void>;
 }
 
 export function createStore(opened: Engine): Store {
-  const calls = new OpenCalls();
+  let [calls, isClosed] = [0, false];
+  const drained = Promise.withResolvers<void>();
+  const unlessClosed = async <T>(call: () => Promise<T>): Promise<T> => {
+    if (isClosed) throw new StoreClosed();
+    calls += 1;
+    try {
+      return await call();
+    } finally {
+      calls -= 1;
+      if (isClosed && calls === 0) drained.resolve();
+    }
+  };
   const engine: Engine = {
     ...opened,
-    reader: { all: (statement, params) => calls.run(() => opened.reader.all(statement, params)) },
-    transaction: (...args) => calls.run(() => opened.transaction(...args)),
-    write: (...args) => calls.run(() => opened.write(...args)),
-    withAdvisoryLock: (work) => calls.run(() => opened.withAdvisoryLock(work)),
+    reader: { all: (statement, params) => unlessClosed(() => opened.reader.all(statement, params)) },
+    transaction: (...args) => unlessClosed(() => opened.transaction(...args)),
+    write: (...args) => unlessClosed(() => opened.write(...args)),
   };
-  const pets = petStatements(engine);
-  const categories = categoryStatements(engine);
-  const orders = orderStatements(engine);
-  const accounts = accountStatements(engine);
-  const usage = usageStatements(engine);
-  const bans = banStatements(engine);
-  const idempotency = idempotencyStatements(engine);
-  const writes: Writes = {
-    pets: petWrites(pets),
-    categories: categoryWrites(categories),
-    orders: orderWrites(orders),
-    accounts: accountWrites(accounts),
-    usage: usageWrites(usage),
-    bans: banWrites(bans),
-    idempotency: idempotencyWrites(idempotency),
-  };
-  const inTransaction = bindAll(writes);
+  const tables = mapTables(TABLES, (table) => table(engine)) as Tables;
+  const bind = bindTo(tables);
 
-  const transaction: Store['transaction'] = (work, isCancelled, contended, remember) =>
-    engine.transaction(
-      async (runner) => {
-        const tx = inTransaction(runner);
-        const result = await work(tx);
-        if (remember !== undefined) await tx.idempotency.insert(remember(result));
-        return result;
-      },
-      isCancelled,
-      contended,
-    );
+  const writerFor = ({ isCancelled, remember }: Partial<WritingCall>): Writer => {
+    const transaction: Writer['transaction'] = (work, contended) =>
+      engine.transaction(
+        async (runner) => {
+          const tx = bind(runner);
+          const result = await work(tx);
+          if (remember !== undefined) await tx.idempotency.insert(remember(result));
+          return result;
+        },
+        isCancelled,
+        contended,
+      );
+    if (remember !== undefined) return { transaction, write: transaction };
+    return { transaction, write: async (work) => work(bind(singleStatement(engine, isCancelled))) };
+  };
 
   return {
-    pets: petReader(pets, engine),
-    categories: categoryReader(categories, engine),
-    orders: orderReader(orders, engine),
-    accounts: accountReader(accounts, engine.reader),
-    usage: usageReader(usage, engine),
-    bans: banReader(bans, engine),
-    idempotency: idempotencyReader(idempotency, engine),
-    transaction,
-    async write(choose, isCancelled, remember) {
-      const chosen = choose(writes);
-      if (remember === undefined) {
-        return chosen.run({ all: (statement, params) => engine.write(statement, params, isCancelled) });
-      }
-      return engine.transaction(async (runner) => {
-        const result = await chosen.run(runner);
-        await writes.idempotency.insert(remember(result)).run(runner);
-        return result;
-      }, isCancelled);
-    },
-    withAdvisoryLock: (work) => engine.withAdvisoryLock(work),
+    ...(mapTables(tables, ({ reads }) => reads) as Reads),
+    ...writerFor({}),
+    forCall: writerFor,
     async close() {
-      await calls.close();
+      isClosed = true;
+      if (calls > 0) await drained.promise;
       await opened.close();
     },
   };
 }
 
-function bindAll(writes: Writes): (tx: Runner) => Transaction {
-  const pets = bindable(writes.pets);
-  const categories = bindable(writes.categories);
-  const orders = bindable(writes.orders);
-  const accounts = bindable(writes.accounts);
-  const usage = bindable(writes.usage);
-  const bans = bindable(writes.bans);
-  const idempotency = bindable(writes.idempotency);
-  return (tx) => ({
-    pets: pets(tx),
-    categories: categories(tx),
-    orders: orders(tx),
-    accounts: accounts(tx),
-    usage: usage(tx),
-    bans: bans(tx),
-    idempotency: idempotency(tx),
-  });
+/** Runs one statement as a transaction of its own. */
+function singleStatement(engine: Engine, isCancelled?: IsCancelled): Runner {
+  let hasRun = false;
+  return {
+    all(statement, params) {
+      if (hasRun) throw new Error(`${statement.name} is the second statement of a write: it needs a transaction`);
+      hasRun = true;
+      return engine.write(statement, params, isCancelled);
+    },
+  };
+}
+
+/** Makes the writes of a table when they are first used: most transactions use few tables. */
+function bindTo(tables: Tables): (runner: Runner) => Transaction {
+  class Bound {
+    readonly runner: Runner;
+    constructor(runner: Runner) {
+      this.runner = runner;
+    }
+  }
+  for (const [name, { writes }] of Object.entries(tables)) {
+    Object.defineProperty(Bound.prototype, name, {
+      get(this: Bound) {
+        return writes(this.runner);
+      },
+    });
+  }
+  return (runner) => new Bound(runner) as unknown as Transaction; // the loop has defined every table
+}
+
+function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {
+  return Object.fromEntries(Object.entries(tables).map(([name, table]) => [name, map(table)]));
 }

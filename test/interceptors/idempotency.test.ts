@@ -4,7 +4,7 @@ import { apiError, type ErrorCode } from '../../src/errors.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
 import { idempotency } from '../../src/interceptors/idempotency.ts';
 import { type AccountId, type IdempotencyRecord, toAccountId, toKeyId } from '../../src/model.ts';
-import type { Store, Writes } from '../../src/storage/store.ts';
+import type { Store } from '../../src/storage/store.ts';
 import { AlreadyDone } from '../../src/storage/store-errors.ts';
 import { jsonCodec, newCall, RESPONSE } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
@@ -41,12 +41,13 @@ const isReplayed = (call: Call) => call.responseHeaders.get('idempotency-replaye
 function setUp({ context: { store } }: Test, before: () => Promise<void> = async () => undefined) {
   const interceptor = idempotency(store.idempotency);
   let runs = 0;
-  const next = async ({ isCancelled, remember }: Call) => {
+  const next = async (call: Call) => {
     runs += 1;
     await before();
-    const create = ({ categories }: Writes) =>
-      categories.insert({ name: 'Cats', description: undefined }).map(({ id }) => ({ id: Number(id) }));
-    const message = await store.write(create, isCancelled, remember);
+    const message = await store.forCall(call).write(async ({ categories }) => {
+      const { id } = await categories.insert({ name: 'Cats', description: undefined });
+      return { id: Number(id) };
+    });
     return { message, bytes: jsonCodec.serialize(message) };
   };
   return {

@@ -113,6 +113,14 @@ test('Validation - a name has no control characters', async (t) => {
   }
 });
 
+test('Validation - no text has U+0000, which is named once', async (t) => {
+  const description = 'two\0parts';
+  t.deepEqual(await createCategory({ name: 'Cats', description }), ['description']);
+  t.deepEqual(await createCategory({ name: '\0', description }), ['name', 'description']);
+  const patch = { categoryId: 1n, category: { description } };
+  t.deepEqual(await violations('CategoryService/UpdateCategory', UpdateCategoryRequest, patch), ['description']);
+});
+
 test('Validation - a description has 0 to 2,000 characters', async (t) => {
   for (const description of ['', 'x'.repeat(2_000), '🐈'.repeat(2_000), 'two\nlines']) {
     t.deepEqual(await createCategory({ name: 'Cats', description }), []);

@@ -62,7 +62,7 @@ function serve(
     logger: { warn: ({ cause }: { cause: string }) => logged.push(cause) },
     onChange() {
       changes += 1;
-      cache.invalidate({ kind: 'any' });
+      cache.invalidate();
     },
     onUnban: (...ended) => unbanned.push(ended),
   });

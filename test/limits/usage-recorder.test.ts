@@ -26,9 +26,9 @@ function recorderOn(store: Store) {
 /** A store whose writes fail until `recover` is called. */
 function unavailable(store: Store) {
   let [isUnavailable, attempts] = [true, 0];
-  const write: Store['write'] = (work, isCancelled) => {
+  const write: Store['write'] = (work) => {
     attempts += 1;
-    return isUnavailable ? Promise.reject(new Error('unavailable')) : store.write(work, isCancelled);
+    return isUnavailable ? Promise.reject(new Error('unavailable')) : store.write(work);
   };
   return {
     store: { ...store, write },
@@ -66,9 +66,9 @@ test('Usage - while the database hangs one flush runs and one waits, and a stop 
   const held: (() => void)[] = [];
   const hanging: Store = {
     ...store,
-    write: (work, isCancelled) =>
+    write: (work) =>
       new Promise((resolve, reject) => {
-        held.push(() => store.write(work, isCancelled).then(resolve, reject));
+        held.push(() => store.write(work).then(resolve, reject));
       }),
   };
   const { recorder, use } = recorderOn(hanging);
@@ -120,9 +120,9 @@ test('Usage - of 5,000 active accounts takes a few statements, and other writes 
   let statements = 0;
   const counted: Store = {
     ...store,
-    write: (work, isCancelled) => {
+    write: (work) => {
       statements += 1;
-      return store.write(work, isCancelled);
+      return store.write(work);
     },
   };
   const { recorder, use } = recorderOn(counted);
@@ -164,14 +164,14 @@ test('Key uses - are stored with a flush, and once each', async (t) => {
   let stored = 0;
   const counted: Store = {
     ...store,
-    write: (work, isCancelled) =>
+    write: (work) =>
       store.write((tx) => {
         const putKeyUses: typeof tx.usage.putKeyUses = (uses) => {
           stored += uses.length;
           return tx.usage.putKeyUses(uses);
         };
         return work({ ...tx, usage: { ...tx.usage, putKeyUses } });
-      }, isCancelled),
+      }),
   };
   const { recorder, use } = recorderOn(counted);
   for (let i = 0; i < 10; i += 1) use(id);

@@ -33,8 +33,8 @@ test('Usage retention - usage older than the limit is deleted in many portions, 
   let largest = 0;
   const counted: Store = {
     ...store,
-    write: async (work, isCancelled) => {
-      const deleted = await store.write(work, isCancelled);
+    write: async (work) => {
+      const deleted = await store.write(work);
       largest = Math.max(largest, Number(deleted));
       return deleted;
     },

@@ -2,6 +2,7 @@
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type PgBouncer, pgbouncerMissing, startPgBouncer } from '../support/pgbouncer.ts';
 import { type OwnPostgres, query, startPostgres } from '../support/postgres.ts';
 import { suiteDatabase } from '../support/postgres-suite.ts';
@@ -21,13 +22,15 @@ test.after.always(async () => {
   await server?.stop();
 });
 
+const POOLED = { isPooled: true };
+
 /** The advisory locks of this database. */
 const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
    WHERE locktype = 'advisory' AND datname = current_database()`;
 
 test('PgBouncer - each transaction has its timeouts, and no session keeps a timeout, statement or lock', async (t) => {
   const url = bouncer.through(await server.createDatabase());
-  const engine = await openPostgres(url);
+  const engine = await openPostgres(url, POOLED);
   const show = compile('show', engine.knex.raw("SELECT current_setting('lock_timeout') AS lock_timeout"));
   const inTransaction = await engine.transaction((tx) => tx.all(show, {}));
   const single = [await engine.write(show, {}), await engine.reader.all(show, {})];
@@ -40,9 +43,14 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
   await engine.close();
 });
 
+test('PgBouncer - a start without the setting fails with the reason', async (t) => {
+  const url = bouncer.through(await server.createDatabase());
+  await t.throwsAsync(openPostgres(url), { instanceOf: StoreUnavailable, message: /^unsupported startup parameter/ });
+});
+
 test('PgBouncer - several processes that start at once on an empty database all succeed', async (t) => {
   const url = bouncer.through(await server.createDatabase());
-  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url)));
+  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url, POOLED)));
   for (const engine of engines) {
     const store = createStore(engine);
     t.truthy(await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined })));
@@ -50,4 +58,4 @@ test('PgBouncer - several processes that start at once on an empty database all 
   }
 });
 
-if (pgbouncerMissing === undefined) runStorageSuite(() => suiteDatabase(server, (url) => bouncer.through(url)));
+if (pgbouncerMissing === undefined) runStorageSuite(() => suiteDatabase(server, bouncer));

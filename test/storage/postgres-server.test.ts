@@ -1,12 +1,19 @@
 /** Storage when the PostgreSQL server crashes, hangs, recovers, or serves several processes. */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { hashKey } from '../../src/keys/format.ts';
+import { demoKeyFile, ensureDemoKey } from '../../src/keys/key-files.ts';
 import { toCategoryId, toPetId } from '../../src/model.ts';
+import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
+import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -167,6 +174,21 @@ test('PostgreSQL - a start that waits too long for another migration fails, with
   await other.end();
 });
 
+test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
+  const reported: string[] = [];
+  const availability = new Availability({ onAway: () => reported.push('away'), onBack: () => reported.push('back') });
+  availability.noteFailure(new Error('no response'), performance.now());
+  const pool = new PostgresPool({ url: t.context.url, size: 1, isPooled: false }, availability);
+  await t.throwsAsync(
+    pool.use(() => Promise.reject(new Cancelled())),
+    { instanceOf: Cancelled },
+  );
+  t.deepEqual(reported, ['away']);
+  await pool.use((connection) => connection.query('SELECT 1'));
+  t.deepEqual(reported, ['away', 'back']);
+  await pool.close();
+});
+
 /** Another process that holds the advisory lock. */
 async function holdLock(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
@@ -175,21 +197,18 @@ async function holdLock(url: string): Promise<Client> {
   return client;
 }
 
-test('PostgreSQL - only one process at a time holds the advisory lock', async (t) => {
+test('PostgreSQL - of several servers that start at once one creates the demo account and its key', async (t) => {
   const { url } = t.context;
-  const engines = await Promise.all(Array.from({ length: 3 }, () => openPostgres(url)));
-  let inside = 0;
-  await Promise.all(
-    engines.map((engine) =>
-      engine.withAdvisoryLock(async () => {
-        inside += 1;
-        t.is(inside, 1);
-        await delay(50);
-        inside -= 1;
-      }),
-    ),
-  );
-  for (const engine of engines) await engine.close();
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-demo-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const stores = await Promise.all(Array.from({ length: 4 }, async () => createStore(await openPostgres(url))));
+  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
+  for (const store of stores) {
+    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
+    const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
+    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
+    await store.close();
+  }
 });
 
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {

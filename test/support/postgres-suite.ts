@@ -1,6 +1,7 @@
 /** Empty PostgreSQL databases for the storage suite, a few at a time. */
 import { openPostgres } from '../../src/storage/postgres.ts';
 import type { SuiteDatabase } from '../storage/suite/database.ts';
+import type { PgBouncer } from './pgbouncer.ts';
 import { query, type TestPostgres } from './postgres.ts';
 
 /** The number of concurrent tests. More would overload a small machine, and calls would time out. */
@@ -9,13 +10,13 @@ const AT_A_TIME = 4;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** Creates a database, after a wait while too many are in use. `urlOf` maps its URL to the one that the tests use. */
-export async function suiteDatabase(server: TestPostgres, urlOf = (url: string) => url): Promise<SuiteDatabase> {
+/** Creates a database, after a wait while too many are in use. The tests reach it through the bouncer, if any. */
+export async function suiteDatabase(server: TestPostgres, bouncer?: PgBouncer): Promise<SuiteDatabase> {
   if (running === AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
   else running += 1;
   const url = await server.createDatabase();
   return {
-    open: (options) => openPostgres(urlOf(url), options),
+    open: (options) => openPostgres(bouncer?.through(url) ?? url, { ...options, isPooled: bouncer !== undefined }),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
     failWrites: () => failWrites(url),
     async remove() {

@@ -1,5 +1,6 @@
 /** Traces of the real service, as a collector receives them. */
 import anyTest, { type TestFn } from 'ava';
+import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import {
   CLIENT,
@@ -25,13 +26,15 @@ const test = anyTest as TestFn<Context>;
 
 test.before(async (t) => {
   const collector = await startCollector();
-  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+  const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OPERATOR_KEY });
   t.context = { collector, service };
 });
 test.after.always(async ({ context }) => {
   await context.service?.close();
   await context.collector?.close();
 });
+
+const OPERATOR_KEY = 'operator-key-of-this-test';
 
 const CREATE = 'petstore.v1.CategoryService/CreateCategory';
 const ORDER = 'petstore.v1.OrderService/PlaceOrder';
@@ -101,6 +104,15 @@ test('Traces - of gRPC at the private port: the caller is the parent, and its fl
   grpc.close();
   t.true(below(await spansOf(t.context.collector, recorded.traceId, [LIST, 'pets.page']), LIST, 'pets.page'));
   t.false(t.context.collector.spans.some(({ traceId }) => traceId === unrecorded.traceId));
+});
+
+test('Traces - every table has spans, also the one of bans', async (t) => {
+  const grpc = new GrpcCaller(t.context.service.grpcAddress, OPERATOR_KEY);
+  const { traceId, traceparent } = newTrace();
+  await grpc.call(Admin.listBans, { accountId: undefined, pageToken: '' }, { metadata: { traceparent } });
+  grpc.close();
+  const list = 'petstore.admin.v1.AdminService/ListBans';
+  t.true(below(await spansOf(t.context.collector, traceId, [list, 'bans.page']), list, 'bans.page'));
 });
 
 test('Traces - calls that Envoy itself makes for a request are in its trace', async (t) => {

@@ -6,7 +6,6 @@ export async function up(knex: Knex): Promise<void> {
     table.bigInteger('key_id').primary();
     table.bigInteger('last_used_at_ms').notNullable();
   });
-  // A server of the release before writes none of them.
   await knex.schema.alterTable('bans', (table) => {
     table.bigInteger('duration_ms'); // it began so long before its end
     table.integer('refusals'); // that led to it

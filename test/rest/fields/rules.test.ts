@@ -102,7 +102,7 @@ for (const shapes of ['pets', 'categories'] as const) {
   test(`${shapes} - a name that is not a string is refused`, rejects, shapes, 'name', [5, true]);
 }
 
-const DESCRIPTIONS = ['', ' ', ' kept as it is ', 'a'.repeat(2_000), CAT.repeat(2_000), 'line\nline\t\0\u0085'];
+const DESCRIPTIONS = ['', ' ', ' kept as it is ', 'a'.repeat(2_000), CAT.repeat(2_000), 'line\nline\t\u0001\u0085'];
 test(
   'categories - a description has 0 to 2,000 characters of any kind',
   accepts,
@@ -110,8 +110,14 @@ test(
   'description',
   DESCRIPTIONS,
 );
-const INVALID_DESCRIPTIONS = ['a'.repeat(2_001), CAT.repeat(2_001), ' '.repeat(2_001), 5, false];
-test('categories - a longer description is refused', rejects, 'categories', 'description', INVALID_DESCRIPTIONS);
+const INVALID_DESCRIPTIONS = ['a'.repeat(2_001), CAT.repeat(2_001), ' '.repeat(2_001), '\0', 'a\0b', 5, false];
+test(
+  'categories - a longer description, or one with U+0000, is refused',
+  rejects,
+  'categories',
+  'description',
+  INVALID_DESCRIPTIONS,
+);
 
 test('pets - a status is available, pending or sold', accepts, 'pets', 'status', ['available', 'pending', 'sold']);
 const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'Sold', 'SOLD', ' sold', '', 'gone', true, 1.5];

@@ -21,7 +21,6 @@ function callEach(store: Store): Promise<unknown>[] {
     store.bans.inForce(0),
     store.transaction((tx) => tx.pets.lock(toPetId(1n))),
     store.write(({ categories }) => categories.delete(toCategoryId(1n))),
-    store.withAdvisoryLock(async () => undefined),
   ];
 }
 

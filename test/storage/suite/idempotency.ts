@@ -15,9 +15,7 @@ function newRecord(fields: Partial<IdempotencyRecord> = {}): IdempotencyRecord {
 
 /** Creates a category and stores the record of `remember` with it. */
 function createCategory(store: Store, how: 'write' | 'transaction', remember: Remember): Promise<Category> {
-  return how === 'write'
-    ? store.write(({ categories }) => categories.insert(CATS), undefined, remember)
-    : store.transaction((tx) => tx.categories.insert(CATS), undefined, undefined, remember);
+  return store.forCall({ isCancelled: () => false, remember })[how](({ categories }) => categories.insert(CATS));
 }
 
 function create(store: Store, record: IdempotencyRecord, how: 'write' | 'transaction' = 'write') {
@@ -62,14 +60,10 @@ export function idempotencyTests(): void {
     test(`Idempotency records - a failed ${how} stores none, and the id stays free`, async (t) => {
       const { store } = t.context;
       const record = newRecord();
-      const refuse = () => {
+      const refused = store.forCall({ isCancelled: () => false, remember: () => record })[how](async (tx) => {
+        await tx.categories.insert(CATS);
         throw new Error('refused');
-      };
-      const remember = () => record;
-      const refused =
-        how === 'write'
-          ? store.write(({ categories }) => categories.insert(CATS).map(refuse), undefined, remember)
-          : store.transaction((tx) => tx.categories.insert(CATS).then(refuse), undefined, undefined, remember);
+      });
       await t.throwsAsync(refused, { message: 'refused' });
       t.is(await store.idempotency.find(record.id), undefined);
       t.is(await countCategories(store), 0);

@@ -49,26 +49,4 @@ export function schemaTests(): void {
     const current = await database.open({ migrates: false });
     await current.close();
   });
-
-  test('Schema - a server of the earlier release stores and reads bans in the current schema', async (t) => {
-    const { store, engine } = t.context;
-    const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
-    const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
-    const described = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
-    const { id: keyId } = await store.write((tx) => tx.accounts.insertKey(described, Buffer.alloc(32)));
-    await run(engine, `INSERT INTO bans (key_id, until_ms) VALUES (${keyId}, 7)`);
-    t.deepEqual(await store.bans.ofKeys([keyId], 0), [{ keyId, untilMs: 7, cause: undefined }]);
-    t.is(await store.usage.lastUseOf(accountId), undefined);
-    await run(
-      engine,
-      `INSERT INTO bans (key_id, until_ms) VALUES (${keyId}, 9) ON CONFLICT (key_id) DO UPDATE SET until_ms = 9`,
-    );
-    t.deepEqual(await store.bans.inForce(8), [{ keyId, untilMs: 9 }]);
-  });
-
-  test('Schema - the migrations table of earlier releases is understood', async (t) => {
-    const { engine, openAgain } = t.context;
-    await run(engine, 'ALTER TABLE schema_migrations DROP COLUMN additive');
-    t.truthy(await newCategory(await openAgain()));
-  });
 }

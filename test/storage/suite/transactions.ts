@@ -113,13 +113,10 @@ export function transactionTests(): void {
     const writer = await occupyWriter(t);
     let isCancelled = false;
     let hasBegun = false;
-    const cancelled = store.transaction(
-      async (tx) => {
-        hasBegun = true;
-        await tx.categories.insert(CATS);
-      },
-      () => isCancelled,
-    );
+    const cancelled = store.forCall({ isCancelled: () => isCancelled }).transaction(async (tx) => {
+      hasBegun = true;
+      await tx.categories.insert(CATS);
+    });
     const refused = t.throwsAsync(cancelled, { instanceOf: Cancelled });
     const kept = newCategory(store);
     isCancelled = true;
@@ -134,13 +131,10 @@ export function transactionTests(): void {
   test('Transaction - work that has begun completes even if it is cancelled', async (t) => {
     const { store } = t.context;
     let isCancelled = false;
-    const { id } = await store.transaction(
-      (tx) => {
-        isCancelled = true;
-        return tx.categories.insert(CATS);
-      },
-      () => isCancelled,
-    );
+    const { id } = await store.forCall({ isCancelled: () => isCancelled }).transaction((tx) => {
+      isCancelled = true;
+      return tx.categories.insert(CATS);
+    });
     t.truthy(await store.categories.find(id));
   });
 
