@@ -12,7 +12,7 @@ const seed = Number(process.env.READER_SEED || 1);
 async function read(t: ExecutionContext, stack: TestStack, lastsMs: number, restarts: boolean): Promise<void> {
   t.teardown(() => stack.close());
   t.timeout(240_000);
-  const report = await runReaders(stack, { seed, lastsMs, restarts });
+  const report = await runReaders(stack, { seed, lastsMs, maxRequestMs: 4_000, restarts });
   t.log(JSON.stringify(report.outcomes), `${report.restarts} rolling restarts`);
   t.deepEqual(report.breaches, []);
 }

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
 import { Http1Connection } from './http1-connection.ts';
-import { leftOpen, probe } from './probe.ts';
+import { leftOpen, usedBytes } from './probe.ts';
 import { pidsOf, rssBytes } from './resources.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from './sockets.ts';
 
@@ -19,16 +19,15 @@ const WAVE_MS = 5_000;
 
 /** Health watches of unknown services with long names: the growth of what the server uses. */
 export async function keptOfHealthNames(stack: TestStack, { count, signal }: Flood): Promise<number> {
-  const [server] = stack.stack.servers;
   await watchNames(stack, WAVE); // warms it up
   await leftOpen(stack);
-  const before = await probe(stack, server);
+  const before = await usedBytes(stack);
   for (let sent = 0; sent < count; sent += WAVE) {
     signal?.throwIfAborted();
     await watchNames(stack, sent);
   }
   await leftOpen(stack);
-  return (await probe(stack, server)).usedBytes - before.usedBytes;
+  return (await usedBytes(stack)) - before;
 }
 
 /** Watches that many names at once until their deadline. */

@@ -6,21 +6,31 @@ import { fileURLToPath } from 'node:url';
 import type { Child } from '../../../src/launcher/child.ts';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
-import type { Probed } from './server-probe.ts';
 
 const FILE = fileURLToPath(new URL('server-probe.ts', import.meta.url));
 
 /** Settings of a service whose servers can be probed. */
 export const PROBED = { NODE_OPTIONS: `--expose-gc --import=${FILE}` } as const;
 
-/** Probes one server. Rejects when its process has ended. */
-export async function probe({ config }: TestStack, { process: { pid } }: Child, index = 0): Promise<Probed> {
+/** The bytes that the first server uses after a garbage collection. */
+export function usedBytes(stack: TestStack): Promise<number> {
+  return ask(stack, stack.stack.servers[0], 0, 'bytes');
+}
+
+/** Rejects when the server's process has ended. */
+async function ask(
+  { config }: TestStack,
+  { process: { pid } }: Child,
+  index: number,
+  question: 'streams' | 'bytes',
+): Promise<number> {
   const socket = connect(join(config.dataDir, `probe-${config.grpcPort + index}-${pid}`));
-  return JSON.parse(await text(socket)) as Probed;
+  socket.write(question);
+  return Number(await text(socket));
 }
 
 /** The open requests by Envoy's statistics: those of callers, and those at the servers. */
-export async function openRequests({ config }: TestStack): Promise<Readonly<Record<string, number>>> {
+async function openRequests({ config }: TestStack): Promise<Readonly<Record<string, number>>> {
   const filter = 'downstream_rq_active$|upstream_rq_active$';
   const response = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=${filter}`);
   const lines = (await response.text()).trim().split('\n');
@@ -39,8 +49,8 @@ export async function openRequests({ config }: TestStack): Promise<Readonly<Reco
 export async function leftOpen(stack: TestStack, withinMs = 10_000): Promise<string | undefined> {
   let left = '';
   const isNothing = async () => {
-    const servers = await Promise.all(stack.stack.servers.map((server, index) => probe(stack, server, index)));
-    const streams = servers.reduce((sum, { openStreams }) => sum + openStreams, 0);
+    const servers = await Promise.all(stack.stack.servers.map((server, index) => ask(stack, server, index, 'streams')));
+    const streams = servers.reduce((sum, count) => sum + count, 0);
     const requests = await openRequests(stack);
     left = `${streams} streams at the server; ${JSON.stringify(requests)}`;
     return streams === 0 && Object.keys(requests).length === 0;

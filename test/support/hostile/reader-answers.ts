@@ -12,8 +12,11 @@ export interface Answer {
 /** UNKNOWN, INTERNAL, DATA_LOSS. */
 const OUR_FAULTS = ['2', '13', '15'];
 
+/** A gRPC-Web client takes these for UNIMPLEMENTED and UNAVAILABLE. */
+const IN_HTTP = [404, 429, 503];
+
 /** What is wrong with it; undefined when nothing is. */
-export function faultOf({ protocol, method, path }: Plan, answer: Answer): string | undefined {
+export function faultOf({ protocol, method }: Plan, answer: Answer): string | undefined {
   const { status, headers, body } = answer;
   const length = headers.get('content-length');
   if (length !== null && Number(length) !== body.length) return `${body.length} bytes with Content-Length ${length}`;
@@ -22,11 +25,11 @@ export function faultOf({ protocol, method, path }: Plan, answer: Answer): strin
     case 'gRPC':
       return faultOfGrpc(answer, framesOf(body));
     case 'gRPC-Web':
-      return status === 404 ? undefined : faultOfGrpcWeb(answer);
+      return IN_HTTP.includes(status) ? undefined : faultOfGrpcWeb(answer);
     case 'Connect':
       return faultOfConnect(answer);
     default:
-      return faultOfRest(method, path, answer);
+      return faultOfRest(method, answer);
   }
 }
 
@@ -79,9 +82,9 @@ function faultOfConnect({ status, headers, body }: Answer): string | undefined {
   return typeof code === 'string' && typeof message === 'string' ? undefined : `an error is ${body}`;
 }
 
-function faultOfRest(method: string, path: string, { status, headers, body }: Answer): string | undefined {
+function faultOfRest(method: string, { status, headers, body }: Answer): string | undefined {
   const text = body.toString();
   checkPromises(method, status, headers, text);
-  if (status < 300 && !path.startsWith('/docs')) JSON.parse(text);
+  if (headers.get('content-type') === 'application/json') JSON.parse(text);
   return undefined;
 }

@@ -4,12 +4,13 @@
  *
  * A seed decides what each reader does, one connection after the other, but not the times at which the service answers.
  */
+import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Random } from '../chaos/random.ts';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
 import { mib } from './bounds.ts';
-import { leftOpen, probe } from './probe.ts';
+import { leftOpen, usedBytes } from './probe.ts';
 import { faultOf } from './reader-answers.ts';
 import { type Connection, isPolite, nextConnection, type Plan } from './reader-plans.ts';
 import { type Received, read } from './reading.ts';
@@ -20,6 +21,8 @@ import { storeLargestList } from './unread.ts';
 interface Options {
   readonly seed: number;
   readonly lastsMs: number;
+  /** The most that a request lasts. */
+  readonly maxRequestMs: number;
   /** Whether the servers are replaced all the time. */
   readonly restarts?: boolean;
   readonly signal?: AbortSignal;
@@ -34,14 +37,13 @@ export interface ReadersReport {
 }
 
 const READERS = 16;
-const MAX_REQUEST_MS = 4_000;
 /** The share of the time that warms the service up. */
 const WARM_SHARE = 0.3;
 const MAX_KEPT_BYTES = 8 * MIB;
 const MAX_ENVOY_GROWTH = 64 * MIB;
 const MIN_POLITE_SHARE = 0.99;
-/** Envoy waits this long for a request's end. */
-const CLOSE_MS = 60_000;
+/** How long half a request may stay open. */
+const CLOSE_MS = 45_000;
 
 class Tallied {
   readonly outcomes: Record<string, number> = {};
@@ -85,7 +87,7 @@ function catchFault(check: () => string | undefined): string | undefined {
 }
 
 export async function runReaders(stack: TestStack, options: Options): Promise<ReadersReport> {
-  const { seed, lastsMs, restarts: hasRestarts = false, signal, onProgress = () => undefined } = options;
+  const { seed, lastsMs, maxRequestMs, restarts: hasRestarts = false, signal, onProgress = () => undefined } = options;
   await storeLargestList(stack);
   const record = new Tallied();
   const random = new Random(seed);
@@ -93,7 +95,7 @@ export async function runReaders(stack: TestStack, options: Options): Promise<Re
   const readFor = async (ms: number) => {
     const endsAtMs = performance.now() + ms;
     const over = () => signal?.aborted || performance.now() > endsAtMs;
-    await Promise.all(readers.map((own) => readOn(stack, own, record, over)));
+    await Promise.all(readers.map((own) => readOn(stack, own, record, { over, maxRequestMs })));
     signal?.throwIfAborted();
   };
   onProgress(`seed ${seed}: warming up`);
@@ -117,25 +119,35 @@ export async function runReaders(stack: TestStack, options: Options): Promise<Re
   await restarted;
   onProgress(`seed ${seed}: waiting for the end of what is open`);
   const left = await leftOpen(stack, CLOSE_MS);
-  const breaches = [...record.breaches];
+  const breaches = [...record.breaches, ...(await lastWords(stack))];
   if (left !== undefined) breaches.push(`still open: ${left}`);
   await until(() => stack.stack.servers[0].isRunning, 'a server').catch(() => undefined);
   breaches.push(...changes(before, await stateOf(stack), hasRestarts));
   return { outcomes: record.outcomes, restarts, breaches };
 }
 
-async function readOn(stack: TestStack, random: Random, record: Tallied, isOver: () => boolean | undefined) {
-  while (!isOver()) {
-    const connection = nextConnection(random, MAX_REQUEST_MS);
+interface Until {
+  readonly over: () => boolean | undefined;
+  readonly maxRequestMs: number;
+}
+
+async function readOn(stack: TestStack, random: Random, record: Tallied, { over, maxRequestMs }: Until): Promise<void> {
+  while (!over()) {
+    const connection = nextConnection(random, maxRequestMs);
     const target = targetOf(stack.publicAddress, `127.0.5.${random.int(1, 250)}`);
     await read(target, stack.key, connection, (plan, received) => record.add(connection, plan, received));
   }
 }
 
+/** Why servers have ended, from their logs. */
+async function lastWords({ stack }: TestStack): Promise<string[]> {
+  const logs = await Promise.all(stack.servers.map(({ log }) => readFile(log.path, 'utf8')));
+  return logs.flatMap((log) => log.match(/^petstore: .*/gm) ?? []).map((line) => `a server ended: ${line}`);
+}
+
 async function stateOf(stack: TestStack) {
   const { envoy, server } = pidsOf(stack);
-  const { usedBytes } = await probe(stack, stack.stack.servers[0]);
-  return { envoy, server, usedBytes, envoyBytes: rssBytes(envoy) };
+  return { envoy, server, usedBytes: await usedBytes(stack), envoyBytes: rssBytes(envoy) };
 }
 
 type State = Awaited<ReturnType<typeof stateOf>>;

@@ -74,7 +74,7 @@ async function readHttp2(session: ClientHttp2Session, key: string, plan: Plan): 
   });
   stream.on('error', () => undefined);
   stream.on('end', () => {
-    hasEnded = !stream.aborted;
+    hasEnded = !stream.aborted && !session.destroyed;
   });
   const closed = new Promise<void>((resolve) => stream.once('close', () => resolve()));
   if (body !== undefined) {
@@ -90,7 +90,7 @@ async function readHttp2(session: ClientHttp2Session, key: string, plan: Plan): 
   void takeBody(stream, plan, chunks);
   await closed;
   clearTimeout(timer);
-  if (hasEnded && stream.rstCode === 0 && !hasLeft) {
+  if (hasEnded && stream.rstCode === 0 && !hasLeft && received.status > 0) {
     return { outcome: 'answered', answer: { ...received, body: Buffer.concat(chunks) } };
   }
   return { outcome: hasLeft ? 'left' : session.destroyed ? 'closed' : 'reset' };
@@ -98,7 +98,8 @@ async function readHttp2(session: ClientHttp2Session, key: string, plan: Plan): 
 
 async function takeBody(stream: ClientHttp2Stream, plan: Plan, chunks: Buffer[]): Promise<void> {
   const { slice, stopsAfter } = plan;
-  if (slice === undefined && stopsAfter === undefined) return void stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  if (slice === undefined && stopsAfter === undefined)
+    return void stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   for (let bytes = 0; !stream.destroyed && bytes < (stopsAfter ?? Number.POSITIVE_INFINITY); ) {
     const chunk = stream.read(Math.min(slice ?? Number.POSITIVE_INFINITY, stream.readableLength) || undefined);
     if (chunk !== null) chunks.push(chunk);

@@ -4,7 +4,7 @@ import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/c
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import type { TestStack } from '../stack.ts';
 import { type Fields, FrameSession } from './frames.ts';
-import { leftOpen, probe } from './probe.ts';
+import { leftOpen, usedBytes } from './probe.ts';
 import { pidsOf, rssBytes } from './resources.ts';
 import { grpcFrame, openSession, targetOf } from './sockets.ts';
 
@@ -136,9 +136,8 @@ export async function keptOf(
 }
 
 async function memoryOf(stack: TestStack) {
-  const { usedBytes: used } = await probe(stack, stack.stack.servers[0]);
   const { envoy, server } = pidsOf(stack);
-  return { used, envoy: rssBytes(envoy), server: rssBytes(server) };
+  return { used: await usedBytes(stack), envoy: rssBytes(envoy), server: rssBytes(server) };
 }
 
 async function flood(stack: TestStack, { fields, body, endStream }: Sent, { count, signal }: Flood) {

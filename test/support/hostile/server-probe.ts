@@ -1,6 +1,6 @@
 /**
- * Loaded into each server by `--import`: answers every connection to a Unix socket in DATA_DIR with the HTTP/2 streams
- * that are open and the memory that is in use. Node itself reports the streams, so this holds for any server.
+ * Loaded into each server by `--import`: answers "streams" on a Unix socket in DATA_DIR with the number of open HTTP/2
+ * streams, and "bytes" with the memory in use. Node itself reports the streams, so this holds for any server.
  *
  * With SHORT_AGES timers of a minute or more come 60 times sooner, so that a test can wait for a maximum age.
  */
@@ -8,14 +8,6 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-
-/** The answer. */
-export interface Probed {
-  /** On all sessions, including Envoy's health checks. */
-  readonly openStreams: number;
-  /** What is left after a garbage collection, in bytes: objects, and what they hold outside the heap. */
-  readonly usedBytes: number;
-}
 
 const MINUTE_MS = 60_000;
 
@@ -31,14 +23,19 @@ if (folder !== undefined && port !== undefined && isServer) {
   });
   createServer((socket) => {
     socket.on('error', () => undefined);
-    const { gc } = globalThis;
-    gc?.();
-    gc?.();
-    const { heapUsed, external } = process.memoryUsage();
-    socket.end(JSON.stringify({ openStreams: open.size, usedBytes: heapUsed + external } satisfies Probed));
+    socket.once('data', (question) => socket.end(String(`${question}` === 'bytes' ? usedBytes() : open.size)));
   })
     .listen(join(folder, `probe-${port}-${process.pid}`))
     .unref();
+}
+
+/** What is left after a garbage collection: objects, and what they hold outside the heap. */
+function usedBytes(): number {
+  const { gc } = globalThis;
+  gc?.();
+  gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
 }
 
 if (hasShortAges !== undefined && isServer) {

@@ -1,7 +1,7 @@
 /** The campaign's results: a table, and the outcome and the exceeded bounds of each attack. */
 import { toColumns } from '../columns.ts';
 import { mib } from './bounds.ts';
-import type { Row } from './campaign.ts';
+import type { Row } from './campaign-run.ts';
 import type { Memory } from './experiment.ts';
 
 const HEADINGS = ['attack', 'sent', 'Envoy', 'server', 'CPU s', 'p50 ms', 'p99 ms', 'failures', 'verdict'];

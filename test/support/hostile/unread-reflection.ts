@@ -1,6 +1,7 @@
 /** gRPC reflection streams that repeat a small request and read no response. */
 import type { ClientHttp2Stream } from 'node:http2';
 import { type Attack, forEachConnection } from './attack.ts';
+import { MIB } from './resources.ts';
 import { grpcFrame, grpcHeaders, openSession } from './sockets.ts';
 
 const PATH = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
@@ -14,6 +15,7 @@ export const unreadReflection: Attack = {
   full: { connections: 1, perConnection: 50 },
   short: { connections: 1, perConnection: 1 },
   holdMs: 60_000,
+  bounds: { maxServerGrowthBytes: 100 * MIB },
   async run({ target, size, tally, signal }) {
     await forEachConnection(size, async (index) => {
       const session = await openSession(target, index, { initialWindowSize: 0 });
