@@ -43,8 +43,8 @@ async function openRequests({ config }: TestStack): Promise<Readonly<Record<stri
 }
 
 /**
- * Waits until nothing is open on any server or in Envoy. Resolves with what is still open then, in words; undefined when
- * nothing is.
+ * Waits until nothing is open on any server or in Envoy. Resolves with what is still open then, in words; undefined
+ * when nothing is.
  */
 export async function leftOpen(stack: TestStack, withinMs = 10_000): Promise<string | undefined> {
   let left = '';
