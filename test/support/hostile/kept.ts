@@ -32,7 +32,8 @@ export async function keptOfHealthNames(stack: TestStack, { count, signal }: Flo
 
 /** Watches that many names at once until their deadline. */
 async function watchNames(stack: TestStack, first: number): Promise<void> {
-  const session = await openSession(targetOf(stack.publicAddress, '127.0.4.1'), first);
+  const address = `127.0.4.${1 + ((first / WAVE) % 250)}`; // no address sends a flood
+  const session = await openSession(targetOf(stack.publicAddress, address));
   const watches = Array.from({ length: WAVE }, (_, index) => {
     const name = Buffer.alloc(NAME_BYTES, `${first + index}-`);
     const length = Buffer.of(0x0a, (NAME_BYTES & 127) | 128, ((NAME_BYTES >> 7) & 127) | 128, NAME_BYTES >> 14);
@@ -53,7 +54,7 @@ const RETURN_MS = 25_000;
 /** Requests whose key has many spaces before it, each another number of them: the growth of Envoy. */
 export async function keptOfPaddedKeys(stack: TestStack, { count, signal }: Flood, maxBytes: number): Promise<number> {
   const { envoy } = pidsOf(stack);
-  const connection = new Http1Connection(targetOf(stack.publicAddress, '127.0.4.2'));
+  const connection = new Http1Connection(targetOf(stack.publicAddress, '127.0.3.2'));
   const send = async (spaces: number) => {
     const authorization = `Authorization: Bearer${' '.repeat(spaces)}${stack.key}`;
     await connection.exchange(Buffer.from(`GET /pets HTTP/1.1\r\nHost: petstore\r\n${authorization}\r\n\r\n`));
