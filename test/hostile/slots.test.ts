@@ -68,7 +68,7 @@ async function isRefusedAtOnce(t: ExecutionContext<TestStack>, attack: Attack, f
     recoveryMs: 0,
     from: [from],
   });
-  t.deepEqual(breaches(report, { ...ON_A_BUSY_MACHINE, ...attack }), []);
+  t.deepEqual(breaches(report, ON_A_BUSY_MACHINE), []);
   const { counts } = report.outcomes;
   const { unauthenticated, exhausted } = refusals(counts);
   t.is(unauthenticated + exhausted, all, JSON.stringify(counts));

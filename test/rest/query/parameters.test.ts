@@ -44,6 +44,16 @@ for (const [path, known] of Object.entries(KNOWN)) {
     }
   });
 
+  test(`GET ${path} - a parameter without a value is a 400, never ignored`, async (t) => {
+    const { rest } = t.context;
+    for (const name of known) {
+      for (const query of [name, `${name}&limit=7`, `${name}&${name}=${VALUES[name] ?? '7'}`]) {
+        const { status, body } = await rest.get(`${path}?${query}`);
+        t.deepEqual([status, body.code], [400, 'INVALID_ARGUMENT'], query);
+      }
+    }
+  });
+
   test(`GET ${path} - a parameter that is not a list may not be repeated`, async (t) => {
     const { rest } = t.context;
     for (const name of known) {

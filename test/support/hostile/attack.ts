@@ -1,4 +1,5 @@
 /** An attack: what one host without a key can do to the public port, at any size. */
+import type { Bounds } from './bounds.ts';
 import type { Target } from './sockets.ts';
 import type { Tally } from './tally.ts';
 
@@ -20,8 +21,8 @@ export interface Attack {
   readonly processes?: number;
   /** How long it is held after it has begun. */
   readonly holdMs: number;
-  /** The share of bystanders' requests that may be shed; 0 by default. */
-  readonly maxShedShare?: number;
+  /** The bounds at full size that differ from the usual ones. */
+  readonly bounds?: Bounds;
   /**
    * Resolves when everything has been sent, or as much as the service accepts. The attack then continues until the
    * signal is aborted, which ends its requests.

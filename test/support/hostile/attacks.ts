@@ -5,9 +5,17 @@ import { endlessBodies } from './endless-bodies.ts';
 import { silentCalls, silentCallsWithMadeUpKeys, watches } from './grpc-calls.ts';
 import { heavyBodies } from './heavy-bodies.ts';
 import { idleConnections } from './idle-connections.ts';
+import { allStreams, bodilessGets, healthCrowd, silentCallsWithKey, silentChecks } from './open-streams.ts';
 import { unreadPages, unreadRefusals } from './unread-pages.ts';
+import { unreadReflection } from './unread-reflection.ts';
 
 export const ATTACKS: readonly Attack[] = [
+  unreadReflection,
+  bodilessGets,
+  silentChecks,
+  silentCallsWithKey,
+  allStreams,
+  healthCrowd,
   unreadPages,
   unreadRefusals,
   watches,

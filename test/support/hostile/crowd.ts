@@ -8,7 +8,7 @@ const PER_ADDRESS = 50;
 const TIMEOUT_MS = 30_000;
 
 export const crowd: Attack = {
-  maxShedShare: 1,
+  bounds: { maxShedShare: 1 },
   name: 'crowd',
   title: 'clients with a key, each with one GET /pets under way, that honour Retry-After',
   full: { connections: 2_000, perConnection: 1 },

@@ -34,7 +34,7 @@ export function serviceCpuUs({ envoy, server }: Pids): number {
   return (cpuTimeUs(envoy) ?? 0) + (cpuTimeUs(server) ?? 0);
 }
 
-/** Watches Envoy's memory. Call `stop` in the end. */
+/** Watches a process's memory. Call `stop` in the end. */
 export class MemoryWatch {
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
@@ -55,8 +55,9 @@ export class MemoryWatch {
     return bytes;
   }
 
-  get peakBytes(): number {
-    return this.#peakBytes;
+  /** The memory before, at most, and now. */
+  since(restBytes: number) {
+    return { restBytes, afterBytes: this.now(), peakBytes: this.#peakBytes };
   }
 
   stop(): void {

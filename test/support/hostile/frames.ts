@@ -1,0 +1,186 @@
+/**
+ * HTTP/2 in raw frames (RFC 9113): thousands of streams that cost this process nothing, and what Node's client doesn't
+ * send, such as a window of 0 from the first byte on.
+ */
+import { openSocket, type Target } from './sockets.ts';
+
+export type Fields = Readonly<Record<string, string>>;
+
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY] = [0, 1, 3, 4, 6, 7] as const;
+const [END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY] = [1, 1, 4, 8, 32] as const;
+const [TABLE_SIZE, MAX_STREAMS, INITIAL_WINDOW] = [1, 3, 4] as const;
+const CANCEL = 8;
+
+/** How a stream ended: its HTTP status, `reset`, `closed` with its connection, or `unanswered` when we gave it up. */
+type Outcome = string;
+
+interface Opened {
+  readonly streamId: number;
+  readonly ended: Promise<Outcome>;
+}
+
+export class FrameSession {
+  readonly #socket: ReturnType<typeof openSocket>;
+  readonly #open = new Map<number, { status?: string; readonly end: (outcome: Outcome) => void }>();
+  #received: Buffer = Buffer.alloc(0);
+  #nextId = 1;
+  /** How many streams the other side accepts at a time. */
+  maxStreams = 100;
+
+  private constructor(target: Target, index: number, window: number) {
+    this.#socket = openSocket(target, index);
+    this.#socket.on('data', (bytes: Buffer) => this.#read(bytes));
+    this.#socket.on('close', () => this.#endAll('closed'));
+    // Without a table the other side's headers are readable without any state.
+    const settings = Buffer.concat([setting(TABLE_SIZE, 0), setting(INITIAL_WINDOW, window)]);
+    this.#socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, settings)]));
+  }
+
+  /** Resolves after the other side's SETTINGS; undefined when the connection is refused. */
+  static async open(target: Target, index = 0, window = 65_535): Promise<FrameSession | undefined> {
+    const session = new FrameSession(target, index, window);
+    return new Promise((resolve) => {
+      session.#onSettings = () => resolve(session);
+      session.#socket.once('close', () => resolve(undefined));
+    });
+  }
+
+  #onSettings: () => void = () => undefined;
+
+  get openStreams(): number {
+    return this.#open.size;
+  }
+
+  /** Opens a stream with these headers and bytes of its body. Without `endStream` it stays half open. */
+  request(fields: Fields, { endStream = false, body }: { endStream?: boolean; body?: Uint8Array } = {}): Opened {
+    const streamId = this.#nextId;
+    this.#nextId += 2;
+    const { promise: ended, resolve: end } = Promise.withResolvers<Outcome>();
+    this.#open.set(streamId, { end });
+    const isLast = endStream && body === undefined;
+    const frames = [frame(HEADERS, END_HEADERS | (isLast ? END_STREAM : 0), streamId, encode(fields))];
+    if (body !== undefined) frames.push(frame(DATA, endStream ? END_STREAM : 0, streamId, body));
+    this.#socket.write(Buffer.concat(frames));
+    return { streamId, ended };
+  }
+
+  reset(streamId: number): void {
+    this.#socket.write(frame(RST_STREAM, 0, streamId, uint32(CANCEL)));
+    this.#end(streamId, 'unanswered');
+  }
+
+  resetAll(): void {
+    for (const streamId of [...this.#open.keys()]) this.reset(streamId);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #read(bytes: Buffer): void {
+    this.#received = this.#received.length === 0 ? bytes : Buffer.concat([this.#received, bytes]);
+    while (this.#received.length >= 9) {
+      const length = this.#received.readUIntBE(0, 3);
+      if (this.#received.length < 9 + length) return;
+      const [type = 0, flags = 0] = this.#received.subarray(3, 5);
+      const streamId = this.#received.readUInt32BE(5);
+      this.#take(type, flags, streamId, this.#received.subarray(9, 9 + length));
+      this.#received = this.#received.subarray(9 + length);
+    }
+  }
+
+  #take(type: number, flags: number, streamId: number, payload: Buffer): void {
+    if (type === SETTINGS && !(flags & ACK)) {
+      for (let at = 0; at < payload.length; at += 6) {
+        if (payload.readUInt16BE(at) === MAX_STREAMS) this.maxStreams = payload.readUInt32BE(at + 2);
+      }
+      this.#socket.write(frame(SETTINGS, ACK, 0));
+      this.#onSettings();
+    }
+    if (type === PING && !(flags & ACK)) this.#socket.write(frame(PING, ACK, 0, payload));
+    if (type === GOAWAY) this.#socket.end();
+    if (type === HEADERS) {
+      const stream = this.#open.get(streamId);
+      const block = payload.subarray((flags & PADDED ? 1 : 0) + (flags & PRIORITY ? 5 : 0));
+      if (stream !== undefined) stream.status ??= statusOf(block); // trailers have none
+    }
+    const isEnd = (type === HEADERS || type === DATA) && flags & END_STREAM;
+    if (isEnd) this.#end(streamId, this.#open.get(streamId)?.status ?? 'closed');
+    if (type === RST_STREAM) this.#end(streamId, this.#open.get(streamId)?.status ?? 'reset');
+  }
+
+  #end(streamId: number, outcome: Outcome): void {
+    this.#open.get(streamId)?.end(outcome);
+    this.#open.delete(streamId);
+  }
+
+  #endAll(outcome: Outcome): void {
+    for (const streamId of [...this.#open.keys()]) this.#end(streamId, outcome);
+  }
+}
+
+function frame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
+  const head = Buffer.alloc(9);
+  head.writeUIntBE(payload.length, 0, 3);
+  head.writeUInt8(type, 3);
+  head.writeUInt8(flags, 4);
+  head.writeUInt32BE(streamId, 5);
+  return Buffer.concat([head, payload]);
+}
+
+function setting(id: number, value: number): Buffer {
+  const bytes = Buffer.alloc(6);
+  bytes.writeUInt16BE(id, 0);
+  bytes.writeUInt32BE(value, 2);
+  return bytes;
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+/** HPACK (RFC 7541): each header as a literal without indexing, in plain text; pseudo-headers first. */
+function encode(fields: Fields): Buffer {
+  return Buffer.concat(
+    Object.entries(fields)
+      .sort(([a], [b]) => Number(b.startsWith(':')) - Number(a.startsWith(':')))
+      .flatMap((field) => [Buffer.of(0), ...field.map((text) => literal(text))]),
+  );
+}
+
+function literal(text: string): Buffer {
+  const bytes = Buffer.from(text, 'latin1');
+  const length: number[] = [];
+  let rest = bytes.length - 127;
+  if (rest < 0) return Buffer.concat([Buffer.of(bytes.length), bytes]);
+  for (; rest >= 128; rest = Math.floor(rest / 128)) length.push((rest % 128) | 128);
+  return Buffer.concat([Buffer.of(127, ...length, rest), bytes]);
+}
+
+/** The statuses of HPACK's static table, from index 8. */
+const INDEXED = ['200', '204', '206', '304', '400', '404', '500'];
+/** Digits in HPACK's Huffman code. */
+const DIGITS = ['00000', '00001', '00010', '011001', '011010', '011011', '011100', '011101', '011110', '011111'];
+
+/** The status, which is the first header (RFC 9113, section 8.3). */
+function statusOf(block: Buffer): string {
+  let at = 0;
+  while (((block[at] ?? 0) & 0xe0) === 0x20) at += 1; // sizes of the table
+  const first = block[at] ?? 0;
+  if (first & 0x80) return INDEXED[(first & 0x7f) - 8] ?? 'no status';
+  const length = block[at + 1] ?? 0;
+  const value = block.subarray(at + 2, at + 2 + (length & 0x7f));
+  if ((length & 0x80) === 0) return value.toString('latin1');
+  let bits = [...value].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  let status = '';
+  while (status.length < 3) {
+    const digit = DIGITS.findIndex((code) => bits.startsWith(code));
+    if (digit === -1) return 'no status';
+    status += digit;
+    bits = bits.slice(DIGITS[digit]?.length);
+  }
+  return status;
+}
