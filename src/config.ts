@@ -60,6 +60,7 @@ function toConfig(values: ValuesOf<typeof PLAIN_SETTINGS>, limits: ValuesOf<type
       addressBurst: limits.addressBurst,
       addressPerSecond: limits.addressPerSecond,
       maxAddresses: limits.maxAddresses,
+      maxStreamMs: limits.streamSeconds * 1_000,
       ban: {
         refusals: limits.banRefusals,
         windowMs: limits.banWindowSeconds * 1_000,

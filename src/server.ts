@@ -51,9 +51,6 @@ import type { Tracing } from './tracing/tracing.ts';
 /** How long open calls may take when the server stops. */
 const DRAIN_MS = 10_000;
 
-/** The maximum age of a stream: it ends even when its caller has forgotten it. A client that watches starts again. */
-const MAX_STREAM_MS = 300_000;
-
 /** The services that reflection lists: all but the operator's and Envoy's. */
 const LISTED = [
   'grpc.health.v1.Health',
@@ -98,13 +95,13 @@ export interface Dependencies {
   readonly metrics?: CallMetrics | undefined;
   /** The secret by which Envoy is believed to name the addresses of callers. */
   readonly edgeSecret: string | undefined;
-  /** The maximum age of a stream. */
-  readonly maxStreamMs?: number | undefined;
+  /** The maximum age of a stream: it ends even when its caller has forgotten it. A client that watches starts again. */
+  readonly maxStreamMs: number;
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
   const { store, keys, onKeysChanged, limiter, onUnban, plans, operatorKey, flushUsage } = dependencies;
-  const { logger, auditLog, tracing, metrics, edgeSecret, maxStreamMs = MAX_STREAM_MS } = dependencies;
+  const { logger, auditLog, tracing, metrics, edgeSecret, maxStreamMs } = dependencies;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
   const rules = createValidationRules(operations.registry);

@@ -133,6 +133,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
     edgeSecret: config.edgeSecret,
+    maxStreamMs: config.limits.maxStreamMs,
   });
   opened.defer(() => server.drain());
 

@@ -258,6 +258,11 @@ export const LIMITS = {
     'Requests at once without a known key, per IP address, that Envoy lets through.',
   ),
   ADDRESS_PER_SECOND: setting(toCount, '20', 'Requests a second that Envoy lets through after such a burst.'),
+  STREAM_SECONDS: setting(
+    toCount,
+    '300',
+    'The maximum age of a stream, in seconds: a health watch, reflection, a file that is read slowly.',
+  ),
   MAX_ADDRESSES: setting(
     toCount,
     '100000',

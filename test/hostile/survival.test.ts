@@ -10,9 +10,8 @@ import { until } from '../support/until.ts';
 
 const test: TestFn<TestStack> = testUnless(hostileMissing);
 
-/** The timers of a maximum age of 300 s end after 5. */
 test.before(async (t) => {
-  t.context = await startTestStack({ ...AS_DEPLOYED, SHORT_AGES: '1' });
+  t.context = await startTestStack({ ...AS_DEPLOYED, STREAM_SECONDS: '5' });
   await storeLargestList(t.context);
 });
 test.after.always((t) => t.context.close());
@@ -21,12 +20,16 @@ async function survives(t: ExecutionContext<TestStack>, unread: Unread, waitMs: 
   const { stack, rest } = t.context;
   // After the end of a server the launcher starts another one.
   await until(async () => (await rest.get('/pets').catch(() => undefined))?.status === 200, 'the service');
-  const { pid } = stack.servers[0].process;
+  const { pid } = stack.servers[0]?.process ?? {};
   const { ended, of } = await endedBy(t.context, unread, waitMs);
   t.is(ended, of, 'all have ended by themselves');
   t.is(await leftOpen(t.context), undefined);
   t.is((await rest.get('/pets').catch(() => undefined))?.status, 200);
-  t.deepEqual([stack.servers[0].process.pid, stack.servers[0].isRunning], [pid, true], 'the server process has ended');
+  t.deepEqual(
+    [stack.servers[0]?.process.pid, stack.servers[0]?.isRunning],
+    [pid, true],
+    'the server process has ended',
+  );
 }
 
 for (const protocol of ['Connect', 'gRPC', 'gRPC-Web', 'REST'] as const) {

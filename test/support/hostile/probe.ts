@@ -20,11 +20,11 @@ export function usedBytes(stack: TestStack): Promise<number> {
 /** Rejects when the server's process has ended. */
 async function ask(
   { config }: TestStack,
-  { process: { pid } }: Child,
+  server: Child | undefined,
   index: number,
   question: 'streams' | 'bytes',
 ): Promise<number> {
-  const socket = connect(join(config.dataDir, `probe-${config.grpcPort + index}-${pid}`));
+  const socket = connect(join(config.dataDir, `probe-${config.grpcPort + index}-${server?.process.pid}`));
   socket.write(question);
   return Number(await text(socket));
 }

@@ -121,7 +121,7 @@ export async function runReaders(stack: TestStack, options: Options): Promise<Re
   const left = await leftOpen(stack, CLOSE_MS);
   const breaches = [...record.breaches, ...(await lastWords(stack))];
   if (left !== undefined) breaches.push(`still open: ${left}`);
-  await until(() => stack.stack.servers[0].isRunning, 'a server').catch(() => undefined);
+  await until(() => stack.stack.servers[0]?.isRunning, 'a server').catch(() => undefined);
   breaches.push(...changes(before, await stateOf(stack), hasRestarts));
   return { outcomes: record.outcomes, restarts, breaches };
 }

@@ -1,17 +1,13 @@
 /**
  * Loaded into each server by `--import`: answers "streams" on a Unix socket in DATA_DIR with the number of open HTTP/2
  * streams, and "bytes" with the memory in use. Node itself reports the streams, so this holds for any server.
- *
- * With SHORT_AGES timers of a minute or more come 60 times sooner, so that a test can wait for a maximum age.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import type { ServerHttp2Stream } from 'node:http2';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
-const MINUTE_MS = 60_000;
-
-const { DATA_DIR: folder, GRPC_PORT: port, SHORT_AGES: hasShortAges } = process.env;
+const { DATA_DIR: folder, GRPC_PORT: port } = process.env;
 const isServer = process.argv[1]?.endsWith(join('src', 'main.ts')) && !process.argv[1].includes('launcher');
 
 if (folder !== undefined && port !== undefined && isServer) {
@@ -36,11 +32,4 @@ function usedBytes(): number {
   gc?.();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
-}
-
-if (hasShortAges !== undefined && isServer) {
-  const later = globalThis.setTimeout;
-  const sooner = (run: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) =>
-    later(run, ms < MINUTE_MS ? ms : ms / 60, ...args);
-  globalThis.setTimeout = Object.assign(sooner, later) as typeof setTimeout;
 }
