@@ -72,26 +72,13 @@ local function on_local_reply(handle)
   headers:replace("content-length", tostring(#error))
 end
 
--- Removes what the transcoder leaves of the gRPC call when it returns a file.
-local function remove_grpc(handle)
-  local headers = handle:headers()
-  headers:remove("grpc-encoding")
-  headers:remove("grpc-accept-encoding")
-  local trailers = handle:trailers()
-  if not trailers then return end
-  trailers:remove("grpc-status")
-  trailers:remove("grpc-message")
-end
-
 -- envoy.yaml runs this only for responses with one of these headers.
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_local_reply(handle) end
   if take(headers, HEADERS.accepted) then caller.on_accepted(handle) end
   local length = take(headers, HEADERS.length)
-  if not length then return end
-  headers:replace("content-length", length)
-  remove_grpc(handle)
+  if length then headers:replace("content-length", length) end
 end
 
 return M

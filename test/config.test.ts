@@ -36,7 +36,10 @@ test("Config - the limits' defaults are the contract's", (t) => {
       business: { perMinute: 1_000, perDay: 100_000 },
     },
     addressPerMinute: 60,
+    addressBurst: 120,
+    addressPerSecond: 20,
     maxAddresses: 100_000,
+    maxStreamMs: 300_000,
     ban: { refusals: 20, windowMs: 60_000, durationMs: 300_000 },
   });
 });
@@ -52,6 +55,7 @@ test('Config - each setting is read', (t) => {
     ENVOY: '/usr/bin/envoy',
     DEMO_ACCOUNT: 'no',
     OPERATOR_KEY: 'a-key-of-the-operator',
+    EDGE_SECRET: 'a-secret-of-the-edge',
     USAGE_DAYS: '30',
     METRICS_PORT: '9464',
     METRICS_HOST: '::1',
@@ -59,6 +63,9 @@ test('Config - each setting is read', (t) => {
     PRO_PER_DAY: '2',
     BUSINESS_PER_DAY: '2147483647',
     ADDRESS_PER_MINUTE: '3',
+    ADDRESS_BURST: '8',
+    ADDRESS_PER_SECOND: '9',
+    STREAM_SECONDS: '10',
     MAX_ADDRESSES: '4',
     BAN_REFUSALS: '5',
     BAN_WINDOW_SECONDS: '6',
@@ -75,6 +82,7 @@ test('Config - each setting is read', (t) => {
     envoy: '/usr/bin/envoy',
     demoAccount: false,
     operatorKey: 'a-key-of-the-operator',
+    edgeSecret: 'a-secret-of-the-edge',
     usageDays: 30,
     metrics: { host: '::1', port: 9_464 },
     idempotencyMs: 48 * 3_600_000,
@@ -86,7 +94,10 @@ test('Config - each setting is read', (t) => {
       business: { perMinute: 1_000, perDay: 2_147_483_647 },
     },
     addressPerMinute: 3,
+    addressBurst: 8,
+    addressPerSecond: 9,
     maxAddresses: 4,
+    maxStreamMs: 10_000,
     ban: { refusals: 5, windowMs: 6_000, durationMs: 7_000 },
   });
 });

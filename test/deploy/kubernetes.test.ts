@@ -119,7 +119,7 @@ test('Certificates - every mounted TLS secret has one', (t) => {
 test('Autoscaling by calls - uses a metric that the server exports', (t) => {
   const { spec } = parse(read('autoscaling-by-calls/server.yaml'));
   const { name } = spec.metrics[0].pods.metric;
-  t.true(readFileSync(join(ROOT, 'src/metrics/calls.ts'), 'utf8').includes(`name: '${name}'`));
+  t.true(readFileSync(join(ROOT, 'src/metrics/dependencies.ts'), 'utf8').includes(`name: '${name}'`));
   t.true(read('autoscaling-by-calls/adapter-values.yaml').includes(`name: { as: ${name} }`));
 });
 
