@@ -9,10 +9,8 @@
  *
  * Consecutive writes of the same shareable statement form a batch, which runs once. When a batch fails, each of its
  * writes runs by itself. When the queue holds one batch and nothing else, it runs without BEGIN and COMMIT, in one trip
- * to the database's thread.
- *
- * While another process has the file locked, the first write waits for the lock. If it waits too long, all that queue
- * behind it fail with it.
+ * to the database's thread. That fails while another process has the file locked: then the batch goes back to the queue
+ * and runs in a transaction, whose beginning waits for the lock.
  */
 import type { IsCancelled } from '../model.ts';
 import type { Row } from './row.ts';
@@ -35,6 +33,8 @@ export interface TransactionCommands {
   rollback(): Promise<void>;
   /** Runs a statement for these callers: one, or several if it can be shared. Resolves with the rows of each. */
   run(statement: Statement, callers: readonly Params[]): Promise<readonly (readonly Row[])[]>;
+  /** Whether a statement failed because another process has the database locked. */
+  isLocked(error: unknown): boolean;
 }
 
 /** Observes the queue and successful commits, for metrics. */
@@ -66,6 +66,8 @@ export class GroupCommit {
   readonly #listener: CommitListener | undefined;
   readonly #queue: Write[] = [];
   #isDraining = false;
+  /** The last batch without a transaction found the database locked. */
+  #isLocked = false;
 
   constructor(commands: TransactionCommands, listener?: CommitListener) {
     this.#commands = commands;
@@ -103,7 +105,7 @@ export class GroupCommit {
   }
 
   #canRunWithoutTransaction(): boolean {
-    return this.#queue[0]?.statement !== undefined && this.#batchLength() === this.#queue.length;
+    return !this.#isLocked && this.#queue[0]?.statement !== undefined && this.#batchLength() === this.#queue.length;
   }
 
   async #runWithoutTransaction(): Promise<void> {
@@ -112,14 +114,16 @@ export class GroupCommit {
     rejectCancelled(cancelled);
     if (batch.length === 0) return;
     const outcome = await run(batch);
-    if (outcome.status === 'fulfilled') {
-      this.#listener?.onCommitted(batch.length, performance.now() - beganMs);
+    const error = outcome.status === 'rejected' ? outcome.reason : undefined;
+    this.#isLocked = this.#commands.isLocked(error);
+    if (this.#isLocked) {
+      this.#queue.unshift(...batch);
+    } else if (error instanceof StoreUnavailable) {
       settle(batch, outcome);
-    } else if (outcome.reason instanceof StoreUnavailable) {
-      for (const write of [...batch, ...this.#queue.splice(0)]) write.reject(outcome.reason);
-    } else if (batch.length > 1) {
+    } else if (outcome.status === 'rejected' && batch.length > 1) {
       this.#requeueSeparately(batch);
     } else {
+      this.#listener?.onCommitted(batch.length, performance.now() - beganMs);
       settle(batch, outcome);
     }
   }
@@ -128,6 +132,7 @@ export class GroupCommit {
     const beganMs = performance.now();
     const group: Write[] = [];
     const settleAll: (() => void)[] = [];
+    this.#isLocked = false;
     try {
       await this.#commands.begin();
       await this.#runQueued(group, settleAll);

@@ -12,19 +12,17 @@ import type { Engine } from './engine.ts';
 import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
 import { type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { toStoreError } from './sqlite-errors.ts';
+import { isLockedByOther, toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-const PRAGMAS = [
-  `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
-  'PRAGMA journal_mode = WAL',
-  'PRAGMA synchronous = FULL',
-  'PRAGMA foreign_keys = ON',
-];
+const WAIT = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
+const DO_NOT_WAIT = 'PRAGMA busy_timeout = 0';
+
+const PRAGMAS = [WAIT, 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL', 'PRAGMA foreign_keys = ON'];
 
 export interface SqliteOptions extends AvailabilityListener, MigrationListener {
   readonly commitListener?: CommitListener | undefined;
@@ -48,7 +46,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteConnection.open(file, PRAGMAS);
+  const writer = await SqliteConnection.open(file, [...PRAGMAS, DO_NOT_WAIT]);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
   const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
   const availability = new Availability(options);
@@ -86,13 +84,15 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
   };
 }
 
+/** Only BEGIN waits for another process's lock, since the queued writes behind it can still be cancelled then. */
 function transactionCommands(writer: SqliteConnection): TransactionCommands {
   return {
-    begin: () => writer.exec('BEGIN IMMEDIATE; SAVEPOINT work'),
+    begin: () => writer.exec(`${WAIT}; BEGIN IMMEDIATE; SAVEPOINT work; ${DO_NOT_WAIT}`),
     next: () => writer.exec('RELEASE work; SAVEPOINT work'),
     undo: () => writer.exec('ROLLBACK TO work'),
     commit: () => writer.exec('RELEASE work; COMMIT'),
-    rollback: () => writer.exec('ROLLBACK'),
+    rollback: () => writer.exec(`${DO_NOT_WAIT}; ROLLBACK`),
+    isLocked: (error) => error instanceof StoreUnavailable && isLockedByOther(error),
     run: (statement, callers) => writer.allFor(statement, callers),
   };
 }

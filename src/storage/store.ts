@@ -118,7 +118,7 @@ export function createStore(opened: Engine): Store {
 function singleStatement(engine: Engine, isCancelled?: IsCancelled): Runner {
   let hasRun = false;
   return {
-    all(statement, params) {
+    async all(statement, params) {
       if (hasRun) throw new Error(`${statement.name} is the second statement of a write: it needs a transaction`);
       hasRun = true;
       return engine.write(statement, params, isCancelled);
