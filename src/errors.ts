@@ -276,6 +276,12 @@ export function apiError<C extends ErrorCode>(
   return new ApiError(code, row.message(fields), options ?? {});
 }
 
+/** A RATE_LIMITED for `limit` per `window`, or at a time, of the subject `account:7` or `address:192.0.2.1`. */
+export function tooMany(limit: number, window: string, quotaSubject: string): ApiError {
+  const retryAfterSeconds = 1;
+  return apiError('RATE_LIMITED', { limit, window, retryAfterSeconds }, { retryAfterSeconds, quotaSubject });
+}
+
 /** An INVALID_ARGUMENT that names every field with a violation. */
 export function invalidArgument(untruncated: readonly Violation[]): ApiError {
   const violations = untruncated.map(({ path, name, description }) => ({

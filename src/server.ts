@@ -15,10 +15,10 @@ import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
 import { origins } from './edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
-import { rest } from './edge/rest.ts';
+import { edgeOnly, rest } from './edge/rest.ts';
 import { webService } from './edge/web-service.ts';
 import { Health } from './grpc/health.ts';
-import { addressShare, OpenCalls } from './grpc/open-calls.ts';
+import { OpenCalls } from './grpc/open-calls.ts';
 import { REFLECTION_PATHS, reflection } from './grpc/reflection.ts';
 import { createGrpcServer, serve, serveRaw } from './grpc/server.ts';
 import { audit } from './interceptors/audit.ts';
@@ -106,7 +106,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const all = [...operations.byPath.values()];
   const rules = createValidationRules(operations.registry);
   const openCalls = new OpenCalls({ maxStreamMs });
-  const { interceptor: countRequest, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
+  const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
   // interceptor declares what it must come after. A wrong order, or a missing interceptor, fails here, at start.
@@ -115,7 +115,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     ...(metrics === undefined ? [] : [recordMetrics(metrics)]),
     logging(logger),
   ];
-  const forStreamsOfAnybody = [...observers, addressShare(openCalls)];
+  const forStreamsOfAnybody = [...observers, keyless];
   const forAnybody = [...forStreamsOfAnybody, readMessage];
   const judged = [...observers, authentication(keys, anonymous), countRequest];
   const forCallers = [
@@ -147,7 +147,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       ...serve<CategoryServiceServer>(operations, CategoryServiceService, categoryService(store), forCallers),
       ...serve<OrderServiceServer>(operations, OrderServiceService, orderService(store), forCallers),
       ...serve<InventoryServiceServer>(operations, InventoryServiceService, inventoryService(store), forCallers),
-      ...serve<EdgeServiceServer>(operations, EdgeServiceService, edge, forCallers),
+      ...serve<EdgeServiceServer>(operations, EdgeServiceService, edge, [edgeOnly, ...forCallers]),
       ...serve<AdminServiceServer>(operations, AdminServiceService, admin, forOperator),
       // No key is needed for files, health checks and reflection.
       ...serve<WebServiceServer>(operations, WebServiceService, webService, forAnybody),

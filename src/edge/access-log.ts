@@ -1,19 +1,13 @@
 /** Adds response headers for Envoy's access log: whose request it was, and the error that it ended with. */
 
-import { type Metadata, status as Status } from '@grpc/grpc-js';
+import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { Caller } from '../keys/caller.ts';
+import type { Call } from '../interceptors/chain.ts';
 import { EDGE_HEADERS } from './headers.ts';
 
-interface EndedCall {
-  readonly metadata: Metadata;
-  readonly caller?: Caller;
-  readonly responseHeaders: Map<string, string>;
-}
-
 /** Does nothing for a call that did not come through Envoy. Envoy removes the headers from the response. */
-export function addAccessLogHeaders({ metadata, caller, responseHeaders }: EndedCall, error?: ApiError): void {
-  if (metadata.get('x-forwarded-for').length === 0) return;
+export function addAccessLogHeaders({ isForwarded, caller, responseHeaders }: Call, error?: ApiError): void {
+  if (!isForwarded) return;
   if (caller !== undefined) {
     responseHeaders.set(EDGE_HEADERS.account, String(caller.accountId));
     responseHeaders.set(EDGE_HEADERS.key, String(caller.keyId));

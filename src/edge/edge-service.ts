@@ -5,19 +5,21 @@
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { MAX_WAITING_BODIES } from '../config/constants.ts';
-import { ApiError, AT_A_TIME, apiError, invalidArgument } from '../errors.ts';
+import { ApiError, AT_A_TIME, apiError, invalidArgument, tooMany } from '../errors.ts';
+import type { Call } from '../interceptors/chain.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
 
-export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer> {
+export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, Pick<Call, 'caller'>> {
   const routes = [...operations].flatMap(toMatchers);
   return {
     judge: async () => ({}), // the interceptors have judged the caller already
-    async refuse(request) {
+    async refuse(request, { caller }) {
       if (request.status === 413) throw apiError('BODY_TOO_LARGE');
       if (request.status === 408) throw apiError('REQUEST_TIMEOUT');
-      if (request.status === 425) throw tooManyBodies();
+      // The key has too many bodies waiting in Envoy.
+      if (request.status === 425) throw tooMany(MAX_WAITING_BODIES, AT_A_TIME, `account:${caller?.accountId}`);
       if (request.status === 415) throw unsupportedConnect();
       throw badRequest(request, routes);
     },
@@ -25,13 +27,6 @@ export function edgeService(operations: Iterable<Operation>): Service<EdgeServic
       throw apiError(status === 504 ? 'DEADLINE_EXCEEDED' : 'UNAVAILABLE');
     },
   };
-}
-
-/** The key has too many bodies waiting in Envoy. */
-function tooManyBodies(): ApiError {
-  const retryAfterSeconds = 1;
-  const limit = { limit: MAX_WAITING_BODIES, window: AT_A_TIME, retryAfterSeconds };
-  return apiError('RATE_LIMITED', limit, { retryAfterSeconds });
 }
 
 /** For the parts of the Connect protocol that this service does not support. */

@@ -46,8 +46,8 @@ const EDGE: Protocol = {
  * Returns a function that finds out where a call comes from.
  *
  * Only Envoy knows the address of a caller. It is believed when it shows the secret that the launcher has given to
- * both, or over mutual TLS. Everybody else counts by the address of the connection: any user of this machine reaches
- * the private port.
+ * both, or over mutual TLS. Everybody else speaks gRPC and counts by the address of the connection: any user of this
+ * machine reaches the private port.
  */
 export function origins(operations: Iterable<Operation>, edgeSecret: string | undefined) {
   const rest = restProtocol(operations);
@@ -71,12 +71,17 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
   };
 
   return (metadata: Metadata, path: string, connection: Connection): Origin => {
-    const forwarded = isTrusted(metadata, connection.session) ? headerOf({ metadata }, FORWARDED_FOR) : undefined;
+    if (!isTrusted(metadata, connection.session)) {
+      const address = addressOf(undefined, connection.peer());
+      return { metadata, protocol: GRPC, address, isForwarded: false, isFromEdge: false };
+    }
+    const forwarded = headerOf({ metadata }, FORWARDED_FOR);
     return {
       metadata,
       protocol: protocolOf(metadata, path),
       address: addressOf(forwarded, connection.peer()),
-      isFromEdge: forwarded === undefined && connection.session !== undefined && trusted.has(connection.session),
+      isForwarded: forwarded !== undefined,
+      isFromEdge: forwarded === undefined,
     };
   };
 }

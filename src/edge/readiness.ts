@@ -10,7 +10,7 @@ export const READINESS_SERVICE = 'petstore.TakesCalls';
 
 /** Envoy stops sending calls after this many failed checks: `unhealthy_threshold` in envoy.yaml. */
 const UNHEALTHY_THRESHOLD = 2;
-/** An edge that has not checked for this long is gone. Envoy checks once a second. */
+/** An edge that has not checked for this long is gone. Envoy checks twice a second. */
 const EDGE_TIMEOUT_MS = 5_000;
 /** How long Envoy may need to send the calls that it has routed already. */
 const SETTLE_MS = 300;
@@ -43,7 +43,7 @@ export class Readiness {
 
   /** Records a health check. Those that Envoy forwards for a caller, instead of making them itself, don't count. */
   recordCheck(name: string, call: Call): void {
-    if (name === READINESS_SERVICE && call.metadata.get('x-forwarded-for').length === 0) this.#record(call.peer());
+    if (name === READINESS_SERVICE && call.isFromEdge) this.#record(call.peer());
   }
 
   #record(peer: string): void {

@@ -3,11 +3,23 @@
  * content type, and the condition If-None-Match (RFC 9110, section 13.1.2). rest-protocol.ts makes the response.
  */
 
+import { apiError } from '../errors.ts';
 import type { StreamInterceptor } from '../interceptors/chain.ts';
 import { readCondition } from '../interceptors/etags.ts';
 import { headerOf } from '../interceptors/metadata.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
+
+/** Admits only Envoy: what it asks about callers counts nothing against them. */
+export const edgeOnly: StreamInterceptor = {
+  name: 'edgeOnly',
+  after: {},
+  forStreams: true,
+  async intercept(call, next) {
+    if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
+    return next(call);
+  },
+};
 
 export const rest: StreamInterceptor = {
   name: 'rest',

@@ -71,7 +71,11 @@ export class Answer {
   start(open: OpenCall): void {
     this.#base.start({
       onReceiveMetadata: (metadata) => {
-        this.#events = open(this, metadata);
+        try {
+          this.#events = open(this, metadata);
+        } catch {
+          this.reset(); // grpc-js would let the error end the process
+        }
       },
       onReceiveMessage: (bytes: Buffer) => this.#events?.message(bytes),
       onReceiveHalfClose: () => {

@@ -46,6 +46,7 @@ export interface Origin {
   readonly metadata: Metadata;
   readonly protocol: Protocol;
   readonly address: string;
+  readonly isForwarded: boolean;
   readonly isFromEdge: boolean;
 }
 
@@ -56,6 +57,7 @@ export class IncomingCall implements Call, CallEvents {
   readonly metadata: Metadata;
   readonly protocol: Protocol;
   readonly address: string;
+  readonly isForwarded: boolean;
   readonly isFromEdge: boolean;
   readonly requestId: string;
   readonly responseHeaders = new Map<string, string>();
@@ -93,6 +95,7 @@ export class IncomingCall implements Call, CallEvents {
     this.metadata = origin.metadata;
     this.protocol = origin.protocol;
     this.address = origin.address;
+    this.isForwarded = origin.isForwarded;
     this.isFromEdge = origin.isFromEdge;
     const requestId = headerOf(this, 'x-request-id');
     this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
@@ -115,9 +118,7 @@ export class IncomingCall implements Call, CallEvents {
 
   peer = (): string => this.#answer.peer();
 
-  isCancelled = (): boolean => this.#isGivenUp || this.isLate();
-
-  isLate = (): boolean => Date.now() >= this.#answer.deadlineMs;
+  isCancelled = (): boolean => this.#isGivenUp || Date.now() >= this.#answer.deadlineMs;
 
   onEnd(listener: (end: End) => void): void {
     this.#onEnd.push(listener);
@@ -130,11 +131,14 @@ export class IncomingCall implements Call, CallEvents {
 
   async receive(): Promise<void> {
     this.#isReceiving = true;
-    const bytes = await this.#read();
-    if (bytes === undefined) throw unreadable('there is no message');
-    if ((await this.#read()) !== undefined) throw unreadable('there is more than one message');
-    this.#isReceiving = false;
-    this.#message = bytes;
+    try {
+      const bytes = await this.#read();
+      if (bytes === undefined) throw unreadable('there is no message');
+      if ((await this.#read()) !== undefined) throw unreadable('there is more than one message');
+      this.#message = bytes;
+    } finally {
+      this.#isReceiving = false;
+    }
   }
 
   async *messages(): AsyncIterable<Buffer> {
@@ -190,13 +194,14 @@ export class IncomingCall implements Call, CallEvents {
   /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
   get isStalled(): boolean {
     const receivingMs = this.#isReceiving ? performance.now() - this.#startMs : 0;
-    return Math.max(receivingMs, this.#answer.unreadMs) > STALLED_MS;
+    return this.#reason === undefined && Math.max(receivingMs, this.#answer.unreadMs) > STALLED_MS;
   }
 
   /** Gives the call up: its caller gets this error, and what it waits for ends. */
   giveUp(error: ApiError): void {
+    if (this.#reason !== undefined) return;
     this.#isGivenUp = true;
-    this.#reason ??= error;
+    this.#reason = error;
     this.#failRead(error);
     if (this.#answer.unreadMs > STALLED_MS) this.#answer.reset();
     else this.fail(error);
@@ -238,7 +243,6 @@ export class IncomingCall implements Call, CallEvents {
   }
 
   #endCode(error: ApiError | undefined): Status {
-    if (this.isLate()) return Status.DEADLINE_EXCEEDED;
     if (this.#reason !== undefined) return this.#reason.grpcStatus;
     if (this.#isGivenUp) return Status.CANCELLED;
     return error?.grpcStatus ?? Status.OK;

@@ -2,7 +2,8 @@
  * Everything that callers have open on this server, from the headers of a call until its stream is closed: unary calls
  * and streams, with a key and without, waiting for a message or for a reader. One mechanism bounds all of it:
  *
- * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, or that need none.
+ * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, and as many of each method
+ * that   needs none.
  * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
  *   server is crowded. Then a call of an account past its share is refused; if the new call is another's, one of those
  *   calls ends that wait for their caller. So nobody can take all slots by holding calls open.
@@ -11,8 +12,8 @@
  * of its own.
  */
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
-import { type ApiError, AT_A_TIME, apiError } from '../errors.ts';
-import type { Call, StreamInterceptor } from '../interceptors/chain.ts';
+import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
+import type { Call } from '../interceptors/chain.ts';
 import type { Shares } from '../interceptors/limits.ts';
 import type { AccountId } from '../model.ts';
 import type { IncomingCall } from './call.ts';
@@ -58,18 +59,26 @@ export class OpenCalls implements Shares {
     call.onClose(() => this.#calls.delete(call));
   }
 
-  /** Counts a call against its address until it is closed or released. Throws RATE_LIMITED past the share. */
-  holdForAddress(call: Call): () => void {
+  /**
+   * Counts a call against its address until it is closed or released. `what` has a share of its own: watches use up
+   * nothing that key look-ups or health checks need. Throws RATE_LIMITED past the share.
+   */
+  holdForAddress(call: Call, what: string): () => void {
     if (call.isFromEdge) return () => undefined; // Envoy's health checks, which nobody's calls may keep out
-    if (this.#byAddress.of(call.address) >= MAX_PER_ADDRESS) throw tooMany(MAX_PER_ADDRESS);
-    return this.#byAddress.hold(call.address, call);
+    const holder = `${what} ${call.address}`;
+    if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) return this.#byAddress.hold(holder, call);
+    throw tooMany(MAX_PER_ADDRESS, AT_A_TIME, `address:${call.address}`);
   }
 
-  /** Counts a call against the account of its caller until it is closed. Throws RATE_LIMITED past the share. */
+  /**
+   * Counts a call against the account of its caller until it is closed. Throws RATE_LIMITED past the share of a crowded
+   * server; UNAVAILABLE when the server has no room for more calls of an account that is alone.
+   */
   holdForAccount(call: Call, account: AccountId): void {
     const isCrowded = this.#byAccount.total >= CROWDED;
-    const share = isCrowded && this.#byAccount.size > 1 ? SHARE_OF_CROWDED : SHARE_OF_ALONE;
-    if (this.#byAccount.of(account) >= share) throw tooMany(share);
+    const held = this.#byAccount.of(account);
+    if (isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
+    if (held >= SHARE_OF_ALONE) throw apiError('UNAVAILABLE');
     if (isCrowded) this.#endOneOfMany(account);
     this.#byAccount.hold(account, call);
   }
@@ -89,10 +98,14 @@ export class OpenCalls implements Shares {
       const account = call.caller?.accountId;
       if (account === undefined || account === newcomer || !call.isStalled) continue;
       if (this.#byAccount.of(account) <= SHARE_OF_CROWDED) continue;
-      call.giveUp(tooMany(SHARE_OF_CROWDED));
+      call.giveUp(pastShare(account));
       return;
     }
   }
+}
+
+function pastShare(account: AccountId): ApiError {
+  return tooMany(SHARE_OF_CROWDED, AT_A_TIME, `account:${account}`);
 }
 
 /** Counts open calls by a key. A key without open calls takes no memory. */
@@ -124,22 +137,4 @@ class Counts<K> {
     call.onClose(release);
     return release;
   }
-}
-
-/** Bounds the open calls of an address, for services that need no key. */
-export function addressShare(shares: Pick<Shares, 'holdForAddress'>): StreamInterceptor {
-  return {
-    name: 'addressShare',
-    after: {},
-    forStreams: true,
-    async intercept(call, next) {
-      shares.holdForAddress(call);
-      return next(call);
-    },
-  };
-}
-
-function tooMany(limit: number): ApiError {
-  const retryAfterSeconds = 1;
-  return apiError('RATE_LIMITED', { limit, window: AT_A_TIME, retryAfterSeconds }, { retryAfterSeconds });
 }

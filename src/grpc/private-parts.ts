@@ -14,8 +14,27 @@ export interface BaseCall extends ServerInterceptingCallInterface {
   notifyOnCancel(): void;
 }
 
+interface Decompression {
+  readonly incomingEncoding: string;
+  readonly cancelled: boolean;
+  decompressMessage(message: Buffer, encoding: string): Promise<Buffer> | Buffer;
+}
+
+/**
+ * Returns the private parts of a call, which decompresses one message after the other from now on. By itself grpc-js
+ * starts a decompressor for each of the hundreds of small messages that fit into a frame, wanted or not.
+ */
 export function privateParts(call: ServerInterceptingCallInterface): BaseCall {
-  return call as BaseCall;
+  const parts = call as BaseCall & Decompression;
+  if (parts.incomingEncoding === 'identity') return parts;
+  const decompress = parts.decompressMessage.bind(parts);
+  let last: Promise<unknown> = Promise.resolve();
+  parts.decompressMessage = (message, encoding) => {
+    const next = last.then(() => (parts.cancelled ? Buffer.alloc(0) : decompress(message, encoding)));
+    last = next.catch(() => undefined);
+    return next;
+  };
+  return parts;
 }
 
 interface ServerParts {

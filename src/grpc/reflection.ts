@@ -3,7 +3,7 @@
  * servers are ever asked. So they are loaded with the first call.
  */
 import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
-import { type ApiError, apiError } from '../errors.ts';
+import { apiError, tooMany } from '../errors.ts';
 import type { Call } from '../interceptors/chain.ts';
 import { fileDescriptors } from '../proto/operations.ts';
 
@@ -49,16 +49,11 @@ export function reflection(services: readonly string[]): (call: Call) => AsyncIt
     let requests = 0;
     for await (const bytes of call.messages()) {
       requests += 1;
-      if (requests > MAX_REQUESTS) throw tooMany();
+      if (requests > MAX_REQUESTS) throw tooMany(MAX_REQUESTS, 'stream', `address:${call.address}`);
       respond(decode(definition, bytes));
       for (const response of responses.splice(0)) yield definition.responseSerialize(response);
     }
   };
-}
-
-function tooMany(): ApiError {
-  const retryAfterSeconds = 1;
-  return apiError('RATE_LIMITED', { limit: MAX_REQUESTS, window: 'stream', retryAfterSeconds }, { retryAfterSeconds });
 }
 
 function decode({ requestDeserialize }: Method['definition'], bytes: Buffer): unknown {

@@ -13,7 +13,8 @@ export function addressOf(forwarded: string | undefined, peer: string): string {
 }
 
 /** A caller controls a whole /64 of IPv6 addresses, so a /64 counts as one. An IPv4-mapped address is IPv4. */
-function normalize(address: string): string {
+function normalize(withZone: string): string {
+  const address = withZone.replace(/%.*$/, ''); // RFC 4007: the zone is this machine's name of an interface
   if (!isIPv6(address)) return address;
   const parsed = ipaddr.process(address);
   if (parsed instanceof ipaddr.IPv4) return parsed.toString();

@@ -44,6 +44,8 @@ export interface Call {
   readonly metadata: Metadata;
   /** The caller's address, as the limits count it (address.ts). */
   readonly address: string;
+  /** True for a caller's call that Envoy has forwarded, and for what Envoy asks on behalf of a caller. */
+  readonly isForwarded: boolean;
   /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
   readonly isFromEdge: boolean;
   /** The address at the other end of the connection, `host:port`. */
@@ -60,8 +62,6 @@ export interface Call {
   readonly requestId: string;
   /** True once the deadline has passed or the caller has left. */
   readonly isCancelled: () => boolean;
-  /** True once the deadline has passed. */
-  readonly isLate: () => boolean;
   /** Calls the listener once, when the call has ended: answered, or given up. */
   onEnd(listener: (end: End) => void): void;
   /** Calls the listener once, when nothing of the call is left: its stream is closed. */

@@ -19,21 +19,23 @@ export interface AnonymousLimits {
   /** Sets the rate limit headers to the limits of the address. */
   show(call: Call): Promise<void>;
   /**
-   * Counts an open call against its address, until it is closed or released. Rejects with RATE_LIMITED past the share
-   * of an address. This bounds the key look-ups of an address too: a key with the right form is always looked up, so
-   * that requests without a key use up nothing for the valid keys behind the same address.
+   * Counts an open call without a known key against its address, until it is closed or released. Rejects with
+   * RATE_LIMITED past the share of an address. This bounds the key look-ups of an address too: a key with the right
+   * form is always looked up, so that requests without a key use up nothing for the valid keys behind the same address.
    */
   hold(call: Call): Promise<() => void>;
 }
 
 /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
 export interface Shares {
-  holdForAddress(call: Call): () => void;
+  holdForAddress(call: Call, what: string): () => void;
   holdForAccount(call: Call, account: AccountId): void;
 }
 
 export interface Limits {
   readonly interceptor: StreamInterceptor;
+  /** Bounds the open calls of an address, for services that need no key. */
+  readonly keyless: StreamInterceptor;
   readonly anonymous: AnonymousLimits;
 }
 
@@ -90,6 +92,15 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
         return next(call);
       },
     },
+    keyless: {
+      name: 'addressShare',
+      after: {},
+      forStreams: true,
+      async intercept(call, next) {
+        await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
+        return next(call);
+      },
+    },
     anonymous: {
       async count(call) {
         const attempt = addressAttempt(call);
@@ -99,7 +110,7 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
       async show(call) {
         await peek(call, addressAttempt(call));
       },
-      hold: (call) => hold(call, addressAttempt(call), () => shares.holdForAddress(call)),
+      hold: (call) => hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key')),
     },
   };
 }

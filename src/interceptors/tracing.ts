@@ -20,7 +20,10 @@ export function traceCalls(tracer: CallTracer): StreamInterceptor {
     forStreams: true,
     intercept(call, next) {
       const span = tracer.startCall(call.metadata, call.operation.path);
-      call.onEnd(({ code, error }) => span.run(() => span.end(code, error?.code)));
+      const { onEnd } = call;
+      // What listens to the end of the call, such as the log, belongs to the span too.
+      call.onEnd = (listener) => onEnd.call(call, (end) => span.run(() => listener(end)));
+      call.onEnd(({ code, error }) => span.end(code, error?.code));
       return span.run(() => next(call));
     },
   };

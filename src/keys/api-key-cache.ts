@@ -111,7 +111,7 @@ export function createApiKeyCache(
     get misses() {
       return misses;
     },
-    identify(key) {
+    identify(key, beforeLookUp) {
       if (!isWellFormed(key)) return undefined;
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
       const entry = entries.get(hash);
@@ -119,7 +119,8 @@ export function createApiKeyCache(
         hits += 1;
         return toIdentity(entry);
       }
-      return lookUp(hash);
+      if (entry !== undefined || beforeLookUp === undefined) return lookUp(hash);
+      return beforeLookUp().then(() => lookUp(hash));
     },
     invalidate() {
       version += 1;

@@ -14,6 +14,9 @@ export interface Caller {
 export type Identity = Caller | 'suspended' | undefined;
 
 export interface ApiKeys {
-  /** Finds the caller that a key belongs to. Concurrent requests with one key share a look-up. */
-  identify(key: string): Promise<Identity> | Identity;
+  /**
+   * Finds the caller that a key belongs to. Concurrent requests with one key share a look-up. For a key that has not
+   * been valid here before, calls `beforeLookUp` first, and looks nothing up if that rejects.
+   */
+  identify(key: string, beforeLookUp?: () => Promise<void>): Promise<Identity> | Identity;
 }

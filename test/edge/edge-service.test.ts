@@ -6,7 +6,7 @@ import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
 
 const edge = edgeService(loadOperations().byPath.values());
-const CONTEXT = { isCancelled: () => false };
+const CONTEXT = {};
 const JSON_TYPE = 'application/json';
 
 async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {

@@ -15,7 +15,7 @@ test('Address - an IPv6 /64 is one address, in every notation', (t) => {
     t.is(addressFrom(text), '2001:db8:0:2::/64', text);
   }
   t.is(addressFrom('2001:db8:0:3::1'), '2001:db8:0:3::/64');
-  t.is(addressFrom('fe80::1%eth0'), 'fe80::/64');
+  for (const zone of ['eth0', 'eth0.100', 'br-lan', '']) t.is(addressFrom(`fe80::1%${zone}`), 'fe80::/64', zone);
 });
 
 test('Address - loopback and mapped addresses are distinct', (t) => {

@@ -110,9 +110,9 @@ async function enterHeld({ store }: Context, key: string, isFull: boolean) {
   const events: string[] = [];
   const found = createApiKeyCache(store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
   const keys = {
-    identify(text: string) {
+    identify(text: string, beforeLookUp?: () => Promise<void>) {
       events.push('look up');
-      return found.identify(text);
+      return found.identify(text, beforeLookUp);
     },
   };
   const interceptor = authentication(keys, {
@@ -145,6 +145,22 @@ test('Authentication - a call past the open calls of its address is a 429, whate
     t.is(outcome, 'RATE_LIMITED');
     t.false(events.includes('count'), 'it counts for nothing else');
   }
+});
+
+test('Authentication - past the open calls of its address nothing is looked up, and nothing fails unseen', async (t) => {
+  const keys = createApiKeyCache(
+    { findKey: () => Promise.reject(new Error('the database is away')) },
+    { free: QUOTA, pro: QUOTA, business: QUOTA },
+  );
+  const anonymous = {
+    count: async () => undefined,
+    hold: () => Promise.reject(RATE_LIMITED()),
+    show: async () => undefined,
+  };
+  const call = newCall('PetService/GetPet', { metadata: { authorization: `Bearer ${generateKey()}` } });
+  const intercepted = authentication(keys, anonymous).intercept(call, handler().next);
+  t.is(((await t.throwsAsync(intercepted, { instanceOf: ApiError })) as ApiError).code, 'RATE_LIMITED');
+  t.is(keys.misses, 0);
 });
 
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID', async (t) => {

@@ -1,4 +1,5 @@
 /** A call as interceptors see it, without a server. */
+import type { Http2Session } from 'node:http2';
 import { Metadata, type MethodDefinition, status as Status } from '@grpc/grpc-js';
 import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
@@ -14,7 +15,10 @@ const { byPath, registry } = loadOperations();
 
 /** The operations of the calls. */
 export const operations = [...byPath.values()];
-const originOf = origins(operations, undefined);
+const EDGE_SECRET = 'the secret of the edge';
+const originOf = origins(operations, EDGE_SECRET);
+/** The connection of Envoy, and that of another program of this machine. */
+const [ENVOY, OTHER] = [{ encrypted: false }, { encrypted: false }] as unknown as [Http2Session, Http2Session];
 const PEER = '127.0.0.1:40000';
 
 /** The messages of the proto files, with their rules. */
@@ -69,8 +73,13 @@ export function newCall(
   const found = operation(path);
   const [onEnd, onClose]: [((end: End) => void)[], (() => void)[]] = [[], []];
   const peer = () => PEER;
+  // Only through Envoy do callers speak anything but gRPC.
+  const isFromEnvoy =
+    found.path.startsWith('/petstore.edge.v1.') ||
+    ['x-envoy-original-path', 'x-petstore-connect'].some((name) => received.get(name).length > 0);
+  if (isFromEnvoy) received.set('x-petstore-edge', EDGE_SECRET);
   return {
-    ...originOf(received, found.path, { peer, session: undefined }),
+    ...originOf(received, found.path, { peer, session: isFromEnvoy ? ENVOY : OTHER }),
     operation: found,
     responseCodec: jsonCodec,
     receive: async () => undefined,
@@ -84,7 +93,6 @@ export function newCall(
     peer,
     requestId: requestId ?? 'request-1',
     isCancelled: () => false,
-    isLate: () => false,
     onEnd: (listener) => onEnd.push(listener),
     onClose: (listener) => onClose.push(listener),
     responseHeaders: new Map(),

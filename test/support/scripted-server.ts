@@ -50,19 +50,18 @@ export interface ScriptedServer {
 
 const FOREVER_MS = 3_600_000;
 
+/** By this Envoy proves itself. */
+export const EDGE_SECRET = 'the secret of the edge';
+
 export function piece(text: string, contentType = 'text/plain'): HttpBody {
   return { contentType, data: Buffer.from(text), extensions: [] };
 }
 
 interface Settings {
   readonly maxStreamMs?: number;
-  readonly edgeSecret?: string;
 }
 
-export async function startScriptedServer({
-  maxStreamMs = FOREVER_MS,
-  edgeSecret,
-}: Settings = {}): Promise<ScriptedServer> {
+export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings = {}): Promise<ScriptedServer> {
   const scripts = new Map<string, Script>();
   const scriptOf = ({ requestId }: Call): Script => {
     const script = scripts.get(requestId);
@@ -86,7 +85,7 @@ export async function startScriptedServer({
         const accountId = toAccountId(BigInt(String(account)));
         openCalls.holdForAccount(call, accountId);
         call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
-      } else if (call.metadata.get('x-share').length > 0) openCalls.holdForAddress(call);
+      } else if (call.metadata.get('x-share').length > 0) openCalls.holdForAddress(call, 'key');
       return next(call);
     },
   };
@@ -102,7 +101,7 @@ export async function startScriptedServer({
   const { registry, byPath } = loadOperations();
   const all = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.web.v1.'));
   const operations = { registry, byPath: new Map(all.map((operation) => [operation.path, operation])) };
-  const originOf = origins(all, edgeSecret);
+  const originOf = origins(all, EDGE_SECRET);
   const sessions = new WeakMap<Metadata, Http2Session>();
   const methods = {
     async checkHealth(_request: unknown, call: Call) {
@@ -203,10 +202,13 @@ interface RequestOptions {
   readonly from?: string;
 }
 
+/** Nobody else's callers speak anything but gRPC. */
+const FROM_ENVOY = { 'x-petstore-edge': EDGE_SECRET, 'x-forwarded-for': '127.0.0.1' };
+
 const HEADERS = {
   gRPC: {},
-  REST: { 'x-envoy-original-path': '/openapi.json', 'x-envoy-original-method': 'GET' },
-  Connect: { 'x-petstore-connect': '1' },
+  REST: { ...FROM_ENVOY, 'x-envoy-original-path': '/openapi.json', 'x-envoy-original-method': 'GET' },
+  Connect: { ...FROM_ENVOY, 'x-petstore-connect': '1' },
 } as const satisfies Record<CallerProtocol, Readonly<Record<string, string>>>;
 
 function openConnection(port: number, window: number, from = '127.0.0.1'): ClientHttp2Session {
