@@ -147,7 +147,7 @@ test('Authentication - a call past the open calls of its address is a 429, whate
   }
 });
 
-test('Authentication - past the open calls of its address nothing is looked up, and nothing fails unseen', async (t) => {
+test('Authentication - past the open calls of its address nothing is looked up, nor fails unseen', async (t) => {
   const keys = createApiKeyCache(
     { findKey: () => Promise.reject(new Error('the database is away')) },
     { free: QUOTA, pro: QUOTA, business: QUOTA },

@@ -81,7 +81,7 @@ test.serial(
     collector.freeze();
     const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
     const server = await startServerProcess(t.context.folder.path, settings);
-    await call(server, 3_000); // more spans than are kept
+    await call(server, 15_000); // many more spans than are kept: from here on the process has its full size
     const before = residentMb(server);
     await call(server, 6_000);
     const grownMb = residentMb(server) - before;
