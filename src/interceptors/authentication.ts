@@ -16,18 +16,18 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Strea
     async intercept(call, next) {
       const key = bearerToken(call);
       let release = (): void => undefined;
-      const hold = async () => {
-        release = await anonymous.hold(call);
+      const hold = async (isGuess: boolean) => {
+        release = await anonymous.hold(call, isGuess);
       };
-      const found = key === undefined ? undefined : keys.identify(key, hold);
+      const found = key === undefined ? undefined : keys.identify(key, () => hold(true));
       if (isCaller(found)) {
         call.caller = found;
         return next(call);
       }
       // The response needs the headers when the look-up fails, or takes longer than the caller waits.
-      const [identity] = await Promise.all([found ?? hold(), found instanceof Promise && anonymous.show(call)]);
+      const [identity] = await Promise.all([found ?? hold(false), found instanceof Promise && anonymous.show(call)]);
       if (!isCaller(identity)) {
-        await anonymous.count(call);
+        await anonymous.count(call, found !== undefined);
         throw key === undefined
           ? apiError('API_KEY_MISSING')
           : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });

@@ -14,16 +14,16 @@ import type { Call, StreamInterceptor } from './chain.ts';
 
 /** The limits of requests without a valid key, by IP address. */
 export interface AnonymousLimits {
-  /** Counts a request against its address. Rejects with RATE_LIMITED beyond the limit. */
-  count(call: Call): Promise<void>;
+  /** Counts a request against its address, as a `guess` if it had a key of the right form. Rejects beyond the limit. */
+  count(call: Call, isGuess: boolean): Promise<void>;
   /** Sets the rate limit headers to the limits of the address. */
   show(call: Call): Promise<void>;
   /**
    * Counts an open call without a known key against its address, until it is closed or released. Rejects with
-   * RATE_LIMITED past the share of an address. This bounds the key look-ups of an address too: a key with the right
-   * form is always looked up, so that requests without a key use up nothing for the valid keys behind the same address.
+   * RATE_LIMITED past the share of an address; also a guess, when the address has used up a minute's limit of wrong
+   * guesses. These are counted apart: requests without a key use up nothing for the valid keys behind their address.
    */
-  hold(call: Call): Promise<() => void>;
+  hold(call: Call, isGuess: boolean): Promise<() => void>;
 }
 
 /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
@@ -75,6 +75,10 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
     address: call.address,
     nowMs: nowMs(),
   });
+  const guessAttempt = (call: Call): AddressAttempt => ({
+    ...addressAttempt(call),
+    address: `guesses of ${call.address}`,
+  });
 
   return {
     interceptor: {
@@ -102,7 +106,8 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
       },
     },
     anonymous: {
-      async count(call) {
+      async count(call, isGuess) {
+        if (isGuess) await limiter.admit(guessAttempt(call));
         const attempt = addressAttempt(call);
         if (call.operation.counting === 'never') await peek(call, attempt);
         else await count(call, attempt);
@@ -110,7 +115,13 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
       async show(call) {
         await peek(call, addressAttempt(call));
       },
-      hold: (call) => hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key')),
+      async hold(call, isGuess) {
+        const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
+        const verdict = isGuess ? await peek(call, guessAttempt(call)) : undefined;
+        if (verdict === undefined || verdict.allowed) return release;
+        release();
+        throw limitError(addressAttempt(call), verdict);
+      },
     },
   };
 }

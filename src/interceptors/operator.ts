@@ -18,7 +18,7 @@ export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimit
       const key = bearerToken(call);
       // Hashes have the same length, so the comparison takes the same time for every key.
       if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
-        await anonymous.count(call);
+        await anonymous.count(call, false);
         throw apiError('OPERATOR_KEY_INVALID');
       }
       call.isOperator = true;

@@ -36,7 +36,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
     },
     async callAnonymously(address = '10.0.0.1') {
       const call = makeCall({ address });
-      return anonymous.count(call).then(
+      return anonymous.count(call, false).then(
         () => Object.fromEntries(call.responseHeaders),
         (error: unknown) => error,
       );
@@ -186,8 +186,8 @@ test('limits - a question about a caller counts only when it is refused', async 
 test('limits - a question about an anonymous caller counts against the address', async (t) => {
   const { anonymous } = setUp();
   const judge = () => makeCall({}, '/petstore.edge.v1.EdgeService/Judge');
-  for (let i = 0; i < 3; i += 1) await anonymous.count(judge());
-  await t.throwsAsync(anonymous.count(judge()), { instanceOf: ApiError, message: /limit of 3 per minute/ });
+  for (let i = 0; i < 3; i += 1) await anonymous.count(judge(), false);
+  await t.throwsAsync(anonymous.count(judge(), false), { instanceOf: ApiError, message: /limit of 3 per minute/ });
 });
 
 test('limits - a call past its share of the open calls is a 429 with the limits, and is not counted', async (t) => {
@@ -197,7 +197,7 @@ test('limits - a call past its share of the open calls is a 429 with the limits,
   t.is((outcome as ApiError).message, 'the limit of 50 at a time is used up: try again in 1 s');
   t.like(headers, { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '2' });
   const refused = makeCall({});
-  await t.throwsAsync(anonymous.hold(refused), { instanceOf: ApiError, message: /50 at a time/ });
+  await t.throwsAsync(anonymous.hold(refused, false), { instanceOf: ApiError, message: /50 at a time/ });
   t.is(refused.responseHeaders.get('x-ratelimit-remaining'), '3');
 });
 

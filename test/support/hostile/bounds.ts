@@ -20,6 +20,8 @@ export interface Bounds {
   readonly mustRecover?: boolean;
   /** The share of requests that may be shed; 0 by default. */
   readonly maxShedShare?: number;
+  /** Whether a connection that is closed counts as shed too: all that frees Envoy of unread responses. */
+  readonly mayClose?: boolean;
   /** Whether latencies count, on a machine that runs nothing else. No response within 10 s is a failure in any case. */
   readonly isTimed?: boolean;
   /** The latency at p99 of the caller with a key. */
@@ -58,9 +60,10 @@ function tookTooMuch(who: string, { restBytes, peakBytes }: Memory, maxGrowthByt
 function servedBadly(
   who: string,
   { visits, p99Ms, failures }: Served,
-  { maxShedShare = 0, isTimed, maxP99Ms = MAX_P99_MS }: Bounds,
+  { maxShedShare = 0, mayClose = false, isTimed, maxP99Ms = MAX_P99_MS }: Bounds,
 ): string[] {
-  const isShed = ([failure]: readonly [string, number]) => / 50[34]$|grpc-status 14$/.test(failure);
+  const isShed = ([failure]: readonly [string, number]) =>
+    / 50[34]$|grpc-status 14$/.test(failure) || (mayClose && / (ECONNRESET|reset)$/.test(failure));
   const shed = Object.entries(failures).filter(isShed);
   const isTooMuch = shed.reduce((sum, [, count]) => sum + count, 0) > maxShedShare * visits;
   const bad = Object.entries(failures).filter((failure) => isTooMuch || !isShed(failure));
