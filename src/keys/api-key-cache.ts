@@ -63,6 +63,8 @@ export function createApiKeyCache(
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
+  /** For each key that was never valid here, whether it may be looked up: requests with one key share the answer. */
+  const checks = new Map<string, Promise<void>>();
   let [hits, misses, version] = [0, 0, 0];
 
   const isFresh = (since: Beginning | undefined) =>
@@ -119,8 +121,13 @@ export function createApiKeyCache(
         hits += 1;
         return toIdentity(entry);
       }
-      if (entry !== undefined || beforeLookUp === undefined) return lookUp(hash);
-      return beforeLookUp().then(() => lookUp(hash));
+      if (entry !== undefined || beforeLookUp === undefined || lookUps.has(hash)) return lookUp(hash);
+      let check = checks.get(hash);
+      if (check === undefined) {
+        check = beforeLookUp().finally(() => checks.delete(hash));
+        checks.set(hash, check);
+      }
+      return check.then(() => lookUp(hash));
     },
     invalidate() {
       version += 1;

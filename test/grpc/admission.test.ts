@@ -69,6 +69,12 @@ test('Admission - at an address that has used up its minute a valid key is serve
   for (const client of [anonymous, invalid]) client.close();
 });
 
+test('Admission - a caller may begin with hundreds of calls at once, also with a key that is new here', async (t) => {
+  const { grpc } = await start(t);
+  const failures = await Promise.all(Array.from({ length: 200 }, () => grpc.failure(...GET)));
+  t.deepEqual([...new Set(failures.map(({ reason }) => reason))], ['PET_NOT_FOUND']);
+});
+
 test('Admission - an unknown method is a 401 without a key, and UNIMPLEMENTED with one', async (t) => {
   const { grpc } = await start(t);
   const anonymous = grpc.withKey(undefined);
