@@ -1,7 +1,7 @@
 /** `npm run server`: a standalone server, which serves clients with a certificate of its authority. */
 import { X509Certificate } from 'node:crypto';
 import { connect } from 'node:tls';
-import { Client, credentials, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { insecure, unary } from '../support/grpc.ts';
 import { childrenOf } from '../support/launcher.ts';
@@ -64,8 +64,14 @@ async function clientAs({ certificates, port }: Context, name: string | undefine
   return new Client(`${HOST}:${port}`, credentials.createSsl(ca, key ?? null, cert ?? null), options);
 }
 
-const check = async (client: Client, service = '') =>
-  (await unary(client, HealthService.check, { service })).message.status;
+const EDGE_SECRET = 'the-secret-of-this-test';
+
+/** Checks health as an edge does, which proves itself. */
+const check = async (client: Client, service = '') => {
+  const proof = new Metadata();
+  proof.set('x-petstore-edge', EDGE_SECRET);
+  return (await unary(client, HealthService.check, { service }, proof)).message.status;
+};
 
 test('Standalone server - beyond loopback without INTERNAL_TLS it fails to start, with one line', async (t) => {
   for (const host of ['0.0.0.0', '::', '192.0.2.1']) {
@@ -163,7 +169,7 @@ test('Mutual TLS - renewed files are used, open connections stay, and a half-ren
 });
 
 test('SIGTERM - readiness checks fail first, while calls are still served', async (t) => {
-  const server = run(t.context);
+  const server = run(t.context, { EDGE_SECRET });
   await server.says(/"serving"/);
   const edge = new Client(`127.0.0.1:${t.context.port}`, insecure);
   const checkReadiness = () => check(edge, 'petstore.TakesCalls');
