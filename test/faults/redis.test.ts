@@ -84,7 +84,7 @@ for (const [how, away, back] of [
 }
 
 test.serial(
-  'Limits - three servers together admit exactly the limit, also after Redis has lost its data',
+  'Limits - after Redis has lost its data the largest count that one of three servers knows stands',
   async (t) => {
     const { service, shared } = t.context;
     const operator = await connectOperator(service);
@@ -97,6 +97,7 @@ test.serial(
       return responses.filter(({ status }) => status === 200).length;
     };
     t.is(await passed(100), 100);
+    for (let sent = 0; sent < 30; sent += 1) t.is(await passed(1), 1); // each server has seen nearly all of them
     await shared.redis.kill();
     await until(
       async () => (await redisMessages(service)).every((messages) => messages.length === 1),
@@ -107,7 +108,8 @@ test.serial(
       async () => (await redisMessages(service)).every((messages) => messages.length === 2),
       'the log lines of the recovery',
     );
-    t.is(await passed(205), 200);
+    const after = await passed(250);
+    t.true(after >= 170 && after <= 190, `${after} of 170`);
     operator.close();
   },
 );
