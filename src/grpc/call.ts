@@ -29,7 +29,6 @@ const STALLED_MS = 1_000;
 /** What a call is an instance of. */
 export interface Method {
   readonly operation: Operation;
-  readonly isStream: boolean;
   readonly responseCodec: ResponseCodec;
   readonly decodeRequest: (bytes: Buffer) => unknown;
 }
@@ -90,7 +89,7 @@ export class IncomingCall implements Call, CallEvents {
     this.#beforeAnswer = beforeAnswer;
     this.operation = method.operation;
     this.responseCodec = method.responseCodec;
-    this.isStream = method.isStream;
+    this.isStream = method.operation.isStream;
     this.#decodeRequest = method.decodeRequest;
     this.metadata = origin.metadata;
     this.protocol = origin.protocol;

@@ -3,7 +3,7 @@
  * and streams, with a key and without, waiting for a message or for a reader. One mechanism bounds all of it:
  *
  * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, and as many of each method
- * that   needs none.
+ *   that needs none.
  * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
  *   server is crowded. Then a call of an account past its share is refused; if the new call is another's, one of those
  *   calls ends that wait for their caller. So nobody can take all slots by holding calls open.

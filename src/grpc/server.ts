@@ -92,10 +92,10 @@ function served(
     const enter = streamChain(interceptors, async (call) => ({
       messages: handler(call.request, call) as AsyncIterable<unknown>,
     }));
-    return { ...method, isStream: true, enter };
+    return { ...method, enter };
   }
   const enter = chain(interceptors, async (call) => new LazyResponse(await handler(call.request, call), responseCodec));
-  return { ...method, isStream: false, enter };
+  return { ...method, enter };
 }
 
 /** A method whose request is a stream too. Its messages are bytes, and its handler decodes them. */
@@ -108,7 +108,7 @@ export function serveRaw(
   const operation = byPath.get(path);
   if (operation === undefined) throw new Error(`the proto files have no ${path}`);
   const enter = streamChain(interceptors, async (call) => ({ messages: handler(call) }));
-  return { operation, isStream: true, responseCodec: RAW, decodeRequest: (bytes) => bytes, enter };
+  return { operation, responseCodec: RAW, decodeRequest: (bytes) => bytes, enter };
 }
 
 const RAW = { serialize: (message: unknown) => message as Buffer, deserialize: (bytes: Buffer) => bytes };
@@ -197,7 +197,6 @@ function unknownMethod(operations: Operations, interceptors: readonly Intercepto
   const operation = unknownOperation(operations);
   return (path) => ({
     operation,
-    isStream: false,
     responseCodec: RAW,
     decodeRequest: (bytes) => bytes,
     enter: chain(interceptors, async () => {
