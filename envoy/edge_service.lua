@@ -16,7 +16,7 @@ local ERROR_TIMEOUT_MS = 2000
 local CLOCK_SLACK_MS = 100
 
 -- Calls a method of EdgeService. `values` are the request's fields. The server authenticates the caller by `caller`:
--- authorization, forwarded_for, request_id. With caller.is_connect an error has Connect's shape.
+-- authorization, forwarded_for, request_id, has_api_key_header. With caller.is_connect an error has Connect's shape.
 -- Returns the response's headers, and the body of an error; nil if the server does not respond in time.
 function M.call(handle, name, values, caller, timeout_ms)
   local method = tables.edge_methods[name]
@@ -29,6 +29,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     ["x-envoy-retry-on"] = tables.retries.on,
     ["x-envoy-max-retries"] = tostring(tables.retries.times),
     ["authorization"] = caller.authorization,
+    ["x-api-key"] = caller.has_api_key_header and "1" or nil, -- not the key: the error only says that it came
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
     [tables.headers.edge] = settings.edge_secret,
@@ -76,6 +77,7 @@ function M.judge(handle)
     authorization = headers:get("authorization"),
     forwarded_for = headers:get("x-forwarded-for"),
     request_id = headers:get("x-request-id"),
+    has_api_key_header = headers:get("x-api-key") ~= nil,
     is_connect = is_connect,
   }, tables.call_timeout_ms)
   if response and not error then return true end

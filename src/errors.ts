@@ -29,7 +29,7 @@ const MAX_MESSAGE = 1_500;
 export const AT_A_TIME = 'at a time';
 
 /** Truncates a text. The cut may leave half a surrogate pair, which `grpc-message` can't carry, so that is replaced. */
-function short(text: string, max = MAX_QUOTED): string {
+export function short(text: string, max = MAX_QUOTED): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed();
 }
 
@@ -67,7 +67,8 @@ const TABLE = {
     grpc: Status.UNAUTHENTICATED,
     http: 401,
     headers: CHALLENGE,
-    message: () => 'an API key is needed: send "Authorization: Bearer <API_KEY>"',
+    message: ({ seen }: { seen: string }) =>
+      `an API key is needed: send "Authorization: Bearer <API_KEY>"${seen && `; ${seen}`}`,
   },
   API_KEY_INVALID: {
     grpc: Status.UNAUTHENTICATED,

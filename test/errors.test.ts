@@ -39,7 +39,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     UNSUPPORTED_CONTENT_TYPE: apiError('UNSUPPORTED_CONTENT_TYPE', { contentType: text }),
     UNKNOWN_CATEGORY: apiError('UNKNOWN_CATEGORY', { categoryId: id }),
     UNKNOWN_PET: apiError('UNKNOWN_PET', { petId: id }),
-    API_KEY_MISSING: apiError('API_KEY_MISSING'),
+    API_KEY_MISSING: apiError('API_KEY_MISSING', { seen: '' }),
     API_KEY_INVALID: apiError('API_KEY_INVALID', { isSuspended: false }),
     PET_NOT_FOUND: apiError('PET_NOT_FOUND', { petId: id }),
     CATEGORY_NOT_FOUND: apiError('CATEGORY_NOT_FOUND', { categoryId: id }),
@@ -118,7 +118,7 @@ test('Error table - a message gives the numbers and says what to do', (t) => {
     [apiError('INSUFFICIENT_STOCK', { petId: 7n, wanted: 12, inStock: 3 }), /\b7\b.*\b12\b.*\b3\b/],
     [apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 9 }), /\b60\b.*minute.*\b9 s\b/],
     [apiError('CATEGORY_IN_USE', { categoryId: 7n }), /\b7\b.*move or delete/],
-    [apiError('API_KEY_MISSING'), /Authorization: Bearer/],
+    [apiError('API_KEY_MISSING', { seen: '' }), /Authorization: Bearer/],
   ] as const;
   for (const [{ message }, pattern] of messages) t.regex(message, pattern);
 });
@@ -199,9 +199,9 @@ test('Error response - for Connect it has the shape of the protocol, with the de
 
 test('Error response - has the headers of the error, and Retry-After', (t) => {
   for (const toResponse of [restResponse, connectResponse]) {
-    t.is(toResponse(apiError('API_KEY_MISSING'))?.headers['www-authenticate'], 'Bearer');
+    t.is(toResponse(apiError('API_KEY_MISSING', { seen: '' }))?.headers['www-authenticate'], 'Bearer');
     t.is(toResponse(apiError('UNAVAILABLE'))?.headers['retry-after'], '1');
-    t.is(toResponse(apiError('API_KEY_MISSING'))?.headers['retry-after'], undefined);
+    t.is(toResponse(apiError('API_KEY_MISSING', { seen: '' }))?.headers['retry-after'], undefined);
   }
 });
 
@@ -245,7 +245,7 @@ test('Error response - each gRPC code has its name and HTTP status of Connect', 
 });
 
 test('Error response - what Envoy asks for is the error of REST', (t) => {
-  const error = apiError('API_KEY_MISSING');
+  const error = apiError('API_KEY_MISSING', { seen: '' });
   t.deepEqual(httpError({}, error, '/petstore.edge.v1.EdgeService/Judge'), restResponse(error));
 });
 

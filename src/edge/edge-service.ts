@@ -2,14 +2,18 @@
  * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
  * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
  */
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { MAX_WAITING_BODIES } from '../config/constants.ts';
-import { ApiError, AT_A_TIME, apiError, invalidArgument, tooMany } from '../errors.ts';
+import { ApiError, AT_A_TIME, apiError, invalidArgument, short, tooMany } from '../errors.ts';
 import type { Call } from '../interceptors/chain.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
+
+/** How much of a wrong value an error quotes. */
+const MAX_VALUE = 60;
 
 export function edgeService(operations: Iterable<Operation>): Service<EdgeServiceServer, Pick<Call, 'caller'>> {
   const routes = [...operations].flatMap(toMatchers);
@@ -92,30 +96,44 @@ function methodNotAllowed(method: string, path: string, allowed: readonly string
  * Converts a message of the transcoder. Only its form tells a wrong value (`pet.category_id: invalid value "x" for type
  * TYPE_INT64`) from malformed JSON (`Closing quote expected in string.`).
  */
-function transcoderError(text: string, { bodyField }: Operation): ApiError {
+function transcoderError(text: string, { input, bodyField }: Operation): ApiError {
   const [, path, description] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
   if (path === undefined || description === undefined) {
     const [detail = ''] = text.split('\n', 1);
     return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
   }
+  const field = fieldAt(input, path);
   return invalidArgument([
     {
       path,
-      name: path === '' || path === bodyField ? 'body' : jsonName(path),
-      description: toPublicTerms(description),
+      name: path === '' || path === bodyField ? 'body' : (field?.jsonName ?? path),
+      description: field === undefined ? description : describeValue(description, field),
     },
   ]);
 }
 
-/** The name that a caller knows: `categoryId` for `pet.category_id`. */
-function jsonName(path: string): string {
-  return (path.split('.').at(-1) ?? path).replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+function fieldAt(message: DescMessage, path: string): DescField | undefined {
+  const [name, ...rest] = path.split('.');
+  const field = message.fields.find((candidate) => candidate.name === name);
+  return rest.length > 0 && field?.message ? fieldAt(field.message, rest.join('.')) : field;
 }
 
-/** Removes the names of protobuf from a description. */
-function toPublicTerms(description: string): string {
-  return description
-    .replace(/^invalid value Field '\w+', ([^;]*).*/s, '$1')
-    .replace(/type\.googleapis\.com\/[\w.]*\.(\w+)/, '$1')
-    .replace(/TYPE_(\w+)/, (_, type: string) => type.toLowerCase());
+/** Says what a wrong value should be. The end of a long one, and with it the type, may be missing. */
+function describeValue(description: string, field: DescField): string {
+  const [, illegal] = /^invalid value Field '\w+', ([^;]*)/.exec(description) ?? [];
+  const [, value] = /^invalid value (.*?)(?: for type \S+)?$/s.exec(description) ?? [];
+  if (illegal !== undefined || value === undefined) return illegal ?? description;
+  const separated = field.fieldKind === 'list' && /^"(.*?),/.exec(value);
+  const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
+  return `${short(value, MAX_VALUE)} ${problemOf(value, field)}${advice}`;
+}
+
+function problemOf(value: string, field: DescField): string {
+  if (field.enum) {
+    return `is none of ${field.enum.values.flatMap(({ name, number }) => (number === 0 ? [] : [name])).join(', ')}`;
+  }
+  if (field.message) return 'is not an object';
+  if (field.scalar === ScalarType.STRING) return 'is not a string';
+  if (field.scalar === ScalarType.BOOL) return 'is neither true nor false';
+  return /^"?-?\d+"?$/.test(value) ? 'is out of range' : 'is not a whole number';
 }

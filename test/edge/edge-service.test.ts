@@ -7,6 +7,7 @@ import { loadOperations } from '../../src/proto/operations.ts';
 
 const edge = edgeService(loadOperations().byPath.values());
 const CONTEXT = {};
+const STATUS = 'type.googleapis.com/petstore.v1.PetStatus';
 const JSON_TYPE = 'application/json';
 
 async function refuse(t: ExecutionContext, request: Partial<RefuseRequest>): Promise<ApiError> {
@@ -83,16 +84,20 @@ test("Refusal - malformed JSON is MALFORMED_BODY with the first line of the tran
 
 test("Refusal - a value of the wrong type is INVALID_ARGUMENT under the field's JSON name", async (t) => {
   const details = {
-    'pet.category_id: invalid value "abc" for type TYPE_INT64': 'categoryId: invalid value "abc" for type int64',
-    'pet.category_id: invalid value 1.5 for type TYPE_INT64': 'categoryId: invalid value 1.5 for type int64',
-    'pet.name: invalid value 5 for type TYPE_STRING': 'name: invalid value 5 for type string',
+    'pet.category_id: invalid value "abc" for type TYPE_INT64': 'categoryId: "abc" is not a whole number',
+    'pet.category_id: invalid value 1.5 for type TYPE_INT64': 'categoryId: 1.5 is not a whole number',
+    'pet.name: invalid value 5 for type TYPE_STRING': 'name: 5 is not a string',
     'pet.status: invalid value "gone" for type type.googleapis.com/petstore.v1.PetStatus':
-      'status: invalid value "gone" for type PetStatus',
+      'status: "gone" is none of available, pending, sold',
+    'pet.category_id: invalid value 9223372036854775808 for type TYPE_INT64':
+      'categoryId: 9223372036854775808 is out of range',
+    'order.complete: invalid value "maybe" for type TYPE_BOOL': 'complete: "maybe" is neither true nor false',
     "order.ship_date: invalid value Field 'shipDate', Illegal timestamp format; timestamps must end for type Timestamp":
       'shipDate: Illegal timestamp format',
   };
   for (const [detail, message] of Object.entries(details)) {
-    const error = await refuse(t, post(detail));
+    const path = detail.startsWith('order') ? '/store/orders' : '/pets';
+    const error = await refuse(t, { ...post(detail), path });
     t.is(error.code, 'INVALID_ARGUMENT');
     t.is(error.message, message);
     t.is(error.violations[0]?.path, detail.split(':')[0]);
@@ -112,8 +117,18 @@ test('Refusal - a wrong type of the whole body is INVALID_ARGUMENT for the body'
 
 test('Refusal - a wrong value in path or query is INVALID_ARGUMENT', async (t) => {
   const cases = [
-    ['/pets/abc', 'pet_id: invalid value "abc" for type TYPE_INT64', 'petId: invalid value "abc" for type int64'],
-    ['/pets?limit=x', 'limit: invalid value "x" for type TYPE_INT32', 'limit: invalid value "x" for type int32'],
+    ['/pets/abc', 'pet_id: invalid value "abc" for type TYPE_INT64', 'petId: "abc" is not a whole number'],
+    [
+      '/pets?status=a',
+      `status: invalid value "a" for type ${STATUS}`,
+      'status: "a" is none of available, pending, sold',
+    ],
+    [
+      '/pets?ids=1,2',
+      'ids: invalid value "1,2" for type TYPE_INT64',
+      'ids: "1,2" is not a whole number: repeat the name for each, ids=1&ids=…',
+    ],
+    ['/pets?limit=x', 'limit: invalid value "x" for type TYPE_INT32', 'limit: "x" is not a whole number'],
   ] as const;
   for (const [path, detail, message] of cases) {
     const error = await refuse(t, { path, reply: detail });

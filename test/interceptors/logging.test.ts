@@ -49,7 +49,7 @@ test('Logging - the cause of INTERNAL is logged at error, with the request id an
 
 test('Logging - at info neither responses nor errors are logged', async (t) => {
   t.deepEqual(await logged(async () => RESPONSE, 'info'), []);
-  t.deepEqual(await logged(() => Promise.reject(apiError('API_KEY_MISSING')), 'info'), []);
+  t.deepEqual(await logged(() => Promise.reject(apiError('API_KEY_MISSING', { seen: '' })), 'info'), []);
 });
 
 test('Logging - nothing of headers, body, response or error message is logged', async (t) => {

@@ -50,7 +50,7 @@ test('Metrics - an error is counted by status, by its code, and by the plan of t
 });
 
 test('Metrics - an error without a valid key has no plan', async (t) => {
-  t.deepEqual(await eventsOf(failed(apiError('API_KEY_MISSING'))), [
+  t.deepEqual(await eventsOf(failed(apiError('API_KEY_MISSING', { seen: '' }))), [
     [PATH, 'UNAUTHENTICATED', 1.5],
     ['API_KEY_MISSING', undefined],
   ]);
