@@ -8,7 +8,7 @@ import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';
 import { usageError } from './failure.ts';
-import { card, count, day, examples, moment, nameOf, table } from './output.ts';
+import { card, count, day, moment, nameOf, table } from './output.ts';
 
 interface Options {
   readonly name: string;
@@ -23,7 +23,6 @@ export function accountCommand(account: Command): void {
   withLimits(account.command('create').description('Creates an account.'))
     .requiredOption('--name <name>', 'what people call it')
     .addOption(planOption().makeOptionMandatory())
-    .addHelpText('after', examples(['account create --name "Acme Ltd" --plan pro']))
     .action(
       adminAction(async (admin, { plan, ...options }: Options) =>
         one(await admin.createAccount({ ...options, plan: PLANS[plan] })),
@@ -33,29 +32,25 @@ export function accountCommand(account: Command): void {
   account
     .command('list')
     .description('Lists all accounts.')
-    .addHelpText('after', examples(['account list', 'account list --json']))
     .action(
       adminAction(async (admin) => {
         const accounts = (await Array.fromAsync(pages(admin.listAccounts, { limit: 100 }))).flatMap(
           (page) => page.accounts,
         );
         const rows = accounts.map((each) => ({ ...toFields(each), created: day(each.createTime) }));
-        return { json: accounts, text: rows.length === 0 ? 'There is no account.' : table(rows, 'name') };
+        return { json: accounts, text: rows.length === 0 ? 'There is no account.' : table(rows) };
       }),
     );
 
-  withId(account.command('show').description('Shows an account: limits, what is left, bans.'))
-    .addHelpText('after', examples(['account show 2', 'account show 2 --json | jq .day.left'], SHOW_HELP))
-    .action(
-      adminAction(async (admin, accountId: bigint) => {
-        const shown = await admin.getAccount({ accountId });
-        return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
-      }),
-    );
+  withId(account.command('show').description('Shows an account: limits, what is left on all servers, bans.')).action(
+    adminAction(async (admin, accountId: bigint) => {
+      const shown = await admin.getAccount({ accountId });
+      return withStanding(shown, await admin.getStanding({ accountId }), await allBans(admin, accountId));
+    }),
+  );
 
   withLimits(withId(account.command('set').description('Changes the plan or the agreed limits of an account.')))
     .addOption(planOption())
-    .addHelpText('after', examples(SET_EXAMPLES, SET_HELP))
     .action(
       adminAction(async (admin, accountId: bigint, { plan, ...limits }: Partial<Options>) => {
         const change = plan === undefined ? limits : { ...limits, plan: PLANS[plan] };
@@ -64,13 +59,13 @@ export function accountCommand(account: Command): void {
       }),
     );
 
-  withId(account.command('suspend').description('Suspends an account: its keys are refused.'))
-    .addHelpText('after', examples(['account suspend 2'], 'Its keys answer 401 until the account is resumed.'))
-    .action(adminAction(async (admin, accountId: bigint) => one(await admin.suspendAccount({ accountId }))));
+  withId(
+    account.command('suspend').description('Suspends an account: its keys are refused until it is resumed.'),
+  ).action(adminAction(async (admin, accountId: bigint) => one(await admin.suspendAccount({ accountId }))));
 
-  withId(account.command('resume').description('Resumes a suspended account.'))
-    .addHelpText('after', examples(['account resume 2']))
-    .action(adminAction(async (admin, accountId: bigint) => one(await admin.resumeAccount({ accountId }))));
+  withId(account.command('resume').description('Resumes a suspended account.')).action(
+    adminAction(async (admin, accountId: bigint) => one(await admin.resumeAccount({ accountId }))),
+  );
 }
 
 function withId(command: Command): Command {
@@ -123,16 +118,3 @@ function withLeft(standing: WindowStanding | undefined) {
   const { limit = 0, used = 0n, resetTime } = standing ?? {};
   return { limit, used: Number(used), left: Math.max(0, limit - Number(used)), resetTime };
 }
-
-const SHOW_HELP = `
-LEFT is based on the counts of all servers. This command counts as no request.
-A last use at another server is shown after half a minute at the latest.`;
-
-const SET_EXAMPLES = [
-  'account set 2 --plan business',
-  'account set 3 --plan enterprise --per-minute 5000 --per-day 1000000',
-];
-
-const SET_HELP = `
-Options that are not given stay as they are. The change takes effect within 5
-seconds.`;

@@ -5,7 +5,7 @@ import { pages } from '../client/pages.ts';
 import { WINDOWS } from '../services/admin-messages.ts';
 import { type Admin, adminAction } from './admin.ts';
 import { toId } from './arguments.ts';
-import { day, examples, moment, nameOf, table } from './output.ts';
+import { day, moment, nameOf, table } from './output.ts';
 
 /** A ban with its key and account. */
 export type BanOfKey = Ban & Omit<BannedKey, 'ban'>;
@@ -17,12 +17,11 @@ export function banCommand(ban: Command): void {
     .command('list')
     .description('Lists banned keys: whose, why, since and until when.')
     .option('--account <id>', 'the number of an account: its keys alone', toId('--account'))
-    .addHelpText('after', examples(['ban list', 'ban list --account 2 --json'], LIST_HELP))
     .action(
       adminAction(async (admin, { account: accountId }: { account?: bigint }) => {
         const bans = await allBans(admin, accountId);
         const none = accountId === undefined ? 'No key is banned.' : `No key of account ${accountId} is banned.`;
-        return { json: bans, text: bans.length === 0 ? none : table(bans.map(toRow), 'account') };
+        return { json: bans, text: bans.length === 0 ? none : table(bans.map(toRow)) };
       }),
     );
 }
@@ -51,8 +50,3 @@ function toRow({ keyId, prefix, accountId, accountName, refusals, window, startT
     until: moment(endTime)?.replace(`${day(startTime)} `, ''),
   };
 }
-
-const LIST_HELP = `
-REFUSED is how many refused requests led to the ban; LIMIT is the window whose
-limit the last of them exceeded. Addresses are never banned: requests without a
-valid key are limited per minute and address.`;

@@ -6,7 +6,7 @@ import { toMs, toTimestamp } from '../services/admin-messages.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
 import { explainBan } from './ban-command.ts';
-import { bold, card, day, examples, moment, table } from './output.ts';
+import { card, day, moment, table } from './output.ts';
 
 const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
 
@@ -16,51 +16,44 @@ export function keyCommand(key: Command): void {
   withAccount(key.command('create').description('Generates an API key from an account.'))
     .option('--label <label>', 'what people call it')
     .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant('--expires'))
-    .addHelpText('after', examples(CREATE_EXAMPLES, 'The key is shown once, here, and stored nowhere.'))
     .action(
       adminAction(async (admin, options: { account: bigint; label?: string; expires?: Date }) => {
         const { account: accountId, expires, ...rest } = options;
         const expireTime = expires && toTimestamp(expires.getTime());
         const { apiKey, key: secret } = await admin.createKey({ accountId, ...rest, expireTime });
         if (apiKey === undefined) throw new Error('the response has a key without its description');
-        return { json: { ...apiKey, key: secret }, text: [toCard(apiKey), bold(secret), ONCE].join('\n\n') };
+        return { json: { ...apiKey, key: secret }, text: [toCard(apiKey), secret, ONCE].join('\n\n') };
       }),
     );
 
-  withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.'))
-    .addHelpText('after', examples(['key list --account 2', 'key list --account 2 --json'], LIST_HELP))
-    .action(
-      adminAction(async (admin, { account: accountId }: { account: bigint }) => {
-        const keys = (await Array.fromAsync(pages(admin.listKeys, { accountId, limit: 100 }))).flatMap(
-          (page) => page.keys,
-        );
-        if (keys.length === 0) return { json: [], text: `Account ${accountId} has no key.` };
-        const bans = keys.flatMap((each) => (each.ban !== undefined && state(each) === 'banned' ? [each.ban] : []));
-        return { json: keys, text: [table(keys.map(toRow), 'label'), ...bans.map(explainBan)].join('\n\n') };
-      }),
-    );
+  withAccount(key.command('list').description('Lists all keys of an account, the revoked ones too.')).action(
+    adminAction(async (admin, { account: accountId }: { account: bigint }) => {
+      const keys = (await Array.fromAsync(pages(admin.listKeys, { accountId, limit: 100 }))).flatMap(
+        (page) => page.keys,
+      );
+      if (keys.length === 0) return { json: [], text: `Account ${accountId} has no key.` };
+      const bans = keys.flatMap((each) => (each.ban !== undefined && state(each) === 'banned' ? [each.ban] : []));
+      return { json: keys, text: [table(keys.map(toRow)), ...bans.map(explainBan)].join('\n\n') };
+    }),
+  );
 
-  withKeyId(key.command('revoke').description('Revokes a key for good.'))
-    .addHelpText('after', examples(['key revoke 3'], REVOKE_HELP))
-    .action(
-      adminAction(async (admin, keyId: bigint) => {
-        const revoked = await admin.revokeKey({ keyId });
-        return { json: revoked, text: toCard(revoked) };
-      }),
-    );
+  withKeyId(key.command('revoke').description('Revokes a key for good, on all servers within 5 seconds.')).action(
+    adminAction(async (admin, keyId: bigint) => {
+      const revoked = await admin.revokeKey({ keyId });
+      return { json: revoked, text: toCard(revoked) };
+    }),
+  );
 
-  withKeyId(key.command('unban').description('Ends the ban of a key.'))
-    .addHelpText('after', examples(['key unban 3'], UNBAN_HELP))
-    .action(
-      adminAction(async (admin, keyId: bigint) => {
-        const { apiKey, ended } = await admin.unbanKey({ keyId });
-        const was =
-          ended === undefined
-            ? 'was not banned.'
-            : `is no longer banned. The ban would have lasted until ${moment(ended.endTime)}.`;
-        return { json: { ...apiKey, ended }, text: `Key ${keyId} ${was} Its refusals count from zero again.` };
-      }),
-    );
+  withKeyId(key.command('unban').description('Ends the ban of a key, on all servers. Its limits stay.')).action(
+    adminAction(async (admin, keyId: bigint) => {
+      const { apiKey, ended } = await admin.unbanKey({ keyId });
+      const was =
+        ended === undefined
+          ? 'was not banned.'
+          : `is no longer banned. The ban would have lasted until ${moment(ended.endTime)}.`;
+      return { json: { ...apiKey, ended }, text: `Key ${keyId} ${was} Its refusals count from zero again.` };
+    }),
+  );
 }
 
 function withAccount(command: Command): Command {
@@ -101,21 +94,3 @@ function state({ revokeTime, expireTime, ban }: ApiKey): string {
   if ((toMs(expireTime) ?? Number.POSITIVE_INFINITY) <= Date.now()) return 'expired';
   return ban === undefined ? 'active' : 'banned';
 }
-
-const CREATE_EXAMPLES = [
-  'key create --account 2 --label laptop',
-  'key create --account 2 --expires 2027-12-31',
-  'key create --account 2 --json | jq -r .key',
-];
-
-const LIST_HELP = `
-A last use at another server is shown after half a minute at the latest.`;
-
-const REVOKE_HELP = `
-It takes effect at once in the server that is called, and within 5 seconds in
-others.`;
-
-const UNBAN_HELP = `
-"petstore ban list" shows the numbers of banned keys. The ban ends at once, on
-all servers. The account's limits stay as they are: a request beyond them is
-still refused (see "petstore account show").`;

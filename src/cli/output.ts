@@ -1,5 +1,4 @@
-/** What commands print: text for people, bold only on a terminal and without NO_COLOR, and JSON for programs. */
-import { styleText } from 'node:util';
+/** What commands print: text for people, and JSON for programs. */
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
 import { PLANS, toMs, WINDOWS } from '../services/admin-messages.ts';
 
@@ -7,46 +6,29 @@ import { PLANS, toMs, WINDOWS } from '../services/admin-messages.ts';
 export type Fields = Readonly<Record<string, string | number | bigint | undefined>>;
 
 const GAP = '  ';
-/** The least width of a column that is cut. */
-const MIN_WIDTH = 8;
 
 /** A name and a value per line. Undefined values are left out. */
 export function card(fields: Fields): string {
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   const width = Math.max(...known.map(([name]) => name.length));
-  return known.map(([name, value]) => `${bold(name.padEnd(width))}${GAP}${format(value)}`).join('\n');
+  return known.map(([name, value]) => `${name.padEnd(width)}${GAP}${format(value)}`).join('\n');
 }
 
-/** A line per row, under the names of the fields. Values of the column `cut` are cut to fit the terminal. */
-export function table(rows: readonly Fields[], cut?: string): string {
+/** A line per row, under the names of the fields. */
+export function table(rows: readonly Fields[]): string {
   const columns = Object.keys(rows[0] ?? {}).map((name) => {
     const cells = [name.toUpperCase(), ...rows.map((row) => format(row[name]))];
     const isNumber = rows.every((row) => typeof row[name] !== 'string');
-    return { name, cells, isNumber, width: Math.max(...cells.map(({ length }) => length)) };
+    const width = Math.max(...cells.map(({ length }) => length));
+    return cells.map((cell) => (isNumber ? cell.padStart(width) : cell.padEnd(width)));
   });
-  const total = columns.reduce((sum, { width }) => sum + GAP.length + width, -GAP.length);
-  const excess = Math.max(0, total - (process.stdout.columns ?? total));
-  const padded = columns.map(({ name, cells, isNumber, width: natural }) => {
-    const width = name === cut ? Math.max(natural - excess, Math.min(natural, MIN_WIDTH)) : natural;
-    const fitting = cells.map((cell) => (cell.length > width ? `${cell.slice(0, width - 1)}…` : cell));
-    return fitting.map((cell) => (isNumber ? cell.padStart(width) : cell.padEnd(width)));
-  });
-  const [titles, ...lines] = ['', ...rows].map((_, line) =>
-    padded
-      .map((cells) => cells[line])
-      .join(GAP)
-      .trimEnd(),
-  );
-  return [bold(titles ?? ''), ...lines].join('\n');
+  const lines = ['titles', ...rows].map((_, line) => columns.map((cells) => cells[line]).join(GAP));
+  return lines.map((line) => line.trimEnd()).join('\n');
 }
 
 /** Control characters, which a label may contain, could move the cursor. */
 function format(value: Fields[string]): string {
   return typeof value === 'number' ? count(value) : String(value ?? '').replaceAll(/\p{Cc}/gu, '\u{fffd}');
-}
-
-export function bold(text: string): string {
-  return styleText('bold', text, { stream: process.stdout });
 }
 
 /** `12,345`. */
@@ -83,9 +65,4 @@ export function toJson(messages: unknown): string {
     return name === 'window' ? nameOf(WINDOWS, value) : value;
   };
   return JSON.stringify(messages, convert, 2);
-}
-
-/** Help after a command's options: examples without `petstore`, and more text in lines of 80 columns. */
-export function examples(lines: readonly string[], text = ''): string {
-  return ['\nExamples:', ...lines.map((line) => `  petstore ${line}`), '', text.trim()].join('\n').trimEnd();
 }

@@ -2,14 +2,13 @@
 import type { Command } from 'commander';
 import { adminAction } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
-import { examples, table } from './output.ts';
+import { table } from './output.ts';
 
 export function usageCommand(usage: Command): void {
   usage
-    .description('Shows what an account used, day by day (UTC).')
+    .description('Shows how many requests of an account were admitted and refused, day by day (UTC).')
     .requiredOption('--account <id>', 'the number of the account', toId('--account'))
     .option('--days <count>', 'how many days back, today included, at most 400', toCount('--days'), 30)
-    .addHelpText('after', examples(['usage --account 2', 'usage --account 2 --days 7 --json'], HELP))
     .action(
       adminAction(async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
         const used = (await admin.getUsage({ accountId, days })).days;
@@ -24,7 +23,3 @@ export function usageCommand(usage: Command): void {
 function toRow(day: string, requests: bigint, refused: bigint) {
   return { day, requests: Number(requests), refused: Number(refused) };
 }
-
-const HELP = `
-REQUESTS were allowed; REFUSED exceeded a limit or came during a ban. Days
-without a request are left out.`;

@@ -171,7 +171,7 @@ test('usage - counts requests and refusals per day', async (t) => {
   );
 });
 
-test('petstore - every level has help, and every command has examples', async (t) => {
+test('petstore - every level and every command has help', async (t) => {
   const levels = ['', 'account', 'key', 'ban', 'usage'].map((level) => level.split(' ').filter(Boolean));
   const account = ['create', 'list', 'show', 'set', 'suspend', 'resume'].map((name) => ['account', name]);
   const key = ['create', 'list', 'revoke', 'unban'].map((name) => ['key', name]);
@@ -179,46 +179,12 @@ test('petstore - every level has help, and every command has examples', async (t
     const { exitCode, stdout, stderr } = await t.context.command([...path, '--help']);
     t.deepEqual([exitCode, stderr], [0, '']);
     t.true(stdout.startsWith(`Usage: ${['petstore', ...path].join(' ')} `), stdout);
-    const isGroup = ['account', 'key', 'ban'].includes(path.join());
-    const example = new RegExp(`\nExamples:\n {2}${['petstore', ...path].join(' ')}\\b`);
-    t.is(example.test(stdout), !isGroup, stdout);
     t.true(stdout.includes('--json') && stdout.includes('--address'));
     t.true(
       stdout.split('\n').every((line) => line.length <= 80),
       stdout,
     );
   }
-});
-
-test('petstore - the top-level help lists every command, in groups, with one line each', async (t) => {
-  const { stdout } = await t.context.command(['--help']);
-  const groups = [...stdout.matchAll(/^(Accounts|API keys|Bans and usage):\n((?: {2}\w[^\n]*\n)+)/gm)];
-  const listed = groups.map(([, group, lines = '']) => [
-    group,
-    lines
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.trim().split(/ {2,}/)),
-  ]);
-  t.deepEqual(
-    listed.map(([group, lines]) => [group, (lines as string[][]).map(([term]) => term)]),
-    [
-      [
-        'Accounts',
-        [
-          'account create',
-          'account list',
-          'account show <id>',
-          'account set <id>',
-          'account suspend <id>',
-          'account resume <id>',
-        ],
-      ],
-      ['API keys', ['key create', 'key list', 'key revoke <key-id>', 'key unban <key-id>']],
-      ['Bans and usage', ['ban list', 'usage']],
-    ],
-  );
-  t.true(listed.every(([, lines]) => (lines as string[][]).every(([, about = '']) => about.endsWith('.'))));
 });
 
 test('petstore - --version prints the version of the package', async (t) => {
