@@ -3,17 +3,10 @@ import type { DescService, Registry } from '@bufbuild/protobuf';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
-import { headerComponents } from './headers.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';
-import { readPage, settings } from './pages.ts';
-import { parameterComponents } from './requests.ts';
+import { BASE, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
-
-/** The version of the interface, not of the software. */
-const VERSION = '1.0.0';
-
-const KEY = 'apiKey';
 
 /** The pages after the operations. */
 const PAGES = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'];
@@ -21,7 +14,7 @@ const PAGES = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors
 /** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
   const schemas = new Schemas(registry);
-  const errors = new ErrorResponses(schemas);
+  const errors = new ErrorResponses();
   const tagged = services
     .flatMap((service) => {
       const options = serviceOptions(service, registry);
@@ -36,44 +29,15 @@ export function describe(services: readonly DescService[], registry: Registry): 
       paths[described.path] = { ...paths[described.path], [described.method]: described.object };
     }
   }
-  return {
-    openapi: '3.1.1',
-    info: {
-      title: 'Pet Store',
-      version: VERSION,
-      summary: 'Pets, their categories, orders for them, and what is in stock.',
-      description: 'The REST and JSON interface of a pet store. The same address serves the same model over gRPC.',
-      contact: { name: 'The operator of this pet store' },
-      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
-    },
-    servers: [{ url: '/', description: 'This very service.' }],
-    security: [{ [KEY]: [] }],
-    tags: tags(tagged, errors),
-    paths,
-    components: {
-      schemas: schemas.components,
-      parameters: parameterComponents,
-      responses: errors.components,
-      headers: headerComponents,
-      securitySchemes: {
-        [KEY]: {
-          type: 'http',
-          scheme: 'bearer',
-          bearerFormat: 'pst_…',
-          description: 'An API key, generated from an account: `Authorization: Bearer <API_KEY>`.',
-        },
-      },
-    },
-  };
-}
-
-/** The page that a reader needs before the operations, the tags of the operations, and the pages after. */
-function tags(tagged: readonly { service: DescService; tag: string }[], errors: ErrorResponses): JsonObject[] {
-  const values = { ...settings(), errors: errors.table() };
   const byTag = Map.groupBy(tagged, ({ tag }) => tag);
-  const ofOperations = [...byTag].map(([name, members]) => ({
-    name,
-    description: members.map(({ service }) => commentOf(service)).join('\n\n'),
-  }));
-  return [readPage('getting-started', values), ...ofOperations, ...PAGES.map((name) => readPage(name, values))];
+  const tags = [...byTag].map(([name, members]) => {
+    return { name, description: members.map(({ service }) => commentOf(service)).join('\n\n') };
+  });
+  const pages = PAGES.map((name) => readPage(name, errors.table()));
+  return {
+    ...BASE,
+    tags: [readPage('getting-started', ''), ...tags, ...pages],
+    paths,
+    components: { ...BASE.components, schemas: schemas.components, responses: errors.components },
+  };
 }

@@ -4,30 +4,18 @@ import { type ApiError, apiError, type ErrorCode, isErrorCode } from '../errors.
 import { ETAG } from './examples.ts';
 import { headers, headersIfKnown } from './headers.ts';
 import type { JsonObject } from './json.ts';
-import type { Schemas } from './schemas.ts';
 
 /** The errors of any request. The document has one response per status, to which all operations refer. */
-const COMMON: readonly ErrorCode[] = [
-  'API_KEY_MISSING',
-  'API_KEY_INVALID',
-  'METHOD_NOT_ALLOWED',
-  'REQUEST_TIMEOUT',
-  'BODY_TOO_LARGE',
-  'RATE_LIMITED',
-  'API_KEY_BANNED',
-  'INTERNAL',
-  'UNAVAILABLE',
-  'DEADLINE_EXCEEDED',
+const COMMON = [
+  ...['API_KEY_MISSING', 'API_KEY_INVALID', 'METHOD_NOT_ALLOWED', 'REQUEST_TIMEOUT', 'BODY_TOO_LARGE'],
+  ...['RATE_LIMITED', 'API_KEY_BANNED', 'INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'],
 ];
 
 /** The errors of any operation: a bad query, or a body that is not JSON, even where no body is expected. */
-const OF_ANY_OPERATION: readonly ErrorCode[] = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];
+const OF_ANY_OPERATION = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFORMED_BODY'];
 
 /** The errors of a request that matches no operation. */
-const OF_NO_OPERATION: readonly ErrorCode[] = ['ROUTE_NOT_FOUND'];
-
-/** Not `Error`, which is a built-in type in most languages. */
-const ERROR = 'ErrorBody';
+const OF_NO_OPERATION = ['ROUTE_NOT_FOUND'];
 
 /** The fields that the messages of all codes take, with values for the examples. */
 const SAMPLE = {
@@ -56,7 +44,9 @@ const SAMPLE_OF_QUERY = {
   violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
 };
 
-function sample(code: ErrorCode, fields: typeof SAMPLE = SAMPLE): ApiError {
+/** Throws when a name, which may be of a proto file, is no error code. */
+function sample(code: string, fields: typeof SAMPLE): ApiError {
+  if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
   // Each message takes its own fields from those of all codes, which the type of `apiError` can't express.
   return (apiError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
 }
@@ -67,64 +57,48 @@ export class ErrorResponses {
   readonly components: JsonObject;
   /** References to them, by HTTP status. */
   readonly common: JsonObject;
-  readonly #schemas: Schemas;
-  readonly #named = new Set<ErrorCode>();
+  readonly #named = new Set<string>();
 
-  constructor(schemas: Schemas) {
-    this.#schemas = schemas;
-    const shared = Object.entries(this.#responses(COMMON));
-    this.components = Object.fromEntries(shared.map(([status, response]) => [componentName(status), response]));
-    const refs = shared.map(([status]) => [status, { $ref: `#/components/responses/${componentName(status)}` }]);
+  constructor() {
+    const shared = Object.entries(this.#responses(COMMON, SAMPLE)).map(([status, response]) => {
+      return { status, name: (STATUS_CODES[status] ?? status).replaceAll(' ', ''), response };
+    });
+    this.components = Object.fromEntries(shared.map(({ name, response }) => [name, response]));
+    const refs = shared.map(({ status, name }) => [status, { $ref: `#/components/responses/${name}` }]);
     this.common = Object.fromEntries(refs);
   }
 
   /** The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
   ofOperation({ hasBody, ownErrors }: { hasBody: boolean; ownErrors: readonly string[] }): Record<string, JsonObject> {
-    const codes = [...OF_ANY_OPERATION, ...ownErrors.map(toCode)];
-    return this.#responses(codes, hasBody ? SAMPLE : SAMPLE_OF_QUERY);
+    return this.#responses([...OF_ANY_OPERATION, ...ownErrors], hasBody ? SAMPLE : SAMPLE_OF_QUERY);
   }
 
   /** A Markdown table of all codes, ordered by status. */
   table(): string {
-    const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code));
+    const errors = [...this.#named, ...OF_NO_OPERATION].map((code) => sample(code, SAMPLE));
     errors.sort((a, b) => a.httpStatus - b.httpStatus);
     const rows = errors.map(({ code, httpStatus, message }) => `| ${httpStatus} | \`${code}\` | ${message} |`);
     return ['| Status | Code | For example |', '|---|---|---|', ...rows].join('\n');
   }
 
-  #responses(codes: readonly ErrorCode[], fields = SAMPLE): Record<string, JsonObject> {
+  #responses(codes: readonly string[], fields: typeof SAMPLE): Record<string, JsonObject> {
     for (const code of codes) this.#named.add(code);
     const errors = codes.map((code) => sample(code, fields));
     const byStatus = Map.groupBy(errors, ({ httpStatus }) => httpStatus);
-    return Object.fromEntries([...byStatus].map(([status, same]) => [status, response(status, same, this.#schemas)]));
+    return Object.fromEntries([...byStatus].map(([status, same]) => [status, response(status, same)]));
   }
 }
 
-/** Throws when a name in a proto file is not an error code. */
-function toCode(name: string): ErrorCode {
-  if (!isErrorCode(name)) throw new Error(`${name} in the proto files is no error code`);
-  return name;
-}
-
-/** `PayloadTooLarge` for 413. */
-function componentName(status: string): string {
-  return (STATUS_CODES[status] ?? status).replaceAll(' ', '');
-}
-
-/**
- * All errors share one named schema; otherwise code generators would invent a type for each response. The codes are
- * only in the description and the examples, not in an enum: callers must accept new ones.
- */
-function response(status: number, errors: readonly ApiError[], schemas: Schemas): JsonObject {
+function response(status: number, errors: readonly ApiError[]): JsonObject {
+  const lines = errors.map(({ code, message }) => `- \`${code}\`: ${message}`);
+  const examples = errors.map(({ code, message }) => [code, { value: { code, message, status } }]);
   return {
-    description: [`${STATUS_CODES[status]}.`, ...errors.map(({ code, message }) => `- \`${code}\`: ${message}`)].join(
-      '\n',
-    ),
+    description: [`${STATUS_CODES[status]}.`, ...lines].join('\n'),
     headers: responseHeaders(status),
     content: {
       'application/json': {
-        schema: schemas.add(ERROR, errorSchema),
-        examples: Object.fromEntries(errors.map(({ code, message }) => [code, { value: { code, message, status } }])),
+        schema: { $ref: '#/components/schemas/ErrorBody' },
+        examples: Object.fromEntries(examples),
       },
     },
   };
@@ -145,27 +119,4 @@ function responseHeaders(status: number): JsonObject {
     default:
       return headers();
   }
-}
-
-function errorSchema(): JsonObject {
-  return {
-    type: 'object',
-    description: 'What every answer of 400 and above says, whoever makes it.',
-    required: ['code', 'message', 'status'],
-    properties: {
-      code: {
-        type: 'string',
-        description: "Machine-readable error code. There may be new ones: treat one that you don't know by its status.",
-        examples: ['PET_NOT_FOUND'],
-      },
-      message: { type: 'string', description: 'Human-readable description.', examples: ['pet 1 does not exist'] },
-      status: {
-        type: 'integer',
-        description: 'The HTTP status code.',
-        minimum: 400,
-        maximum: 599,
-        examples: [404],
-      },
-    },
-  };
 }

@@ -1,21 +1,14 @@
 /** The operations of the document: one for each gRPC method with an HTTP route. */
-import type { DescField, DescMethod, Registry } from '@bufbuild/protobuf';
-import { type Operation, toOperation } from '../proto/operations.ts';
-import { operationOptions } from '../proto/options.ts';
+import type { DescField, DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
+import { type Deprecation, type Operation, toOperation } from '../proto/operations.ts';
+import { fieldOptions, operationOptions } from '../proto/options.ts';
 import { commentOf, toWords } from './comments.ts';
 import type { ErrorResponses } from './error-responses.ts';
+import { exampleOf, exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import {
-  conditionParameter,
-  idempotencyKeyParameter,
-  pathParameter,
-  queryParameter,
-  requestBody,
-  requestExample,
-} from './requests.ts';
+import { refTo } from './parts.ts';
 import { successResponses, withDeprecation } from './responses.ts';
 import type { Schemas } from './schemas.ts';
-import { deprecationNotice, stabilityNotice, toJsonNames } from './stability.ts';
 
 export interface DescribedOperation {
   /** The path with the JSON names of its parameters: `/pets/{petId}`. */
@@ -37,39 +30,89 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
   // The other routes are HEAD, which every GET has (RFC 9110, section 9.3.2): listing them would double the page.
   const [route] = operation.routes;
   if (route === undefined) return undefined;
+  const { deprecation, input } = operation;
   const options = operationOptions(method, scope.registry);
-  const notices = [
-    stabilityNotice(options?.stability ?? 0, scope.registry),
-    operation.deprecation && deprecationNotice(operation.deprecation, method.input),
-  ].filter((notice) => notice !== undefined);
+  const stability = scope.registry.getEnum('petstore.rest.v1.Stability')?.value[options?.stability ?? 0];
+  const paragraphs = [commentOf(method)];
+  if (stability?.number) paragraphs.push(`**${toWords(stability.localName)}**: ${uncapitalize(commentOf(stability))}`);
+  if (deprecation !== undefined) paragraphs.push(deprecationNotice(deprecation, input));
   const object = {
     operationId: method.localName,
     tags: [tag],
     summary: toWords(method.name),
-    description: [commentOf(method), ...notices.map(({ text }) => text)].join('\n\n'),
-    ...Object.assign({}, ...notices.map(({ members }) => members)),
+    description: paragraphs.join('\n\n'),
+    'x-stability': stability?.number ? stability.localName.toLowerCase() : undefined,
+    deprecated: deprecation && true,
+    'x-sunset': deprecation && instant(deprecation.sunset),
     'x-try-it': options?.interactiveTestingDisabled ? false : undefined,
     ...request(operation, route.template, scope),
     responses: responses(method, operation, options?.errors ?? [], scope),
   };
-  return { path: toJsonNames(route.template, method.input), method: route.method.toLowerCase(), object };
+  return { path: toJsonNames(route.template, input), method: route.method.toLowerCase(), object };
 }
 
+function deprecationNotice({ since, sunset, successor }: Deprecation, input: DescMessage): string {
+  const dates = `since ${instant(since).slice(0, 'yyyy-mm-dd'.length)}; the sunset is ${instant(sunset)}`;
+  return `**Deprecated** ${dates}. Call \`GET ${toJsonNames(successor, input)}\` instead.`;
+}
+
+/** Replaces the field names in a path template by their JSON names: `/pets/{petId}`. Throws for unknown fields. */
+function toJsonNames(template: string, input: DescMessage): string {
+  return template.replace(/\{(\w+)\}/g, (place, name: string) => {
+    const field = input.fields.find((candidate) => candidate.name === name);
+    if (field === undefined) throw new Error(`${input.typeName} has no field for ${place} of ${template}`);
+    return `{${field.jsonName}}`;
+  });
+}
+
+function instant(at: Date): string {
+  return at.toISOString().replace('.000', '');
+}
+
+function uncapitalize(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+const CONDITIONS = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' };
+
 function request(operation: Operation, template: string, { schemas, registry }: Scope): JsonObject {
-  const { fields } = operation.input;
-  const inPath = (field: DescField) => template.includes(`{${field.name}}`);
-  const inQuery = (field: DescField) => operation.queryParameters.has(field.jsonName);
+  const { input, queryParameters, condition, takesIdempotencyKey } = operation;
+  const inPath = ({ name }: DescField) => template.includes(`{${name}}`);
+  const inQuery = ({ jsonName }: DescField) => queryParameters.has(jsonName);
   const body = bodyOf(operation);
   const parameters = [
-    ...fields.filter(inPath).map((field) => pathParameter(field, schemas)),
-    ...fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
-    ...(operation.condition === undefined ? [] : [conditionParameter(operation.condition)]),
-    ...(operation.takesIdempotencyKey ? [idempotencyKeyParameter()] : []),
+    ...input.fields.filter(inPath).map((field) => pathParameter(field, schemas)),
+    ...input.fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
+    ...(condition === undefined ? [] : [refTo('parameters', CONDITIONS[condition])]),
+    ...(takesIdempotencyKey ? [refTo('parameters', 'Idempotency-Key')] : []),
   ];
   return {
     parameters: parameters.length > 0 ? parameters : undefined,
-    requestBody: body && requestBody(body, schemas, registry),
+    requestBody: body && {
+      description: commentOf(body),
+      required: schemas.hasRequired(body),
+      content: { 'application/json': { schema: schemas.message(body), example: requestExample(body, registry) } },
+    },
   };
+}
+
+function pathParameter(field: DescField, schemas: Schemas): JsonObject {
+  const { description, examples, ...schema } = schemas.field(field);
+  return { name: field.jsonName, in: 'path', required: true, description, schema, example: exampleOf(field) };
+}
+
+/**
+ * The example of a query parameter or header is in the `examples` of its schema, not in `example`: request generators
+ * find it there, but forms such as the docs page's, which start with `example`, stay empty. Otherwise every list that
+ * somebody tries would be filtered, and every request would have the same idempotency key.
+ */
+function queryParameter(field: DescField, schemas: Schemas): JsonObject {
+  const { description, ...schema } = schemas.field(field);
+  return { name: field.jsonName, in: 'query', description, schema };
+}
+
+function requestExample(body: DescMessage, registry: Registry): JsonObject {
+  return exampleOfMessage(body, (field) => fieldOptions(field, registry)?.outputOnly !== true);
 }
 
 function responses(

@@ -6,19 +6,20 @@ import { commentOf } from './comments.ts';
 import { rulesOf, toKeywords } from './constraints.ts';
 import { exampleOf } from './examples.ts';
 import type { JsonObject } from './json.ts';
+import { BASE } from './parts.ts';
 
 const TIMESTAMP = 'google.protobuf.Timestamp';
 
 /** Collects the named schemas that the document refers to. */
 export class Schemas {
   readonly #registry: Registry;
-  readonly #components = new Map<string, JsonObject>();
+  readonly #components = new Map(Object.entries(BASE.components.schemas));
 
   constructor(registry: Registry) {
     this.#registry = registry;
   }
 
-  /** All schemas that were referred to, sorted by name. */
+  /** All schemas that were referred to, and that of errors, sorted by name. */
   get components(): JsonObject {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
