@@ -33,6 +33,7 @@ const SAMPLE = {
   petId: 1n,
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
   retryAfterSeconds: 30,
+  seen: '',
   violations: [{ path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' }],
   wanted: 5,
   window: 'minute',
@@ -48,7 +49,9 @@ const SAMPLE_OF_QUERY = {
 function sample(code: string, fields: typeof SAMPLE): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
   // Each message takes its own fields from those of all codes, which the type of `apiError` can't express.
-  return (apiError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
+  const error = (apiError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
+  if (error.message.includes('undefined')) throw new Error(`the sample lacks a field of ${code}: ${error.message}`);
+  return error;
 }
 
 /** Builds the error responses of a document and collects the codes that they name. */
