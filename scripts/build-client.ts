@@ -15,8 +15,8 @@ try {
   for (const file of globSync(join(staging, 'dist/**/*.d.ts'))) {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/(\bfrom ['"]\.[^'"]*)\.ts(['"])/g, '$1.js$2'));
   }
-  for (const file of ['package.json', 'README.md']) copyFileSync(join('src/client', file), join(staging, file));
-  copyFileSync('LICENSE', join(staging, 'LICENSE'));
+  const files = { 'package.json': 'src/client/package.json', 'README.md': 'docs/client.md', LICENSE: 'LICENSE' };
+  for (const [name, file] of Object.entries(files)) copyFileSync(file, join(staging, name));
   mkdirSync(folder, { recursive: true });
   execFileSync('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: staging, stdio: 'inherit' });
 } finally {

@@ -84,7 +84,9 @@ function explain(error: PetstoreError, command: Command, address: string, config
     return new Failure(code, `the server at ${address} did not answer in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
     const where = `${address}${config.internalTls ? ' by mutual TLS' : ''}`;
-    const advice = 'start the service with "npm start", or name another --address';
+    const settings = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
+    const tls = config.internalTls ? '' : `; a server with mutual TLS answers only with its host's ${settings}`;
+    const advice = `start the service with "npm start", or name another --address${tls}`;
     return new Failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }
   if (grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED) {

@@ -17,11 +17,11 @@ const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnec
 
 /** Where and how to call. */
 export interface ConnectionOptions {
-  /** `host:port`. */
+  /** `host:port`, `https://host` (TLS) or `http://host` (none). */
   readonly address: string;
   /** Sent with every call as `authorization: Bearer <apiKey>`. */
   readonly apiKey: string;
-  /** `true` or certificates of your own: speak TLS. Default false: plaintext, for your own machine. */
+  /** `true` or certificates of your own: speak TLS. Default: as `address` says, or plaintext. */
   readonly tls?: boolean | TlsOptions;
   /** How long a call may take, waiting and retries included, in milliseconds. Default 10,000. */
   readonly timeoutMs?: number;
@@ -40,13 +40,14 @@ export interface Connection {
 
 /** Opens a connection, which connects with the first call. Throws TypeError or RangeError for bad options. */
 export function connect(options: ConnectionOptions): Connection {
-  const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT, tls = false } = options;
+  const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT } = options;
   checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
   checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
+  if (!options.apiKey) throw new TypeError('apiKey is empty: set it to your key');
   // grpc-js would throw too, with the key in its message.
   if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey must be visible ASCII, without white space');
-  const secured = security(options.address, tls);
-  const client = new Client(options.address, secured.credentials, {
+  const secured = security(options.address, options.tls);
+  const client = new Client(secured.target, secured.credentials, {
     ...secured.options,
     ...RECONNECT,
     'grpc.service_config': retryConfig(maxAttempts),

@@ -1,5 +1,5 @@
 /**
- * The pet store's typed gRPC client: `import { createClient } from 'petstore-client'`. See docs/client.md.
+ * The pet store's typed gRPC client: `import { createClient } from 'petstore-client'`. See docs/client.md, its README.
  *
  * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase.
  */

@@ -15,23 +15,44 @@ export interface TlsOptions {
 }
 
 interface Security {
+  /** The address for grpc-js. */
+  readonly target: string;
   readonly credentials: ChannelCredentials;
   readonly options: ChannelOptions;
 }
 
+/** `https://host:port` or `http://host:port`. A path would be lost: gRPC has its own. */
+const WITH_SCHEME = /^(https?):\/\/([^\s/?#@:]+|\[[\da-f:]+\])(:\d+)?\/?$/i;
+/** grpc-js has these schemes itself: https://github.com/grpc/grpc/blob/master/doc/naming.md */
+const HAS_SCHEME = /^(?!dns:|unix:)\w+:\/\//i;
+
+/** What an address says of TLS. Throws when it is none, or when the option `tls` says otherwise. */
+function parse(address: string, tls: boolean | TlsOptions | undefined) {
+  if (!HAS_SCHEME.test(address)) return { target: address, tls: tls ?? false };
+  const [, scheme, host, port] = WITH_SCHEME.exec(address) ?? [];
+  const isSecure = scheme?.toLowerCase() === 'https';
+  if (host === undefined || (tls !== undefined && isSecure !== (tls !== false))) {
+    const forms = '"https://host" for TLS, "http://host" without, or "host:port" and the option tls';
+    throw new TypeError(`address must be ${forms}; no path, user or other scheme`);
+  }
+  return { target: host + (port ?? (isSecure ? ':443' : ':80')), tls: isSecure && (tls ?? true) };
+}
+
 /**
- * Throws when a certificate or key can't be parsed, when `cert` or `key` is missing, or when the server has no
- * name.
+ * Throws when the address is none, when a certificate or key can't be parsed, when `cert` or `key` is missing, or when
+ * the server has no name.
  */
-export function security(address: string, tls: boolean | TlsOptions): Security {
-  if (tls === false) return { credentials: credentials.createInsecure(), options: {} };
+export function security(address: string, given: boolean | TlsOptions | undefined): Security {
+  const { target, tls } = parse(address, given);
+  if (tls === false) return { target, credentials: credentials.createInsecure(), options: {} };
   const { ca, cert, key, serverName }: TlsOptions = tls === true ? {} : tls;
   // Node rejects an IP address as the name in a TLS handshake (RFC 6066, section 3), and grpc-js would use it.
-  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  const host = target.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   if (serverName === undefined && isIP(host)) {
     throw new TypeError(`tls.serverName must say a name of the server's certificate, because ${host} is an IP address`);
   }
   return {
+    target,
     credentials: credentials.createSsl(toBuffer(ca), toBuffer(key), toBuffer(cert)),
     options: serverName === undefined ? {} : { 'grpc.ssl_target_name_override': serverName },
   };

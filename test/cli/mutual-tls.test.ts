@@ -63,7 +63,11 @@ test('mutual TLS - a server of another authority is refused, and a call without 
     code: 'SERVER_AWAY',
     message: `nothing answers at ${address} by mutual TLS: ${start}`,
   });
-  t.is(JSON.parse(plain.stderr).message, `nothing answers at ${address}: ${start}`);
+  const settingsOfTls = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
+  t.is(
+    JSON.parse(plain.stderr).message,
+    `nothing answers at ${address}: ${start}; a server with mutual TLS answers only with its host's ${settingsOfTls}`,
+  );
 });
 
 test('mutual TLS - a certificate without a DNS name requires a name in --address', async (t) => {

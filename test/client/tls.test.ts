@@ -81,3 +81,27 @@ test('tls - a certificate without its key, and text that is no certificate, are 
   t.throws(() => createClient({ address: front.address, apiKey, tls: { cert } }));
   t.throws(() => createClient({ address: front.address, apiKey, tls: { cert: 'nonsense', key } }));
 });
+
+test('tls - https:// means TLS, http:// none, each with its port', async (t) => {
+  const { front, publicAddress, key: apiKey, certificates } = t.context;
+  const tls = { ca: await certificates.read('ca.pem'), ...(await identity(t.context, 'client')) };
+  t.is(await outcome(createClient({ address: `https://${front.address}`, apiKey, tls })), 'OK');
+  t.is(await outcome(createClient({ address: `http://${publicAddress}/`, apiKey })), 'OK');
+  t.is(await outcome(createClient({ address: `https://${front.address}`, apiKey, maxAttempts: 1 })), 'UNAVAILABLE');
+  const { hostname } = new URL(`http://${publicAddress}`);
+  t.is(await outcome(createClient({ address: `http://${hostname}`, apiKey, maxAttempts: 1 })), 'UNAVAILABLE');
+});
+
+test('address - one that is none is refused at once, with what to write', (t) => {
+  const refused = { instanceOf: TypeError, message: /^address must be "https:\/\/host" for TLS/ };
+  const addresses = ['https://host/v1', 'https://user:secret@host', 'grpc://host:1', 'https://', 'http://host:x'];
+  for (const address of addresses) t.throws(() => createClient({ address, apiKey: 'k' }), refused, address);
+  t.throws(() => createClient({ address: 'http://host', apiKey: 'k', tls: true }), refused);
+  t.throws(() => createClient({ address: 'https://host', apiKey: 'k', tls: false }), refused);
+  t.throws(() => createClient({ address: 'https://127.0.0.1:1', apiKey: 'k' }), { message: /tls\.serverName/ });
+});
+
+test('apiKey - an empty one is refused at once, and said to be empty', (t) => {
+  const refused = { instanceOf: TypeError, message: 'apiKey is empty: set it to your key' };
+  t.throws(() => createClient({ address: 'host:1', apiKey: '' }), refused);
+});
