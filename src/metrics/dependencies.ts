@@ -47,68 +47,51 @@ export function commitMetrics(registry: Registry): CommitListener {
   };
 }
 
+/** One number, or one for each value of a label. */
+type Reading = number | Readonly<Record<string, number>>;
+
 export function dependencyMetrics(
   registry: Registry,
   { server, keyCache, usage, database, redis }: Dependencies,
 ): void {
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number) => {
-    const collect = function (this: Gauge) {
-      this.set(read());
-    };
-    new Gauge({ name, help, registers, collect });
+  /** Adds a metric that is read at each scrape. */
+  const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
+    const metric: Gauge | Counter = new Metric({
+      name: `petstore_${name}`,
+      help,
+      labelNames: label === '' ? [] : [label],
+      registers: [registry],
+      collect() {
+        metric.reset();
+        const reading = read();
+        if (typeof reading === 'number') metric.inc(reading);
+        else for (const [value, number] of Object.entries(reading)) metric.inc({ [label]: value }, number);
+      },
+    });
   };
-  new Gauge({
-    name: 'petstore_grpc_open_calls',
-    help: 'Open calls, from their headers until their streams are closed.',
-    labelNames: ['kind'],
-    registers,
-    collect() {
-      for (const [kind, calls] of Object.entries(server.openCalls())) this.set({ kind }, calls);
-    },
-  });
-  new Counter({
-    name: 'petstore_key_cache_lookups_total',
-    help: 'Look-ups of API keys in the cache. A "miss" waits for the database.',
-    labelNames: ['result'],
-    registers,
-    collect() {
-      this.reset();
-      this.inc({ result: 'hit' }, keyCache.hits);
-      this.inc({ result: 'miss' }, keyCache.misses);
-    },
-  });
-  gauge('petstore_key_cache_keys', 'API keys in the cache.', () => keyCache.size);
-  gauge('petstore_usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
-  gauge(
-    'petstore_database_up',
-    '1 while the database works, 0 while calls fail because it is unavailable or full.',
-    () => (database.isAway ? 0 : 1),
-  );
-  if (database.pools !== undefined) poolMetrics(registry, database.pools);
-  if (redis === undefined) return;
-  gauge('petstore_redis_up', '1 while Redis counts the limits, 0 while this server counts them by itself.', () =>
-    redis.isDegraded ? 0 : 1,
-  );
-  new Counter({
-    name: 'petstore_redis_fallback_decisions_total',
-    help: 'Requests that this server counted by itself because Redis was unavailable.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(redis.fallbackDecisions);
-    },
-  });
-}
-
-function poolMetrics(registry: Registry, pools: Readonly<Record<string, PoolReading>>): void {
-  const gauge = (name: string, help: string, read: (pool: PoolReading) => number) => {
-    const collect = function (this: Gauge<'pool'>) {
-      for (const [pool, reading] of Object.entries(pools)) this.set({ pool }, read(reading));
+  const opened = 'Open calls, from their headers until their streams are closed.';
+  add(Gauge, 'grpc_open_calls', opened, () => server.openCalls(), 'kind');
+  const lookups = () => ({ hit: keyCache.hits, miss: keyCache.misses });
+  const cached = 'Look-ups of API keys in the cache. A "miss" waits for the database.';
+  add(Counter, 'key_cache_lookups_total', cached, lookups, 'result');
+  add(Gauge, 'key_cache_keys', 'API keys in the cache.', () => keyCache.size);
+  add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
+  const works = '1 while the database works, 0 while calls fail because it is unavailable or full.';
+  add(Gauge, 'database_up', works, () => (database.isAway ? 0 : 1));
+  const { pools } = database;
+  if (pools !== undefined) {
+    const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
+      const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, reading]) => [pool, read(reading)]));
+      add(Gauge, `database_pool_${name}`, help, readAll, 'pool');
     };
-    new Gauge({ name, help, labelNames: ['pool'], registers: [registry], collect });
-  };
-  gauge('petstore_database_pool_connections', 'Maximum of connections to PostgreSQL.', ({ size }) => size);
-  gauge('petstore_database_pool_in_use', 'Connections to PostgreSQL that calls use.', ({ inUse }) => inUse);
-  gauge('petstore_database_pool_waiting', 'Calls that wait for a connection to PostgreSQL.', ({ waiting }) => waiting);
+    ofPools('connections', 'Maximum of connections to PostgreSQL.', ({ size }) => size);
+    ofPools('in_use', 'Connections to PostgreSQL that calls use.', ({ inUse }) => inUse);
+    ofPools('waiting', 'Calls that wait for a connection to PostgreSQL.', ({ waiting }) => waiting);
+  }
+  if (redis !== undefined) {
+    const counts = '1 while Redis counts the limits, 0 while this server counts them by itself.';
+    add(Gauge, 'redis_up', counts, () => (redis.isDegraded ? 0 : 1));
+    const alone = 'Requests that this server counted by itself because Redis was unavailable.';
+    add(Counter, 'redis_fallback_decisions_total', alone, () => redis.fallbackDecisions);
+  }
 }
