@@ -114,6 +114,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     keyCache: keys,
     usage,
     database: engine.state,
+    certificates: tls,
     redis: redisLimiter,
   };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');

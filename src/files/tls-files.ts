@@ -21,6 +21,8 @@ export interface Identity {
   readonly key: Buffer;
   /** The first certificate of `cert`. */
   readonly certificate: X509Certificate;
+  /** When the first of all certificates in `cert` ends. */
+  readonly end: Date;
 }
 
 /** @throws ConfigError when a file is invalid or the key does not belong to the certificate. */
@@ -35,7 +37,7 @@ export async function readIdentity(cert: PemFile, key: PemFile): Promise<Identit
   parse(cert, 'certificate and those after it that its authority needs', () =>
     createSecureContext({ cert: certPem, key: keyPem }),
   );
-  return { cert: certPem, key: keyPem, certificate };
+  return { cert: certPem, key: keyPem, certificate, end: firstEnd(cert, certPem) };
 }
 
 function isSupported({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
@@ -46,14 +48,22 @@ function isSupported({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject
 /** The certificates of certificate authorities. */
 export interface Authorities {
   readonly pem: Buffer;
-  /** The first certificate of `pem`. */
-  readonly certificate: X509Certificate;
+  /** When the first of them ends. */
+  readonly end: Date;
 }
 
-/** @throws ConfigError when the file does not begin with a certificate. */
+/** @throws ConfigError when the file has no certificate, or an invalid one. */
 export async function readAuthorities(ca: PemFile): Promise<Authorities> {
   const pem = await readPem(ca);
-  return { pem, certificate: parse(ca, 'certificate', () => new X509Certificate(pem)) };
+  return { pem, end: firstEnd(ca, pem) };
+}
+
+function firstEnd(file: PemFile, pem: Buffer): Date {
+  const certificates = pem.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [pem];
+  const endsMs = parse(file, 'certificate', () =>
+    certificates.map((one) => new X509Certificate(one).validToDate.getTime()),
+  );
+  return new Date(Math.min(...endsMs));
 }
 
 async function readPem({ setting, file }: PemFile): Promise<Buffer> {

@@ -11,11 +11,16 @@ import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { ConfigError, type InternalTls } from '../config.ts';
 import { type Identity, readAuthorities, readIdentity } from '../files/tls-files.ts';
+import { watchCertificates } from '../files/tls-watch.ts';
 
 const POLL_MS = 5_000;
 
 interface Pem extends Identity {
   readonly ca: Buffer;
+  /** All files as one. */
+  readonly content: Buffer;
+  /** When the first certificate of each file ends, by setting. */
+  readonly ends: Readonly<Record<string, Date>>;
 }
 
 /**
@@ -23,7 +28,7 @@ interface Pem extends Identity {
  *
  * @throws ConfigError when a file is missing or invalid.
  */
-export async function mutualTls(files: InternalTls, logger: Logger): Promise<ServerCredentials> {
+export async function mutualTls(files: InternalTls, logger: Logger): Promise<MutualTls> {
   const credentials = new MutualTls(await readInternalTls(files));
   void credentials.watchFiles(files, logger);
   return credentials;
@@ -38,10 +43,11 @@ export async function readInternalTls(files: InternalTls): Promise<Pem> {
   const { validTo, validToDate } = identity.certificate;
   if (validToDate.getTime() < Date.now())
     throw new ConfigError(`INTERNAL_TLS_CERT has expired (${validTo}): ${files.cert}`);
-  return { ca: ca.pem, ...identity };
+  const content = Buffer.concat([ca.pem, identity.cert, identity.key]);
+  return { ...identity, ca: ca.pem, content, ends: { INTERNAL_TLS_CERT: identity.end, INTERNAL_TLS_CA: ca.end } };
 }
 
-class MutualTls extends ServerCredentials {
+export class MutualTls extends ServerCredentials {
   #pem: Pem;
 
   constructor(pem: Pem) {
@@ -49,22 +55,22 @@ class MutualTls extends ServerCredentials {
     this.#pem = pem;
   }
 
+  /** When the first certificate of each file in use ends, by setting. */
+  get ends(): Readonly<Record<string, Date>> {
+    return this.#pem.ends;
+  }
+
   async watchFiles(files: InternalTls, logger: Logger): Promise<void> {
-    for (let lastWarning = ''; ; ) {
-      await delay(POLL_MS, undefined, { ref: false });
-      try {
-        const pem = await readInternalTls(files);
-        lastWarning = '';
-        if (isSame(pem, this.#pem)) continue;
+    const check = watchCertificates({
+      read: () => readInternalTls(files),
+      use: (pem, isRenewal) => {
         this.#pem = pem;
         this.updateSecureContextOptions(toContext(pem));
-        logger.info('loaded the renewed files of INTERNAL_TLS');
-      } catch (error) {
-        const { message } = error as Error;
-        if (message !== lastWarning) logger.warn({ reason: message }, 'keeps the certificate that it has');
-        lastWarning = message;
-      }
-    }
+        if (isRenewal) logger.info('loaded the renewed files of INTERNAL_TLS');
+      },
+      warn: (line) => logger.warn(line),
+    });
+    for (; ; await delay(POLL_MS, undefined, { ref: false })) await check();
   }
 
   override _equals(other: ServerCredentials): boolean {
@@ -74,8 +80,4 @@ class MutualTls extends ServerCredentials {
 
 function toContext({ ca, cert, key }: Pem): SecureContextOptions {
   return { ca, cert, key, minVersion: 'TLSv1.3' };
-}
-
-function isSame(one: Pem, other: Pem): boolean {
-  return one.ca.equals(other.ca) && one.cert.equals(other.cert) && one.key.equals(other.key);
 }

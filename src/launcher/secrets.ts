@@ -6,17 +6,15 @@
  * (Envoy can watch PEM files itself, but only for renames, and Certbot replaces its links. And an Envoy that restarts
  * during a renewal would find half of it.)
  */
-import type { X509Certificate } from 'node:crypto';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config, InternalTls } from '../config.ts';
 import { readAuthorities, readIdentity } from '../files/tls-files.ts';
+import { watchCertificates } from '../files/tls-watch.ts';
 import { repeat } from './repeat.ts';
 import type { Supervision } from './supervisor.ts';
 
 const POLL_MS = 1_000;
-/** How long before the expiry of a certificate a warning is reported: 14 days. */
-const WARN_MS = 14 * 86_400_000;
 
 /** A certificate and its key, or the trusted authorities, by the name in Envoy's configuration. */
 interface Secret {
@@ -30,7 +28,8 @@ interface Secret {
 interface Content {
   /** The fields of Envoy's Secret message. */
   readonly fields: object;
-  readonly certificate: X509Certificate;
+  readonly content: Buffer;
+  readonly ends: Readonly<Record<string, Date>>;
 }
 
 export function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
@@ -48,7 +47,8 @@ function identity(name: string, prefix: string, { cert, key }: Pick<InternalTls,
     async read() {
       const found = await readIdentity({ setting, file: cert }, { setting: `${prefix}_KEY`, file: key });
       const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
-      return { fields: { tls_certificate: pair }, certificate: found.certificate };
+      const content = Buffer.concat([found.cert, found.key]);
+      return { fields: { tls_certificate: pair }, content, ends: { [setting]: found.end } };
     },
   };
 }
@@ -59,8 +59,8 @@ function authorities({ ca }: InternalTls): Secret {
     name: 'internal_ca',
     setting,
     async read() {
-      const found = await readAuthorities({ setting, file: ca });
-      return { fields: { validation_context: { trusted_ca: inline(found.pem) } }, certificate: found.certificate };
+      const { pem, end } = await readAuthorities({ setting, file: ca });
+      return { fields: { validation_context: { trusted_ca: inline(pem) } }, content: pem, ends: { [setting]: end } };
     },
   };
 }
@@ -87,29 +87,15 @@ export async function watchSecrets(config: Config, watch: Watch): Promise<void> 
 }
 
 async function watchSecret(config: Config, secret: Secret, { shutdown, report }: Watch): Promise<void> {
-  let current: string | undefined;
-  let lastReported = '';
-  const reportOnce = (line: string) => {
-    if (line !== lastReported && line !== '') report(line);
-    lastReported = line;
-  };
-  await repeat(POLL_MS, shutdown, async () => {
-    try {
-      const found = await secret.read();
-      const written = JSON.stringify(found.fields);
-      if (written !== current) {
-        await write(config, secret, found); // the first time too: the file may have changed since the start of Envoy
-        if (current !== undefined) report(`The renewed certificate of ${secret.setting} is used from now on.`);
-        current = written;
-      }
-      const { validTo, validToDate } = found.certificate;
-      // An expired certificate is used all the same, as not every peer checks it.
-      const isEnding = validToDate.getTime() < Date.now() + WARN_MS;
-      reportOnce(isEnding ? `${secret.setting} is valid until ${validTo} only: renew it.` : '');
-    } catch (error) {
-      reportOnce(`${(error as Error).message}. The certificate from before stays in use.`);
-    }
+  const check = watchCertificates({
+    read: () => secret.read(),
+    async use(found, isRenewal) {
+      await write(config, secret, found); // the first time too: the file may have changed since the start of Envoy
+      if (isRenewal) report(`The renewed certificate of ${secret.setting} is used from now on.`);
+    },
+    warn: report,
   });
+  await repeat(POLL_MS, shutdown, check);
   await rm(secretFile(config, secret.name), { force: true }).catch(() => undefined);
 }
 

@@ -9,12 +9,15 @@ export interface Dependencies {
   readonly keyCache: { readonly hits: number; readonly misses: number; readonly size: number };
   readonly usage: { readonly backlog: number };
   readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
+  /** When the certificates in use end, by setting. */
+  readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
   /** Undefined without Redis. */
   readonly redis: { readonly isDegraded: boolean; readonly fallbackDecisions: number } | undefined;
 }
 
 /** The last is the maximum of writes that share a commit. */
 const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const DAY_MS = 86_400_000;
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
 /** Metrics of the storage engine that commits in groups. */
@@ -52,7 +55,7 @@ type Reading = number | Readonly<Record<string, number>>;
 
 export function dependencyMetrics(
   registry: Registry,
-  { server, keyCache, usage, database, redis }: Dependencies,
+  { server, keyCache, usage, database, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
   const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
@@ -78,6 +81,15 @@ export function dependencyMetrics(
   add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
   const works = '1 while the database works, 0 while calls fail because it is unavailable or full.';
   add(Gauge, 'database_up', works, () => (database.isAway ? 0 : 1));
+  const daysLeft = () =>
+    Object.fromEntries(
+      Object.entries(certificates?.ends ?? {}).map(([setting, end]) => [
+        setting,
+        (end.getTime() - Date.now()) / DAY_MS,
+      ]),
+    );
+  const ends = 'Days until the first certificate in the file of a setting ends; negative after that.';
+  add(Gauge, 'certificate_days_left', ends, daysLeft, 'setting');
   const { pools } = database;
   if (pools !== undefined) {
     const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
