@@ -7,18 +7,15 @@ import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
 
 interface Row {
-  readonly grpc: Status;
   readonly http: number;
+  readonly grpc: Status;
+  // biome-ignore lint/suspicious/noExplicitAny: each row has its own fields; `ErrorFields` recovers their types.
+  readonly message: (fields: any) => string;
   /** Headers of every response with this code. */
   readonly headers?: Readonly<Record<string, string>>;
   /** When a retry makes sense, if that is the same for every error with this code. */
   readonly retryAfterSeconds?: number;
-  // biome-ignore lint/suspicious/noExplicitAny: each row has its own fields; `ErrorFields` recovers their types.
-  readonly message: (fields: any) => string;
 }
-
-/** RFC 6750, section 3. */
-const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
 /** The maximum lengths of quoted input, of a field name and of a message. An error must fit into headers. */
 const MAX_QUOTED = 200;
@@ -33,181 +30,141 @@ export function short(text: string, max = MAX_QUOTED): string {
   return text.length > max ? `${text.slice(0, max).toWellFormed()}…` : text.toWellFormed();
 }
 
+/** A row whose message takes `Fields`. */
+function row<Fields = undefined>(http: number, grpc: Status, message: (fields: Fields) => string) {
+  return { http, grpc, message } satisfies Row;
+}
+
+function unauthenticated<Fields = undefined>(message: (fields: Fields) => string) {
+  return { ...row(401, Status.UNAUTHENTICATED, message), headers: { 'www-authenticate': 'Bearer' } }; // RFC 6750, 3
+}
+
+/** What an id in the path, in the field `name`, does not name. */
+function notFound<Name extends string>(what: string, name: Name) {
+  return row<Record<Name, bigint>>(404, Status.NOT_FOUND, (ids) => `${what} ${ids[name]} does not exist`);
+}
+
+/** What an id in the body, in the field `name`, does not name. */
+function unknown<Name extends string>(what: string, name: Name) {
+  return row<Record<Name, bigint>>(
+    400,
+    Status.INVALID_ARGUMENT,
+    (ids) => `${name}: ${what} ${ids[name]} does not exist`,
+  );
+}
+
+function unavailable(message: () => string) {
+  return { ...row(503, Status.UNAVAILABLE, message), retryAfterSeconds: 1 };
+}
+
 const TABLE = {
-  MALFORMED_BODY: {
-    grpc: Status.INVALID_ARGUMENT,
-    http: 400,
-    message: ({ detail }: { detail: string }) => `the request body can't be read: ${short(detail)}`,
-  },
-  INVALID_ARGUMENT: {
-    grpc: Status.INVALID_ARGUMENT,
-    http: 400,
-    message: ({ violations }: { violations: readonly Violation[] }) =>
-      violations.map(({ name, description }) => `${name}: ${description}`).join('; '),
-  },
-  UNSUPPORTED_CONTENT_TYPE: {
-    grpc: Status.INVALID_ARGUMENT,
-    http: 400,
-    message: ({ contentType }: { contentType: string }) =>
-      `a request with a body must say "Content-Type: application/json"; this one says ${
-        contentType === '' ? 'nothing' : `"${short(contentType)}"`
-      }`,
-  },
-  UNKNOWN_CATEGORY: {
-    grpc: Status.INVALID_ARGUMENT,
-    http: 400,
-    message: ({ categoryId }: { categoryId: bigint }) => `categoryId: category ${categoryId} does not exist`,
-  },
-  UNKNOWN_PET: {
-    grpc: Status.INVALID_ARGUMENT,
-    http: 400,
-    message: ({ petId }: { petId: bigint }) => `petId: pet ${petId} does not exist`,
-  },
-  API_KEY_MISSING: {
-    grpc: Status.UNAUTHENTICATED,
-    http: 401,
-    headers: CHALLENGE,
-    message: ({ seen }: { seen: string }) =>
-      `an API key is needed: send "Authorization: Bearer <API_KEY>"${seen && `; ${seen}`}`,
-  },
-  API_KEY_INVALID: {
-    grpc: Status.UNAUTHENTICATED,
-    http: 401,
-    headers: CHALLENGE,
-    message: ({ isSuspended }: { isSuspended: boolean }) =>
+  MALFORMED_BODY: row<{ detail: string }>(
+    400,
+    Status.INVALID_ARGUMENT,
+    ({ detail }) => `the request body can't be read: ${short(detail)}`,
+  ),
+  INVALID_ARGUMENT: row<{ violations: readonly Violation[] }>(400, Status.INVALID_ARGUMENT, ({ violations }) =>
+    violations.map(({ name, description }) => `${name}: ${description}`).join('; '),
+  ),
+  UNSUPPORTED_CONTENT_TYPE: row<{ contentType: string }>(400, Status.INVALID_ARGUMENT, ({ contentType }) => {
+    const said = contentType === '' ? 'nothing' : `"${short(contentType)}"`;
+    return `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
+  }),
+  UNKNOWN_CATEGORY: unknown('category', 'categoryId'),
+  UNKNOWN_PET: unknown('pet', 'petId'),
+  API_KEY_MISSING: unauthenticated<{ seen: string }>(
+    ({ seen }) => `an API key is needed: send "Authorization: Bearer <API_KEY>"${seen && `; ${seen}`}`,
+  ),
+  API_KEY_INVALID: unauthenticated<{ isSuspended: boolean }>(
+    ({ isSuspended }) =>
       `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,
-  },
-  PET_NOT_FOUND: {
-    grpc: Status.NOT_FOUND,
-    http: 404,
-    message: ({ petId }: { petId: bigint }) => `pet ${petId} does not exist`,
-  },
-  CATEGORY_NOT_FOUND: {
-    grpc: Status.NOT_FOUND,
-    http: 404,
-    message: ({ categoryId }: { categoryId: bigint }) => `category ${categoryId} does not exist`,
-  },
-  ORDER_NOT_FOUND: {
-    grpc: Status.NOT_FOUND,
-    http: 404,
-    message: ({ orderId }: { orderId: bigint }) => `order ${orderId} does not exist`,
-  },
-  INVENTORY_NOT_FOUND: {
-    grpc: Status.NOT_FOUND,
-    http: 404,
-    message: ({ petId }: { petId: bigint }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
-  },
-  ROUTE_NOT_FOUND: {
-    grpc: Status.UNIMPLEMENTED,
-    http: 404,
-    message: ({ method, path }: { method: string; path: string }) =>
-      `nothing answers to ${short(method)} ${short(path)}`,
-  },
-  METHOD_NOT_ALLOWED: {
-    grpc: Status.UNIMPLEMENTED,
-    http: 405,
-    message: ({ method, path, allow }: { method: string; path: string; allow: string }) =>
-      `${short(path)} does not answer to ${short(method)}; it answers to ${allow}`,
-  },
-  CATEGORY_IN_USE: {
-    grpc: Status.FAILED_PRECONDITION,
-    http: 409,
-    message: ({ categoryId }: { categoryId: bigint }) =>
-      `category ${categoryId} still has pets: move or delete them first`,
-  },
-  PET_IN_USE: {
-    grpc: Status.FAILED_PRECONDITION,
-    http: 409,
-    message: ({ petId }: { petId: bigint }) =>
-      `an order that is not complete names pet ${petId}: complete or cancel it first`,
-  },
-  INSUFFICIENT_STOCK: {
-    grpc: Status.FAILED_PRECONDITION,
-    http: 409,
-    message: ({ petId, wanted, inStock }: { petId: bigint; wanted: number; inStock: number }) =>
-      `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
-  },
-  ORDER_COMPLETE: {
-    grpc: Status.FAILED_PRECONDITION,
-    http: 409,
-    message: ({ orderId }: { orderId: bigint }) =>
-      `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
-  },
-  PRECONDITION_FAILED: {
-    grpc: Status.ABORTED,
-    http: 412,
-    message: ({ etag }: { etag: string }) =>
+  ),
+  PET_NOT_FOUND: notFound('pet', 'petId'),
+  CATEGORY_NOT_FOUND: notFound('category', 'categoryId'),
+  ORDER_NOT_FOUND: notFound('order', 'orderId'),
+  INVENTORY_NOT_FOUND: row<{ petId: bigint }>(
+    404,
+    Status.NOT_FOUND,
+    ({ petId }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
+  ),
+  ROUTE_NOT_FOUND: row<{ method: string; path: string }>(
+    404,
+    Status.UNIMPLEMENTED,
+    ({ method, path }) => `nothing answers to ${short(method)} ${short(path)}`,
+  ),
+  METHOD_NOT_ALLOWED: row<{ method: string; path: string; allow: string }>(
+    405,
+    Status.UNIMPLEMENTED,
+    ({ method, path, allow }) => `${short(path)} does not answer to ${short(method)}; it answers to ${allow}`,
+  ),
+  CATEGORY_IN_USE: row<{ categoryId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ categoryId }) => `category ${categoryId} still has pets: move or delete them first`,
+  ),
+  PET_IN_USE: row<{ petId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ petId }) => `an order that is not complete names pet ${petId}: complete or cancel it first`,
+  ),
+  INSUFFICIENT_STOCK: row<{ petId: bigint; wanted: number; inStock: number }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ petId, wanted, inStock }) => `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
+  ),
+  ORDER_COMPLETE: row<{ orderId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ orderId }) => `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
+  ),
+  PRECONDITION_FAILED: row<{ etag: string }>(
+    412,
+    Status.ABORTED,
+    ({ etag }) =>
       `what is stored has the ETag ${etag} now, which If-Match does not name: read it again before you change it`,
-  },
-  IDEMPOTENCY_KEY_REUSED: {
-    grpc: Status.ALREADY_EXISTS,
-    http: 409,
-    message: () =>
-      'Idempotency-Key: another request has been carried out under this key: send each new request with a new key',
-  },
-  REQUEST_TIMEOUT: {
-    grpc: Status.DEADLINE_EXCEEDED,
-    http: 408,
-    message: () => `the request had not arrived whole ${BODY_TIMEOUT_MS / 1_000} seconds after its headers`,
-  },
-  BODY_TOO_LARGE: {
-    grpc: Status.RESOURCE_EXHAUSTED,
-    http: 413,
-    message: () => `the request body is larger than ${MAX_BODY_BYTES / 1_024} KiB`,
-  },
-  RATE_LIMITED: {
-    grpc: Status.RESOURCE_EXHAUSTED,
-    http: 429,
-    message: ({ limit, window, retryAfterSeconds }: { limit: number; window: string; retryAfterSeconds: number }) =>
+  ),
+  IDEMPOTENCY_KEY_REUSED: row(
+    409,
+    Status.ALREADY_EXISTS,
+    () => 'Idempotency-Key: another request has been carried out under this key: send each new request with a new key',
+  ),
+  REQUEST_TIMEOUT: row(
+    408,
+    Status.DEADLINE_EXCEEDED,
+    () => `the request had not arrived whole ${BODY_TIMEOUT_MS / 1_000} seconds after its headers`,
+  ),
+  BODY_TOO_LARGE: row(
+    413,
+    Status.RESOURCE_EXHAUSTED,
+    () => `the request body is larger than ${MAX_BODY_BYTES / 1_024} KiB`,
+  ),
+  RATE_LIMITED: row<{ limit: number; window: string; retryAfterSeconds: number }>(
+    429,
+    Status.RESOURCE_EXHAUSTED,
+    ({ limit, window, retryAfterSeconds }) =>
       `the limit of ${limit} ${window === AT_A_TIME ? window : `per ${window}`} is used up: ` +
       `try again in ${retryAfterSeconds} s`,
-  },
-  API_KEY_BANNED: {
-    grpc: Status.RESOURCE_EXHAUSTED,
-    http: 429,
-    message: ({ retryAfterSeconds }: { retryAfterSeconds: number }) =>
+  ),
+  API_KEY_BANNED: row<{ retryAfterSeconds: number }>(
+    429,
+    Status.RESOURCE_EXHAUSTED,
+    ({ retryAfterSeconds }) =>
       'the API key is banned for sending on after refusals: ' +
       `try again in ${retryAfterSeconds} s, and back off after a 429`,
-  },
-  OPERATOR_KEY_INVALID: {
-    grpc: Status.UNAUTHENTICATED,
-    http: 401,
-    headers: CHALLENGE,
-    message: () => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"',
-  },
-  ACCOUNT_NOT_FOUND: {
-    grpc: Status.NOT_FOUND,
-    http: 404,
-    message: ({ accountId }: { accountId: bigint }) => `account ${accountId} does not exist`,
-  },
-  API_KEY_NOT_FOUND: {
-    grpc: Status.NOT_FOUND,
-    http: 404,
-    message: ({ keyId }: { keyId: bigint }) => `API key ${keyId} does not exist`,
-  },
-  BAN_NOT_ENDED: {
-    grpc: Status.UNAVAILABLE,
-    http: 503,
-    retryAfterSeconds: 1,
-    message: () => "Redis is away, so other servers can't be told that the ban is over: try again when it is back",
-  },
-  INTERNAL: {
-    grpc: Status.INTERNAL,
-    http: 500,
-    message: ({ requestId }: { requestId: string }) =>
-      `something went wrong on our side; request id ${short(requestId)}`,
-  },
-  UNAVAILABLE: {
-    grpc: Status.UNAVAILABLE,
-    http: 503,
-    retryAfterSeconds: 1,
-    message: () => 'the service is not available just now; try again shortly',
-  },
-  DEADLINE_EXCEEDED: {
-    grpc: Status.DEADLINE_EXCEEDED,
-    http: 504,
-    message: () => 'the request was not answered in time',
-  },
+  ),
+  OPERATOR_KEY_INVALID: unauthenticated(() => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"'),
+  ACCOUNT_NOT_FOUND: notFound('account', 'accountId'),
+  API_KEY_NOT_FOUND: notFound('API key', 'keyId'),
+  BAN_NOT_ENDED: unavailable(
+    () => "Redis is away, so other servers can't be told that the ban is over: try again when it is back",
+  ),
+  INTERNAL: row<{ requestId: string }>(
+    500,
+    Status.INTERNAL,
+    ({ requestId }) => `something went wrong on our side; request id ${short(requestId)}`,
+  ),
+  UNAVAILABLE: unavailable(() => 'the service is not available just now; try again shortly'),
+  DEADLINE_EXCEEDED: row(504, Status.DEADLINE_EXCEEDED, () => 'the request was not answered in time'),
 } as const satisfies Record<string, Row>;
 
 export type ErrorCode = keyof typeof TABLE;
@@ -269,12 +226,12 @@ interface ApiErrorOptions {
 /** Creates an error of the table. `fields` are those that its message needs. */
 export function apiError<C extends ErrorCode>(
   code: C,
-  ...[fields, options]: ErrorFields<C> extends undefined
+  ...[fields, options = {}]: ErrorFields<C> extends undefined
     ? [fields?: undefined, options?: ApiErrorOptions]
     : [fields: ErrorFields<C>, options?: ApiErrorOptions]
 ): ApiError {
-  const row: Row = TABLE[code];
-  return new ApiError(code, row.message(fields), options ?? {});
+  const { message }: Row = TABLE[code];
+  return new ApiError(code, message(fields), options);
 }
 
 /** A RATE_LIMITED for `limit` per `window`, or at a time, of the subject `account:7` or `address:192.0.2.1`. */
