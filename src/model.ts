@@ -102,19 +102,17 @@ export interface ApiKey {
   readonly revokedAtMs: number | undefined;
 }
 
-/** A temporary ban of a key. */
+export type BanWindow = 'minute' | 'day';
+
+/** A temporary ban of a key. It began `durationMs` before its end. */
 export interface Ban {
   readonly keyId: KeyId;
   readonly untilMs: number;
-  readonly cause: BanCause;
-}
-
-export interface BanCause {
-  readonly sinceMs: number;
+  readonly durationMs: number;
   /** How many refusals led to the ban. */
   readonly refusals: number;
   /** The window whose limit the last refused request exceeded. */
-  readonly window: 'minute' | 'day';
+  readonly window: BanWindow;
 }
 
 /** A ban with its key and account. */

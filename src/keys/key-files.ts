@@ -31,7 +31,7 @@ export async function ensureDemoKey(store: Store, dataDir: string): Promise<void
     await writeSecret(demoKeyFile(dataDir), key);
     const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
     const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
-    await tx.accounts.insertKey({ accountId: account.id, ...description }, hashKey(key));
+    await tx.keys.insert({ accountId: account.id, ...description }, hashKey(key));
   });
   await created.catch((error: unknown) => {
     if (!(error instanceof AlreadyDone)) throw error;

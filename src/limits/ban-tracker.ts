@@ -93,7 +93,8 @@ export class BanTracker {
 
 /** Makes the ban that a refusal by this window begins. */
 export function newBan(keyId: KeyId, policy: BanPolicy, sinceMs: number, window: Reading['window']): Ban {
-  return { keyId, untilMs: sinceMs + policy.durationMs, cause: { sinceMs, refusals: policy.refusals, window } };
+  const { durationMs, refusals } = policy;
+  return { keyId, untilMs: sinceMs + durationMs, durationMs, refusals, window };
 }
 
 /** Makes the decision on a banned key's request; `reading` has the numbers of its account. */

@@ -65,13 +65,13 @@ export function toMs(instant: Instant | undefined): number | undefined {
 
 export const WINDOWS = { minute: Window.WINDOW_MINUTE, day: Window.WINDOW_DAY } as const;
 
-export function toBanMessage({ keyId, untilMs, cause }: Ban): BanMessage {
+export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: Ban): BanMessage {
   return {
     keyId,
     endTime: toTimestamp(untilMs),
-    startTime: toTimestamp(cause.sinceMs),
-    refusals: cause.refusals,
-    window: WINDOWS[cause.window],
+    startTime: toTimestamp(untilMs - durationMs),
+    refusals,
+    window: WINDOWS[window],
   };
 }
 

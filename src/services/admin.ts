@@ -71,7 +71,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   }
 
   async function findKey(keyId: KeyId): Promise<ApiKey> {
-    const key = await store.accounts.findKeyById(keyId);
+    const key = await store.keys.find(keyId);
     if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
     return key;
   }
@@ -124,7 +124,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const described = { prefix: displayPrefix(key), label, createdAtMs: nowMs(), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
         await lockAccount(tx, accountId);
-        return tx.accounts.insertKey({ accountId, ...described }, hashKey(key));
+        return tx.keys.insert({ accountId, ...described }, hashKey(key));
       });
       return { apiKey: toKeyMessage(created), key };
     },
@@ -132,19 +132,19 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async listKeys(request) {
       const accountId = toAccountId(request.accountId);
       await find(accountId);
-      const page = await store.accounts.pageOfKeys(accountId, toPageRequest('keys', request));
+      const page = await store.keys.page(toPageRequest('keys', request), { accountId });
       return { keys: await withActivity(page.rows), nextPageToken: nextPageToken('keys', page, ({ id }) => id) };
     },
 
     async revokeKey(request) {
       const keyId = toKeyId(request.keyId);
       const revoked = await store.transaction(async (tx) => {
-        const key = await tx.accounts.lockKey(keyId);
+        const key = await tx.keys.lock(keyId);
         if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
         if (key.revokedAtMs !== undefined) return key;
-        const revokedAtMs = nowMs();
-        await tx.accounts.revokeKey(keyId, revokedAtMs);
-        return { ...key, revokedAtMs };
+        const changed = { ...key, revokedAtMs: nowMs() };
+        await tx.keys.update(changed);
+        return changed;
       });
       onChange();
       return toKeyMessage(revoked);
@@ -163,7 +163,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const accountId = request.accountId === undefined ? undefined : toAccountId(request.accountId);
       if (accountId !== undefined) await find(accountId);
       await flushUsage();
-      const page = await store.bans.page(accountId, nowMs(), toPageRequest('bans', request));
+      const page = await store.bans.page(toPageRequest('bans', request), nowMs(), accountId);
       return {
         bans: page.rows.map(toBannedKeyMessage),
         nextPageToken: nextPageToken('bans', page, ({ keyId }) => keyId),

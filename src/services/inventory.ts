@@ -14,7 +14,7 @@ export function inventoryService(store: CallStore): Service<InventoryServiceServ
   return {
     async listInventory(request) {
       const filter = { status: fromProtoStatus(request.status) };
-      const page = await store.pets.page(filter, toPageRequest('inventory', request));
+      const page = await store.pets.page(toPageRequest('inventory', request), filter);
       return { items: page.rows.map(toMessage), nextPageToken: nextPageToken('inventory', page, ({ id }) => id) };
     },
 

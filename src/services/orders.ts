@@ -19,7 +19,7 @@ export function orderService(store: CallStore): Service<OrderServiceServer> {
   return {
     async listOrders(request) {
       const filter = { petId: petIdOf(request), complete: request.complete };
-      const page = await store.orders.page(filter, toPageRequest('orders', request));
+      const page = await store.orders.page(toPageRequest('orders', request), filter);
       return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 

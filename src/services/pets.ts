@@ -16,10 +16,10 @@ export function petService(store: CallStore): Service<PetServiceServer> {
       const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
       const filter = { status: fromProtoStatus(request.status), categoryId };
       if (ids.length > 0) {
-        const pets = await store.pets.findAll({ ...filter, ids: ids.map(toPetId) });
+        const pets = await store.pets.findAll(ids.map(toPetId), filter);
         return { pets: pets.map(toMessage), nextPageToken: '' };
       }
-      const page = await store.pets.page(filter, toPageRequest('pets', request));
+      const page = await store.pets.page(toPageRequest('pets', request), filter);
       return { pets: page.rows.map(toMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
     },
 

@@ -1,91 +1,72 @@
 /** The `bans` table: the last ban of each key that ever was banned. */
-import {
-  type AccountId,
-  type Ban,
-  type BannedKey,
-  type KeyId,
-  type Page,
-  type PageRequest,
-  toAccountId,
-  toKeyId,
-} from '../model.ts';
-import { insertAll, toJson } from './bulk.ts';
+import type { AccountId, Ban, BannedKey, BanWindow, KeyId, PageRequest } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
-import { filtersInUse, keysetPage, pageParams, toPage } from './page.ts';
-import { bigInteger, integer, nullable, type Row, text } from './row.ts';
-import { compile, compiledByVariant, param } from './statement.ts';
+import { bigInteger, type Field, integer, optional, record, text } from './fields.ts';
+import { compile, param, toJson } from './statement.ts';
+import { compilePut, pages, table } from './table.ts';
 
-const BAN = ['key_id', 'until_ms', 'duration_ms', 'refusals', 'window_seconds'] as const;
-const UPDATE = BAN.slice(1).map((column) => `${column} = excluded.${column}`);
 const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
 
-function toBan(row: Row): Ban {
-  const keyId = toKeyId(bigInteger(row.key_id));
-  const untilMs = integer(row.until_ms);
-  const sinceMs = untilMs - integer(row.duration_ms);
-  const window = integer(row.window_seconds) === WINDOW_SECONDS.day ? 'day' : 'minute';
-  return { keyId, untilMs, cause: { sinceMs, refusals: integer(row.refusals), window } };
-}
+const window: Field<BanWindow> = {
+  columns: ['window_seconds'],
+  read: (row) => (row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute'),
+  write: (name) => [WINDOW_SECONDS[name]],
+};
 
-function toBannedKey(row: Row): BannedKey {
-  return {
-    ...toBan(row),
-    prefix: text(row.prefix),
-    label: nullable(text, row.label),
-    accountId: toAccountId(bigInteger(row.account_id)),
-    accountName: text(row.account_name),
-  };
-}
+const BANS = table<Ban>('bans', {
+  keyId: bigInteger<KeyId>('key_id'),
+  untilMs: integer('until_ms'),
+  durationMs: integer('duration_ms'),
+  refusals: integer('refusals'),
+  window,
+});
 
-function toValues({ keyId, untilMs, cause }: Ban): (bigint | number)[] {
-  return [keyId, untilMs, untilMs - cause.sinceMs, cause.refusals, WINDOW_SECONDS[cause.window]];
-}
+const BANNED_KEYS = table<BannedKey>('bans', {
+  ...BANS.fields,
+  prefix: text('prefix'),
+  label: optional(text('label')),
+  accountId: bigInteger<AccountId>('account_id'),
+  accountName: text('account_name'),
+});
 
-function banStatements(engine: Engine) {
-  const { knex } = engine;
+const IN_FORCE = record<Pick<Ban, 'keyId' | 'untilMs'>>({ keyId: BANS.fields.keyId, untilMs: BANS.fields.untilMs });
+
+export function banTable(engine: Engine) {
+  const { knex, reader } = engine;
   const ending = () => knex('bans').where('until_ms', '>', param('nowMs'));
-  return {
-    inForce: compile('bans.in_force', ending().select('key_id', 'until_ms')),
-    ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BAN), 'key_id')),
-    page: compiledByVariant('bans.page', (filters) => {
-      const query = ending()
-        .select(...BAN, 'prefix', 'label', 'account_id', 'accounts.name as account_name')
+  const banned = pages(
+    engine,
+    BANNED_KEYS,
+    () =>
+      ending()
+        .select(...BANS.columns, 'prefix', 'label', 'account_id', 'accounts.name as account_name')
         .join('api_keys', 'api_keys.id', 'key_id')
-        .join('accounts', 'accounts.id', 'account_id');
-      if (filters.has('accountId')) query.where('account_id', param('accountId'));
-      return keysetPage(query, 'key_id');
-    }),
-    put: compile('bans.put', insertAll(engine, 'bans', BAN, `(key_id) do update set ${UPDATE.join(', ')}`)),
+        .join('accounts', 'accounts.id', 'account_id'),
+    'key_id',
+  );
+  const statements = {
+    inForce: compile('bans.in_force', ending().select(IN_FORCE.columns)),
+    ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
+    put: compilePut(engine, BANS, ['key_id'], (column) => `excluded.${column}`),
     remove: compile(
       'bans.remove',
       knex('bans').where('key_id', param('keyId')).where('until_ms', '<=', param('untilMs')).delete(),
     ),
   };
-}
-
-export function banTable(engine: Engine) {
-  const { reader, toIdList } = engine;
-  const statements = banStatements(engine);
   return {
+    statements,
     reads: {
       /** Bans that have not ended at `nowMs`. */
-      inForce: async (nowMs: number): Promise<readonly Pick<Ban, 'keyId' | 'untilMs'>[]> =>
-        (await reader.all(statements.inForce, { nowMs })).map((row) => ({
-          keyId: toKeyId(bigInteger(row.key_id)),
-          untilMs: integer(row.until_ms),
-        })),
-      ofKeys: async (keyIds: readonly KeyId[], nowMs: number) =>
-        (await reader.all(statements.ofKeys, { ids: toIdList(keyIds), nowMs })).map(toBan),
+      inForce: async (nowMs: number) => (await reader.all(statements.inForce, { nowMs })).map(IN_FORCE.read),
+      ofKeys: async (ids: readonly KeyId[], nowMs: number) =>
+        (await reader.all(statements.ofKeys, { ids, nowMs })).map(BANS.toRecord),
       /** The bans of all keys, or of one account's keys, in ascending order of the key's id. */
-      async page(accountId: AccountId | undefined, nowMs: number, page: PageRequest): Promise<Page<BannedKey>> {
-        const statement = statements.page(filtersInUse({ accountId }));
-        const rows = await reader.all(statement, { accountId, nowMs, ...pageParams(page) });
-        return toPage(rows, page, toBannedKey);
-      },
+      page: (page: PageRequest, nowMs: number, accountId?: AccountId) => banned.read(page, { accountId }, { nowMs }),
     },
     writes: (tx: Runner) => ({
       /** Inserts or replaces bans. `bans` may name each key once. */
-      put: async (bans: readonly Ban[]) => void (await tx.all(statements.put, { rows: toJson(bans.map(toValues)) })),
+      put: async (bans: readonly Ban[]) =>
+        void (await tx.all(statements.put, { rows: toJson(bans.map(BANS.toValues)) })),
       /** Removes a key's ban, unless it ends after `untilMs`. */
       remove: async (keyId: KeyId, untilMs: number) => void (await tx.all(statements.remove, { keyId, untilMs })),
     }),

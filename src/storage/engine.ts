@@ -1,9 +1,9 @@
 /** The interface between the tables' SQL and the database engine that runs it. */
 import type { Knex } from 'knex';
 import type { IsCancelled } from '../model.ts';
+import type { Row } from './fields.ts';
 import type { PoolReading } from './postgres-pool.ts';
-import type { Row } from './row.ts';
-import type { Params, SqlValue, Statement } from './statement.ts';
+import type { Params, Statement } from './statement.ts';
 
 /** Runs statements, inside or outside a transaction. */
 export interface Runner {
@@ -15,9 +15,6 @@ export interface Runner {
  * engine that runs all transactions one at a time does not call the function.
  */
 export type Contended = string | (() => Promise<string | undefined>);
-
-/** The type of a table's ids. Text ids consist of letters, digits, "-" and "_". */
-export type IdType = 'bigint' | 'text';
 
 /** The current state of the engine. */
 export interface EngineState {
@@ -33,9 +30,8 @@ export interface Engine {
   readonly knex: Knex;
   /** Runs one read-only statement on the latest committed state. */
   readonly reader: Runner;
-  /** Restricts a query to rows whose `column` is in the parameter `ids`, which `toIdList` encodes. */
-  whereIdIn(query: Knex.QueryBuilder, column: string, type?: IdType): Knex.QueryBuilder;
-  toIdList(ids: readonly (bigint | string)[]): SqlValue;
+  /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */
+  whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */
   elementsOf(name: string): Knex.Raw;
   /** Makes a query lock its rows until the transaction ends: no other transaction can change or delete them. */

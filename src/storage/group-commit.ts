@@ -13,7 +13,7 @@
  * and runs in a transaction, whose beginning waits for the lock.
  */
 import type { IsCancelled } from '../model.ts';
-import type { Row } from './row.ts';
+import type { Row } from './fields.ts';
 import type { Params, Statement } from './statement.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 

@@ -8,9 +8,9 @@
  */
 import type { QueryResult } from 'pg';
 import type { Runner } from './engine.ts';
+import type { Row } from './fields.ts';
 import { type Connection, SERVER_TIMEOUTS } from './postgres-pool.ts';
-import type { Row } from './row.ts';
-import type { Params, Statement } from './statement.ts';
+import type { Params, SqlValue, Statement } from './statement.ts';
 
 const SET_TIMEOUTS = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);
 
@@ -24,8 +24,7 @@ export function createSession(isPooled: boolean): Session {
   const begin = isPooled ? `BEGIN${SET_TIMEOUTS.join('')}` : 'BEGIN';
 
   const run = async (connection: Connection, statement: Statement, params: Params): Promise<readonly Row[]> => {
-    const values = statement.bind(params).map((value) => (typeof value === 'bigint' ? String(value) : value));
-    const query = { text: statement.sql, values };
+    const query = { text: statement.sql, values: statement.bind(params).map(toPostgres) };
     return (await connection.query(isPooled ? query : { ...query, name: statement.name })).rows;
   };
 
@@ -53,6 +52,11 @@ export function createSession(isPooled: boolean): Session {
   };
 
   return { single: isPooled ? runAsTransaction : run, transact };
+}
+
+function toPostgres(value: SqlValue): SqlValue {
+  if (Array.isArray(value)) return `{${value.join()}}`;
+  return typeof value === 'bigint' ? String(value) : value;
 }
 
 /** After a failed statement the server responds to COMMIT with ROLLBACK, even if `work` ignored the failure. */

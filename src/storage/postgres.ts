@@ -91,9 +91,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
       pools: { read: readPool, write: writePool },
     },
     reader: { all: (statement, params) => readPool.use((connection) => session.single(connection, statement, params)) },
-    whereIdIn: (query, column, type = 'bigint') =>
-      query.whereRaw(`?? = any(cast(? as ${type}[]))`, [column, param('ids')] as never),
-    toIdList: (ids) => `{${ids.join(',')}}`,
+    whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')] as never),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
     forUpdate: (query) => query.forUpdate(),

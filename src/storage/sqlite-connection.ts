@@ -1,9 +1,9 @@
 /** A `sqlite3` connection with promises. Each statement is prepared when it first runs, and kept. */
 import sqlite3 from 'sqlite3';
 import type { Runner } from './engine.ts';
-import type { Row } from './row.ts';
+import type { Row } from './fields.ts';
 import { toStoreError } from './sqlite-errors.ts';
-import type { Params, SqlValue, Statement } from './statement.ts';
+import { type Params, type SqlValue, type Statement, toJsonArray } from './statement.ts';
 
 type Callback = (error: Error | null) => void;
 
@@ -92,5 +92,5 @@ export class SqliteConnection implements Runner {
 function toSqlite(value: SqlValue): SqlValue {
   if (typeof value === 'bigint') return Number(value);
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return value;
+  return Array.isArray(value) ? toJsonArray(value) : value;
 }

@@ -69,7 +69,6 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
       query.whereIn(column, (ids) => {
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
       }),
-    toIdList: (ids) => `[${ids.map((id) => (typeof id === 'string' ? `"${id}"` : id)).join(',')}]`,
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
     // No locks are needed, since there is one writer.
     forUpdate: (query) => query,

@@ -5,10 +5,10 @@
  * the SQL's placeholders. Composing a query costs about 60 µs, so it is not done per request.
  */
 import type { Knex } from 'knex';
-import { toJson } from './bulk.ts';
-import { integer, type Row } from './row.ts';
+import type { Row } from './fields.ts';
 
-export type SqlValue = string | number | bigint | boolean | Buffer | null;
+/** An array is a list of ids: texts of letters, digits, "-" and "_", or integers. */
+export type SqlValue = string | number | bigint | boolean | Buffer | null | readonly (bigint | string)[];
 /** Parameter values by name. Names that the statement does not use are ignored. */
 export type Params = Readonly<Record<string, SqlValue | undefined>>;
 
@@ -72,7 +72,7 @@ export function compileInsert(
   const bindAll = (callers: readonly Params[]) =>
     bind({ elements: toJson(callers.map((params) => names.map((param) => params[param] ?? null))) });
   const share = (callers: readonly Params[], rows: readonly Row[]) => {
-    const inOrder = rows.toSorted((one, other) => integer(one.id) - integer(other.id));
+    const inOrder = rows.toSorted((one, other) => Number(one.id) - Number(other.id));
     let next = 0;
     return callers.map((params) => {
       const row = inOrder[next];
@@ -84,19 +84,12 @@ export function compileInsert(
   return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
 }
 
-/** Compiles a variant of a statement for each set of filters, when it is first needed. */
-export function compiledByVariant(
-  name: string,
-  compose: (filters: ReadonlySet<string>) => Knex.QueryBuilder,
-): (filters: readonly string[]) => Statement {
-  const variants = new Map<string, Statement>();
-  return (filters) => {
-    const key = filters.join(',');
-    let statement = variants.get(key);
-    if (statement === undefined) {
-      statement = compile(`${name}:${key}`, compose(new Set(filters)));
-      variants.set(key, statement);
-    }
-    return statement;
-  };
+/** Encodes rows as a JSON array of arrays. Bigints keep all of their digits. */
+export function toJson(rows: readonly (readonly SqlValue[])[]): string {
+  return `[${rows.map(toJsonArray).join()}]`;
+}
+
+/** Encodes values as a JSON array. */
+export function toJsonArray(values: readonly SqlValue[]): string {
+  return `[${values.map((value) => (typeof value === 'bigint' ? String(value) : JSON.stringify(value))).join()}]`;
 }

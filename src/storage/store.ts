@@ -1,6 +1,6 @@
 /** All tables as one store: reads of the latest committed state, and transactions that change it. */
 import type { IsCancelled, Remember } from '../model.ts';
-import { accountTable } from './accounts.ts';
+import { accountTable, keyTable } from './accounts.ts';
 import { banTable } from './bans.ts';
 import { categoryTable } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
@@ -16,6 +16,7 @@ const TABLES = {
   categories: categoryTable,
   orders: orderTable,
   accounts: accountTable,
+  keys: keyTable,
   usage: usageTable,
   bans: banTable,
   idempotency: idempotencyTable,

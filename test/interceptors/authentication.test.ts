@@ -22,10 +22,10 @@ const test = anyTest as TestFn<Context>;
 test.before(async (t) => {
   const store = await createTestStore();
   const key = generateKey();
-  const accountId = await store.transaction(async ({ accounts }) => {
+  const accountId = await store.transaction(async ({ accounts, keys }) => {
     const { id } = await accounts.insert({ name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 });
     const described = { prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
-    await accounts.insertKey({ ...described, accountId: id }, hashKey(key));
+    await keys.insert({ ...described, accountId: id }, hashKey(key));
     return id;
   });
   t.context = { store, accountId, key };

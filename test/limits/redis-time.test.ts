@@ -39,11 +39,13 @@ test('Redis’s time - a ban stored by a clock that was a day ahead is ignored',
   const { id } = await store.write((tx) => tx.accounts.insert(account));
   const nowMs = Date.now();
   const described = { prefix: '', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
-  const key = await store.write((tx) => tx.accounts.insertKey({ accountId: id, ...described }, Buffer.alloc(32)));
+  const key = await store.write((tx) => tx.keys.insert({ accountId: id, ...described }, Buffer.alloc(32)));
   const ban = {
     keyId: key.id,
     untilMs: nowMs + 24 * HOUR_MS,
-    cause: { sinceMs: 0, refusals: 20, window: 'minute' },
+    durationMs: nowMs + 24 * HOUR_MS,
+    refusals: 20,
+    window: 'minute',
   } as const;
   await store.write(({ bans }) => bans.put([ban]));
   const limiter = await t.context.open(OWN_TIME);

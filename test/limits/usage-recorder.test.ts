@@ -144,15 +144,15 @@ test('Bans - of two bans of a key during an outage the later one is stored', asy
   const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
   const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
   const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
-  const { id: keyId } = await store.write((tx) => tx.accounts.insertKey(key, Buffer.alloc(32)));
+  const { id: keyId } = await store.write((tx) => tx.keys.insert(key, Buffer.alloc(32)));
   const { store: failing, recover } = unavailable(store);
   const { recorder } = recorderOn(failing);
-  const cause = { sinceMs: 0, refusals: 20, window: 'minute' } as const;
-  for (const untilMs of [10, 20]) recorder.recordBan({ keyId, untilMs, cause });
+  const cause = { durationMs: 5, refusals: 20, window: 'minute' } as const;
+  for (const untilMs of [10, 20]) recorder.recordBan({ keyId, untilMs, ...cause });
   await t.throwsAsync(recorder.flush());
   recover();
   await recorder.flush();
-  t.deepEqual(await store.bans.ofKeys([keyId], 0), [{ keyId, untilMs: 20, cause }]);
+  t.deepEqual(await store.bans.ofKeys([keyId], 0), [{ keyId, untilMs: 20, ...cause }]);
   await recorder.close();
 });
 

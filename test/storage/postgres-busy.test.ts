@@ -103,7 +103,7 @@ test.serial('Locked pet - changes to its orders and its stock wait in the same q
   for (let round = 0; round < 10; round += 1) t.is(await lockWaits(url), 1);
   await lock.release();
   await Promise.all([...cancels, stock]);
-  t.deepEqual((await store.orders.page({}, { after: 0n, limit: 1 })).rows, []);
+  t.deepEqual((await store.orders.page({ after: 0n, limit: 1 })).rows, []);
 });
 
 test.serial('Locked pet - a cancelled queued call does not run, and calls beyond the queue are refused', async (t) => {

@@ -7,7 +7,9 @@ import { ACCOUNT, KEY_ID, type LimitsTest, NOON_MS, OTHER_KEY, repeat } from './
 export const BEGUN: Ban = {
   keyId: KEY_ID,
   untilMs: NOON_MS + 300_000,
-  cause: { sinceMs: NOON_MS, refusals: 20, window: 'minute' },
+  durationMs: 300_000,
+  refusals: 20,
+  window: 'minute',
 };
 
 /** Bans the key at noon: 60 requests are admitted, 20 are refused. */
@@ -65,7 +67,7 @@ export function banTests(test: LimitsTest): void {
     const bans: Ban[] = [];
     const limiter = await t.context.open({ onBan: (begun) => bans.push(begun) });
     await repeat(limiter, 25, { ...ACCOUNT, quota: { perMinute: 60, perDay: 5 } });
-    t.deepEqual(bans, [{ ...BEGUN, cause: { ...BEGUN.cause, window: 'day' } }]);
+    t.deepEqual(bans, [{ ...BEGUN, window: 'day' }]);
   });
 
   test('Ban - survives a restart', async (t) => {

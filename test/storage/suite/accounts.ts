@@ -18,7 +18,7 @@ export function newKey(
   fields: Partial<ApiKey> = {},
 ): Promise<ApiKey> {
   const described = { prefix: 'pst_12345678', label: undefined, createdAtMs: NOW_MS, expiresAtMs: undefined };
-  return store.transaction((tx) => tx.accounts.insertKey({ ...described, ...fields, accountId }, hash));
+  return store.transaction((tx) => tx.keys.insert({ ...described, ...fields, accountId }, hash));
 }
 
 export function accountTests(): void {
@@ -87,12 +87,12 @@ export function accountTests(): void {
     const { id } = await newAccount(store);
     const hash = randomBytes(32);
     const key = await newKey(store, id, hash, { label: 'till' });
-    await store.transaction((tx) => tx.accounts.revokeKey(key.id, NOW_MS + 7));
+    await store.transaction((tx) => tx.keys.update({ ...key, revokedAtMs: NOW_MS + 7 }));
     const revoked = { ...key, revokedAtMs: NOW_MS + 7 };
     t.deepEqual((await store.accounts.findKey(hash))?.key, revoked);
-    t.deepEqual(await store.transaction((tx) => tx.accounts.lockKey(key.id)), revoked);
-    t.deepEqual(await store.accounts.findKeyById(key.id), revoked);
-    t.is(await store.accounts.findKeyById(toKeyId(999n)), undefined);
+    t.deepEqual(await store.transaction((tx) => tx.keys.lock(key.id)), revoked);
+    t.deepEqual(await store.keys.find(key.id), revoked);
+    t.is(await store.keys.find(toKeyId(999n)), undefined);
   });
 
   test("Keys - an account's pages contain only its own keys", async (t) => {
@@ -103,8 +103,8 @@ export function accountTests(): void {
       keys.push((await newKey(store, one.id, randomBytes(32))).id);
       await newKey(store, other.id, randomBytes(32));
     }
-    const first = await store.accounts.pageOfKeys(one.id, { after: 0n, limit: 3 });
-    const second = await store.accounts.pageOfKeys(one.id, { after: first.rows.at(-1)?.id ?? 0n, limit: 3 });
+    const first = await store.keys.page({ after: 0n, limit: 3 }, { accountId: one.id });
+    const second = await store.keys.page({ after: first.rows.at(-1)?.id ?? 0n, limit: 3 }, { accountId: one.id });
     t.deepEqual([first.hasMore, second.hasMore], [true, false]);
     t.deepEqual(
       [...first.rows, ...second.rows].map(({ id }) => id),

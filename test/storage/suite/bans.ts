@@ -7,7 +7,7 @@ import { test } from './database.ts';
 const ALL = { after: 0n, limit: 100 };
 
 function newBan(keyId: KeyId, untilMs: number): Ban {
-  return { keyId, untilMs, cause: { sinceMs: untilMs - 300_000, refusals: 20, window: 'minute' } };
+  return { keyId, untilMs, durationMs: 300_000, refusals: 20, window: 'minute' };
 }
 
 export function banTests(): void {
@@ -25,8 +25,8 @@ export function banTests(): void {
   test('Bans - are read with their cause, as last stored', async (t) => {
     const { store } = t.context;
     const { id: keyId } = await newKey(store, (await newAccount(store)).id, randomBytes(32));
-    const day = { sinceMs: NOW_MS + 6, refusals: 7, window: 'day' } as const;
-    const bans: Ban[] = [newBan(keyId, NOW_MS + 1), { keyId, untilMs: NOW_MS + 8, cause: day }];
+    const day = { durationMs: 2, refusals: 7, window: 'day' } as const;
+    const bans: Ban[] = [newBan(keyId, NOW_MS + 1), { keyId, untilMs: NOW_MS + 8, ...day }];
     for (const ban of bans) {
       await store.write((tx) => tx.bans.put([ban]));
       t.deepEqual(await store.bans.ofKeys([keyId, toKeyId(999n)], NOW_MS), [ban]);
@@ -41,7 +41,7 @@ export function banTests(): void {
       const { id: keyId } = await newKey(store, accountId, randomBytes(32));
       await store.write((tx) => tx.bans.put([newBan(keyId, untilMs)]));
     }
-    const page = await store.bans.page(undefined, NOW_MS, ALL);
+    const page = await store.bans.page(ALL, NOW_MS);
     t.deepEqual(
       page.rows.map(({ untilMs }) => untilMs - NOW_MS),
       [1, 300_000],
@@ -60,11 +60,11 @@ export function banTests(): void {
       const described = { prefix: 'pst_12345678', label, accountId: account.id, accountName: account.name };
       expected.push({ ...ban, ...described });
     }
-    const first = await store.bans.page(undefined, NOW_MS, { after: 0n, limit: 3 });
-    const second = await store.bans.page(undefined, NOW_MS, { after: first.rows.at(-1)?.keyId ?? 0n, limit: 3 });
+    const first = await store.bans.page({ after: 0n, limit: 3 }, NOW_MS);
+    const second = await store.bans.page({ after: first.rows.at(-1)?.keyId ?? 0n, limit: 3 }, NOW_MS);
     t.deepEqual([first.hasMore, second.hasMore], [true, false]);
     t.deepEqual([...first.rows, ...second.rows] as object[], expected);
-    const ofOther = await store.bans.page(other.id, NOW_MS, ALL);
+    const ofOther = await store.bans.page(ALL, NOW_MS, other.id);
     t.deepEqual(ofOther.rows as object[], [expected[1], expected[3]]);
   });
 

@@ -13,10 +13,10 @@ const ALL = { after: 0n, limit: 10 };
 function callEach(store: Store): Promise<unknown>[] {
   return [
     store.pets.find(toPetId(1n)),
-    store.pets.findAll({ ids: [toPetId(1n)] }),
-    store.pets.page({}, ALL),
+    store.pets.findAll([toPetId(1n)]),
+    store.pets.page(ALL),
     store.categories.find(toCategoryId(1n)),
-    store.orders.page({}, ALL),
+    store.orders.page(ALL),
     store.accounts.findKey(Buffer.alloc(32)),
     store.bans.inForce(0),
     store.transaction((tx) => tx.pets.lock(toPetId(1n))),

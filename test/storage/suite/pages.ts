@@ -29,9 +29,9 @@ export function pageTests(): void {
   test('Pages - a list without rows is one empty page', async (t) => {
     const { store } = t.context;
     const empty = { rows: [], hasMore: false };
-    t.deepEqual(await store.pets.page({}, { after: 0n, limit: 20 }), empty);
+    t.deepEqual(await store.pets.page({ after: 0n, limit: 20 }), empty);
     t.deepEqual(await store.categories.page({ after: 0n, limit: 20 }), empty);
-    t.deepEqual(await store.orders.page({}, { after: 0n, limit: 20 }), empty);
+    t.deepEqual(await store.orders.page({ after: 0n, limit: 20 }), empty);
     t.deepEqual(await store.accounts.page({ after: 0n, limit: 20 }), empty);
   });
 
@@ -69,12 +69,12 @@ export function pageTests(): void {
         const passing = pets
           .filter((pet) => status === undefined || pet.status === status)
           .filter((pet) => categoryId === undefined || pet.categoryId === categoryId);
-        const { ids } = await walk(3, (page) => store.pets.page({ status, categoryId }, page));
+        const { ids } = await walk(3, (page) => store.pets.page(page, { status, categoryId }));
         t.deepEqual(
           ids,
           passing.map(({ id }) => id),
         );
-        const found = await store.pets.findAll({ status, categoryId, ids: [...someIds, toPetId(999_999n)].reverse() });
+        const found = await store.pets.findAll([...someIds, toPetId(999_999n)].reverse(), { status, categoryId });
         t.deepEqual(
           found,
           passing.filter(({ id }) => someIds.includes(id)),
@@ -96,7 +96,7 @@ export function pageTests(): void {
     });
     for (const petId of [undefined, ...petIds, toPetId(999n), toPetId(2n ** 63n - 1n)]) {
       for (const complete of [undefined, true, false]) {
-        const { ids } = await walk(2, (page) => store.orders.page({ petId, complete }, page));
+        const { ids } = await walk(2, (page) => store.orders.page(page, { petId, complete }));
         const passing = orders
           .filter((order) => petId === undefined || order.petId === petId)
           .filter((order) => complete === undefined || order.complete === complete);
@@ -111,8 +111,8 @@ export function pageTests(): void {
   test('Pets by ids - an id given twice is found once', async (t) => {
     const { store } = t.context;
     const pet = await newPet(store);
-    t.deepEqual(await store.pets.findAll({ ids: [pet.id, pet.id, ...[0n, -1n, 2n ** 63n - 1n].map(toPetId)] }), [pet]);
-    t.deepEqual(await store.pets.findAll({ ids: [] }), []);
+    t.deepEqual(await store.pets.findAll([pet.id, pet.id, ...[0n, -1n, 2n ** 63n - 1n].map(toPetId)]), [pet]);
+    t.deepEqual(await store.pets.findAll([]), []);
   });
 
   test('Pages - always show earlier writes', async (t) => {
@@ -120,10 +120,10 @@ export function pageTests(): void {
     const pet = await newPet(store);
     const firstPage = { after: 0n, limit: 20 };
     // Keeps the same page busy all the time.
-    const load = startLoad(20, async () => String((await store.pets.page({}, firstPage)).rows.length));
+    const load = startLoad(20, async () => String((await store.pets.page(firstPage)).rows.length));
     for (let quantity = 1; quantity <= 100; quantity += 1) {
       await store.transaction((tx) => tx.pets.update({ ...pet, quantity }));
-      t.is((await store.pets.page({}, firstPage)).rows[0]?.quantity, quantity);
+      t.is((await store.pets.page(firstPage)).rows[0]?.quantity, quantity);
     }
     await load.stop();
     t.deepEqual([...load.answers.keys()], ['1']);

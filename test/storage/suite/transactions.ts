@@ -64,7 +64,7 @@ export function transactionTests(): void {
       else t.truthy(result.status === 'fulfilled' && (await store.categories.find(result.value)));
     }
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 20);
-    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 10);
+    t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, 10);
   });
 
   test('Transaction - a statement that the database refuses rolls back only its own transaction', async (t) => {

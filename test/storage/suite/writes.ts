@@ -48,7 +48,7 @@ export function writeTests(): void {
       if (index === 4) t.is(result.status, 'rejected');
       else t.is(result.status === 'fulfilled' && result.value?.name, `Pet ${index}`);
     }
-    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
+    t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, 8);
   });
 
   test('Write - a refused insert does not fail the others in a batch without a transaction', async (t) => {
@@ -65,7 +65,7 @@ export function writeTests(): void {
       results.map(({ status }) => status === 'fulfilled'),
       results.map((_, index) => index !== 4),
     );
-    t.is((await store.pets.page({}, { after: 0n, limit: 100 })).rows.length, 8);
+    t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, 8);
   });
 
   test('Write - is durable and visible to another process once it has resolved', async (t) => {

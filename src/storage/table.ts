@@ -1,0 +1,176 @@
+/** What the tables have in common: statements, reads and writes of records, made from their fields. */
+import type { Knex } from 'knex';
+import type { Page, PageRequest } from '../model.ts';
+import type { Engine, Runner } from './engine.ts';
+import { type Field, type Fields, type Row, record } from './fields.ts';
+import { BatchedLookup, NamedReads } from './shared-reads.ts';
+import { compile, type Params, param, type SqlValue, type Statement, toJson } from './statement.ts';
+
+/** A table of records. Parameters of its statements have the names of its columns. */
+export interface Table<R extends object> {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly fields: Fields<R>;
+  toRecord(row: Row): R;
+  /** The values of the columns. */
+  toValues(record: R): readonly SqlValue[];
+  /** The parameters of the fields that are in `part`. */
+  toParams(part: Partial<R>): Params;
+}
+
+export function table<R extends object>(name: string, fields: Fields<R>): Table<R> {
+  const { columns, read, write } = record(fields);
+  const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
+  return {
+    name,
+    columns,
+    fields,
+    toRecord: read,
+    toValues: write,
+    toParams(part) {
+      const params: Record<string, SqlValue> = {};
+      for (const [key, field] of all) {
+        if (!(key in part)) continue;
+        const values = field.write(part[key] as R[keyof R]);
+        for (const [index, column] of field.columns.entries()) params[column] = values[index] ?? null;
+      }
+      return params;
+    },
+  };
+}
+
+/** Parameters for the columns. */
+export function paramsOf(columns: readonly string[]): Record<string, Knex.Value> {
+  return Object.fromEntries(columns.map((column) => [column, param(column)]));
+}
+
+/** The only row. @throws Error unless there is exactly one. */
+export function onlyRow(rows: readonly Row[]): Row {
+  const [row] = rows;
+  if (row === undefined || rows.length > 1) throw new Error(`expected one row, not ${rows.length}`);
+  return row;
+}
+
+/** Restricts a list to records with these values. An undefined one restricts nothing. */
+export type Filter<R> = { readonly [Name in keyof R]?: R[Name] | undefined };
+
+/** Compiles a variant of a statement for each set of columns that is filtered, when it is first needed. */
+function filtered(name: string, compose: () => Knex.QueryBuilder): (columns: readonly string[]) => Statement {
+  const variants = new Map<string, Statement>();
+  return (columns) => {
+    const key = columns.join();
+    let statement = variants.get(key);
+    if (statement === undefined) {
+      statement = compile(`${name}:${key}`, compose().where(paramsOf(columns)));
+      variants.set(key, statement);
+    }
+    return statement;
+  };
+}
+
+function filterParams<R extends object>({ toParams }: Table<R>, filter: Filter<R>): Params {
+  const inUse = Object.entries(filter).filter(([, value]) => value !== undefined);
+  return toParams(Object.fromEntries(inUse) as Partial<R>);
+}
+
+/** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
+export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
+  const { name, columns, toRecord } = table;
+  const byIds = filtered(`${name}.by_ids`, () =>
+    engine.whereIdIn(engine.knex(name).select(columns), 'id').orderBy('id'),
+  );
+  /** Every record of `ids` that exists and passes the filter, in ascending order of id. */
+  const findAll = async (ids: readonly R['id'][], filter: Filter<R> = {}): Promise<readonly R[]> => {
+    const filters = filterParams(table, filter);
+    return (await engine.reader.all(byIds(Object.keys(filters)), { ...filters, ids })).map(toRecord);
+  };
+  const shared = new BatchedLookup<R, R['id']>(findAll);
+  return { byIds, findAll, find: (id: R['id']) => shared.find(id) };
+}
+
+/**
+ * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
+ * reads of the same page share a query. `select` makes a query without an order.
+ */
+export function pages<R extends object>(
+  { reader }: Engine,
+  table: Table<R>,
+  select: () => Knex.QueryBuilder,
+  id = 'id',
+) {
+  // The limit is raw, since knex's `limit` takes no parameter.
+  const compose = () =>
+    select()
+      .where(id, '>', param('after'))
+      .orderByRaw('?? limit ?', [id, param('rows')] as never);
+  const statement = filtered(`${table.name}.page`, compose);
+  const shared = new NamedReads<Page<R>>();
+  return {
+    statement,
+    read({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> {
+      const filters = filterParams(table, filter);
+      const params = { ...others, ...filters, after, rows: limit + 1 };
+      const page = statement(Object.keys(filters));
+      return shared.read(`${page.name} ${toJson([page.bind(params)])}`, async () => {
+        const rows = await reader.all(page, params);
+        return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
+      });
+    },
+  };
+}
+
+/** A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. */
+export function resource<R extends { readonly id: bigint }>(
+  engine: Engine,
+  table: Table<R>,
+  constant: readonly string[] = [],
+) {
+  const { knex } = engine;
+  const { name, columns, toRecord, toParams } = table;
+  const byId = () => knex(name).where('id', param('id'));
+  const values = paramsOf(columns.filter((column) => column !== 'id'));
+  const changeable = paramsOf(columns.filter((column) => column !== 'id' && !constant.includes(column)));
+  const { byIds, find, findAll } = lookup(engine, table);
+  const page = pages(engine, table, () => knex(name).select(columns));
+  const statements = {
+    byIds,
+    page: page.statement,
+    lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
+    insert: compile(`${name}.insert`, knex(name).insert(values).returning(columns)),
+    update: compile(`${name}.update`, byId().update(changeable)),
+    delete: compile(`${name}.delete`, byId().delete()),
+  };
+  return {
+    statements,
+    reads: { find, findAll, page: page.read },
+    writes: (tx: Runner) => ({
+      insert: async (fields: Omit<R, 'id'>): Promise<R> =>
+        toRecord(onlyRow(await tx.all(statements.insert, toParams(fields as Partial<R>)))),
+      /** Finds a record and locks it until the transaction ends. */
+      async lock(id: R['id']): Promise<R | undefined> {
+        const [row] = await tx.all(statements.lock, { id });
+        return row && toRecord(row);
+      },
+      update: async (changed: R): Promise<void> => void (await tx.all(statements.update, toParams(changed))),
+      delete: async (id: R['id']): Promise<void> => void (await tx.all(statements.delete, { id })),
+    }),
+  };
+}
+
+/**
+ * Compiles an insert of a JSON array of rows, all of whose columns are integers. The rows are sorted, so that two
+ * servers lock them in the same order and can't deadlock. In place of a second row with the same `key`, the first one
+ * is updated: `set` returns the SQL of a column's value.
+ */
+export function compilePut<R extends object>(
+  engine: Engine,
+  { name, columns }: Table<R>,
+  key: readonly string[],
+  set: (column: string) => string,
+): Statement {
+  const values = columns.map((_, index) => `cast(value ->> ${index} as bigint)`);
+  const updates = columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
+  const insert = `insert into ${name} (${columns}) select ${values} from ? order by 1, 2`;
+  const onConflict = `on conflict (${key}) do update set ${updates}`;
+  return compile(`${name}.put`, engine.knex.raw(`${insert} ${onConflict}`, [engine.elementsOf('rows')]));
+}
