@@ -25,11 +25,12 @@ wait is how much longer a write takes than the median of the first ones.`,
 function busyLimiter(accountIds: readonly bigint[]): UsageSource {
   let requests = 0;
   const dayIndex = dayIndexAt(Date.now());
-  const drainUsage = () => {
+  const drain = () => {
     requests += 1;
-    return accountIds.map((id) => ({ accountId: toAccountId(id), dayIndex, requests, refused: 0 }));
+    const usage = accountIds.map((id) => ({ accountId: toAccountId(id), dayIndex, requests, refused: 0 }));
+    return { usage, keyUses: [] };
   };
-  return { drainUsage, drainKeyUses: () => [] };
+  return { drain };
 }
 
 /** Writes, one row after the other, until `isDone`. Resolves with the duration of each write. */

@@ -85,7 +85,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   await restoreLimits(store, limiter, Date.now());
   usage.start(limiter);
   opened.defer(() => usage.close());
-  const usageRetention = startUsageRetention({ store, days: config.usageDays, logger });
+  const usageRetention = startUsageRetention(store, config.usageDays, logger);
   opened.defer(() => usageRetention.close());
   const idempotencyRetention = startRetention({
     what: 'idempotency records',

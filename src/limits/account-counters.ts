@@ -1,23 +1,15 @@
-/** The counts of all accounts that were active today, in memory, and the totals that are not stored yet. */
-import type { AccountId, DayUsage, KeyId, KeyUse } from '../model.ts';
-import type { Used } from './limiter.ts';
+/** The counts of all accounts that were active today, in memory, and what is not stored yet. */
+import type { AccountId, DayUsage, KeyId } from '../model.ts';
+import type { Drained } from './limiter.ts';
 import { type Counter, dayIndexAt, dayStartMs, newCounter } from './windows.ts';
-
-/** One account on one day. */
-interface AccountDay extends Used {
-  readonly accountId: AccountId;
-  readonly counter: Counter;
-  refused: number;
-  /** Whether it has changed since the last drain. */
-  isChanged: boolean;
-}
 
 /** The day before is kept as well: around midnight the clocks of Redis and this server may disagree about the day. */
 export class AccountCounters {
   #dayIndex = Number.NEGATIVE_INFINITY;
-  #current = new Map<AccountId, AccountDay>();
-  #previous = { dayIndex: Number.NEGATIVE_INFINITY, accounts: new Map<AccountId, AccountDay>() };
-  #changed: AccountDay[] = [];
+  #current = new Map<AccountId, Counter>();
+  #previous = { dayIndex: Number.NEGATIVE_INFINITY, counters: new Map<AccountId, Counter>() };
+  /** The counters that have changed since the last drain. */
+  #changed = new Map<Counter, AccountId>();
   /** When keys were last used, since the last drain. */
   #keyUses = new Map<KeyId, number>();
 
@@ -25,60 +17,44 @@ export class AccountCounters {
     return this.#current.size;
   }
 
-  /** Returns the account's day, to be changed. */
-  change(accountId: AccountId, nowMs: number): AccountDay {
-    const account = this.#getOrAdd(accountId, nowMs);
-    if (!account.isChanged) this.#changed.push(account);
-    account.isChanged = true;
-    return account;
+  /** Returns the account's counter, to be changed by a request with this key. */
+  change(accountId: AccountId, keyId: KeyId, nowMs: number): Counter {
+    const counter = this.#getOrAdd(accountId, nowMs);
+    this.#changed.set(counter, accountId);
+    this.#keyUses.set(keyId, nowMs);
+    return counter;
   }
 
   /** Restores a day's totals, which are stored already. */
   restore({ accountId, dayIndex, requests, refused }: DayUsage): void {
-    const account = this.#getOrAdd(accountId, dayStartMs(dayIndex));
-    account.counter.dayCount = requests;
-    account.refused = refused;
+    Object.assign(this.#getOrAdd(accountId, dayStartMs(dayIndex)), { dayCount: requests, refused });
   }
 
-  /** Returns what the account has used; if it is not known, a new counter that is not kept. */
-  find(accountId: AccountId, nowMs: number): { readonly counter: Counter; readonly refused: number } {
+  /** Returns the account's counter; if it has none, a new one that is not kept. */
+  find(accountId: AccountId, nowMs: number): Counter {
     this.#enterDay(dayIndexAt(nowMs));
-    return this.#current.get(accountId) ?? { counter: newCounter(nowMs), refused: 0 };
+    return this.#current.get(accountId) ?? newCounter(nowMs);
   }
 
-  recordKeyUse(keyId: KeyId, nowMs: number): void {
-    this.#keyUses.set(keyId, nowMs);
-  }
-
-  drainKeyUses(): KeyUse[] {
-    const uses = this.#keyUses;
-    this.#keyUses = new Map();
-    return [...uses].map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs }));
-  }
-
-  drain(): DayUsage[] {
-    const changed = this.#changed;
-    this.#changed = [];
-    return changed.map((account) => {
-      account.isChanged = false;
-      const { accountId, counter, refused } = account;
-      return { accountId, dayIndex: counter.dayIndex, requests: counter.dayCount, refused };
+  drain(): Drained {
+    const [changed, used] = [this.#changed, this.#keyUses];
+    [this.#changed, this.#keyUses] = [new Map(), new Map()];
+    const usage = [...changed].map(([{ dayIndex, dayCount: requests, refused }, accountId]) => {
+      return { accountId, dayIndex, requests, refused };
     });
+    return { usage, keyUses: [...used].map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs })) };
   }
 
-  #getOrAdd(accountId: AccountId, nowMs: number): AccountDay {
-    this.#enterDay(dayIndexAt(nowMs));
-    const existing = this.#current.get(accountId);
-    if (existing !== undefined) return existing;
-    const account = { accountId, counter: newCounter(nowMs), refused: 0, isChanged: false };
-    this.#current.set(accountId, account);
-    return account;
+  #getOrAdd(accountId: AccountId, nowMs: number): Counter {
+    const counter = this.find(accountId, nowMs);
+    this.#current.set(accountId, counter);
+    return counter;
   }
 
   #enterDay(dayIndex: number): void {
     if (dayIndex === this.#dayIndex) return;
-    const left = { dayIndex: this.#dayIndex, accounts: this.#current };
-    this.#current = dayIndex === this.#previous.dayIndex ? this.#previous.accounts : new Map();
+    const left = { dayIndex: this.#dayIndex, counters: this.#current };
+    this.#current = dayIndex === this.#previous.dayIndex ? this.#previous.counters : new Map();
     [this.#previous, this.#dayIndex] = [left, dayIndex];
   }
 }

@@ -4,12 +4,13 @@
  */
 import { type Counter, minuteIndexAt, newCounter } from './windows.ts';
 
+/** The name that the addresses beyond `maxTracked` share. */
+const OTHERS = 'others';
+
 export class AddressCounters {
   readonly #maxTracked: number;
   #minuteIndex = Number.NEGATIVE_INFINITY;
   #counters = new Map<string, Counter>();
-  /** For the addresses beyond `#maxTracked`. */
-  readonly #shared: Counter = newCounter(0);
 
   constructor(maxTracked: number) {
     this.#maxTracked = maxTracked;
@@ -19,24 +20,25 @@ export class AddressCounters {
     return this.#counters.size;
   }
 
-  getOrAdd(address: string, nowMs: number): Counter {
-    const counter = this.counterOf(address, nowMs);
-    if (counter !== this.#shared) this.#counters.set(address, counter);
-    return counter;
-  }
-
-  /** Returns the address's counter, which may be the shared one; if there is room for its own, a new one not kept. */
-  counterOf(address: string, nowMs: number): Counter {
+  /** Returns the name that an address counts under: its own, or that of all others. */
+  nameOf(address: string, nowMs: number): string {
     const minuteIndex = minuteIndexAt(nowMs);
     if (minuteIndex !== this.#minuteIndex) {
       this.#minuteIndex = minuteIndex;
       this.#counters = new Map();
     }
-    const isFull = this.#counters.size >= this.#maxTracked;
-    return this.#counters.get(address) ?? (isFull ? this.#shared : newCounter(nowMs));
+    return this.#counters.size < this.#maxTracked || this.#counters.has(address) ? address : OTHERS;
   }
 
-  isShared(counter: Counter): boolean {
-    return counter === this.#shared;
+  /** Returns the counter of that name; if there is none, a new one that is not kept. */
+  find(address: string, nowMs: number): Counter {
+    return this.#counters.get(this.nameOf(address, nowMs)) ?? newCounter(nowMs);
+  }
+
+  /** Returns the counter of that name, to be changed. */
+  change(address: string, nowMs: number): Counter {
+    const counter = this.find(address, nowMs);
+    this.#counters.set(this.nameOf(address, nowMs), counter);
+    return counter;
   }
 }

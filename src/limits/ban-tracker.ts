@@ -92,14 +92,11 @@ export class BanTracker {
 }
 
 /** Makes the ban that a refusal by this window begins. */
-export function newBan(keyId: KeyId, policy: BanPolicy, sinceMs: number, window: Reading['window']): Ban {
-  const { durationMs, refusals } = policy;
+export function newBan(keyId: KeyId, { durationMs, refusals }: BanPolicy, sinceMs: number, { window }: Reading): Ban {
   return { keyId, untilMs: sinceMs + durationMs, durationMs, refusals, window };
 }
 
 /** Makes the decision on a banned key's request; `reading` has the numbers of its account. */
 export function toBanned(reading: Reading, bannedUntilMs: number, nowMs: number): Banned {
-  const { window, limit, remaining, resetAtSeconds } = reading;
-  const retryAfterSeconds = secondsUntil(bannedUntilMs, nowMs);
-  return { allowed: false, bannedUntilMs, window, limit, remaining, resetAtSeconds, retryAfterSeconds };
+  return { ...reading, allowed: false, bannedUntilMs, retryAfterSeconds: secondsUntil(bannedUntilMs, nowMs) };
 }

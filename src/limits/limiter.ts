@@ -6,7 +6,7 @@
  */
 import type { AccountId, Ban, DayUsage, KeyId, KeyUse, Quota } from '../model.ts';
 import type { Subject } from './subjects.ts';
-import type { Counter, Reading, Verdict } from './windows.ts';
+import type { Counter, Refused, Verdict } from './windows.ts';
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */
 export type AccountAttempt = Extract<Subject, { kind: 'account' }> & {
@@ -21,11 +21,8 @@ export type AddressAttempt = Extract<Subject, { kind: 'address' }> & { readonly 
 export type Attempt = AccountAttempt | AddressAttempt;
 
 /** The key is banned. The numbers are the account's; this request does not count in them. */
-export interface Banned extends Reading {
-  readonly allowed: false;
+export interface Banned extends Refused {
   readonly bannedUntilMs: number;
-  /** Whole seconds until the ban ends, rounded up: at least 1. */
-  readonly retryAfterSeconds: number;
 }
 
 /** What the limiter decides: that the key is banned, or the verdict of the windows. A refusal may begin a ban. */
@@ -41,15 +38,9 @@ export interface Limiter {
   peek(attempt: Attempt): Verdict | Promise<Verdict>;
 }
 
-/** What a subject has used, at one moment. */
-export interface Used {
+/** What an account has used at one moment, for the operator. */
+export interface Counts {
   readonly counter: Readonly<Counter>;
-  /** Requests of the day that were refused. */
-  readonly refused: number;
-}
-
-/** What an account has used, for the operator. */
-export interface Counts extends Used {
   /** The counts are those that this server knows: the shared counts are unavailable. */
   readonly isLocal: boolean;
 }
@@ -65,15 +56,19 @@ export interface LimitsAdmin {
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number | undefined>;
 }
 
+/** What a limiter hands over to be stored. */
+export interface Drained {
+  readonly usage: readonly DayUsage[];
+  readonly keyUses: readonly KeyUse[];
+}
+
 /** A limiter whose counts and bans can be stored and restored. */
 export interface ManagedLimiter extends Limiter, LimitsAdmin {
   /**
-   * Returns the account days that changed since the last call. The limiter holds them until they are drained. A caller
-   * that fails to write a row has to write it again.
+   * Returns the account days that changed, and the keys that were used, since the last call. The limiter holds them
+   * until then. A caller that fails to write a row has to write it again.
    */
-  drainUsage(): DayUsage[];
-  /** Returns the keys that were used since the last call. The limiter holds them until they are drained. */
-  drainKeyUses(): KeyUse[];
+  drain(): Drained;
   /** Restores the counts of the current day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;
   restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;

@@ -10,16 +10,16 @@
  * bounded (`address-counters.ts`). A flood of addresses can turn the 401 of a new address into a 429, but grants no
  * address more requests than its quota and does not affect callers with a valid key.
  *
- * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drainUsage`, twice a second) and the
+ * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drain`, twice a second) and the
  * bans (`onBan`), and restores them at the start. The minute's counts start from zero.
  */
 import type { AccountId, Ban, BanPolicy, KeyId, Quota } from '../model.ts';
 import { AccountCounters } from './account-counters.ts';
 import { AddressCounters } from './address-counters.ts';
 import { BanTracker, newBan, toBanned } from './ban-tracker.ts';
-import type { AccountAttempt, Attempt, Counts, Decision, ManagedLimiter, Used } from './limiter.ts';
+import type { Attempt, Counts, Decision, ManagedLimiter } from './limiter.ts';
 import type { Subject } from './subjects.ts';
-import { counterAt, countRequest, peek, type Verdict } from './windows.ts';
+import { type Counter, counterAt, countRequest, peek, type Verdict } from './windows.ts';
 
 export interface MemoryLimiterOptions {
   readonly ban: BanPolicy;
@@ -32,16 +32,18 @@ export interface MemoryLimiterOptions {
   readonly onBan?: (ban: Ban) => void;
 }
 
-/** What a server knows when it asks another place for a decision. */
-export interface Known extends Used {
+/** What a server knows when it asks Redis. */
+export interface Known {
   /** The subject that the request counts under: addresses may share one. */
   readonly subject: Subject;
+  readonly counter: Readonly<Counter>;
   /** The end of the key's last ban; 0 without a key or a ban. */
   readonly lastBanEndMs: number;
 }
 
-/** The other place's decision: what the subject has used, and the end of the key's ban or 0. */
-export interface Learned extends Used {
+/** What Redis knows after a request: the counts of the subject, and the end of the key's ban or 0. */
+export interface Learned {
+  readonly counter: Counter;
   readonly bannedUntilMs: number;
   readonly nowMs: number;
 }
@@ -59,11 +61,11 @@ export interface MemoryLimiter extends ManagedLimiter {
   readonly tracked: { readonly accounts: number; readonly addresses: number; readonly keys: number };
 }
 
-/** The name of the counter that the addresses beyond `maxTracked` share. */
-const SHARED: Subject = { kind: 'address', address: 'others' };
-
-export function quotaOfAddresses({ addresses }: Pick<MemoryLimiterOptions, 'addresses'>): Quota {
-  return { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
+/** Returns the quota of an account, or that of every address. */
+export function quotaOf(attempt: Attempt, { addresses }: Pick<MemoryLimiterOptions, 'addresses'>): Quota {
+  return attempt.kind === 'account'
+    ? attempt.quota
+    : { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
 }
 
 export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimiter {
@@ -71,69 +73,61 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
   const accounts = new AccountCounters();
   const bans = new BanTracker(ban);
   const addresses = new AddressCounters(options.addresses.maxTracked);
-  const addressQuota = quotaOfAddresses(options);
 
-  function admitAccount({ accountId, keyId, quota, nowMs }: AccountAttempt): Decision {
-    const account = accounts.change(accountId, nowMs);
-    accounts.recordKeyUse(keyId, nowMs);
-    const bannedUntilMs = bans.bannedUntil(keyId, nowMs);
-    if (bannedUntilMs !== undefined) {
-      account.refused += 1;
-      return toBanned(peek(account.counter, quota, nowMs), bannedUntilMs, nowMs);
-    }
-    const verdict = countRequest(account.counter, quota, nowMs);
-    if (verdict.allowed) return verdict;
-    account.refused += 1;
-    if (bans.recordRefusal(keyId, nowMs) === undefined) return verdict;
-    onBan?.(newBan(keyId, ban, nowMs, verdict.window));
-    return { ...verdict, beginsBan: true };
-  }
+  /** The minute of addresses is that of this server, also when Redis's time counts. */
+  const change = (attempt: Attempt, nowMs: number): Counter =>
+    attempt.kind === 'account'
+      ? accounts.change(attempt.accountId, attempt.keyId, nowMs)
+      : addresses.change(attempt.address, attempt.nowMs);
 
   return {
     admit(attempt) {
-      if (attempt.kind === 'account') return admitAccount(attempt);
-      const { address, nowMs } = attempt;
-      return countRequest(addresses.getOrAdd(address, nowMs), addressQuota, nowMs);
+      const { nowMs } = attempt;
+      const counter = change(attempt, nowMs);
+      const quota = quotaOf(attempt, options);
+      if (attempt.kind === 'address') return countRequest(counter, quota, nowMs);
+      const { keyId } = attempt;
+      const bannedUntilMs = bans.bannedUntil(keyId, nowMs);
+      if (bannedUntilMs !== undefined) {
+        counter.refused += 1;
+        return toBanned(peek(counter, quota, nowMs), bannedUntilMs, nowMs);
+      }
+      const verdict = countRequest(counter, quota, nowMs);
+      if (verdict.allowed) return verdict;
+      counter.refused += 1;
+      if (bans.recordRefusal(keyId, nowMs) === undefined) return verdict;
+      onBan?.(newBan(keyId, ban, nowMs, verdict));
+      return { ...verdict, beginsBan: true };
     },
     peek(attempt) {
       const { nowMs } = attempt;
-      if (attempt.kind === 'account')
-        return peek(accounts.find(attempt.accountId, nowMs).counter, attempt.quota, nowMs);
-      return peek(addresses.counterOf(attempt.address, nowMs), addressQuota, nowMs);
+      const counter =
+        attempt.kind === 'account' ? accounts.find(attempt.accountId, nowMs) : addresses.find(attempt.address, nowMs);
+      return peek(counter, quotaOf(attempt, options), nowMs);
     },
     counts(accountId, nowMs) {
-      const { counter, refused } = accounts.find(accountId, nowMs);
-      return { counter: counterAt(counter, nowMs), refused, isLocal: false };
+      return { counter: counterAt(accounts.find(accountId, nowMs), nowMs), isLocal: false };
     },
     unban(_accountId, keyId, nowMs) {
       bans.forget(keyId, Number.POSITIVE_INFINITY);
       return nowMs + ban.durationMs;
     },
     known(subject, nowMs) {
-      if (subject.kind === 'account') {
-        const { counter, refused } = accounts.find(subject.accountId, nowMs);
-        const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
-        return { subject, counter: { ...counter }, refused, lastBanEndMs };
+      if (subject.kind === 'address') {
+        const counter = { ...addresses.change(subject.address, nowMs) }; // kept, so that many at once are bounded
+        const address = addresses.nameOf(subject.address, nowMs);
+        return { subject: { kind: 'address', address }, counter, lastBanEndMs: 0 };
       }
-      const counter = addresses.getOrAdd(subject.address, nowMs);
-      const counted = addresses.isShared(counter) ? SHARED : subject;
-      return { subject: counted, counter: { ...counter }, refused: 0, lastBanEndMs: 0 };
+      const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
+      return { subject, counter: { ...accounts.find(subject.accountId, nowMs) }, lastBanEndMs };
     },
-    learn(attempt, { counter, refused, bannedUntilMs, nowMs }) {
-      if (attempt.kind === 'address') {
-        Object.assign(addresses.getOrAdd(attempt.address, attempt.nowMs), counter);
-        return;
-      }
-      const { accountId, keyId } = attempt;
-      const account = accounts.change(accountId, nowMs);
-      Object.assign(account.counter, counter);
-      account.refused = refused;
-      accounts.recordKeyUse(keyId, nowMs);
-      if (bannedUntilMs > 0) bans.restore(keyId, bannedUntilMs, nowMs);
-      else bans.forget(keyId, Number.POSITIVE_INFINITY);
+    learn(attempt, { counter, bannedUntilMs, nowMs }) {
+      Object.assign(change(attempt, nowMs), counter);
+      if (attempt.kind === 'address') return;
+      if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
+      else bans.forget(attempt.keyId, Number.POSITIVE_INFINITY);
     },
-    drainUsage: () => accounts.drain(),
-    drainKeyUses: () => accounts.drainKeyUses(),
+    drain: () => accounts.drain(),
     restoreUsage(rows) {
       for (const row of rows) accounts.restore(row);
     },

@@ -7,20 +7,16 @@ import { readFileSync } from 'node:fs';
 import type { AccountId, KeyId } from '../model.ts';
 import type { RedisClient } from '../redis/client.ts';
 import type { Attempt } from './limiter.ts';
-import { type Known, type Learned, type MemoryLimiterOptions, quotaOfAddresses } from './memory.ts';
+import { type Known, type Learned, type MemoryLimiterOptions, quotaOf } from './memory.ts';
 import { type Subject, subjectName } from './subjects.ts';
-import type { Counter } from './windows.ts';
 
 const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
 const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
 
-type Status = 'admitted' | 'refused' | 'banned' | '';
-
 /** The state of a subject in Redis after a call. */
 export interface SubjectState extends Learned {
   /** The decision on a request; '' when the call was not about one. */
-  readonly status: Status;
-  readonly counter: Counter;
+  readonly status: 'admitted' | 'refused' | 'banned' | '';
 }
 
 export interface LimitScriptOptions extends Pick<MemoryLimiterOptions, 'ban' | 'addresses'> {
@@ -47,10 +43,9 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
   return {
     /** Decides on a request, and counts it if it is admitted. */
     async admit(attempt: Attempt, known: Known): Promise<SubjectState> {
-      const isAccount = attempt.kind === 'account';
-      const { perMinute, perDay } = isAccount ? attempt.quota : quotaOfAddresses(options);
+      const { perMinute, perDay } = quotaOf(attempt, options);
       const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
-      const names = namesOf(known.subject, isAccount ? attempt.keyId : undefined);
+      const names = namesOf(known.subject, attempt.kind === 'account' ? attempt.keyId : undefined);
       return toState(await run('admit', names, attempt.nowMs, [toText(known), ...quota, known.lastBanEndMs]));
     },
 
@@ -65,14 +60,15 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
   };
 }
 
-function toText({ counter, refused }: Known): string {
-  return `${counter.minuteIndex} ${counter.minuteCount} ${counter.dayIndex} ${counter.dayCount} ${refused}`;
+function toText({ counter }: Known): string {
+  const { minuteIndex, minuteCount, dayIndex, dayCount, refused } = counter;
+  return `${minuteIndex} ${minuteCount} ${dayIndex} ${dayCount} ${refused}`;
 }
 
+/** The reply is what redis.lua describes. */
 function toState(reply: unknown): SubjectState {
   const [status, minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = reply as Reply;
-  return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount }, refused, bannedUntilMs, nowMs };
+  return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount, refused }, bannedUntilMs, nowMs };
 }
 
-/** As redis.lua describes it. */
-type Reply = [Status, number, number, number, number, number, number, number];
+type Reply = [SubjectState['status'], number, number, number, number, number, number, number];

@@ -15,7 +15,7 @@ import { RedisCircuitBreaker } from '../redis/circuit-breaker.ts';
 import { RedisClient } from '../redis/client.ts';
 import { newBan, toBanned } from './ban-tracker.ts';
 import type { Attempt, Decision, ManagedLimiter } from './limiter.ts';
-import { createMemoryLimiter, type MemoryLimiterOptions, quotaOfAddresses } from './memory.ts';
+import { createMemoryLimiter, type MemoryLimiterOptions, quotaOf } from './memory.ts';
 import { createLimitScript, type LimitScriptOptions, type SubjectState } from './redis-script.ts';
 import type { Subject } from './subjects.ts';
 import { newCounter, peek, toVerdict } from './windows.ts';
@@ -23,7 +23,7 @@ import { newCounter, peek, toVerdict } from './windows.ts';
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => ({
   subject: { kind: 'address', address: `probe ${index}` } as const,
-  ...{ counter: newCounter(0), refused: 0, lastBanEndMs: 0 },
+  ...{ counter: newCounter(0), lastBanEndMs: 0 },
 }));
 
 export interface RedisLimiterOptions extends MemoryLimiterOptions, LimitScriptOptions {
@@ -46,7 +46,6 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   const client = new RedisClient(options.redis);
   const script = createLimitScript(client, options);
   const memory = createMemoryLimiter(options);
-  const quotaOf = (attempt: Attempt) => (attempt.kind === 'account' ? attempt.quota : quotaOfAddresses(options));
   let fallbackDecisions = 0;
 
   const breaker = new RedisCircuitBreaker({
@@ -60,10 +59,10 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   });
 
   function toDecision(attempt: Attempt, { status, counter, nowMs, bannedUntilMs }: SubjectState): Decision {
-    if (status === 'banned') return toBanned(peek(counter, quotaOf(attempt), nowMs), bannedUntilMs, nowMs);
-    const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt), nowMs);
+    const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
+    if (status === 'banned') return toBanned(verdict, bannedUntilMs, nowMs);
     if (attempt.kind === 'address' || verdict.allowed || bannedUntilMs === 0) return verdict;
-    onBan?.(newBan(attempt.keyId, options.ban, nowMs, verdict.window));
+    onBan?.(newBan(attempt.keyId, options.ban, nowMs, verdict));
     return { ...verdict, beginsBan: true };
   }
 
@@ -73,6 +72,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
 
   await breaker.start();
   return {
+    ...memory,
     async admit(attempt) {
       const state = await breaker.run(() => script.admit(attempt, memory.known(attempt, attempt.nowMs)));
       if (state === undefined) {
@@ -84,23 +84,18 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     async peek(attempt) {
       const state = await read(attempt, attempt.nowMs);
-      return state === undefined ? memory.peek(attempt) : peek(state.counter, quotaOf(attempt), state.nowMs);
+      return state === undefined ? memory.peek(attempt) : peek(state.counter, quotaOf(attempt, options), state.nowMs);
     },
     async counts(accountId, nowMs) {
       const state = await read({ kind: 'account', accountId }, nowMs);
       if (state === undefined) return { ...memory.counts(accountId, nowMs), isLocal: true };
-      return { counter: state.counter, refused: state.refused, isLocal: false };
+      return { counter: state.counter, isLocal: false };
     },
     async unban(accountId, keyId, nowMs) {
       const untilMs = await breaker.run(() => script.unban(accountId, keyId, nowMs));
       if (untilMs !== undefined) memory.forgetBan(keyId, untilMs);
       return untilMs;
     },
-    drainUsage: memory.drainUsage,
-    drainKeyUses: memory.drainKeyUses,
-    restoreUsage: memory.restoreUsage,
-    restoreBans: memory.restoreBans,
-    forgetBan: memory.forgetBan,
     get isDegraded() {
       return !breaker.isAvailable;
     },

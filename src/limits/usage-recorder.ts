@@ -21,7 +21,7 @@ const KEY_USES_INTERVAL_MS = 30_000;
 const MAX_ROWS = 250;
 
 /** What the recorder reads of a limiter. */
-export type UsageSource = Pick<ManagedLimiter, 'drainUsage' | 'drainKeyUses'>;
+export type UsageSource = Pick<ManagedLimiter, 'drain'>;
 
 export interface UsageRecorder {
   /** Begins to store what this limiter counts. */
@@ -66,12 +66,13 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
 
   let areKeyUsesDue = false;
   const save = async (): Promise<void> => {
-    for (const row of source?.drainUsage() ?? []) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
+    const { usage: rows, keyUses } = source?.drain() ?? { usage: [], keyUses: [] };
+    for (const row of rows) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
+    for (const use of keyUses) unsavedKeyUses.set(use.keyId, use);
     await saveAll(unsavedBans, ({ bans }, rows) => bans.put(rows));
     await saveAll(unsavedUsage, ({ usage }, rows) => usage.put(rows));
     if (!areKeyUsesDue) return;
     areKeyUsesDue = false;
-    for (const use of source?.drainKeyUses() ?? []) unsavedKeyUses.set(use.keyId, use);
     await saveAll(unsavedKeyUses, ({ usage }, rows) => usage.putKeyUses(rows));
   };
 
@@ -120,16 +121,8 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   };
 }
 
-export interface UsageRetentionOptions {
-  readonly store: Store;
-  /** How many days before today are kept. */
-  readonly days: number;
-  readonly logger: Logger;
-  readonly nowMs?: () => number;
-}
-
-/** Deletes usage that is older than `days`, at start and every hour. */
-export function startUsageRetention({ store, days, logger, nowMs = Date.now }: UsageRetentionOptions): Retention {
+/** Deletes usage that is more than `days` days older than today, at start and every hour. */
+export function startUsageRetention(store: Store, days: number, logger: Logger, nowMs = Date.now): Retention {
   return startRetention({
     what: 'usage',
     deletePortion: (maxRows) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs()) - days, maxRows)),

@@ -21,6 +21,8 @@ export interface Counter {
   minuteCount: number;
   dayIndex: number;
   dayCount: number;
+  /** Requests of the day that were refused, as the limiter counts them. */
+  refused: number;
 }
 
 /** One window's numbers, as the caller sees them. */
@@ -33,22 +35,18 @@ export interface Reading {
   readonly resetAtSeconds: number;
 }
 
-interface Admitted extends Reading {
-  readonly allowed: true;
-}
-
-interface Refused extends Reading {
-  readonly allowed: false;
-  /** Whole seconds until the window resets, rounded up: at least 1. */
-  readonly retryAfterSeconds: number;
-}
-
 /**
  * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
  * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
  * day.
  */
-export type Verdict = Admitted | Refused;
+export type Verdict = (Reading & { readonly allowed: true }) | Refused;
+
+export interface Refused extends Reading {
+  readonly allowed: false;
+  /** Whole seconds until a request may be admitted, rounded up: at least 1. */
+  readonly retryAfterSeconds: number;
+}
 
 export function minuteIndexAt(nowMs: number): number {
   return Math.floor(nowMs / MINUTE_MS);
@@ -64,7 +62,7 @@ export function dayStartMs(dayIndex: number): number {
 
 /** Returns a counter at zero. */
 export function newCounter(nowMs: number): Counter {
-  return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0 };
+  return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0, refused: 0 };
 }
 
 /** Counts a request if both windows have room for it. `remaining` is what is left after it. */
@@ -116,6 +114,7 @@ function enterWindows(counter: Counter, nowMs: number): void {
   if (dayIndex === counter.dayIndex) return;
   counter.dayIndex = dayIndex;
   counter.dayCount = 0;
+  counter.refused = 0;
 }
 
 function hasRoom(counter: Counter, quota: Quota): boolean {

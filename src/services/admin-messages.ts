@@ -80,8 +80,7 @@ export function toBannedKeyMessage(banned: BannedKey): BannedKeyMessage {
   return { ban: toBanMessage(banned), prefix, label, accountId, accountName };
 }
 
-export function toStanding(quota: Quota, counts: Counts, lastUsedAtMs: number | undefined): Standing {
-  const { counter, refused, isLocal } = counts;
+export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
   return {
     minute: {
       limit: quota.perMinute,
@@ -93,7 +92,7 @@ export function toStanding(quota: Quota, counts: Counts, lastUsedAtMs: number | 
       used: BigInt(counter.dayCount),
       resetTime: toTimestamp(dayEndSeconds(counter) * 1_000),
     },
-    refusedToday: BigInt(refused),
+    refusedToday: BigInt(counter.refused),
     local: isLocal,
     lastUseTime: lastUsedAtMs === undefined ? undefined : toTimestamp(lastUsedAtMs),
   };

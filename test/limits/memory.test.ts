@@ -18,7 +18,7 @@ test('Memory - a flood of addresses is bounded, and those beyond the bound share
   fromAddress(limiter, 'early');
   let admitted = 0;
   for (let i = 0; i < 100_000; i += 1) if (fromAddress(limiter, `flood ${i}`).allowed) admitted += 1;
-  t.is(limiter.tracked.addresses, 1_000);
+  t.is(limiter.tracked.addresses, 1_001); // with the counter that the others share
   t.is(admitted, 999 + 60);
   t.like(fromAddress(limiter, 'early'), { allowed: true, remaining: 58 });
 });
@@ -53,7 +53,7 @@ test('Memory - reading counts nothing and takes no memory', (t) => {
     remaining: 60,
   });
   t.deepEqual(limiter.tracked, { accounts: 0, addresses: 0, keys: 0 });
-  t.deepEqual(limiter.drainUsage(), []);
+  t.deepEqual(limiter.drain().usage, []);
 
   limiter.admit(ACCOUNT);
   t.like(limiter.peek(ACCOUNT), { remaining: 59 });

@@ -26,7 +26,7 @@ for (const [name, order, expected] of [
     await waitForRecovery(...servers);
     for (const index of order) await servers[index]?.admit(LARGE);
     for (const server of servers) t.is(await remaining(server, LARGE), 1_000 - expected);
-    t.deepEqual(totals(servers[order[2]]?.drainUsage() ?? []), { requests: expected, refused: 0 });
+    t.deepEqual(totals(servers[order[2]]?.drain().usage ?? []), { requests: expected, refused: 0 });
     t.deepEqual(levels(t).sort(), ['info', 'info', 'info', 'warn', 'warn', 'warn']);
   });
 }
@@ -55,7 +55,7 @@ test('Recovery with all data - the largest count of refusals stands, too', async
   await full.undo();
   await waitForRecovery(one, other);
   for (const server of servers) await server.admit(ACCOUNT);
-  t.deepEqual(totals(other.drainUsage()), { requests: 60, refused: 6 });
+  t.deepEqual(totals(other.drain().usage), { requests: 60, refused: 6 });
 });
 
 test('Recovery with all data - under load a single server counts every admitted request exactly once', async (t) => {

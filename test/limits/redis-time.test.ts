@@ -29,7 +29,7 @@ test('Redis’s time - servers with clocks an hour or a day off share one limit,
     t.true(decision.retryAfterSeconds <= leftSeconds && decision.retryAfterSeconds > leftSeconds - 60);
   }
   t.is(passed, 50);
-  for (const server of servers) t.is(server.drainUsage()[0]?.dayIndex, Math.floor(startMs / 86_400_000));
+  for (const server of servers) t.is(server.drain().usage[0]?.dayIndex, Math.floor(startMs / 86_400_000));
 });
 
 test('Redis’s time - a ban stored by a clock that was a day ahead is ignored', async (t) => {

@@ -13,7 +13,7 @@ test('Killed - limits continue from the known counts, with one log line', async 
   t.like(await repeat(limiter, 19, ACCOUNT), { allowed: true, remaining: 0 });
   t.like(await limiter.admit(ACCOUNT), { allowed: false, window: 'minute', limit: 60 });
   t.true(limiter.isDegraded);
-  t.deepEqual(totals(limiter.drainUsage()), { requests: 60, refused: 1 });
+  t.deepEqual(totals(limiter.drain().usage), { requests: 60, refused: 1 });
   t.deepEqual(levels(t), ['warn']);
 });
 

@@ -39,7 +39,7 @@ test('Usage retention - usage older than the limit is deleted in many portions, 
       return deleted;
     },
   };
-  const retention = startUsageRetention({ store: counted, days: 400, logger: silent, nowMs });
+  const retention = startUsageRetention(counted, 400, silent, nowMs);
   await until(async () => (await rowsOf(store, TODAY - 401)) === 0, 'the last portion');
   await retention.close();
   t.is(await rowsOf(store, TODAY - 500), 0);
@@ -53,7 +53,7 @@ test('Usage retention - a clock that is a day ahead deletes nothing of today, ho
   t.teardown(() => store.close());
   await fill(store, 1, [TODAY - 1, TODAY]);
   const ahead = () => nowMs() + 86_400_000;
-  const retention = startUsageRetention({ store, days: 1, logger: silent, nowMs: ahead });
+  const retention = startUsageRetention(store, 1, silent, ahead);
   await until(async () => (await rowsOf(store, TODAY - 1)) === 0, 'the portion');
   await retention.close();
   t.is(await rowsOf(store, TODAY), 1);
@@ -65,7 +65,7 @@ test('Usage retention - an unavailable database is logged, and does not block a 
   const lines: string[] = [];
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const failing: Store = { ...store, write: () => Promise.reject(new Error('unavailable')) };
-  const retention = startUsageRetention({ store: failing, days: 400, logger, nowMs });
+  const retention = startUsageRetention(failing, 400, logger, nowMs);
   await until(() => lines.length > 0, 'the log line');
   await retention.close();
   t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);

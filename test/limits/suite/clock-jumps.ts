@@ -80,7 +80,7 @@ export function jumpTests(test: LimitsTest): void {
       { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX + 1, requests: 2, refused: 0 },
     ];
     t.deepEqual(
-      limiter.drainUsage().sort((one, other) => one.dayIndex - other.dayIndex),
+      limiter.drain().usage.toSorted((one, other) => one.dayIndex - other.dayIndex),
       usage,
     );
   });
