@@ -5,7 +5,8 @@
  *
  * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
  * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up
- * in progress is about to find. Requests with one key share a look-up while its result will be fresh.
+ * in progress is about to find. Requests with one key share a look-up, and the check before it, while its result will
+ * be fresh.
  *
  * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
  */
@@ -23,7 +24,7 @@ const MAX_ENTRIES = 10_000;
 export interface ApiKeyCache extends ApiKeys {
   /** Keys in the cache. */
   readonly size: number;
-  /** How many requests were answered from the cache, and how many waited for the database. */
+  /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
   readonly hits: number;
   readonly misses: number;
   /** Makes all entries stale: a key or an account has changed. */
@@ -51,6 +52,9 @@ interface Entry extends Beginning {
   readonly expiresAtMs: number | undefined;
 }
 
+/** Rejects when a key may not be looked up. */
+type Check = () => Promise<void>;
+
 interface LookUp extends Beginning {
   readonly result: Promise<Identity>;
 }
@@ -63,8 +67,6 @@ export function createApiKeyCache(
   const entries = new Map<string, Entry>();
   /** The last look-up of each key that has one in progress. */
   const lookUps = new Map<string, LookUp>();
-  /** For each key that was never valid here, whether it may be looked up: requests with one key share the answer. */
-  const checks = new Map<string, Promise<void>>();
   let [hits, misses, version] = [0, 0, 0];
 
   const isFresh = (since: Beginning | undefined) =>
@@ -73,19 +75,20 @@ export function createApiKeyCache(
   const toIdentity = ({ caller, expiresAtMs }: Pick<Entry, 'caller' | 'expiresAtMs'>): Identity =>
     expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
 
-  const lookUp = (hash: string): Promise<Identity> => {
-    misses += 1;
+  const lookUp = (hash: string, check: Check | undefined): Promise<Identity> => {
     const current = lookUps.get(hash);
     if (current !== undefined && isFresh(current)) return current.result;
     const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
-    const started: LookUp = { ...began, result: read(hash, began, () => lookUps.get(hash) === started) };
+    const started: LookUp = { ...began, result: read(hash, check, began, () => lookUps.get(hash) === started) };
     lookUps.set(hash, started);
     return started.result;
   };
 
   /** Only the last look-up of a key stores what it has found. */
-  const read = async (hash: string, began: Beginning, isLast: () => boolean): Promise<Identity> => {
+  const read = async (hash: string, check: Check | undefined, began: Beginning, isLast: () => boolean) => {
     try {
+      await check?.();
+      misses += 1;
       const found = await accounts.findKey(Buffer.from(hash, 'hex'));
       if (isLast()) entries.delete(hash);
       if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
@@ -121,13 +124,7 @@ export function createApiKeyCache(
         hits += 1;
         return toIdentity(entry);
       }
-      if (entry !== undefined || beforeLookUp === undefined || lookUps.has(hash)) return lookUp(hash);
-      let check = checks.get(hash);
-      if (check === undefined) {
-        check = beforeLookUp().finally(() => checks.delete(hash));
-        checks.set(hash, check);
-      }
-      return check.then(() => lookUp(hash));
+      return lookUp(hash, entry === undefined ? beforeLookUp : undefined);
     },
     invalidate() {
       version += 1;

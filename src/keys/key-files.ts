@@ -2,7 +2,7 @@
  * The keys that the service generates: the demo key and the operator's key, in files that only their owner can read.
  */
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store } from '../storage/store.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
@@ -28,7 +28,8 @@ export async function ensureDemoKey(store: Store, dataDir: string): Promise<void
     const nothing = Buffer.alloc(0);
     await tx.idempotency.insert({ id: 'demo-account', requestDigest: nothing, response: nothing, createdAtMs });
     // The file comes before the commit: a start that is interrupted between the two writes a new key the next time.
-    await writeSecret(demoKeyFile(dataDir), key);
+    await rm(demoKeyFile(dataDir), { force: true });
+    await writeNewSecret(demoKeyFile(dataDir), key);
     const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
     const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
     await tx.keys.insert({ accountId: account.id, ...description }, hashKey(key));
@@ -55,22 +56,19 @@ export async function ensureOperatorKey(dataDir: string): Promise<string> {
 }
 
 async function readSecret(file: string): Promise<string | undefined> {
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  return text?.trim();
 }
 
-/** Writes the file atomically: an interrupted start leaves no half-written key behind. */
-async function writeSecret(file: string, secret: string): Promise<void> {
-  await rename(await writeTemporary(file, secret), file);
-}
-
-/** Writes the file atomically unless it exists. Returns whether it was written: of several processes only one does. */
+/**
+ * Writes the file unless it exists. Returns whether it was written: of several processes only one does. It is written
+ * atomically: an interrupted start leaves no half-written key behind.
+ */
 async function writeNewSecret(file: string, secret: string): Promise<boolean> {
-  const temporary = await writeTemporary(file, secret);
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, `${secret}\n`, { mode: 0o600 });
   try {
     await link(temporary, file);
     return true;
@@ -80,10 +78,4 @@ async function writeNewSecret(file: string, secret: string): Promise<boolean> {
   } finally {
     await rm(temporary);
   }
-}
-
-async function writeTemporary(file: string, secret: string): Promise<string> {
-  const temporary = `${file}.${randomUUID()}`;
-  await writeFile(temporary, `${secret}\n`, { mode: 0o600 });
-  return temporary;
 }
