@@ -37,7 +37,6 @@ import type { ApiKeys } from './keys/caller.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter, LimitsAdmin } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
-import type { KeyId } from './model.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createValidationRules } from './proto/validation-rules.ts';
 import { adminService } from './services/admin.ts';
@@ -80,8 +79,6 @@ export interface Dependencies {
   /** Called when a key or an account has changed. */
   readonly onKeysChanged: () => void;
   readonly limiter: Limiter & LimitsAdmin;
-  /** Called when the operator has ended a ban. */
-  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
   /** Stores what the limits have counted so far. */
@@ -100,7 +97,7 @@ export interface Dependencies {
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, onUnban, plans, operatorKey, flushUsage } = dependencies;
+  const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage } = dependencies;
   const { logger, auditLog, tracing, metrics, edgeSecret, maxStreamMs } = dependencies;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
@@ -138,7 +135,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const readiness = new Readiness();
   const health = new Health(HEALTH_NAMES);
   const checks = health.service((name, call) => readiness.recordCheck(name, call));
-  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, onUnban, flushUsage });
+  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage });
   const edge = edgeService(all);
   const reflect = reflection(LISTED);
   const server = createGrpcServer({

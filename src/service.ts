@@ -102,7 +102,6 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
       redis: config.redis,
       logger,
       onChange: () => keys.invalidate(),
-      onUnban: limiter.forgetBan,
     });
   opened.defer(() => keyInvalidation?.close());
   const onKeysChanged = () => {
@@ -125,7 +124,6 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     keys,
     onKeysChanged,
     limiter,
-    onUnban: (keyId, untilMs) => keyInvalidation?.publishUnban(keyId, untilMs),
     plans,
     operatorKey,
     flushUsage: usage.flush,

@@ -6,8 +6,7 @@
 
 import { type ApiError, apiError } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
-import type { AddressAttempt, Attempt, Decision, Limiter } from '../limits/limiter.ts';
-import { subjectName } from '../limits/subjects.ts';
+import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import type { AccountId } from '../model.ts';
 import type { Call, StreamInterceptor } from './chain.ts';

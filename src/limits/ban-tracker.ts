@@ -64,9 +64,9 @@ export class BanTracker {
     this.#track(keyId, nowMs).bannedUntilMs = untilMs;
   }
 
-  /** Deletes a key's refusals and its ban, unless the ban ends after `untilMs`. */
-  forget(keyId: KeyId, untilMs: number): void {
-    if (this.lastEnd(keyId) <= untilMs) this.#offenders.delete(keyId);
+  /** Deletes a key's refusals and its ban. */
+  forget(keyId: KeyId): void {
+    this.#offenders.delete(keyId);
   }
 
   #isBanned({ bannedUntilMs }: Offender, nowMs: number): boolean {

@@ -5,8 +5,18 @@
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
 import type { AccountId, Ban, DayUsage, KeyId, KeyUse, Quota } from '../model.ts';
-import type { Subject } from './subjects.ts';
 import type { Counter, Refused, Verdict } from './windows.ts';
+
+/** Whom a request counts under. */
+export type Subject =
+  | { readonly kind: 'account'; readonly accountId: AccountId }
+  /** An IP address, or the prefix that counts as one caller. */
+  | { readonly kind: 'address'; readonly address: string };
+
+/** The subject's name in Redis keys and in the details of a 429: `account:7`, `address:192.0.2.1`. */
+export function subjectName(subject: Subject): string {
+  return subject.kind === 'account' ? `account:${subject.accountId}` : `address:${subject.address}`;
+}
 
 /** A request with a valid key. It counts against the account; its refusals count against the key. */
 export type AccountAttempt = Extract<Subject, { kind: 'account' }> & {
@@ -72,8 +82,6 @@ export interface ManagedLimiter extends Limiter, LimitsAdmin {
   /** Restores the counts of the current day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;
   restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;
-  /** Deletes the key's refusals, and its ban unless that ends after `untilMs`: another server has ended it. */
-  forgetBan(keyId: KeyId, untilMs: number): void;
   /** Closes connections. */
   close(): Promise<void>;
 }

@@ -17,8 +17,7 @@ import type { AccountId, Ban, BanPolicy, KeyId, Quota } from '../model.ts';
 import { AccountCounters } from './account-counters.ts';
 import { AddressCounters } from './address-counters.ts';
 import { BanTracker, newBan, toBanned } from './ban-tracker.ts';
-import type { Attempt, Counts, Decision, ManagedLimiter } from './limiter.ts';
-import type { Subject } from './subjects.ts';
+import type { Attempt, Counts, Decision, ManagedLimiter, Subject } from './limiter.ts';
 import { type Counter, counterAt, countRequest, peek, type Verdict } from './windows.ts';
 
 export interface MemoryLimiterOptions {
@@ -57,8 +56,6 @@ export interface MemoryLimiter extends ManagedLimiter {
   known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
   /** Replaces what is known of the subject and the key. */
   learn(attempt: Attempt, learned: Learned): void;
-  /** How much is in memory. */
-  readonly tracked: { readonly accounts: number; readonly addresses: number; readonly keys: number };
 }
 
 /** Returns the quota of an account, or that of every address. */
@@ -109,7 +106,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
       return { counter: counterAt(accounts.find(accountId, nowMs), nowMs), isLocal: false };
     },
     unban(_accountId, keyId, nowMs) {
-      bans.forget(keyId, Number.POSITIVE_INFINITY);
+      bans.forget(keyId);
       return nowMs + ban.durationMs;
     },
     known(subject, nowMs) {
@@ -125,7 +122,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
       Object.assign(change(attempt, nowMs), counter);
       if (attempt.kind === 'address') return;
       if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
-      else bans.forget(attempt.keyId, Number.POSITIVE_INFINITY);
+      else bans.forget(attempt.keyId);
     },
     drain: () => accounts.drain(),
     restoreUsage(rows) {
@@ -134,10 +131,6 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
     restoreBans(restored) {
       for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, 0);
     },
-    forgetBan: (keyId, untilMs) => bans.forget(keyId, untilMs),
     close: async () => undefined,
-    get tracked() {
-      return { accounts: accounts.size, addresses: addresses.size, keys: bans.size };
-    },
   };
 }

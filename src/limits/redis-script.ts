@@ -6,9 +6,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AccountId, KeyId } from '../model.ts';
 import type { RedisClient } from '../redis/client.ts';
-import type { Attempt } from './limiter.ts';
+import { type Attempt, type Subject, subjectName } from './limiter.ts';
 import { type Known, type Learned, type MemoryLimiterOptions, quotaOf } from './memory.ts';
-import { type Subject, subjectName } from './subjects.ts';
 
 const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
 const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');

@@ -14,10 +14,9 @@ import type { RedisConfig } from '../config.ts';
 import { RedisCircuitBreaker } from '../redis/circuit-breaker.ts';
 import { RedisClient } from '../redis/client.ts';
 import { newBan, toBanned } from './ban-tracker.ts';
-import type { Attempt, Decision, ManagedLimiter } from './limiter.ts';
+import type { Attempt, Decision, ManagedLimiter, Subject } from './limiter.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions, quotaOf } from './memory.ts';
 import { createLimitScript, type LimitScriptOptions, type SubjectState } from './redis-script.ts';
-import type { Subject } from './subjects.ts';
 import { newCounter, peek, toVerdict } from './windows.ts';
 
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
@@ -93,7 +92,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     async unban(accountId, keyId, nowMs) {
       const untilMs = await breaker.run(() => script.unban(accountId, keyId, nowMs));
-      if (untilMs !== undefined) memory.forgetBan(keyId, untilMs);
+      if (untilMs !== undefined) memory.unban(accountId, keyId, nowMs);
       return untilMs;
     },
     get isDegraded() {

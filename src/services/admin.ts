@@ -43,15 +43,13 @@ export interface AdminParts {
   /** A key or an account has changed. */
   readonly onChange: () => void;
   readonly limits: LimitsAdmin;
-  /** A ban was ended; the limits know it. */
-  readonly onUnban: (keyId: KeyId, untilMs: number) => void;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
   readonly nowMs?: () => number;
 }
 
 export function adminService(parts: AdminParts): Service<AdminServiceServer> {
-  const { store, plans, onChange, limits, onUnban, flushUsage, nowMs = Date.now } = parts;
+  const { store, plans, onChange, limits, flushUsage, nowMs = Date.now } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
   async function change(accountId: AccountId, toChanged: (account: Account) => Account): Promise<AccountMessage> {
@@ -90,7 +88,6 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   async function endBan({ id, accountId }: ApiKey): Promise<void> {
     const untilMs = await limits.unban(accountId, id, nowMs());
     if (untilMs === undefined) throw apiError('BAN_NOT_ENDED');
-    onUnban(id, untilMs);
     await store.write(({ bans }) => bans.remove(id, untilMs));
   }
 

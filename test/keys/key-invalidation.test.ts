@@ -4,7 +4,7 @@ import type { TestFn } from 'ava';
 import { type ApiKeyCache, createApiKeyCache } from '../../src/keys/api-key-cache.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { createKeyInvalidation, type KeyInvalidation } from '../../src/keys/key-invalidation.ts';
-import { type Account, type ApiKey, type KeyId, toAccountId, toKeyId } from '../../src/model.ts';
+import { type Account, type ApiKey, toAccountId, toKeyId } from '../../src/model.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess, startRedisCluster, type TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
@@ -14,7 +14,6 @@ interface Server {
   readonly invalidation: KeyInvalidation;
   /** How many changes it has received, with one for each new connection. */
   readonly changes: () => number;
-  readonly unbanned: (readonly [KeyId, number])[];
   /** Causes of the lines that it has logged. */
   readonly logged: string[];
 }
@@ -55,7 +54,7 @@ function serve(
   accounts: ReturnType<typeof oneKey>['accounts'],
 ): Server {
   const cache = createApiKeyCache(accounts, PLANS, { nowMs: () => 0, monotonicMs: () => 0 });
-  const [unbanned, logged]: [Server['unbanned'], string[]] = [[], []];
+  const logged: string[] = [];
   let changes = 0;
   const invalidation = createKeyInvalidation({
     redis: redis.config,
@@ -64,10 +63,9 @@ function serve(
       changes += 1;
       cache.invalidate();
     },
-    onUnban: (...ended) => unbanned.push(ended),
   });
   opened.push(invalidation);
-  return { cache, invalidation, changes: () => changes, unbanned, logged };
+  return { cache, invalidation, changes: () => changes, logged };
 }
 
 /** Waits until servers are connected: they then take anything to have changed. */
@@ -117,20 +115,7 @@ test('Redis unavailable - no call fails, missed changes take effect afterwards, 
   await until(() => other.changes() > before, 'the change');
 });
 
-test('Redis - the end of a ban reaches every server, and affects no cache', async (t) => {
-  const redis = await RedisProcess.start();
-  t.context.opened.push({ close: () => redis.stop() });
-  const { accounts } = oneKey();
-  const [one, other] = [serve(t.context.opened, redis, accounts), serve(t.context.opened, redis, accounts)];
-  await connected(one, other);
-  const ended = [toKeyId(3n), Date.UTC(2026, 6, 1)] as const;
-  one.invalidation.publishUnban(...ended);
-  await until(() => one.unbanned.length > 0 && other.unbanned.length > 0, 'the end of the ban');
-  t.deepEqual([one.unbanned, other.unbanned], [[ended], [ended]]);
-  t.deepEqual([one.changes(), other.changes()], [1, 1]);
-});
-
-test('Redis - any other message means that a key or an account may have changed', async (t) => {
+test('Redis - any message means that a key or an account may have changed', async (t) => {
   const redis = await RedisProcess.start();
   t.context.opened.push({ close: () => redis.stop() });
   const { changes } = serve(t.context.opened, redis, oneKey().accounts);

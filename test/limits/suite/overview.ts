@@ -115,14 +115,4 @@ export function overviewTests(test: LimitsTest): void {
     await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
     t.true((await limiter.admit(ACCOUNT)).allowed);
   });
-
-  test('Unban - a server that receives the message deletes the ban, but not one that ends later', async (t) => {
-    const limiter = await t.context.open();
-    limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 300_000 }]);
-    limiter.forgetBan(KEY_ID, NOON_MS + 299_999);
-    t.true('bannedUntilMs' in (await limiter.admit(ACCOUNT)));
-    await limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
-    limiter.forgetBan(KEY_ID, NOON_MS + 300_000);
-    t.true((await limiter.admit(ACCOUNT)).allowed);
-  });
 }
