@@ -12,7 +12,8 @@ import type { RedisClient } from './client.ts';
 const START_MS = 1_000;
 /** One slow reply is no outage: a busy machine, or a long command of another client, takes less than this. */
 const TIMEOUT_MS = 1_000;
-const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 500];
+/** Between probes. */
+const PAUSE_MS = 200;
 
 export interface RedisCircuitBreakerOptions {
   readonly client: RedisClient;
@@ -32,7 +33,7 @@ export class RedisCircuitBreaker {
   #isReported = false;
   #recovery: Promise<void> | undefined;
   /** Why the last probe failed. */
-  #failure: Error | undefined;
+  #failure: unknown;
 
   constructor(options: RedisCircuitBreakerOptions) {
     this.#options = options;
@@ -71,19 +72,15 @@ export class RedisCircuitBreaker {
   }
 
   /** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
-  #inTime<T>(reply: Promise<T>): Promise<T> {
+  async #inTime<T>(reply: Promise<T>): Promise<T> {
     const { timeoutMs = TIMEOUT_MS } = this.#options;
-    return new Promise((resolve, reject) => {
-      const giveUp = () => setImmediate(reject, new Error(`no reply in ${timeoutMs} ms`));
-      const timer = setTimeout(giveUp, timeoutMs);
-      const settle =
-        <Value>(end: (value: Value) => void) =>
-        (value: Value) => {
-          clearTimeout(timer);
-          end(value);
-        };
-      reply.then(settle(resolve), settle(reject));
-    });
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => setImmediate(reject, new Error(`no reply in ${timeoutMs} ms`)), timeoutMs);
+    try {
+      return await Promise.race([reply, promise]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   #open(error: unknown): void {
@@ -100,17 +97,16 @@ export class RedisCircuitBreaker {
 
   async #recover(): Promise<void> {
     const { signal } = this.#closing;
-    for (let pauseMs = FIRST_PAUSE_MS; !signal.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
-      this.#failure = await this.#inTime(this.#options.probe()).then(
-        () => undefined,
-        (error: Error) => error,
-      );
-      if (this.#failure === undefined) break;
-      await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    while (!this.#isAvailable && !signal.aborted) {
+      try {
+        await this.#inTime(this.#options.probe());
+        this.#isAvailable = !signal.aborted;
+      } catch (error) {
+        this.#failure = error;
+        await delay(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
     }
-    if (signal.aborted) return;
-    this.#isAvailable = true;
-    if (this.#isReported) this.#options.onAvailable();
+    if (this.#isAvailable && this.#isReported) this.#options.onAvailable();
     this.#isReported = false;
   }
 }
