@@ -4,6 +4,3 @@ max_line_length = 120
 
 stds.redis = { read_globals = { "redis", "KEYS", "ARGV", "cjson", "cmsgpack", "struct", "bit" } }
 files["src/limits/redis.lua"] = { std = "lua51+redis" }
-
--- Generated: long texts are not wrapped.
-files["gen/edge/tables.lua"] = { max_line_length = false }

@@ -17,9 +17,8 @@ local key_format = require("key_format")
 local known_keys = require("known_keys")
 local request = require("request")
 local settings = require("settings")
-local tables = require("tables")
 
-local HEADERS = tables.headers
+local HEADERS = settings.headers
 
 local M = {}
 
@@ -31,7 +30,7 @@ local function is_open(headers, is_grpc)
   local path = headers:get(":path") or "" -- CONNECT has none
   if is_grpc then return path:find("^/grpc%.") or path:find("^/petstore%.web%.") end
   if path:find("?", 1, true) then path = path:match("^[^?]*") end
-  if not tables.open_paths[path] then return false end
+  if not settings.open_paths[path] then return false end
   local method, length = headers:get(":method"), headers:get("content-length")
   return length == "0" or not length and (method == "GET" or method == "HEAD")
 end
@@ -59,12 +58,13 @@ local function refuse(handle, headers, content_type, is_grpc)
     [HEADERS.grpc_status] = "8",
   }
   if not is_grpc then
-    return handle:respond(reply, request.is_connect(headers, content_type) and settings.connect_flood or settings.flood)
+    local errors = request.is_connect(headers, content_type) and settings.errors.connect or settings.errors.rest
+    return handle:respond(reply, errors.flood)
   end
   local trailers = {
     ["grpc-status"] = "8",
-    ["grpc-message"] = settings.flood_message,
-    ["grpc-status-details-bin"] = settings.flood_details,
+    ["grpc-message"] = settings.flood_status.message,
+    ["grpc-status-details-bin"] = settings.flood_status.details,
     ["grpc-retry-pushback-ms"] = "1000",
   }
   if content_type:find("^application/grpc%-web") then

@@ -2,7 +2,7 @@
 -- headers and messages are the same. gRPC adds a frame around the message.
 
 local grpc_message = require("grpc_message")
-local tables = require("tables")
+local settings = require("settings")
 
 local M = {}
 
@@ -26,7 +26,7 @@ end
 -- Converts the request with the body `message` to gRPC. Responds with an error to a call that is not supported.
 function M.to_grpc(handle, message)
   local headers = handle:headers()
-  if not tables.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
+  if not settings.operations[headers:get(":path")] then return handle:respond({ [":status"] = "404" }, "") end
   if not is_supported(headers) then return handle:respond({ [":status"] = "415" }, "") end
   local timeout = grpc_timeout(headers)
   for i = 1, #GRPC_HEADERS do
@@ -35,7 +35,7 @@ function M.to_grpc(handle, message)
   if timeout then headers:add("grpc-timeout", timeout) end
   headers:replace("content-type", "application/grpc+proto")
   headers:replace("te", "trailers")
-  headers:replace(tables.headers.connect, "1")
+  headers:replace(settings.headers.connect, "1")
   handle:clearRouteCache()
   handle:metadata() -- selects the new route now: the old route's buffer has no room for the frame around 64 KiB
   handle:body(true):setBytes(grpc_message.frame(message))

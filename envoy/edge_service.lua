@@ -5,7 +5,6 @@ local grpc_message = require("grpc_message")
 local known_keys = require("known_keys")
 local request = require("request")
 local settings = require("settings")
-local tables = require("tables")
 
 local M = {}
 
@@ -19,21 +18,21 @@ local CLOCK_SLACK_MS = 100
 -- authorization, forwarded_for, request_id, has_api_key_header. With caller.is_connect an error has Connect's shape.
 -- Returns the response's headers, and the body of an error; nil if the server does not respond in time.
 function M.call(handle, name, values, caller, timeout_ms)
-  local method = tables.edge_methods[name]
+  local method = settings.edge_methods[name]
   local headers = {
     [":method"] = "POST",
     [":path"] = method.path,
     [":authority"] = CLUSTER,
     ["content-type"] = "application/grpc",
     ["te"] = "trailers",
-    ["x-envoy-retry-on"] = tables.retries.on,
-    ["x-envoy-max-retries"] = tostring(tables.retries.times),
+    ["x-envoy-retry-on"] = settings.retries.on,
+    ["x-envoy-max-retries"] = tostring(settings.retries.times),
     ["authorization"] = caller.authorization,
     ["x-api-key"] = caller.has_api_key_header and "1" or nil, -- not the key: the error only says that it came
     ["x-forwarded-for"] = caller.forwarded_for,
     ["x-request-id"] = caller.request_id,
-    [tables.headers.edge] = settings.edge_secret,
-    [tables.headers.connect] = caller.is_connect and "1" or nil,
+    [settings.headers.edge] = settings.edge_secret,
+    [settings.headers.connect] = caller.is_connect and "1" or nil,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
   local cluster = known_keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
@@ -49,7 +48,7 @@ end
 -- Returns the headers and the body of the response to the caller. Some headers are for the access log. If the server
 -- has returned no error, `status` decides: the one with which the request has failed.
 function M.error_response(response, error, status, is_connect)
-  local errors, names = is_connect and tables.connect or tables, tables.headers
+  local errors, names = is_connect and settings.errors.connect or settings.errors.rest, settings.headers
   if not error and status == 504 then
     local headers = { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" }
     return headers, errors.deadline_exceeded
@@ -79,16 +78,16 @@ function M.judge(handle)
     request_id = headers:get("x-request-id"),
     has_api_key_header = headers:get("x-api-key") ~= nil,
     is_connect = is_connect,
-  }, tables.call_timeout_ms)
+  }, settings.call_timeout_ms)
   if response and not error then return true end
   -- The clock counts whole milliseconds, and a timer may fire a millisecond early.
-  local is_late = handle:timestamp() - start_ms >= tables.call_timeout_ms - CLOCK_SLACK_MS
+  local is_late = handle:timestamp() - start_ms >= settings.call_timeout_ms - CLOCK_SLACK_MS
   local reply, body = M.error_response(response, error, is_late and 504 or 503, is_connect)
   reply["content-type"] = "application/json"
-  -- envoy.yaml leaves a 401 and a 429 alone, so that refusals are cheap.
-  if reply[":status"] ~= "401" and reply[":status"] ~= "429" then reply[tables.headers.worded] = "1" end
+  -- local-replies.ts leaves a 401 and a 429 alone, so that refusals are cheap.
+  if reply[":status"] ~= "401" and reply[":status"] ~= "429" then reply[settings.headers.worded] = "1" end
   -- The response to a caller with a valid key, such as one over its limit, has the key's id for the access log.
-  return reply[tables.headers.key] ~= nil, reply, body
+  return reply[settings.headers.key] ~= nil, reply, body
 end
 
 return M

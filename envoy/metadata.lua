@@ -1,5 +1,5 @@
 -- Handles requests that gRPC can't represent: header bytes that are not allowed in metadata, and a request without a
--- path. envoy.yaml runs this filter only for requests with such a header, and for CONNECT.
+-- path. matchers.ts runs this filter only for requests with such a header, and for CONNECT.
 
 local M = {}
 

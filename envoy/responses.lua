@@ -4,9 +4,9 @@
 local caller = require("caller")
 local edge_service = require("edge_service")
 local request = require("request")
-local tables = require("tables")
+local settings = require("settings")
 
-local HEADERS = tables.headers
+local HEADERS = settings.headers
 
 local M = {}
 
@@ -17,7 +17,7 @@ local function take(headers, name)
   return value
 end
 
--- The request that a local reply is for. Envoy describes it in headers of the reply (local_reply_config in envoy.yaml).
+-- The request that a local reply is for. Envoy describes it in headers of the reply (envoy/config/local-replies.ts).
 local function take_request(headers)
   return {
     method = take(headers, HEADERS.refused),
@@ -46,7 +46,7 @@ local function fetch_error(handle, refused, status, reply)
       reply = reply:sub(1, MAX_REPLY_BYTES),
       content_type = saved.content_type,
     }, refused.caller)
-  elseif not tables.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
+  elseif not settings.open_paths[refused.path:match("^[^?]*")] then -- such a path needs no key
     response, error = edge_service.call(handle, "fail", { status = status }, refused.caller)
   end
   return edge_service.error_response(response, error, status, saved.is_connect)
@@ -72,7 +72,7 @@ local function on_local_reply(handle)
   headers:replace("content-length", tostring(#error))
 end
 
--- envoy.yaml runs this only for responses with one of these headers.
+-- matchers.ts runs this only for responses with one of these headers.
 function M.on_response(handle)
   local headers = handle:headers()
   if headers:get(HEADERS.refused) then return on_local_reply(handle) end

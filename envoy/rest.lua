@@ -1,6 +1,6 @@
 -- What the gRPC-JSON transcoder leaves undone on the REST side. It contains no rule and no message of the API: the
--- server decides on every error, also on those that Envoy detects. gen/edge/tables.lua has what the filters need to
--- know of the proto files and of the server.
+-- server decides on every error, also on those that Envoy detects. envoy/config/lua.ts defines `settings`: what the
+-- filters need to know of the proto files, of the server and of its settings.
 --
 -- Native gRPC and gRPC-Web pass unchanged. connect.lua converts Connect calls to gRPC.
 
@@ -8,9 +8,9 @@ local bodies = require("bodies")
 local connect = require("connect")
 local metadata = require("metadata")
 local request = require("request")
-local tables = require("tables")
+local settings = require("settings")
 
-local HEADERS = tables.headers
+local HEADERS = settings.headers
 
 local M = {}
 
@@ -50,18 +50,18 @@ local function read_body(handle)
   local headers = handle:headers()
   local length, authorization = headers:get("content-length"), headers:get("authorization") or ""
   if length == "0" then return nil end
-  if length and tonumber(length) > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
+  if length and tonumber(length) > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   local period = bodies.begin(authorization, handle:timestamp())
   if not period then return handle:respond({ [":status"] = "425" }, "") end -- the server makes it a 429
   local body = handle:body()
   bodies.finish(period, authorization)
   local bytes = body and body:length() or 0
   if bytes == 0 then return nil end
-  if bytes > tables.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
+  if bytes > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
   return body:getBytes(0, bytes)
 end
 
--- envoy.yaml skips this for requests without a length whose method expects no body: they go to the server at once.
+-- matchers.ts skips this for requests without a length whose method expects no body: they go to the server at once.
 function M.on_request(handle)
   local headers = handle:headers()
   local content_type = headers:get("content-type") or ""

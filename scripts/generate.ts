@@ -9,7 +9,6 @@ import { pathToFileURL } from 'node:url';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
-import { luaTables } from '../src/edge/tables.ts';
 import { loadOperations } from '../src/proto/operations.ts';
 import { clientMethods } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
@@ -28,10 +27,7 @@ buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
 // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
 const descriptors = join(gen, 'petstore.binpb');
 buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
-// For Envoy's Lua filters.
-mkdirSync(join(gen, 'edge'));
 const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
-writeFileSync(join(gen, 'edge/tables.lua'), luaTables(operations));
 // For the typed client.
 mkdirSync(join(gen, 'client'));
 writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));

@@ -9,7 +9,6 @@ import { readConfig } from '../../src/config.ts';
 import { Child } from '../../src/launcher/child.ts';
 import { findEnvoy } from '../../src/launcher/envoy.ts';
 import { ROOT } from '../../src/launcher/paths.ts';
-import { fillIn } from '../../src/launcher/template.ts';
 import { LogFile } from '../../src/logging/log-file.ts';
 import { freePorts } from '../../test/support/ports.ts';
 import { until } from '../../test/support/until.ts';
@@ -33,7 +32,12 @@ export async function startFloor(pets: number, parent: string): Promise<BenchSta
     const { port: serverPort } = (await server.nextMessage()) as { readonly port: number };
     const [port = 0] = await freePorts(1);
     const file = join(folder, 'envoy.yaml');
-    await writeFile(file, fillIn(await readFile(TEMPLATE, 'utf8'), { PORT: port, SERVER_PORT: serverPort, ROOT }));
+    const values: Readonly<Record<string, string | number>> = { PORT: port, SERVER_PORT: serverPort, ROOT };
+    const template = await readFile(TEMPLATE, 'utf8');
+    await writeFile(
+      file,
+      template.replace(/\$\{(\w+)\}/g, (_, name) => String(values[name])),
+    );
     const envoyArgs = ['--config-path', file, '--disable-hot-restart', '--log-level', 'warning'];
     const options = { endsWithParent: true, log: log('envoy') };
     const envoy = new Child("the floor's Envoy", findEnvoy(readConfig()), envoyArgs, options);

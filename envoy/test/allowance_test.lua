@@ -1,9 +1,10 @@
 -- allowance.lua: how many requests an address may send without a known key.
 
 local harness = require("harness")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local BURST, PER_SECOND = harness.SETTINGS.address_burst, harness.SETTINGS.address_per_second
+local BURST, PER_SECOND = settings.address_burst, settings.address_per_second
 
 -- How many of `count` requests are allowed at this time.
 local function allowed(allowance, count, address, now_ms, kind)

@@ -2,10 +2,10 @@
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
-local tables = require("tables")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local HEADERS = tables.headers
+local HEADERS = settings.headers
 
 local REFUSED = '{"code":"API_KEY_INVALID","message":"the API key is not valid","status":401}'
 local TTL_MS = 60000
@@ -70,11 +70,11 @@ test("caller - sends the server only the caller's headers, and lets an accepted 
     authorization = "Bearer a",
     ["x-forwarded-for"] = "10.0.0.1",
     ["x-request-id"] = "id-1",
-    ["x-envoy-retry-on"] = tables.retries.on,
-    ["x-envoy-max-retries"] = tostring(tables.retries.times),
-    [HEADERS.edge] = harness.SETTINGS.edge_secret,
+    ["x-envoy-retry-on"] = settings.retries.on,
+    ["x-envoy-max-retries"] = tostring(settings.retries.times),
+    [HEADERS.edge] = settings.edge_secret,
   })
-  equal(pass.calls[1].options, { timeout_ms = tables.call_timeout_ms, send_xff = false })
+  equal(pass.calls[1].options, { timeout_ms = settings.call_timeout_ms, send_xff = false })
   equal(pass.reply, nil)
 end)
 
@@ -145,7 +145,7 @@ test("caller - an unreachable server is a 503 with Retry-After", function()
       [HEADERS.code] = "UNAVAILABLE",
       [HEADERS.grpc_status] = "14",
     })
-    equal(pass.reply.body, tables.unavailable)
+    equal(pass.reply.body, settings.errors.rest.unavailable)
     equal(count_calls(caller, post("a")), 1, "is not taken for accepted")
   end
 end)
@@ -153,12 +153,12 @@ end)
 test("caller - a response after the timeout is a 504", function()
   for late_by, status in pairs({ [-200] = "503", [-1] = "504", [0] = "504", [1] = "504" }) do
     local pass = send(fresh("caller"), post("a"), function(_, pass)
-      pass.now_ms = pass.now_ms + tables.call_timeout_ms + late_by
+      pass.now_ms = pass.now_ms + settings.call_timeout_ms + late_by
       return { [":status"] = "200", ["grpc-status"] = "4" }
     end)
     local headers, is_late = pass.reply.headers, status == "504"
     equal(headers[":status"], status, "late by " .. late_by)
-    equal(pass.reply.body, is_late and tables.deadline_exceeded or tables.unavailable)
+    equal(pass.reply.body, is_late and settings.errors.rest.deadline_exceeded or settings.errors.rest.unavailable)
     equal(headers[HEADERS.code], is_late and "DEADLINE_EXCEEDED" or "UNAVAILABLE")
     equal({ headers[HEADERS.grpc_status], headers[HEADERS.worded] }, { is_late and "4" or "14", "1" })
     equal({ later = headers["retry-after"] }, { later = not is_late and "1" or nil })
@@ -258,7 +258,7 @@ end)
 
 test("caller - needs no key for files and health, in a request without a body", function()
   local caller = fresh("caller")
-  for path in pairs(tables.open_paths) do
+  for path in pairs(settings.open_paths) do
     for _, query in ipairs({ "", "?x=1" }) do
       local headers = post(nil, { [":method"] = "GET", [":path"] = path .. query, ["content-length"] = false })
       local pass = send(caller, headers)
@@ -281,7 +281,7 @@ local WELL_FORMED = "pst_DclQjqTF3SvtDXTNA256VnT1z61lJ0ci2uo6bI"
 -- Sends more requests than an address may, and returns the last.
 local function flood(caller, headers, server)
   local pass
-  for _ = 1, harness.SETTINGS.address_burst + 1 do
+  for _ = 1, settings.address_burst + 1 do
     pass = send(caller, headers, server)
   end
   return pass
@@ -290,7 +290,7 @@ end
 test("caller - beyond the allowance of the address is refused without a call to the server", function()
   local caller = fresh("caller")
   local pass = flood(caller, post("a"), refuses)
-  equal({ #pass.calls, pass.yields, pass.reply.body }, { 0, 1, harness.SETTINGS.flood })
+  equal({ #pass.calls, pass.yields, pass.reply.body }, { 0, 1, settings.errors.rest.flood })
   equal(pass.reply.headers, {
     [":status"] = "429",
     ["content-type"] = "application/json",
@@ -303,7 +303,7 @@ test("caller - beyond the allowance of the address is refused without a call to 
   })
   equal(#send(caller, post("a", { ["x-forwarded-for"] = "10.0.0.2" }), refuses).calls, 1, "another address")
   local connect = { [":path"] = "/petstore.v1.PetService/ListPets", ["content-type"] = "application/proto" }
-  equal(send(caller, post("a", connect)).reply.body, harness.SETTINGS.connect_flood)
+  equal(send(caller, post("a", connect)).reply.body, settings.errors.connect.flood)
 end)
 
 test("caller - with a key of the right format is not refused for a neighbor's noise, nor is a known key", function()
@@ -328,10 +328,13 @@ test("caller - of gRPC beyond the allowance gets a status with a pushback, over 
   local native = flood(fresh("caller"), post(nil, { ["content-type"] = "application/grpc" })).reply
   equal({ native.headers[":status"], native.headers["grpc-status"], native.body }, { "429", "8", "" })
   equal(native.headers["grpc-retry-pushback-ms"], "1000")
-  equal({ native.headers["grpc-message"], native.headers["grpc-status-details-bin"] }, { "too many", "CAg" })
+  equal(
+    { native.headers["grpc-message"], native.headers["grpc-status-details-bin"] },
+    { settings.flood_status.message, settings.flood_status.details }
+  )
   local web = flood(fresh("caller"), post(nil, { ["content-type"] = "application/grpc-web+proto" })).reply
   equal({ web.headers[":status"], web.headers["content-type"] }, { "200", "application/grpc-web+proto" })
-  equal({ web.body:sub(1, 4), web.body:byte(5) }, { "\128\0\0\0", #web.body - 5 })
+  equal({ web.body:sub(1, 3), web.body:byte(4) * 256 + web.body:byte(5) }, { "\128\0\0", #web.body - 5 })
   equal(web.body:find("grpc-status: 8\r\n", 1, true) ~= nil, true)
   local text = flood(fresh("caller"), post(nil, { ["content-type"] = "application/grpc-web-text" })).reply
   equal(text.body:sub(1, 8), "base64(\128")

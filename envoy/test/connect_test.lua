@@ -2,11 +2,11 @@
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
-local tables = require("tables")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local HEADERS = tables.headers
-local MAX = tables.max_body_bytes
+local HEADERS = settings.headers
+local MAX = settings.max_body_bytes
 local LIST_PETS = "/petstore.v1.PetService/ListPets"
 
 local UNAUTHENTICATED = '{"code":"unauthenticated","message":"no \\"status\\":404}","details":[]}'
@@ -148,15 +148,15 @@ test("the judge - sends a Connect caller an error of Connect if the server is un
     [HEADERS.code] = "UNAVAILABLE",
     [HEADERS.grpc_status] = "14",
   })
-  equal(pass.reply.body, tables.connect.unavailable)
+  equal(pass.reply.body, settings.errors.connect.unavailable)
 end)
 
 test("the judge - sends a Connect caller an error of Connect if the response is too late", function()
   local pass = call("caller", "x", nil, function(_, pass)
-    pass.now_ms = pass.now_ms + tables.call_timeout_ms
+    pass.now_ms = pass.now_ms + settings.call_timeout_ms
     return unreachable()
   end)
-  equal({ pass.reply.headers[":status"], pass.reply.body }, { "504", tables.connect.deadline_exceeded })
+  equal({ pass.reply.headers[":status"], pass.reply.body }, { "504", settings.errors.connect.deadline_exceeded })
 end)
 
 test("the judge - does not mark a REST caller as a Connect caller", function()
@@ -184,7 +184,7 @@ end
 test("a local reply - to a Connect call becomes the server's error, with its status", function()
   for status, method in pairs({ ["413"] = "refuse", ["408"] = "refuse", ["503"] = "fail", ["504"] = "fail" }) do
     local pass = local_reply(status, refuses)
-    equal(pass.calls[1].headers[":path"], tables.edge_methods[method].path)
+    equal(pass.calls[1].headers[":path"], settings.edge_methods[method].path)
     equal(pass.calls[1].headers[HEADERS.connect], "1")
     equal({ pass:header(":status"), pass.body }, { "401", UNAUTHENTICATED })
     equal({ pass:header("content-type"), pass:header("x-ratelimit-limit") }, { "application/json", "60" })
@@ -196,7 +196,7 @@ test("a local reply - to a Connect call is an error of Connect if the server is 
   for status, expected in pairs({ ["413"] = "503", ["408"] = "503", ["503"] = "503", ["504"] = "504" }) do
     local is_late = expected == "504"
     local pass = local_reply(status, unreachable)
-    local error = is_late and tables.connect.deadline_exceeded or tables.connect.unavailable
+    local error = is_late and settings.errors.connect.deadline_exceeded or settings.errors.connect.unavailable
     equal({ pass:header(":status"), pass.body }, { expected, error }, status)
     equal({ pass:header("content-type"), pass:header("content-length") }, { "application/json", tostring(#error) })
     equal({ later = pass:header("retry-after") }, { later = not is_late and "1" or nil })

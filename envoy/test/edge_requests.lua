@@ -1,9 +1,7 @@
 -- Prints the requests that edge_service.lua sends, in hexadecimal, one per line. Each line of the input is a request:
 -- the method's name, then field=hexadecimal for bytes and field#decimal for numbers.
 
-package.path = "envoy/?.lua;gen/edge/?.lua;envoy/test/?.lua"
-
-package.loaded.settings = { edge_secret = "secret" }
+package.path = "envoy/?.lua;envoy/test/?.lua"
 
 local envoy = require("fake_envoy")
 local edge_service = require("edge_service")

@@ -3,10 +3,10 @@
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
-local tables = require("tables")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local HEADERS = tables.headers
+local HEADERS = settings.headers
 
 local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
 
@@ -37,7 +37,7 @@ test("a call - has the caller's credentials, and a timeout of two seconds by def
   equal(sent.headers.authorization, "Bearer a")
   equal(sent.headers["x-forwarded-for"], "10.0.0.1")
   equal(sent.headers["x-request-id"], "id-1")
-  equal(sent.headers[HEADERS.edge], harness.SETTINGS.edge_secret)
+  equal(sent.headers[HEADERS.edge], settings.edge_secret)
   equal(sent.options, { timeout_ms = 2000, send_xff = false })
 end)
 
@@ -74,7 +74,7 @@ test("an error response - has the error, its status and the headers of the API, 
     link = '</pets>; rel="next"',
     deprecation = "@1",
   }
-  local log = { -- envoy.yaml takes them out
+  local log = { -- petstore.log takes them out
     [HEADERS.account] = "1",
     [HEADERS.key] = "2",
     [HEADERS.code] = "PET_NOT_FOUND",
@@ -108,7 +108,7 @@ end)
 
 test("an error response - is a 504 after the timeout, else a 503 with Retry-After, if there is no response", function()
   local edge_service = fresh("edge_service")
-  for is_connect, errors in pairs({ [true] = tables.connect, [false] = tables }) do
+  for is_connect, errors in pairs({ [true] = settings.errors.connect, [false] = settings.errors.rest }) do
     equal({ edge_service.error_response(nil, nil, 504, is_connect) }, {
       { [":status"] = "504", [HEADERS.code] = "DEADLINE_EXCEEDED", [HEADERS.grpc_status] = "4" },
       errors.deadline_exceeded,

@@ -23,18 +23,6 @@ function M.equal(actual, expected, about)
   error(("%sexpected %s, got %s"):format(prefix, show(expected), show(actual)), 2)
 end
 
--- The values of settings.lua, which envoy.yaml defines.
-M.SETTINGS = {
-  edge_secret = "the edge's secret",
-  address_burst = 120,
-  address_per_second = 20,
-  flood = '{"code":"RATE_LIMITED","message":"too many","status":429}',
-  connect_flood = '{"code":"resource_exhausted","message":"too many","details":[]}',
-  flood_message = "too many",
-  flood_details = "CAg",
-}
-package.loaded.settings = M.SETTINGS
-
 local STANDARD = {}
 for name in pairs(package.loaded) do
   STANDARD[name] = true
@@ -43,7 +31,7 @@ end
 -- Loads a module without the state that it and the modules behind it have, as Envoy does at its start.
 function M.fresh(name)
   for module in pairs(package.loaded) do
-    local is_test = module == "fake_envoy" or module == "harness" or module == "tables"
+    local is_test = module == "fake_envoy" or module == "harness"
     if not STANDARD[module] and not is_test then package.loaded[module] = nil end
   end
   return require(name)

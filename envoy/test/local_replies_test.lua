@@ -2,11 +2,11 @@
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
-local tables = require("tables")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local HEADERS = tables.headers
-local MAX = tables.max_body_bytes
+local HEADERS = settings.headers
+local MAX = settings.max_body_bytes
 
 local NOT_FOUND = '{"code":"PET_NOT_FOUND","message":"there is no pet 7","status":404}'
 local UNAUTHENTICATED = '{"code":"API_KEY_MISSING","message":"no API key","status":401}'
@@ -59,7 +59,7 @@ end
 test("a local reply - becomes the server's error, from a call with the caller's credentials", function()
   local pass = local_reply("404", error_from_server("404", NOT_FOUND, { ["x-ratelimit-limit"] = "60" }))
   local call = pass.calls[1]
-  equal(call.headers[":path"], tables.edge_methods.refuse.path)
+  equal(call.headers[":path"], settings.edge_methods.refuse.path)
   equal(call.headers.authorization, "Bearer a")
   equal(call.headers["x-forwarded-for"], "10.0.0.1")
   equal(call.headers["x-request-id"], "id-1")
@@ -117,10 +117,14 @@ test("a local reply - to HEAD has no body, and the length of the error", functio
   open[HEADERS.refused .. "-path"] = "/docs"
   for _, case in ipairs({
     { local_reply("404", error_from_server("404", NOT_FOUND), nil, head), "404", NOT_FOUND },
-    { local_reply("503", error_from_server("503", tables.unavailable), nil, head), "503", tables.unavailable },
-    { local_reply("404", unreachable, nil, head), "503", tables.unavailable },
-    { local_reply("504", unreachable, nil, head), "504", tables.deadline_exceeded },
-    { local_reply("503", nil, nil, open), "503", tables.unavailable },
+    {
+      local_reply("503", error_from_server("503", settings.errors.rest.unavailable), nil, head),
+      "503",
+      settings.errors.rest.unavailable,
+    },
+    { local_reply("404", unreachable, nil, head), "503", settings.errors.rest.unavailable },
+    { local_reply("504", unreachable, nil, head), "504", settings.errors.rest.deadline_exceeded },
+    { local_reply("503", nil, nil, open), "503", settings.errors.rest.unavailable },
   }) do
     local pass, status, error = unpack(case)
     equal({ pass:header(":status"), pass.body, pass:header("content-length") }, { status, "", tostring(#error) })
@@ -135,28 +139,32 @@ end)
 
 test("a failed call - becomes the error of Fail, which counts nothing", function()
   for _, status in ipairs({ "500", "502", "503", "504" }) do
-    local pass = local_reply(status, error_from_server("503", tables.unavailable))
-    equal(pass.calls[1].headers[":path"], tables.edge_methods.fail.path)
+    local pass = local_reply(status, error_from_server("503", settings.errors.rest.unavailable))
+    equal(pass.calls[1].headers[":path"], settings.edge_methods.fail.path)
     equal(pass:header(":status"), "503")
   end
 end)
 
 test("a failed call - on a path that needs no key is a 503 without a call to the server", function()
-  for path in pairs(tables.open_paths) do
+  for path in pairs(settings.open_paths) do
     for _, query in ipairs({ "", "?x=1" }) do
       local pass = local_reply("503", nil, nil, { [HEADERS.refused .. "-path"] = path .. query })
-      equal({ #pass.calls, pass:header(":status"), pass.body }, { 0, "503", tables.unavailable }, path .. query)
+      equal(
+        { #pass.calls, pass:header(":status"), pass.body },
+        { 0, "503", settings.errors.rest.unavailable },
+        path .. query
+      )
     end
   end
   local other = { [HEADERS.refused .. "-path"] = "/pets?/docs" }
-  equal(#local_reply("503", error_from_server("503", tables.unavailable), nil, other).calls, 1)
+  equal(#local_reply("503", error_from_server("503", settings.errors.rest.unavailable), nil, other).calls, 1)
 end)
 
 test("a failed call - with an unreachable server is a 504 after the timeout, else a 503 with Retry-After", function()
   for status, expected in pairs({ ["400"] = "503", ["404"] = "503", ["503"] = "503", ["504"] = "504" }) do
     local pass = local_reply(status, unreachable, nil, { ["retry-after"] = "99" })
     local is_late = expected == "504"
-    local error = is_late and tables.deadline_exceeded or tables.unavailable
+    local error = is_late and settings.errors.rest.deadline_exceeded or settings.errors.rest.unavailable
     equal({ pass:header(":status"), pass.body }, { expected, error }, status)
     equal({ pass:header("content-type"), pass:header("content-length") }, { "application/json", tostring(#error) })
     equal({ later = pass:header("retry-after") }, { later = not is_late and "1" or nil })
@@ -167,8 +175,11 @@ end)
 
 test("a failed call - has the server's Retry-After, not Envoy's", function()
   local envoys = { ["retry-after"] = "99" }
-  equal(local_reply("503", error_from_server("503", tables.unavailable), nil, envoys):header("retry-after"), nil)
-  local ours = error_from_server("503", tables.unavailable, { ["retry-after"] = "30" })
+  equal(
+    local_reply("503", error_from_server("503", settings.errors.rest.unavailable), nil, envoys):header("retry-after"),
+    nil
+  )
+  local ours = error_from_server("503", settings.errors.rest.unavailable, { ["retry-after"] = "30" })
   equal(local_reply("503", ours, nil, envoys):header("retry-after"), "30")
 end)
 
@@ -178,7 +189,7 @@ local function judge_response(method, body)
     headers = {
       [":status"] = "503",
       ["content-type"] = "text/plain",
-      ["content-length"] = tostring(#tables.unavailable),
+      ["content-length"] = tostring(#settings.errors.rest.unavailable),
       ["retry-after"] = "30",
       [HEADERS.code] = "UNAVAILABLE",
       [HEADERS.grpc_status] = "14",
@@ -192,9 +203,9 @@ local function judge_response(method, body)
 end
 
 test("a response of the judge - with the server's error leads to no further call", function()
-  local pass = judge_response("POST", tables.unavailable)
+  local pass = judge_response("POST", settings.errors.rest.unavailable)
   equal({ #pass.calls, pass.yields }, { 0, 0 })
-  equal({ pass:header(":status"), pass.body }, { "503", tables.unavailable })
+  equal({ pass:header(":status"), pass.body }, { "503", settings.errors.rest.unavailable })
   equal({ pass:header("content-type"), pass:header("retry-after") }, { "application/json", "30" })
   equal({ pass:header(HEADERS.code), pass:header(HEADERS.grpc_status) }, { "UNAVAILABLE", "14" })
   for _, name in ipairs({ HEADERS.worded, HEADERS.refused, HEADERS.refused .. "-path" }) do
@@ -205,7 +216,10 @@ end)
 
 test("a response of the judge - with the server's error has no body for HEAD, and its length", function()
   local pass = judge_response("HEAD", nil)
-  equal({ pass:header(":status"), pass:header("content-length") }, { "503", tostring(#tables.unavailable) })
+  equal(
+    { pass:header(":status"), pass:header("content-length") },
+    { "503", tostring(#settings.errors.rest.unavailable) }
+  )
   equal({ body = pass.body, type = pass:header("content-type") }, { type = "application/json" })
 end)
 

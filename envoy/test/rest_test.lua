@@ -2,11 +2,11 @@
 
 local envoy = require("fake_envoy")
 local harness = require("harness")
-local tables = require("tables")
+local settings = require("settings")
 
 local test, equal, fresh = harness.test, harness.equal, harness.fresh
-local HEADERS = tables.headers
-local MAX = tables.max_body_bytes
+local HEADERS = settings.headers
+local MAX = settings.max_body_bytes
 
 -- Requests ------------------------------------------------------------------------------------------------------------
 
@@ -98,7 +98,7 @@ test("a body - is not waited for if too many of its key are", function()
   local rest = fresh("rest")
   local headers = { [":method"] = "POST", [":path"] = "/pets", authorization = "Bearer a" }
   local waiting = {}
-  for i = 1, tables.max_waiting_bodies do
+  for i = 1, settings.max_waiting_bodies do
     waiting[i] = envoy.request(rest.on_request, { headers = headers, body = "{}", is_body_late = true })
   end
   local function next_one(authorization, now_ms)
@@ -113,11 +113,11 @@ end)
 
 test("a body - that never comes is forgotten after the time that a body may take", function()
   local bodies = fresh("bodies")
-  for _ = 1, tables.max_waiting_bodies do
+  for _ = 1, settings.max_waiting_bodies do
     bodies.begin("a", 100000)
   end
-  equal(bodies.begin("a", 100000 + tables.body_timeout_ms), nil)
-  equal(bodies.begin("a", 100000 + 2 * tables.body_timeout_ms) ~= nil, true)
+  equal(bodies.begin("a", 100000 + settings.body_timeout_ms), nil)
+  equal(bodies.begin("a", 100000 + 2 * settings.body_timeout_ms) ~= nil, true)
   equal(bodies.begin("a", 1000) ~= nil, true, "the clock was set back")
 end)
 
@@ -172,7 +172,7 @@ test("a response - of REST, Connect or gRPC passes unchanged", function()
 end)
 
 test("a response - of Envoy for a call without a free slot passes unchanged", function()
-  for _, errors in ipairs({ tables, tables.connect }) do
+  for _, errors in ipairs({ settings.errors.rest, settings.errors.connect }) do
     local pass = respond({ [":status"] = "503", ["content-type"] = "application/json" }, errors.unavailable)
     equal({ pass:header(":status"), pass.body, pass.yields }, { "503", errors.unavailable, 0 })
   end

@@ -1,7 +1,7 @@
 -- Runs test files in the repository's folder: `luajit envoy/test/run.lua envoy/test/*_test.lua`. Prints TAP
 -- (https://testanything.org).
 
-package.path = "envoy/?.lua;gen/edge/?.lua;envoy/test/?.lua"
+package.path = "envoy/?.lua;envoy/test/?.lua"
 
 local harness = require("harness")
 

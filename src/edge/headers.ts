@@ -1,6 +1,6 @@
 /**
- * The headers that Envoy and the server exchange about a request. envoy.yaml and the Lua filters get the names from
- * here. Envoy removes these headers from the requests of callers, and from the responses to them.
+ * The headers that Envoy and the server exchange about a request. Envoy's configuration and the Lua filters get the
+ * names from here. Envoy removes these headers from the requests of callers, and from the responses to them.
  */
 import type { Metadata } from '@grpc/grpc-js';
 import { headerOf } from '../interceptors/metadata.ts';

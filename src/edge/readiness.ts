@@ -8,7 +8,7 @@ import type { Call } from '../interceptors/chain.ts';
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
 export const READINESS_SERVICE = 'petstore.TakesCalls';
 
-/** Envoy stops sending calls after this many failed checks: `unhealthy_threshold` in envoy.yaml. */
+/** Envoy stops sending calls after this many failed checks: `unhealthy_threshold` in envoy/config/clusters.ts. */
 const UNHEALTHY_THRESHOLD = 2;
 /** An edge that has not checked for this long is gone. Envoy checks twice a second. */
 const EDGE_TIMEOUT_MS = 5_000;

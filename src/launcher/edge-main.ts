@@ -1,11 +1,12 @@
 /** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
+
+import { listServers } from '../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
 import { type Command, checkSingleInstance, loadConfig, printHelp } from './command.ts';
 import { logDir } from './paths.ts';
 import { printLine, run, StopSignals } from './program.ts';
-import { listServers } from './servers.ts';
 import { publicUrl, startStack } from './stack.ts';
 
 const COMMAND: Command = {

@@ -14,7 +14,7 @@ import { writeSecrets } from './secrets.ts';
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 20;
 const ADMIN_MS = 5_000;
-/** A little more than the flush interval in envoy.yaml. */
+/** A little more than the flush interval of the layer `traces` (envoy/config/bootstrap.ts). */
 const SPAN_FLUSH_MS = 700;
 /** The variables that Envoy inherits. Others may contain passwords and the operator's key. */
 const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];

@@ -23,7 +23,7 @@ export function auditLog(config: Config): string {
   return join(logDir(config), 'audit.log');
 }
 
-/** Envoy's access log, as in envoy.yaml. */
+/** Envoy's access log. */
 export function accessLog(config: Config): string {
   return join(logDir(config), 'access.log');
 }

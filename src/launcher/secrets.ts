@@ -32,7 +32,7 @@ interface Content {
   readonly ends: Readonly<Record<string, Date>>;
 }
 
-export function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
+function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
   return [
     ...(tls === undefined ? [] : [identity('public', 'TLS', tls)]),
     ...(internalTls === undefined ? [] : [identity('internal', 'INTERNAL_TLS', internalTls), authorities(internalTls)]),

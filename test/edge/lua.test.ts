@@ -2,13 +2,17 @@
 import { readdirSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
+import { luaSettings } from '../../envoy/config/lua.ts';
 import { FailRequest, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
+import { readConfig } from '../../src/config.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { luaTest, runLua } from '../support/luajit.ts';
 
 const test = luaTest();
 
 const FOLDER = 'envoy/test';
+/** Defines the settings as Envoy's configuration does. */
+const SETTINGS = ['-e', luaSettings(readConfig({ EDGE_SECRET: 'the-secret-of-the-edge-in-tests' }))];
 
 interface LuaTest {
   readonly title: string;
@@ -27,7 +31,7 @@ function parseTap(output: string): LuaTest[] {
 }
 
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('_test.lua'));
-const { output, errors } = runLua([`${FOLDER}/run.lua`, ...files.map((name) => `${FOLDER}/${name}`)]);
+const { output, errors } = runLua([...SETTINGS, `${FOLDER}/run.lua`, ...files.map((name) => `${FOLDER}/${name}`)]);
 const luaTests = parseTap(output);
 
 test('Lua - every test of the filters runs to its end', (t) => {
@@ -50,7 +54,7 @@ test('Lua keys - have the format and the checksum that the server gives them', (
 
 /** The messages in the frames that Lua sends for these requests (see edge_requests.lua). */
 function messagesOf(t: ExecutionContext, requests: readonly string[]): Buffer[] {
-  const sent = runLua([`${FOLDER}/edge_requests.lua`], requests.map((request) => `${request}\n`).join(''));
+  const sent = runLua([...SETTINGS, `${FOLDER}/edge_requests.lua`], requests.map((request) => `${request}\n`).join(''));
   t.is(sent.errors, '');
   const frames = sent.output.split('\n').slice(0, -1);
   t.is(frames.length, requests.length);

@@ -6,13 +6,13 @@
  * - Of a method there are 12 characters, as of a key that is shown. Of a user agent there are no long words.
  */
 
+import type { Message } from './message.ts';
+
 interface AccessLogOptions {
   /** Undefined: stdout. */
   readonly file: string | undefined;
   readonly isTraced: boolean;
 }
-
-type Filter = Readonly<Record<string, unknown>>;
 
 const TYPES = 'type.googleapis.com/envoy.extensions.access_loggers';
 
@@ -51,12 +51,12 @@ const METADATA_FIELDS = {
 };
 
 /** Envoy's `access_log`: exactly one of the loggers writes a line for a request. */
-export function accessLogs({ file, isTraced }: AccessLogOptions) {
+export function accessLogs({ file, isTraced }: AccessLogOptions): readonly Message[] {
   const sink =
     file === undefined
       ? { '@type': `${TYPES}.stream.v3.StdoutAccessLog` }
       : { '@type': `${TYPES}.file.v3.FileAccessLog`, path: file };
-  const logger = (filter: Filter, fields: Readonly<Record<string, string>>) => ({
+  const logger = (filter: Message, fields: Message) => ({
     name: 'envoy.access_loggers.file',
     filter,
     typed_config: { ...sink, log_format: { json_format: { ...COMMON_FIELDS, ...fields } } },
@@ -103,6 +103,6 @@ export function accessLogs({ file, isTraced }: AccessLogOptions) {
   ];
 }
 
-function header(match: Readonly<Record<string, unknown>>): Filter {
+function header(match: Message): Message {
   return { header_filter: { header: match } };
 }

@@ -1,5 +1,8 @@
 /** Cross-origin requests from browsers: https://fetch.spec.whatwg.org/#http-cors-protocol */
-import { loadOperations } from '../proto/operations.ts';
+import { any, extension, type Message } from './message.ts';
+import { HTTP_METHODS } from './operations.ts';
+
+const TYPE = 'envoy.extensions.filters.http.cors.v3';
 
 /** The request headers of REST, gRPC-Web, Connect and W3C Trace Context, without the CORS-safelisted ones. */
 const REQUEST_HEADERS = [
@@ -38,26 +41,24 @@ const RESPONSE_HEADERS = [
   'grpc-retry-pushback-ms',
 ];
 
-/** The values for the placeholders in envoy.yaml. The origin `*` allows every origin. */
-export function corsValues(origins: readonly string[]) {
-  return {
-    CORS_ORIGINS: origins.map((origin) => ({ exact: origin })),
-    CORS_ORIGIN: `%CEL(${allowedOrigin(origins)})%`,
-    CORS_METHODS: methods().join(', '),
-    CORS_REQUEST_HEADERS: REQUEST_HEADERS.join(', '),
-    CORS_RESPONSE_HEADERS: RESPONSE_HEADERS.join(', '),
-  };
+/** Responds to preflights, which have no API key, and lets pages of other origins read responses. */
+export const CORS_FILTER = extension('envoy.filters.http.cors', `${TYPE}.Cors`);
+
+/** For these origins; `*` allows every origin. */
+export function corsPolicy(origins: readonly string[]): Message {
+  return any(`${TYPE}.CorsPolicy`, {
+    allow_origin_string_match: origins.map((origin) => ({ exact: origin })),
+    allow_methods: HTTP_METHODS.join(', '),
+    allow_headers: REQUEST_HEADERS.join(', '),
+    expose_headers: RESPONSE_HEADERS.join(', '),
+    // Two hours, the longest time that browsers allow.
+    max_age: '7200',
+  });
 }
 
-/** A CEL expression: the origin of the request when it is allowed, otherwise an empty string. */
-function allowedOrigin(origins: readonly string[]): string {
+/** An expression of Envoy: the origin of the request when it is allowed, otherwise an empty string. */
+export function allowedOrigin(origins: readonly string[]): string {
   const list = origins.map((origin) => `'${origin}'`).join(', ');
   const isAllowed = origins.includes('*') ? 'true' : `request.headers['origin'] in [${list}]`;
-  return `'origin' in request.headers && ${isAllowed} ? request.headers['origin'] : ''`;
-}
-
-function methods(): string[] {
-  const routes = [...loadOperations().byPath.values()].flatMap((operation) => operation.routes);
-  const names = routes.map(({ method }) => method).filter((method) => method !== '*');
-  return [...new Set(names)].toSorted();
+  return `%CEL('origin' in request.headers && ${isAllowed} ? request.headers['origin'] : '')%`;
 }

@@ -1,0 +1,62 @@
+/**
+ * The configuration of Envoy in front of the gRPC servers: REST/JSON, native gRPC, gRPC-Web and Connect on one port.
+ *
+ * The launcher writes it as YAML (src/launcher/envoy-config.ts). A comment explains each difference from Envoy's best
+ * practices for edge proxies: https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
+ */
+import type { Config } from '../../src/config.ts';
+import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
+import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
+import { type Message, when } from './message.ts';
+import { overloadManager } from './overload.ts';
+
+/** Where Envoy finds and leaves its files: paths. */
+export interface Files {
+  /** The repository. */
+  readonly root: string;
+  readonly adminSocket: string;
+  /** Undefined: stdout. */
+  readonly accessLog: string | undefined;
+  /** The certificates by their names: `public`, `internal` and `internal_ca`. */
+  secret(name: string): string;
+}
+
+export function bootstrap(config: Config, files: Files): Message {
+  const { tls, internalTls, traces, servers, httpPort } = config;
+  // This interface can change and stop Envoy. Only the owner of the socket, who also runs the launcher, can open it.
+  // The listener "statistics" makes the statistics readable.
+  const admin = { pipe: { path: files.adminSocket, mode: 0o600 } };
+  return {
+    // Envoy requires an id to read certificates from files.
+    node: tls || internalTls ? { id: 'petstore', cluster: 'petstore' } : undefined,
+    // The launcher must be able to drain Envoy during an attack too.
+    admin: { address: admin, ignore_global_conn_limit: true },
+    layered_runtime: {
+      layers: [
+        ...when(traces !== undefined, {
+          name: 'traces',
+          // Spans are sent after half a second, or earlier in batches of this size.
+          static_layer: {
+            'tracing.opentelemetry.min_flush_spans': 256,
+            'tracing.opentelemetry.flush_interval_ms': 500,
+          },
+        }),
+        // An edge without the launcher's own servers adjusts max_requests when servers come and go.
+        ...when(servers !== undefined, { name: 'edge', admin_layer: {} }),
+      ],
+    },
+    overload_manager: overloadManager(),
+    static_resources: {
+      listeners: [
+        publicListener(config, files),
+        ...(httpPort === undefined ? [] : [redirectListener(config, httpPort)]),
+        statisticsListener(config),
+      ],
+      clusters: [
+        ...serverClusters(config, files),
+        ...(traces === undefined ? [] : [tracesCluster(traces)]),
+        adminCluster(admin),
+      ],
+    },
+  };
+}

@@ -1,0 +1,157 @@
+/** Where Envoy sends requests: to the servers, for each kind of request with slots of its own; and two helpers. */
+import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
+import type { Config, TracesConfig } from '../../src/config.ts';
+import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import type { Files } from './bootstrap.ts';
+import { any, extension, header, type Message } from './message.ts';
+import { endpoints, listServers, serverTls } from './servers.ts';
+
+const CLUSTER_TYPE = extension('envoy.cluster.dns', 'envoy.extensions.clusters.dns.v3.DnsCluster', {
+  // Names are resolved every five seconds, and sooner after a failure, which leaves the known addresses in use.
+  dns_refresh_rate: '5s',
+  dns_failure_refresh_rate: { base_interval: '1s', max_interval: '5s' },
+  dns_lookup_family: 'V4_PREFERRED',
+});
+
+/**
+ * Faster than health checks: an unreachable server gets no calls until a health check reaches it. A server's responses
+ * don't count, since without the database all servers respond UNAVAILABLE. The last server stays in use.
+ */
+const UNREACHABLE = {
+  split_external_local_origin_errors: true,
+  consecutive_local_origin_failure: 3,
+  enforcing_consecutive_local_origin_failure: 100,
+  enforcing_consecutive_5xx: 0,
+  enforcing_consecutive_gateway_failure: 0,
+  enforcing_success_rate: 0,
+  enforcing_local_origin_success_rate: 0,
+  enforcing_failure_percentage: 0,
+  enforcing_failure_percentage_local_origin: 0,
+  interval: '1s',
+  base_ejection_time: '1s',
+  max_ejection_time: '5s',
+  max_ejection_percent: 99,
+};
+
+const MIB = 1_048_576;
+/**
+ * Nearly every response fits into its stream's window, so the server finishes it however slowly the caller reads. An
+ * unread response fills only its own window: the connection's window has room for 1,024 of them.
+ */
+const CALL_WINDOWS = { initial_stream_window_size: MIB / 4, initial_connection_window_size: 256 * MIB };
+/** Unread responses fill only their own windows: the connection's window has room for 4,096 of them. */
+const FILE_WINDOWS = { initial_stream_window_size: MIB / 16, initial_connection_window_size: 256 * MIB };
+
+/** The same servers four times. */
+export function serverClusters(config: Config, files: Files): readonly Message[] {
+  const maxCalls = MAX_CALLS_PER_SERVER * listServers(config).length;
+  const lb_policy = 'LEAST_REQUEST';
+  const manyShortCalls = thresholds({
+    max_connections: 64,
+    max_pending_requests: 16_384,
+    max_requests: 16_384,
+    max_retries: 16,
+  });
+  // More than the server ever sends. Envoy resets a stream over the limit while it reads the headers. A call from the
+  // Lua filter to the server at that point would crash Envoy.
+  const calls = http2(CALL_WINDOWS, { common_http_protocol_options: { max_response_headers_kb: 1024 } });
+  const servers = (name: string, fields: Message): Message => ({
+    name,
+    cluster_type: CLUSTER_TYPE,
+    connect_timeout: '1s',
+    transport_socket_matches: serverTls(config, files),
+    // Envoy never sends a request to an unhealthy server: an immediate 503 is better than a slow one. A health check's
+    // result applies at once, not up to a second later: a server that drains must get no new calls.
+    common_lb_config: { healthy_panic_threshold: { value: 0 }, update_merge_window: '0s' },
+    health_checks: [healthCheck(config)],
+    outlier_detection: UNREACHABLE,
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: endpoints(config) }] },
+    ...fields,
+  });
+  return [
+    servers('petstore', {
+      lb_policy,
+      circuit_breakers: thresholds({
+        max_connections: 1024,
+        max_pending_requests: maxCalls,
+        // Calls in progress. More are rejected at once: a late response is useless to the caller, and costs the server
+        // time that other calls need.
+        max_requests: maxCalls,
+        // Only calls that no server has begun are retried, and unreachable servers are soon known. With a lower limit
+        // calls would fail with their server though another one could serve them.
+        max_retries: 1024,
+      }),
+      typed_extension_protocol_options: calls,
+    }),
+    // For anonymous callers. The server rejects their calls at once.
+    servers('petstore_anonymous', {
+      lb_policy,
+      circuit_breakers: manyShortCalls,
+      typed_extension_protocol_options: calls,
+    }),
+    // For requests that need no API key. The server limits how many of them an address has open.
+    servers('petstore_open', {
+      lb_policy,
+      circuit_breakers: manyShortCalls,
+      typed_extension_protocol_options: http2(FILE_WINDOWS),
+    }),
+    // For /healthz, which takes no slot of a caller, and for which no caller takes a slot.
+    servers('petstore_health', { typed_extension_protocol_options: calls }),
+  ];
+}
+
+function thresholds(limits: Message): Message {
+  return { thresholds: [limits] };
+}
+
+function http2(windows: Message, more: Message = {}): Message {
+  const name = 'envoy.extensions.upstreams.http.v3.HttpProtocolOptions';
+  return { [name]: any(name, { ...more, explicit_http_config: { http2_protocol_options: windows } }) };
+}
+
+/** A frozen server is known after 4 s at most. A busy one responds within the timeout: its calls are few enough. */
+function healthCheck({ edgeSecret = '' }: Config): Message {
+  return {
+    timeout: '1.5s',
+    interval: '0.5s',
+    no_traffic_interval: '0.5s',
+    // A recovered server is used again soon.
+    unhealthy_interval: '0.25s',
+    // One slow response on a busy machine is not an outage.
+    unhealthy_threshold: 2,
+    healthy_threshold: 1,
+    // Not the service whose health callers see: a draining server reports here that it takes no new calls.
+    grpc_health_check: {
+      service_name: 'petstore.TakesCalls',
+      initial_metadata: [header(EDGE_HEADERS.edge, edgeSecret)],
+    },
+  };
+}
+
+/** The collector of traces. Spans that it is too busy for are dropped. */
+export function tracesCluster({ endpoint }: TracesConfig): Message {
+  const { hostname, port } = new URL(endpoint);
+  const address = { address: hostname.replace(/^\[|\]$/g, ''), port_value: port === '' ? 80 : Number(port) };
+  return {
+    name: 'traces',
+    type: 'STRICT_DNS',
+    connect_timeout: '1s',
+    circuit_breakers: thresholds({ max_connections: 2, max_pending_requests: 4, max_requests: 8 }),
+    load_assignment: loadAssignment('traces', { socket_address: address }),
+  };
+}
+
+/** Envoy's own admin interface, for the statistics. A single thread serves it. */
+export function adminCluster(address: Message): Message {
+  return {
+    name: 'admin',
+    type: 'STATIC',
+    connect_timeout: '1s',
+    circuit_breakers: thresholds({ max_connections: 2, max_pending_requests: 16, max_requests: 16 }),
+    load_assignment: loadAssignment('admin', address),
+  };
+}
+
+function loadAssignment(cluster_name: string, address: Message): Message {
+  return { cluster_name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] };
+}

@@ -1,0 +1,122 @@
+/** How Envoy speaks HTTP with callers: what it accepts, its timeouts, and what it knows of a caller. */
+import { isIPv4 } from 'node:net';
+import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
+import type { Config, Network } from '../../src/config.ts';
+import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import { accessLogs } from './access-log.ts';
+import type { Files } from './bootstrap.ts';
+import { httpFilters } from './filters.ts';
+import { localReplies } from './local-replies.ts';
+import { EDGE_BODY_TIMEOUT_MS } from './lua.ts';
+import { extension, type Message, seconds, when } from './message.ts';
+import { routes } from './routes.ts';
+import { tracing } from './tracing.ts';
+
+const IP_DETECTION = 'envoy.extensions.http.original_ip_detection.xff.v3.XffConfig';
+const EARLY_MUTATION = 'envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation';
+
+/** How long a caller's connection may be idle. */
+const IDLE_TIMEOUT = '10s';
+/**
+ * How long a trusted proxy's connection may be idle: longer than the proxy itself keeps it, so that the proxy sends no
+ * request on a connection that Envoy is closing. (Google's load balancers keep one for 600 s, others for about 60 s.)
+ */
+const PROXY_IDLE_TIMEOUT = '620s';
+
+export function connectionManager(stat_prefix: string, fields: Message): Message {
+  return extension(
+    'envoy.filters.network.http_connection_manager',
+    'envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager',
+    { stat_prefix, ...fields },
+  );
+}
+
+export function publicConnectionManager(config: Config, files: Files): Message {
+  const { trustedProxies, proxyProtocol, traces } = config;
+  const hasProxies = trustedProxies.length > 0;
+  return connectionManager('public', {
+    codec_type: 'AUTO',
+    ...callerAddress(trustedProxies),
+    // No caller may set x-envoy-* headers, not even from loopback. Without a range Envoy trusts loopback and private
+    // addresses. No caller has this address.
+    internal_address_config: { unix_sockets: false, cidr_ranges: [{ address_prefix: '0.0.0.0', prefix_len: 32 }] },
+    skip_xff_append: true, // petstore.boundary sets it
+    normalize_path: true,
+    merge_slashes: false,
+    // An id is one path segment: an escaped slash stays in it and matches no resource.
+    path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
+    common_http_protocol_options: {
+      idle_timeout: hasProxies && !proxyProtocol ? PROXY_IDLE_TIMEOUT : IDLE_TIMEOUT,
+      max_headers_count: 100,
+      headers_with_underscores_action: 'DROP_HEADER',
+    },
+    http_protocol_options: {
+      allow_chunked_length: false,
+      // An unknown method passes authentication and gets a 405, rather than a 400 for invalid HTTP.
+      allow_custom_methods: true,
+      // The server decides the status of old and unusual requests too.
+      accept_http_10: true,
+      default_host_for_http_10: 'petstore',
+      ignore_http_11_upgrade: [{ safe_regex: { regex: '.*' } }],
+    },
+    http2_protocol_options: {
+      // A proxy's connection carries many callers' requests: an invalid request ends only its own stream.
+      override_stream_error_on_invalid_http_message: hasProxies ? true : undefined,
+      max_concurrent_streams: 100,
+      initial_stream_window_size: MAX_BODY_BYTES,
+      initial_connection_window_size: 262_144,
+    },
+    request_headers_timeout: '10s',
+    request_timeout: seconds(EDGE_BODY_TIMEOUT_MS),
+    stream_idle_timeout: '45s',
+    // The time between GOAWAY and the end of an idle HTTP/2 connection.
+    drain_timeout: '2s',
+    always_set_request_id_in_response: true,
+    tracing: traces && tracing(traces),
+    server_name: 'petstore',
+    early_header_mutation_extensions: [
+      extension('envoy.http.early_header_mutation.header_mutation', EARLY_MUTATION, {
+        mutations: removedHeaders(hasProxies, traces !== undefined),
+      }),
+    ],
+    access_log: accessLogs({ file: files.accessLog, isTraced: traces !== undefined }),
+    local_reply_config: { mappers: localReplies(config) },
+    http_filters: httpFilters(config, files),
+    route_config: routes(config),
+  });
+}
+
+/**
+ * The caller's address is that of the connection. On a trusted proxy's connection, it is the last address in
+ * X-Forwarded-For that is not a trusted proxy.
+ */
+function callerAddress(proxies: readonly Network[]): Message {
+  if (proxies.length === 0) return { use_remote_address: true };
+  const trusted = { xff_trusted_cidrs: { cidrs: proxies.flatMap(toRanges) }, skip_xff_append: true };
+  return {
+    use_remote_address: false,
+    original_ip_detection_extensions: [extension('envoy.http.original_ip_detection.xff', IP_DETECTION, trusted)],
+  };
+}
+
+/** An IPv4 network, as IPv6 too: a proxy that listens on both may write ::ffff:192.0.2.1. */
+export function toRanges({ address, bits }: Network): Message[] {
+  const range = { address_prefix: address, prefix_len: bits };
+  return isIPv4(address) ? [range, { address_prefix: `::ffff:${address}`, prefix_len: 96 + bits }] : [range];
+}
+
+function removedHeaders(hasProxies: boolean, isTraced: boolean): readonly Message[] {
+  return [
+    // Only Envoy and its filters may set these.
+    { remove: EDGE_HEADERS.bodyType },
+    { remove: EDGE_HEADERS.connect },
+    { remove: EDGE_HEADERS.acceptEncoding },
+    { remove: EDGE_HEADERS.anonymous },
+    { remove: EDGE_HEADERS.edge },
+    { remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } },
+    // Each span would contain the caller's text.
+    ...when(isTraced, { remove: 'tracestate' }),
+    // Envoy removes these itself when it uses the connection's address.
+    ...when(hasProxies, { remove: 'x-request-id' }, { remove: 'x-forwarded-proto' }),
+  ];
+}

@@ -1,0 +1,161 @@
+/** The ports: the public one, the one that redirects plain HTTP to HTTPS, and the one for statistics. */
+import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
+import type { Config } from '../../src/config.ts';
+import type { Files } from './bootstrap.ts';
+import { connectionManager, publicConnectionManager, toRanges } from './connection-manager.ts';
+import { ROUTER } from './filters.ts';
+import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
+import { extension, type Message, when } from './message.ts';
+import { secretFromFile } from './servers.ts';
+
+const LISTENER_FILTERS = 'envoy.extensions.filters.listener';
+const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
+
+/** The default port of https URLs. */
+const HTTPS_PORT = 443;
+
+const HTTP_INSPECTOR = extension(
+  'envoy.filters.listener.http_inspector',
+  `${LISTENER_FILTERS}.http_inspector.v3.HttpInspector`,
+);
+const TLS_INSPECTOR = extension(
+  'envoy.filters.listener.tls_inspector',
+  `${LISTENER_FILTERS}.tls_inspector.v3.TlsInspector`,
+);
+const PROXY_PROTOCOL = extension(
+  'envoy.filters.listener.proxy_protocol',
+  `${LISTENER_FILTERS}.proxy_protocol.v3.ProxyProtocol`,
+);
+
+export function publicListener(config: Config, files: Files): Message {
+  return {
+    ...listener('public', config.host, config.port),
+    // A request's whole body is buffered.
+    per_connection_buffer_limit_bytes: MAX_BODY_BYTES,
+    // The inspectors close connections that send nothing, before these cost anything.
+    listener_filters: [
+      ...when(config.proxyProtocol, PROXY_PROTOCOL),
+      config.tls === undefined ? HTTP_INSPECTOR : TLS_INSPECTOR,
+    ],
+    listener_filters_timeout: '5s',
+    filter_chains: [
+      {
+        name: 'public',
+        filter_chain_match: fromProxies(config),
+        transport_socket: config.tls && extension('envoy.transport_sockets.tls', TLS_CONTEXT, publicTls(files)),
+        transport_socket_connect_timeout: config.tls && '10s',
+        filters: [publicConnectionManager(config, files)],
+      },
+    ],
+  };
+}
+
+function listener(name: string, address: string, port_value: number): Message {
+  return { name, address: { socket_address: { address, port_value } } };
+}
+
+/** With the PROXY protocol only trusted proxies may connect, because they state the caller's address. */
+function fromProxies({ proxyProtocol, trustedProxies }: Config): Message | undefined {
+  return proxyProtocol ? { direct_source_prefix_ranges: trustedProxies.flatMap(toRanges) } : undefined;
+}
+
+/** TLS 1.2 and 1.3. Envoy's default ciphers are all modern. */
+function publicTls(files: Files): Message {
+  return {
+    common_tls_context: {
+      alpn_protocols: ['h2', 'http/1.1'],
+      tls_params: {
+        tls_minimum_protocol_version: 'TLSv1_2',
+        // Envoy's defaults without SHA-1, which it would use for a caller that offers nothing else.
+        signature_algorithms: [
+          'ecdsa_secp256r1_sha256',
+          'ecdsa_secp384r1_sha384',
+          'ecdsa_secp521r1_sha512',
+          'rsa_pss_rsae_sha256',
+          'rsa_pss_rsae_sha384',
+          'rsa_pss_rsae_sha512',
+          'rsa_pkcs1_sha256',
+          'rsa_pkcs1_sha384',
+          'rsa_pkcs1_sha512',
+        ],
+      },
+      // The launcher replaces this file when the certificate is renewed.
+      tls_certificate_sds_secret_configs: [secretFromFile('public', files)],
+    },
+  };
+}
+
+/** Redirects plain HTTP to HTTPS. It can't protect what a caller has already sent in plain text, such as an API key. */
+export function redirectListener(config: Config, httpPort: number): Message {
+  const isDefaultPort = config.port === HTTPS_PORT;
+  const redirect = {
+    https_redirect: true,
+    response_code: 'PERMANENT_REDIRECT',
+    port_redirect: isDefaultPort ? undefined : config.port,
+  };
+  const filter = connectionManager('redirect', {
+    codec_type: 'HTTP1',
+    server_name: 'petstore',
+    // An https URL without a port.
+    strip_any_host_port: isDefaultPort ? true : undefined,
+    common_http_protocol_options: { idle_timeout: '10s', max_headers_count: 100 },
+    http_protocol_options: { allow_chunked_length: false },
+    request_headers_timeout: '10s',
+    request_timeout: '10s',
+    stream_idle_timeout: '10s',
+    local_reply_config: { mappers: [{ filter: IS_ERROR, status_code: 400, body_format_override: INVALID_HTTP }] },
+    http_filters: [ROUTER],
+    route_config: {
+      name: 'redirect',
+      virtual_hosts: [{ name: 'redirect', domains: ['*'], routes: [{ match: { prefix: '/' }, redirect }] }],
+    },
+  });
+  return {
+    ...listener('redirect', config.host, httpPort),
+    per_connection_buffer_limit_bytes: 65_536,
+    listener_filters: [...when(config.proxyProtocol, PROXY_PROTOCOL), HTTP_INSPECTOR],
+    listener_filters_timeout: '5s',
+    filter_chains: [{ name: 'redirect', filter_chain_match: fromProxies(config), filters: [filter] }],
+  };
+}
+
+/**
+ * Envoy's statistics, read-only, for every user of this machine. The list of domains protects from DNS rebinding: a web
+ * page whose name resolves to this machine gets nothing, because the browser sends that name.
+ */
+export function statisticsListener({ envoyAdminPort }: Config): Message {
+  const headers = [{ name: ':method', string_match: { exact: 'GET' } }];
+  const route = { cluster: 'admin', timeout: '10s' };
+  const limit = extension(
+    'envoy.filters.network.connection_limit',
+    'envoy.extensions.filters.network.connection_limit.v3.ConnectionLimit',
+    { stat_prefix: 'statistics', max_connections: 16 },
+  );
+  const filter = connectionManager('statistics', {
+    codec_type: 'HTTP1',
+    strip_any_host_port: true,
+    common_http_protocol_options: { idle_timeout: '5s' },
+    request_headers_timeout: '10s',
+    request_timeout: '10s',
+    stream_idle_timeout: '10s',
+    http_filters: [ROUTER],
+    route_config: {
+      name: 'statistics',
+      virtual_hosts: [
+        {
+          name: 'this_machine',
+          domains: ['127.0.0.1', 'localhost', '[::1]'],
+          routes: ['/stats', '/stats/prometheus'].map((path) => ({ match: { path, headers }, route })),
+        },
+      ],
+    },
+  });
+  return {
+    ...listener('statistics', '127.0.0.1', envoyAdminPort),
+    per_connection_buffer_limit_bytes: 65_536,
+    // Statistics are needed most when there is too much of everything else.
+    ignore_global_conn_limit: true,
+    bypass_overload_manager: true,
+    filter_chains: [{ filters: [limit, filter] }],
+  };
+}

@@ -1,0 +1,126 @@
+/**
+ * Errors that Envoy detects, in the API's error shape. Where possible the Lua filter asks the server for the response:
+ * headers of the local reply describe the request, and its body has Envoy's message.
+ */
+import type { Config } from '../../src/config.ts';
+import { connectBody } from '../../src/edge/connect-error.ts';
+import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import { restBody } from '../../src/edge/rest-protocol.ts';
+import { ApiError, apiError } from '../../src/errors.ts';
+import { allowedOrigin } from './cors.ts';
+import { any, header, type Message, when } from './message.ts';
+
+export const CALLER_ADDRESS = '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%';
+
+/** The Lua filter sets this header when it converts a Connect call to gRPC. */
+export const CONNECT_HEADER = { name: EDGE_HEADERS.connect, present_match: true };
+/** The transcoder changes the content type of a REST request before it reads the body. */
+export const REST_HEADER = { name: 'x-envoy-original-path', present_match: true };
+export const EMPTY_HOST = { name: ':authority', string_match: { exact: '' } };
+
+const IS_CONNECT = hasHeader(CONNECT_HEADER);
+/** The content types that the Lua filter ignores. */
+const IS_NOT_GRPC = hasHeader({
+  name: 'content-type',
+  string_match: { safe_regex: { regex: 'application/grpc(\\+.*|-web(-text)?(\\+proto)?)?' } },
+  invert_match: true,
+  treat_missing_header_as_empty: true,
+});
+const IS_REST_OR_CONNECT = or(IS_NOT_GRPC, hasHeader(REST_HEADER), IS_CONNECT);
+const IS_UNAVAILABLE = or(
+  { response_flag_filter: { flags: ['UO', 'OM'] } },
+  expression(
+    "response.code_details.startsWith('upstream_reset_after_response_started') || response.code_details == 'overload'",
+  ),
+);
+export const IS_ERROR = status('GE', 400);
+
+export const INVALID_HTTP = json(
+  restBody(new ApiError('INVALID_ARGUMENT', 'the request is not valid HTTP, or its headers are too large', {})),
+);
+
+/** The first mapper whose filter matches is used. */
+export function localReplies({ corsOrigins }: Config): readonly Message[] {
+  const unavailable = apiError('UNAVAILABLE');
+  // Such a reply passes no filter, so the CORS filter can't add the header.
+  const origin = when(corsOrigins.length > 0, header('access-control-allow-origin', allowedOrigin(corsOrigins)));
+  const retryAfter = [header('retry-after', '1'), ...origin];
+  const refused = (name: string, value: string) => header(EDGE_HEADERS.refused + name, value);
+  return [
+    // The Lua filters have the whole response already.
+    { filter: or(status('EQ', 401), status('EQ', 429)) },
+    // The server is not asked if all its slots are in use or Envoy's memory runs out, since a refused call must cost
+    // nothing. Nor is it asked if it failed during its response: such a reply passes no filter.
+    {
+      filter: and(IS_CONNECT, IS_UNAVAILABLE),
+      status_code: 503,
+      headers_to_add: retryAfter,
+      body_format_override: json(connectBody(unavailable)),
+    },
+    {
+      filter: and(IS_REST_OR_CONNECT, IS_UNAVAILABLE),
+      status_code: 503,
+      headers_to_add: retryAfter,
+      body_format_override: json(restBody(unavailable)),
+    },
+    {
+      filter: IS_UNAVAILABLE,
+      headers_to_add: [header('grpc-retry-pushback-ms', '1000'), ...origin],
+      body_format_override: { text_format_source: { inline_string: unavailable.message } },
+    },
+    // Invalid HTTP. The server is not asked because the connection ends with the reply, or because there is no complete
+    // request.
+    {
+      filter: and(
+        IS_NOT_GRPC,
+        or(
+          expression("response.code_details.startsWith('http1.')"),
+          hasHeader({ name: 'x-request-id', present_match: true, invert_match: true }),
+          hasHeader(EMPTY_HOST),
+        ),
+      ),
+      status_code: 400,
+      headers_to_add: [header('x-request-id', '%UNIQUE_ID%', 'ADD_IF_ABSENT')],
+      body_format_override: INVALID_HTTP,
+    },
+    // All other errors: the Lua filter asks the server.
+    {
+      filter: and(IS_REST_OR_CONNECT, IS_ERROR),
+      headers_to_add: [
+        refused('', '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD)%'),
+        refused('-path', '%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%'),
+        refused('-authorization', '%REQ(AUTHORIZATION)%'),
+        refused('-forwarded-for', CALLER_ADDRESS),
+        refused('-request-id', '%REQ(X-REQUEST-ID)%'),
+      ],
+      body_format_override: { text_format_source: { inline_string: '%LOCAL_REPLY_BODY%' } },
+    },
+  ];
+}
+
+function and(...filters: readonly Message[]): Message {
+  return { and_filter: { filters } };
+}
+
+function or(...filters: readonly Message[]): Message {
+  return { or_filter: { filters } };
+}
+
+function hasHeader(match: Message): Message {
+  return { header_filter: { header: match } };
+}
+
+function status(op: 'EQ' | 'GE', code: number): Message {
+  return { status_code_filter: { comparison: { op, value: { default_value: code, runtime_key: 'petstore.unused' } } } };
+}
+
+/** A filter in CEL (https://cel.dev). */
+function expression(text: string): Message {
+  const type = 'envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter';
+  const typed_config = any(type, { expression: text });
+  return { extension_filter: { name: 'envoy.access_loggers.extension_filters.cel', typed_config } };
+}
+
+function json(body: string): Message {
+  return { content_type: 'application/json', text_format_source: { inline_string: body } };
+}

@@ -1,0 +1,93 @@
+/** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
+import { Status } from '../../gen/google/rpc/status.ts';
+import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES, MAX_WAITING_BODIES } from '../../src/config/constants.ts';
+import type { Config } from '../../src/config.ts';
+import { connectBody } from '../../src/edge/connect-error.ts';
+import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import { restBody } from '../../src/edge/rest-protocol.ts';
+import { apiError } from '../../src/errors.ts';
+import { toDetails } from '../../src/grpc/status.ts';
+import { extension, type Message } from './message.ts';
+import { EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
+import { RETRIES } from './routes.ts';
+
+/** Later than the server's own timeout, which has a better response for gRPC callers. */
+export const EDGE_BODY_TIMEOUT_MS = BODY_TIMEOUT_MS + 1_000;
+
+/** A filter that runs this Lua code after the settings are defined. Each filter has a Lua state of its own. */
+export function luaFilter(config: Config, root: string, code: string): Message {
+  return extension('envoy.filters.http.lua', 'envoy.extensions.filters.http.lua.v3.Lua', {
+    clear_route_cache: false,
+    default_source_code: { inline_string: `package.path = "${root}/envoy/?.lua"\n${luaSettings(config)}\n${code}\n` },
+  });
+}
+
+/** Lua code that defines the module `settings`. */
+export function luaSettings({ edgeSecret = '', limits }: Pick<Config, 'edgeSecret' | 'limits'>): string {
+  const [unavailable, late, flood] = [apiError('UNAVAILABLE'), apiError('DEADLINE_EXCEEDED'), floodError(limits)];
+  const settings = {
+    edge_secret: edgeSecret,
+    headers: EDGE_HEADERS,
+    max_body_bytes: MAX_BODY_BYTES,
+    max_waiting_bodies: MAX_WAITING_BODIES,
+    body_timeout_ms: EDGE_BODY_TIMEOUT_MS,
+    call_timeout_ms: CALL_TIMEOUT_MS,
+    retries: RETRIES,
+    /** What an address may send without a known key. */
+    address_burst: limits.addressBurst,
+    address_per_second: limits.addressPerSecond,
+    /** The errors if the server is not asked, or is unreachable. */
+    errors: {
+      rest: { unavailable: restBody(unavailable), deadline_exceeded: restBody(late), flood: restBody(flood) },
+      connect: {
+        unavailable: connectBody(unavailable),
+        deadline_exceeded: connectBody(late),
+        flood: connectBody(flood),
+      },
+    },
+    /** The flood's error in gRPC. */
+    flood_status: {
+      message: flood.message,
+      details: Buffer.from(Status.encode(toDetails(flood)).finish()).toString('base64'),
+    },
+    open_paths: toSet(OPEN_PATHS),
+    operations: toSet(JSON_OPERATIONS),
+    edge_methods: EDGE_METHODS,
+  };
+  return `package.loaded.settings = ${toLua(settings)}`;
+}
+
+function floodError({ addressPerSecond }: Config['limits']) {
+  const retryAfterSeconds = 1;
+  return apiError(
+    'RATE_LIMITED',
+    { limit: addressPerSecond, window: 'second', retryAfterSeconds },
+    { retryAfterSeconds },
+  );
+}
+
+/** A set in Lua: its items are the keys. */
+function toSet(items: readonly string[]): Readonly<Record<string, true>> {
+  return Object.fromEntries(items.map((item) => [item, true]));
+}
+
+type LuaValue = string | number | true | { readonly [key: string]: LuaValue };
+
+function toLua(value: LuaValue, indent = ''): string {
+  if (typeof value === 'string') return quote(value);
+  if (typeof value !== 'object') return String(value);
+  const lines = Object.entries(value).map(
+    ([key, item]) => `${indent}  ${toKey(key)} = ${toLua(item, `${indent}  `)},\n`,
+  );
+  return lines.length === 0 ? '{}' : `{\n${lines.join('')}${indent}}`;
+}
+
+function toKey(key: string): string {
+  return /^\w+$/.test(key) ? key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) : `[${quote(key)}]`;
+}
+
+/** Throws for text that is not visible ASCII, because Lua has other escapes. */
+function quote(text: string): string {
+  if (!/^[\x20-\x7e]*$/.test(text)) throw new Error(`"${text}" can't be written as Lua`);
+  return `'${text.replace(/[\\']/g, '\\$&')}'`;
+}

@@ -1,0 +1,47 @@
+/** What Envoy has to know of the proto files. */
+import type { DescMessage } from '@bufbuild/protobuf';
+import { loadOperations, type Operation } from '../../src/proto/operations.ts';
+
+const EDGE_SERVICE = 'petstore.edge.v1.EdgeService';
+
+const { registry, byPath } = loadOperations();
+const ON_REST = [...byPath.values()].filter(({ routes }) => routes.length > 0);
+const WITH_JSON = ON_REST.filter(({ isRaw }) => !isRaw);
+
+/** The methods of the REST routes. */
+export const HTTP_METHODS = distinct(ON_REST.flatMap(({ routes }) => routes.map(({ method }) => method)))
+  .filter((method) => method !== '*')
+  .toSorted();
+
+/** The services that have REST routes. */
+export const REST_SERVICES = distinct(ON_REST.map(({ path }) => path.slice(1, path.lastIndexOf('/'))));
+
+/** The gRPC paths of the operations with JSON on the REST side. */
+export const JSON_OPERATIONS = WITH_JSON.map(({ path }) => path);
+
+/** Those that only read. */
+export const READS = WITH_JSON.filter(({ isRead }) => isRead).map(({ path }) => path);
+
+/** The REST paths that need no API key. */
+export const OPEN_PATHS = [...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf);
+
+/** The methods of EdgeService by their names in lower case: their paths, and the field numbers of their requests. */
+export const EDGE_METHODS = Object.fromEntries(
+  (registry.getService(EDGE_SERVICE)?.methods ?? []).map(({ name, input }) => [
+    name.toLowerCase(),
+    { path: `/${EDGE_SERVICE}/${name}`, fields: fieldNumbers(input) },
+  ]),
+);
+
+function distinct(texts: readonly string[]): string[] {
+  return [...new Set(texts)];
+}
+
+/** The paths of an operation without variables. `/{file=docs}` is `/docs`. */
+function pathsOf({ routes }: Operation): string[] {
+  return routes.map(({ template }) => template.replace(/\{\w+=([^}]*)\}/g, '$1'));
+}
+
+function fieldNumbers({ fields }: DescMessage): Readonly<Record<string, number>> {
+  return Object.fromEntries(fields.map(({ name, number }) => [name, number]));
+}

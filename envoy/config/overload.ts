@@ -1,0 +1,62 @@
+/**
+ * The limits on the number and the size of connections and streams bound the memory. This is the second line of
+ * defence: the closer the heap comes to its limit, the sooner idle connections and streams end.
+ */
+import { extension, type Message } from './message.ts';
+
+const MONITORS = 'envoy.extensions.resource_monitors';
+const HEAP = 'envoy.resource_monitors.fixed_heap';
+const CONNECTIONS = 'envoy.resource_monitors.global_downstream_max_connections';
+
+const MIB = 1_048_576;
+
+export function overloadManager(): Message {
+  return {
+    refresh_interval: '0.1s',
+    buffer_factory_config: { minimum_account_to_track_power_of_two: 16 },
+    resource_monitors: [
+      extension(HEAP, `${MONITORS}.fixed_heap.v3.FixedHeapConfig`, { max_heap_size_bytes: 384 * MIB }),
+      extension(CONNECTIONS, `${MONITORS}.downstream_connections.v3.DownstreamConnectionsConfig`, {
+        max_active_downstream_connections: 10_000,
+      }),
+    ],
+    actions: [
+      {
+        ...extension(
+          'envoy.overload_actions.reduce_timeouts',
+          'envoy.config.overload.v3.ScaleTimersOverloadActionConfig',
+          {
+            timer_scale_factors: [
+              { timer: 'HTTP_DOWNSTREAM_CONNECTION_IDLE', min_timeout: '2s' },
+              { timer: 'HTTP_DOWNSTREAM_STREAM_IDLE', min_timeout: '5s' },
+            ],
+          },
+        ),
+        triggers: [scaled(HEAP, 0.4, 0.8), scaled(CONNECTIONS, 0.4, 0.8)],
+      },
+      { name: 'envoy.overload_actions.reset_high_memory_stream', triggers: [scaled(HEAP, 0.6, 0.9)] },
+      // Always on: it returns free memory to the system every 10 seconds.
+      { name: 'envoy.overload_actions.shrink_heap', triggers: [from(0.001)] },
+      { name: 'envoy.overload_actions.stop_accepting_connections', triggers: [from(0.95)] },
+      { name: 'envoy.overload_actions.stop_accepting_requests', triggers: [from(0.98)] },
+    ],
+    // A response that its caller does not read holds 35 KB with its stream, and one connection has room for 100 of
+    // them. Closing the connections that still send requests is all that frees these.
+    loadshed_points: [
+      {
+        name: 'envoy.load_shed_points.http2_server_go_away_and_close_on_dispatch',
+        triggers: [scaled(HEAP, 0.6, 0.8)],
+      },
+    ],
+  };
+}
+
+/** The more of the resource is in use, the stronger the action. */
+function scaled(name: string, scaling_threshold: number, saturation_threshold: number): Message {
+  return { name, scaled: { scaling_threshold, saturation_threshold } };
+}
+
+/** From this share of the heap on. */
+function from(value: number): Message {
+  return { name: HEAP, threshold: { value } };
+}

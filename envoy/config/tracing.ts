@@ -1,0 +1,58 @@
+/** One span for each request, the parent of the server's span. */
+import type { TracesConfig } from '../../src/config.ts';
+import { LOGGED_METHOD } from './access-log.ts';
+import { extension, type Message } from './message.ts';
+
+const SAMPLERS = 'envoy.extensions.tracers.opentelemetry.samplers.v3';
+const HIDDEN = { value: '(hidden)' };
+
+/** The connection manager's `tracing`. */
+export function tracing(traces: TracesConfig): Message {
+  return {
+    operation: LOGGED_METHOD,
+    // What a caller sends may contain an API key, so these tags replace those that Envoy would copy from the request.
+    max_path_tag_length: 0,
+    custom_tags: [
+      { tag: 'http.method', value: LOGGED_METHOD },
+      { tag: 'http.url', literal: HIDDEN },
+      { tag: 'user_agent', literal: HIDDEN },
+      { tag: 'guid:x-request-id', literal: HIDDEN },
+      { tag: 'grpc.path', literal: HIDDEN },
+      { tag: 'grpc.authority', literal: HIDDEN },
+      { tag: 'grpc.content_type', literal: HIDDEN },
+      { tag: 'grpc.timeout', literal: HIDDEN },
+      { tag: 'grpc.message', literal: HIDDEN },
+    ],
+    provider: extension('envoy.tracers.opentelemetry', 'envoy.config.trace.v3.OpenTelemetryConfig', {
+      service_name: 'petstore-edge',
+      // If the collector does not respond, Envoy holds this many spans and the exports in progress.
+      max_cache_size: 1024,
+      http_service: { http_uri: { uri: `${traces.endpoint}/v1/traces`, cluster: 'traces', timeout: '3s' } },
+      sampler: sampler(traces),
+    }),
+  };
+}
+
+function sampler({ ratio, trustsCallers }: TracesConfig): Message {
+  if (trustsCallers) {
+    const sampling_percentage = { numerator: Math.round(ratio * 1_000_000), denominator: 'MILLION' };
+    return samplerOf('parent_based', 'ParentBasedSamplerConfig', {
+      wrapped_sampler: samplerOf('trace_id_ratio_based', 'TraceIdRatioBasedSamplerConfig', { sampling_percentage }),
+    });
+  }
+  // The caller's traceparent and trace id have no influence on whether a request is traced.
+  if (ratio === 1) return samplerOf('always_on', 'AlwaysOnSamplerConfig');
+  // The request id is random, so its first digits decide: request.id < "80000000"
+  const below = Math.floor(ratio * 2 ** 32);
+  const args = [
+    { id: 2, select_expr: { operand: { id: 3, ident_expr: { name: 'request' } }, field: 'id' } },
+    { id: 4, const_expr: { string_value: below.toString(16).padStart(8, '0') } },
+  ];
+  return samplerOf('cel', 'CELSamplerConfig', {
+    expression: { cel_expr_parsed: { expr: { id: 1, call_expr: { function: '_<_', args } } } },
+  });
+}
+
+function samplerOf(name: string, type: string, fields?: Message): Message {
+  return extension(`envoy.tracers.opentelemetry.samplers.${name}`, `${SAMPLERS}.${type}`, fields);
+}
