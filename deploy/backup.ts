@@ -3,7 +3,17 @@
  * and the operator's key. It reads the service's settings. It checks a backup before it gives it its name, and then
  * deletes the oldest ones. docs/operations.md says what else to back up. `deploy/restore.ts` restores a backup.
  */
-import { copyFileSync, existsSync, globSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { parseArgs } from 'node:util';
@@ -23,6 +33,16 @@ PostgreSQL needs pg_dump of the server's version or a later one.
   --keep COUNT  how many backups are kept, this one among them (14)
 `;
 const FOLDER_MODE = 0o700;
+const FAILED = [
+  '# HELP petstore_backup_failed 1 when the last run of deploy/backup.ts failed, 0 when it made a backup.',
+  '# TYPE petstore_backup_failed gauge',
+];
+const LAST_SUCCESS = [
+  '# HELP petstore_backup_last_success_timestamp_seconds When the last backup was made and checked, as Unix time.',
+  '# TYPE petstore_backup_last_success_timestamp_seconds gauge',
+];
+/** How long nothing has written to a file of a run that was killed. */
+const UNFINISHED_MS = 3_600_000;
 
 function main(): void {
   process.umask(PRIVATE_UMASK);
@@ -42,6 +62,17 @@ function main(): void {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
 
   const config = readConfig();
+  try {
+    backUp(config, folder, Number(values.keep));
+    writeMetrics(config, true);
+  } catch (error) {
+    writeMetrics(config, false);
+    throw error;
+  }
+}
+
+function backUp(config: Config, folder: string, keep: number): void {
+  deleteUnfinished(folder);
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
   const name = join(folder, `petstore-${time}`);
   const backup =
@@ -49,7 +80,26 @@ function main(): void {
   const key = join(config.dataDir, 'operator.key');
   if (existsSync(key)) copyFileSync(key, `${name}.operator.key`);
   process.stdout.write(`${backup}\n`);
-  deleteOldest(folder, Number(values.keep));
+  deleteOldest(folder, keep);
+}
+
+/** Leaves the result and the time of the last success for METRICS_PORT, in Prometheus's text format. */
+function writeMetrics({ dataDir }: Config, isMade: boolean): void {
+  if (!existsSync(dataDir)) return; // the run has failed because of that
+  const file = join(dataDir, 'backup.prom');
+  const earlier = existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(3) : [''];
+  const success = isMade
+    ? [...LAST_SUCCESS, `petstore_backup_last_success_timestamp_seconds ${Date.now() / 1_000}`, '']
+    : earlier;
+  writeFileSync(`${file}.next`, [...FAILED, `petstore_backup_failed ${isMade ? 0 : 1}`, ...success].join('\n'));
+  renameSync(`${file}.next`, file);
+}
+
+/** Deletes what runs left behind that were killed. A run writes to its file all the time. */
+function deleteUnfinished(folder: string): void {
+  for (const name of globSync('petstore-*.part*', { cwd: folder })) {
+    if (statSync(join(folder, name)).mtimeMs < Date.now() - UNFINISHED_MS) rmSync(join(folder, name));
+  }
 }
 
 /** Writes a consistent copy without deleted data. It does not block readers and writers. */
@@ -66,8 +116,12 @@ function backUpSqlite({ dataDir }: Config, name: string): string {
 
 function backUpPostgres(databaseUrl: string, name: string): string {
   return whole(`${name}.dump`, (part) => {
-    runProgram('pg_dump', ['--format=custom', `--file=${part}`], databaseUrl);
-    runProgram('pg_restore', ['--list', part]);
+    // Not what deploy/restore.ts has kept.
+    runProgram('pg_dump', ['--format=custom', '--exclude-schema=before_restore_*', `--file=${part}`], databaseUrl);
+    runProgram('pg_restore', ['--file=/dev/null', part]); // reads all of it
+    if (!/ TABLE DATA \S+ schema_migrations /.test(runProgram('pg_restore', ['--list', part]))) {
+      throw new ConfigError('the database of DATABASE_URL has none of the tables of the pet store');
+    }
   });
 }
 
@@ -91,4 +145,4 @@ function deleteOldest(folder: string, keep: number): void {
   }
 }
 
-endWithOneLine(main);
+await endWithOneLine(main);

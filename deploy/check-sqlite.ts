@@ -1,11 +1,28 @@
 /** Checks a copy of a SQLite database. */
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../src/config.ts';
+import { UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
-/** Reads the whole file. Throws ConfigError with the first fault. */
-export function checkSqlite(file: string): void {
+/**
+ * Reads the whole file: its integrity, its foreign keys, and whether this release knows its schema. Throws ConfigError
+ * with the first fault, which gives the file the name `name`.
+ */
+export function checkSqlite(file: string, name = file): void {
   const copy = new DatabaseSync(file, { readOnly: true });
-  const found = String(copy.prepare('PRAGMA integrity_check(1)').get()?.integrity_check);
-  copy.close();
-  if (found !== 'ok') throw new ConfigError(`${file} is damaged: ${found.trim().replaceAll('\n', ' ')}`);
+  const first = (sql: string) => Object.values(copy.prepare(sql).get() ?? {})[0];
+  try {
+    const found = String(first('PRAGMA integrity_check(1)'));
+    if (found !== 'ok') throw new ConfigError(`${name} is damaged: ${found.trim().replaceAll('\n', ' ')}`);
+    if (!first("SELECT count(*) FROM pragma_table_info('schema_migrations') WHERE name = 'additive'")) {
+      throw new ConfigError(`${name} is no backup of the pet store: it has none of its tables`);
+    }
+    const orphan = first('PRAGMA foreign_key_check');
+    if (orphan !== undefined) throw new ConfigError(`${name} is damaged: ${orphan} refers to a row that is not there`);
+    const unknown = first(UNKNOWN_MIGRATIONS);
+    if (unknown !== undefined) {
+      throw new ConfigError(`${name} has the migration ${unknown} of a newer release: restore it with that one`);
+    }
+  } finally {
+    copy.close();
+  }
 }

@@ -2,9 +2,9 @@
 import { ConfigError } from '../src/config.ts';
 import { hideKeys } from '../src/logging/logger.ts';
 
-export function endWithOneLine(main: () => void): void {
+export async function endWithOneLine(main: () => void | Promise<void>): Promise<void> {
   try {
-    main();
+    await main();
   } catch (error) {
     const isSystem = error instanceof Error && 'code' in error; // its message is enough: ENOSPC, a wrong option …
     const isExpected = error instanceof ConfigError || isSystem;

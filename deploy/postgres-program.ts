@@ -1,27 +1,71 @@
 /** Runs PostgreSQL's programs. The password is in their environment, because every user can see arguments. */
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { ConfigError } from '../src/config.ts';
 
-/** Runs a program to its end. Throws ConfigError with its message if it fails. */
-export function runProgram(program: string, args: readonly string[], databaseUrl?: string): void {
-  const { dbname, password } = databaseUrl === undefined ? {} : separate(databaseUrl);
-  const { status, error, stderr } = spawnSync(program, [...args, ...(dbname ? [`--dbname=${dbname}`] : [])], {
-    env: { ...withoutSecrets(), ...(password && { PGPASSWORD: password }) },
-    stdio: ['ignore', 'ignore', 'pipe'],
+/** Runs a program to its end. Returns its output. Throws ConfigError with its message if it fails. */
+export function runProgram(program: string, args: readonly string[], databaseUrl?: string): string {
+  const { options, env } = connection(databaseUrl);
+  const { status, error, stdout, stderr } = spawnSync(program, [...args, ...options], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
     encoding: 'utf8',
+    maxBuffer: Number.POSITIVE_INFINITY,
   });
-  if (error) throw new ConfigError(`${program} can't be run (${error.message}): install PostgreSQL's client programs`);
-  if (status !== 0) throw new ConfigError(stderr.trim().replaceAll('\n', ' ') || `${program} ended with ${status}`);
+  if (error) throw missing(program, error);
+  if (status !== 0) throw failed(program, stderr);
+  return stdout;
 }
 
-function separate(databaseUrl: string): { dbname: string; password: string } {
+/**
+ * Runs SQL on one connection of psql: `before`, the output of `pg_restore` for the dump, `after`. `before` begins a
+ * transaction, and `after` commits it: without that, as when this process is killed, nothing has happened. Resolves
+ * with the printed rows. Throws ConfigError with the first error.
+ */
+export async function runWithDump(
+  url: string,
+  dump: string,
+  before: string,
+  after: string,
+): Promise<readonly string[]> {
+  const { options, env } = connection(url);
+  const quiet = ['--no-psqlrc', '--quiet', '--tuples-only', '--no-align'];
+  const psql = spawn('psql', [...quiet, '--set=ON_ERROR_STOP=1', '--set=VERBOSITY=terse', ...options], { env });
+  const restore = spawn('pg_restore', ['--no-owner', '--no-privileges', '--file=-', dump], { env });
+  const [ended, restored] = [psql, restore].map((child) => once(child, 'close'));
+  const says = Promise.all([psql.stdout, psql.stderr, restore.stderr].map((stream) => text(stream)));
+  psql.stdin.on('error', () => undefined); // it has ended, and says why
+  psql.stdin.write(before);
+  await pipeline(restore.stdout, psql.stdin, { end: false }).catch(() => undefined);
+  try {
+    const [restoreStatus] = (await restored) ?? [];
+    psql.stdin.end(restoreStatus === 0 ? after : '');
+    const [status] = (await ended) ?? [];
+    const [rows = '', errors = '', restoreErrors = ''] = await says;
+    if (status !== 0) throw failed('psql', errors);
+    if (restoreStatus !== 0) throw failed('pg_restore', restoreErrors);
+    return rows.split('\n').filter(Boolean);
+  } catch (error) {
+    throw error instanceof ConfigError ? error : missing('psql or pg_restore', error as Error);
+  }
+}
+
+function connection(databaseUrl: string | undefined): { options: readonly string[]; env: NodeJS.ProcessEnv } {
+  const { DATABASE_URL, REDIS_URL, OPERATOR_KEY, ...env } = process.env;
+  if (databaseUrl === undefined) return { options: [], env };
   const url = new URL(databaseUrl);
-  const password = decodeURIComponent(url.password);
+  const PGPASSWORD = decodeURIComponent(url.password);
   url.password = '';
-  return { dbname: url.href, password };
+  return { options: [`--dbname=${url.href}`], env: { ...env, ...(PGPASSWORD && { PGPASSWORD }) } };
 }
 
-function withoutSecrets(): NodeJS.ProcessEnv {
-  const { DATABASE_URL, REDIS_URL, OPERATOR_KEY, ...rest } = process.env;
-  return rest;
+function missing(program: string, { message }: Error): ConfigError {
+  return new ConfigError(`${program} can't be run (${message}): install PostgreSQL's client programs`);
+}
+
+function failed(program: string, errors: string): ConfigError {
+  const [, message] = /^(?:psql:.*)?ERROR: +(.*)$/m.exec(errors) ?? [];
+  return new ConfigError(message ?? (errors.trim().replaceAll('\n', ' ') || `${program} failed`));
 }

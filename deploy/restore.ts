@@ -1,30 +1,34 @@
 /**
- * Restores a backup of `deploy/backup.ts`. It reads the service's settings. The service must not run. The previous data
- * is kept beside the restored file (SQLite), or replaced in a single transaction (PostgreSQL).
+ * Restores a backup of `deploy/backup.ts`. It reads the service's settings. The service must not run. A kill at any
+ * moment leaves the old data or the restored data. The old data is kept.
  */
-import { copyFileSync, existsSync, mkdirSync, renameSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
 import { PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { lockDataFolder } from '../src/launcher/data-lock.ts';
-import { checkSqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
-import { runProgram } from './postgres-program.ts';
+import { restorePostgres } from './restore-postgres.ts';
+import { placeKey, type Restored, restoreSqlite } from './restore-sqlite.ts';
 
-const HELP = `Usage: node deploy/restore.ts FILE
+const HELP = `Usage: node deploy/restore.ts [--force] FILE
 
-Puts a backup back: a .sqlite file into DATA_DIR, a .dump into the database of DATABASE_URL, in one transaction.
-Stop the service first. The operator's key beside the backup goes into DATA_DIR with it; the file or key that it
-takes the place of is kept as <name>.before-restore.
+Puts a backup in the place of the service's data: a .sqlite file into DATA_DIR, a .dump into the database of
+DATABASE_URL, as the owner of its tables. Stop the service first. Killed at any moment, it has left the old data or the
+restored data. The old data is kept in DATA_DIR/before-restore-<UTC time>, or in the schema before_restore_<UTC time>:
+the output says where, and lists what was revoked since the backup and is valid again. The operator's key of the backup
+is used only where DATA_DIR has none.
+
+  --force  restores a .dump while sessions are connected to the database: servers go on with the restored data at once.
+           What they wrote after the backup is only in what is kept, and the same ids are given out a second time.
 `;
 const FOLDER_MODE = 0o700;
-/** SQLite's files beside the database. The latest writes may be in them. */
-const SQLITE_FILES = ['', '-wal', '-shm'];
 
-function main(): void {
+async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);
-  const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true });
+  const options = { help: { type: 'boolean' }, force: { type: 'boolean', default: false } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
   if (values.help) {
     process.stdout.write(HELP);
     return;
@@ -43,31 +47,22 @@ function main(): void {
   mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_MODE });
   const lock = lockDataFolder(config.dataDir);
   try {
-    if (config.databaseUrl === undefined) restoreSqlite(config, backup);
-    else restorePostgres(config.databaseUrl, backup);
-    const key = backup.replace(/\.\w+$/, '.operator.key');
-    if (existsSync(key)) replace(join(config.dataDir, 'operator.key'), key);
+    const { kept, revived } = await restore(config, backup, values.force);
+    process.stdout.write(`restored ${backup}\n`);
+    if (kept !== undefined) process.stdout.write(`kept what was there: ${kept}\n`);
+    if (revived === undefined) process.stdout.write('what was there can not be compared: see what was revoked in it\n');
+    for (const line of revived ?? []) process.stdout.write(`valid again: ${line}\n`);
   } finally {
     lock.release();
   }
-  process.stdout.write(`restored ${backup}\n`);
 }
 
-function restoreSqlite({ dataDir }: Config, backup: string): void {
-  checkSqlite(backup);
-  replace(join(dataDir, 'petstore.sqlite'), backup);
+async function restore({ databaseUrl, dataDir }: Config, backup: string, isForced: boolean): Promise<Restored> {
+  const time = new Date().toISOString().replace(/[-:]|\.\d+/g, '');
+  if (databaseUrl === undefined) return restoreSqlite(dataDir, backup, time);
+  const restored = await restorePostgres(databaseUrl, backup, time, isForced);
+  placeKey(dataDir, backup);
+  return restored;
 }
 
-function restorePostgres(databaseUrl: string, backup: string): void {
-  const options = ['--clean', '--if-exists', '--no-owner', '--single-transaction', '--exit-on-error'];
-  runProgram('pg_restore', [...options, backup], databaseUrl);
-}
-
-/** Replaces `file` by a copy of `by`, and keeps the old file. */
-function replace(file: string, by: string): void {
-  copyFileSync(by, `${file}.restoring`);
-  for (const end of SQLITE_FILES) if (existsSync(file + end)) renameSync(file + end, `${file}.before-restore${end}`);
-  renameSync(`${file}.restoring`, file);
-}
-
-endWithOneLine(main);
+await endWithOneLine(main);

@@ -3,6 +3,7 @@ import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { EXIT_TEMPORARY_FAILURE } from './config/constants.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { isDiskFull, makePrivate, PRIVATE_UMASK } from './files/private-folder.ts';
+import { lockDataFolder } from './launcher/data-lock.ts';
 import { LogFile } from './logging/log-file.ts';
 import { hideKeys } from './logging/logger.ts';
 import { createService } from './service.ts';
@@ -14,6 +15,8 @@ async function main(): Promise<void> {
   setLogVerbosity(logVerbosity.NONE);
   const config = readConfig();
   await makePrivate(config.dataDir);
+  const isAlone = process.send === undefined; // a launcher locks the folder for its servers
+  const lock = isAlone && config.databaseUrl === undefined ? lockDataFolder(config.dataDir) : undefined;
   const log = new LogFile(config.logFile);
   const auditLog = config.auditFile === undefined ? log : new LogFile(config.auditFile);
   const service = await createService(config, { log, auditLog });
@@ -33,6 +36,7 @@ async function main(): Promise<void> {
   logger.info({ signal }, 'draining');
   if (signal === 'SIGTERM' && !process.connected) await service.startDraining(); // a launcher has done so
   await service.close();
+  lock?.release();
   logger.info('stopped');
   if (process.connected) process.disconnect?.();
 }

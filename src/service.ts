@@ -60,7 +60,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
-  const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics();
+  const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics(config.dataDir);
 
   const engine = await openEngine(config, logger, metrics?.commits);
   const untraced = createStore(engine);

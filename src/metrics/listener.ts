@@ -16,6 +16,8 @@ const TIMEOUT_MS = 5_000;
 const MAX_HEADER_BYTES = 8_192;
 const FRESH_MS = 1_000;
 
+type Source = Pick<Registry, 'contentType' | 'metrics'>;
+
 export interface MetricsListener {
   close(): Promise<void>;
 }
@@ -26,14 +28,14 @@ export interface MetricsListener {
  * @throws ConfigError when the port can't be opened.
  */
 export async function listen(
-  registry: Registry,
+  source: Source,
   { host, port }: MetricsConfig,
   onFailure: (error: unknown) => void,
 ): Promise<MetricsListener> {
   const options = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS };
   const isOwnName = (name: string) =>
     name === 'localhost' || name === host.toLowerCase() || isIP(name.replace(/^\[|]$/g, '')) !== 0;
-  const onRequest = scrapeHandler(registry, onFailure);
+  const onRequest = scrapeHandler(source, onFailure);
   const server = createServer({ ...options, keepAliveTimeout: TIMEOUT_MS }, (request, response) => {
     if (isOwnName(request.headers.host?.replace(/:\d+$/, '').toLowerCase() ?? '')) onRequest(request, response);
     else response.writeHead(421, { connection: 'close' }).end('Use an address, localhost, or the METRICS_HOST.\n');
@@ -67,12 +69,12 @@ function limitConnections(server: Server): void {
   });
 }
 
-function scrapeHandler(registry: Registry, onFailure: (error: unknown) => void): RequestListener {
+function scrapeHandler(source: Source, onFailure: (error: unknown) => void): RequestListener {
   let collected: Promise<string> | undefined;
   let collectedAtMs = Number.NEGATIVE_INFINITY;
   const collect = () => {
     if (collected === undefined || performance.now() > collectedAtMs + FRESH_MS) {
-      collected = registry.metrics();
+      collected = source.metrics();
       collected.catch(onFailure);
       collectedAtMs = performance.now();
     }
@@ -85,7 +87,7 @@ function scrapeHandler(registry: Registry, onFailure: (error: unknown) => void):
       return;
     }
     collect().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+      (text) => response.writeHead(200, { 'content-type': source.contentType }).end(text),
       () => response.writeHead(500, { connection: 'close' }).end(),
     );
   };

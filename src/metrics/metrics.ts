@@ -1,4 +1,6 @@
 /** The server's metrics for Prometheus. Loaded only when METRICS_PORT is set. docs/observability.md lists them. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import type { MetricsConfig } from '../config.ts';
 import type { CommitListener } from '../storage/group-commit.ts';
@@ -22,7 +24,8 @@ export interface Metrics {
   ): Promise<MetricsListener>;
 }
 
-export function createMetrics(): Metrics {
+/** `deploy/backup.ts` leaves the metrics of its runs in the data folder. */
+export function createMetrics(dataDir: string): Metrics {
   const registry = new Registry();
   processMetrics(registry);
   return {
@@ -30,7 +33,9 @@ export function createMetrics(): Metrics {
     commits: commitMetrics(registry),
     listen(config, dependencies, onFailure) {
       dependencyMetrics(registry, dependencies);
-      return listen(registry, config, onFailure);
+      const backups = () => readFile(join(dataDir, 'backup.prom'), 'utf8').catch(() => '');
+      const metrics = async () => (await registry.metrics()) + (await backups());
+      return listen({ contentType: registry.contentType, metrics }, config, onFailure);
     },
   };
 }

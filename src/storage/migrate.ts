@@ -27,6 +27,9 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '005-key-uses', up: keyUses.up, isAdditive: true },
 ];
 
+/** In the order in which they run. */
+export const MIGRATION_NAMES: readonly string[] = namesOf(MIGRATIONS);
+
 const TABLE = 'schema_migrations';
 
 export interface MigrationListener {
@@ -74,7 +77,7 @@ export async function migrate(
 async function findMissing(knex: Knex): Promise<readonly Migration[]> {
   if (!(await knex.schema.hasTable(TABLE))) return MIGRATIONS;
   const rows: readonly { name: string; additive: unknown }[] = await knex(TABLE).select();
-  const known = new Set(namesOf(MIGRATIONS));
+  const known = new Set(MIGRATION_NAMES);
   const unknown = rows.filter(({ name, additive }) => !known.has(name) && !additive).map(({ name }) => name);
   if (unknown.length > 0) {
     const what = `the database has the migrations ${unknown.join(', ')} of a newer release`;

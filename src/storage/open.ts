@@ -1,4 +1,5 @@
 /** Opens the database of the settings. */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config.ts';
@@ -27,7 +28,7 @@ export async function openEngine(
   try {
     if (databaseUrl === undefined) {
       const onAway = warn("the database can't be written to: calls that change something fail");
-      return await openSqlite(join(dataDir, 'petstore.sqlite'), {
+      return await openSqlite(findSqlite(dataDir), {
         migrates,
         onMigrated,
         onAway,
@@ -49,6 +50,15 @@ export async function openEngine(
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
     throw error instanceof StoreUnavailable ? explainUnavailable(error, config) : error;
   }
+}
+
+/** The database's file. A start must not make an empty one in the place of one that is being restored. */
+function findSqlite(dataDir: string): string {
+  const file = join(dataDir, 'petstore.sqlite');
+  const unfinished = `${file}.restoring`; // of deploy/restore.ts
+  if (existsSync(file) || !existsSync(unfinished)) return file;
+  const wayOut = `run it again, or remove ${unfinished} to start with an empty store`;
+  throw new ConfigError(`there is no ${file}, as a restore was not finished: ${wayOut}`);
 }
 
 /** Explains in one line why a start can't use the database. */

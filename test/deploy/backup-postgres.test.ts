@@ -23,6 +23,8 @@ test('Backup - a dump of PostgreSQL can be restored into its database and into a
   const id = await client.pet();
   const file = await backup(folder, settings);
   const later = await client.category('Later');
+  const drill = await run('drill', ['--from', folder], settings);
+  t.regex(drill.output, /^categories {2}1 in the backup, 1 served, 2 now\n[\s\S]*can be restored/, drill.errors);
   await first.end('SIGTERM');
 
   const empty = { ...settings, DATABASE_URL: await server.createDatabase() };

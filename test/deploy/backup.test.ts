@@ -1,10 +1,11 @@
 /** `deploy/backup.ts` and `deploy/restore.ts` on the running service, with SQLite. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { launch, type Test, test } from '../launcher/launch.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { backup, keepAdding, run } from './backups.ts';
+import { makeStore } from './stores.ts';
 
 test('Backup - is made during writes and can be restored, without later writes', async (t) => {
   const { settings, folder } = places(t);
@@ -19,14 +20,16 @@ test('Backup - is made during writes and can be restored, without later writes',
   const later = await client.category('Later');
   await first.end('SIGTERM');
 
-  t.deepEqual(await run('restore', [file], settings), { code: 0, output: `restored ${file}\n`, errors: '' });
+  const { code, output, errors } = await run('restore', [file], settings);
+  t.deepEqual({ code, errors }, { code: 0, errors: '' });
+  t.true(output.startsWith(`restored ${file}\n`), output);
   const again = await launch(t).opened();
   const restored = new RestClient(again.url, key);
   t.is((await restored.get(`/pets?ids=${id}`)).body[0].id, id);
   t.is((await restored.get(`/categories/${later}`)).status, 404);
   t.true((await restored.get('/pets?limit=100')).body.length > 5);
   t.is((await restored.post('/categories', { name: 'Written after the restore' })).status, 201);
-  t.true(readdirSync(settings.DATA_DIR ?? '').includes('petstore.sqlite.before-restore'));
+  t.true(readdirSync(settings.DATA_DIR ?? '').some((name) => name.startsWith('before-restore-')));
 });
 
 test('Backup - contains the operator key, readable by its owner only', async (t) => {
@@ -58,6 +61,57 @@ test('Backup - --keep deletes the oldest backups, and no other file of the folde
   t.deepEqual(left.filter((name) => name.endsWith('.sqlite')).length, 2);
   t.true(left.includes('notes.sqlite'));
   t.false(left.some((name) => name.includes('20260101')));
+});
+
+test('Backup - leaves its result and time for the metrics, and deletes what killed runs left', async (t) => {
+  const { settings, folder } = places(t);
+  const dataDir = settings.DATA_DIR ?? '';
+  await makeStore(dataDir, 'mine');
+  mkdirSync(folder);
+  const [killed, running] = ['20260101', '20260102'].map((day) => join(folder, `petstore-${day}T000000Z.dump.part`));
+  for (const file of [killed ?? '', running ?? '']) writeFileSync(file, '');
+  utimesSync(killed ?? '', 1_000_000, 1_000_000);
+  const file = await backup(folder, settings);
+  t.deepEqual(
+    readdirSync(folder).filter((name) => name.includes('.part')),
+    [basename(running ?? '')],
+  );
+  const metrics = () =>
+    readFileSync(join(dataDir, 'backup.prom'), 'utf8')
+      .split('\n')
+      .filter((line) => !line.startsWith('#'));
+  const [made, success = ''] = metrics();
+  t.is(made, 'petstore_backup_failed 0');
+  const [, time] = /^petstore_backup_last_success_timestamp_seconds ([\d.]+)$/.exec(success) ?? [];
+  t.true(Math.abs(Number(time) - Date.now() / 1_000) < 60, success);
+
+  writeFileSync(join(dataDir, 'petstore.sqlite'), 'damaged');
+  for (let nights = 2; nights > 0; nights -= 1) {
+    t.is((await run('backup', ['--to', folder, '--keep', '1'], settings)).code, 1);
+    t.deepEqual(metrics(), ['petstore_backup_failed 1', success, '']);
+  }
+  t.true(existsSync(file));
+});
+
+test('Drill - restores the newest backup beside the running service, and reads all of it from a server', async (t) => {
+  const { settings, folder } = places(t);
+  const { url, key } = await launch(t).opened();
+  const client = new RestClient(url, key);
+  await client.pet();
+  const file = await backup(folder, settings);
+  await client.category('Later');
+  const drill = await run('drill', ['--from', folder], settings);
+  t.is(drill.code, 0, drill.errors);
+  const [categories, pets, orders, last = ''] = drill.output.split('\n');
+  t.is(categories, 'categories  1 in the backup, 1 served, 2 now');
+  t.is(pets, 'pets        1 in the backup, 1 served, 1 now');
+  t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
+  t.true(last.startsWith(`${basename(file)} can be restored. It took `), last);
+
+  writeFileSync(join(folder, 'petstore-99990101T000000Z.sqlite'), '');
+  const failed = await run('drill', ['--from', folder], settings);
+  t.deepEqual([failed.code, failed.output], [1, '']);
+  t.regex(failed.errors, /^petstore: \S+petstore-99990101T000000Z\.sqlite is no backup of the pet store.*\n$/);
 });
 
 test('Restore - is refused while the service runs, and changes nothing', async (t) => {

@@ -11,9 +11,9 @@ interface Ended {
   readonly errors: string;
 }
 
-/** Runs `backup.ts` or `restore.ts`. */
+/** Runs `backup.ts`, `drill.ts` or `restore.ts`. */
 export function run(
-  program: 'backup' | 'restore',
+  program: 'backup' | 'drill' | 'restore',
   args: readonly string[],
   settings: Readonly<Record<string, string>>,
 ): Promise<Ended> {

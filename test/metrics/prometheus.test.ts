@@ -8,6 +8,7 @@ import type { ExecutionContext } from 'ava';
 import { parse, stringify } from 'yaml';
 import { isErrorCode } from '../../src/errors.ts';
 import { ROOT } from '../../src/launcher/paths.ts';
+import { backup } from '../deploy/backups.ts';
 import { scrape, typesOf } from '../support/exposition.ts';
 import { freePortRange } from '../support/ports.ts';
 import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
@@ -47,6 +48,8 @@ test.before(async (t) => {
     REDIS_URL: redis.config.urls[0],
     METRICS_PORT: String(metricsPort),
   });
+  const { dataDir } = stack.config;
+  await backup(join(dataDir, 'backups'), { DATA_DIR: dataDir, DATABASE_URL: url });
   const prometheus = await TestPrometheus.start(await scrapeConfig(stack, metricsPort), {
     'alerts.yml': join(RULES, 'alerts.yml'),
   });

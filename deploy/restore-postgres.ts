@@ -1,0 +1,71 @@
+/**
+ * Restores a dump of PostgreSQL in one transaction. It first moves every table of the service's schema into a schema of
+ * its own, which is kept: so nothing of a newer release is in the way. It runs as the owner of the tables.
+ */
+import { runWithDump } from './postgres-program.ts';
+import type { Restored } from './restore-sqlite.ts';
+import { listRevived, UNKNOWN_MIGRATIONS } from './restored-data.ts';
+
+/** Moves the tables with their indexes and sequences, but none of an extension. */
+const moveTables = (kept: string) => `
+SET LOCAL lock_timeout = '10s';
+SET LOCAL client_min_messages = warning;
+DO $$ DECLARE moved record; BEGIN
+  FOR moved IN SELECT oid::regclass AS name FROM pg_class
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
+  LOOP
+    EXECUTE 'CREATE SCHEMA IF NOT EXISTS ${kept}';
+    EXECUTE format('ALTER TABLE %s SET SCHEMA ${kept}', moved.name);
+  END LOOP;
+END $$;
+`;
+
+/** Comes after the locks on the tables: whoever connects later finds the restored data. */
+const REFUSE_SESSIONS = `
+DO $$ DECLARE others text; BEGIN
+  SELECT count(*) || ' of ' || string_agg(DISTINCT usename, ', ') INTO others FROM pg_stat_activity
+    WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid() HAVING count(*) > 0;
+  IF others IS NOT NULL THEN
+    RAISE EXCEPTION 'sessions are connected to the database (%): stop every server, or see --help on --force', others;
+  END IF;
+END $$;
+`;
+
+const CHECK_SCHEMA = `
+RESET search_path;
+DO $$ DECLARE unknown text; BEGIN
+  PERFORM FROM pg_attribute WHERE attrelid = to_regclass('schema_migrations') AND attname = 'additive';
+  IF NOT FOUND THEN
+    RAISE EXCEPTION 'the dump is no backup of the pet store: it has none of its tables';
+  END IF;
+  SELECT string_agg(name, ', ') INTO unknown FROM (${UNKNOWN_MIGRATIONS}) AS names;
+  IF unknown IS NOT NULL THEN
+    RAISE EXCEPTION 'the dump has the migrations % of a newer release: restore it with that one', unknown;
+  END IF;
+END $$;
+`;
+
+/** After the commit, in a transaction of its own: data of another schema can't be compared, which fails no restore. */
+const report = (kept: string) => `
+\\o
+\\set ON_ERROR_STOP off
+BEGIN;
+SELECT 'kept' FROM pg_namespace WHERE nspname = '${kept}';
+${listRevived(kept).join(';\n')};
+SELECT 'compared';
+COMMIT;
+`;
+
+/**
+ * `time` becomes part of the name of what is kept. `isForced`: also while sessions are connected. Throws ConfigError
+ * when the dump or the database can't be used; nothing has changed then.
+ */
+export async function restorePostgres(url: string, dump: string, time: string, isForced: boolean): Promise<Restored> {
+  const kept = `before_restore_${time.toLowerCase()}`;
+  const before = `\\o /dev/null\nBEGIN;${moveTables(kept)}${isForced ? '' : REFUSE_SESSIONS}`;
+  const rows = await runWithDump(url, dump, before, `${CHECK_SCHEMA}COMMIT;${report(kept)}`);
+  if (rows[0] !== 'kept') return { kept: undefined, revived: [] };
+  const revived = rows.at(-1) === 'compared' ? rows.slice(1, -1) : undefined;
+  return { kept: `the schema ${kept}`, revived };
+}

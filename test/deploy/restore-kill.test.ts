@@ -1,0 +1,113 @@
+/** Kills `deploy/restore.ts` before each of its system calls that change a file. What a start finds is never empty. */
+import { execFile } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExecutionContext } from 'ava';
+import { ConfigError } from '../../src/config.ts';
+import { findProgram } from '../support/find-program.ts';
+import { testUnless } from '../support/programs.ts';
+import { backup } from './backups.ts';
+import { categoriesIn, makeCrashedStore, makeStore, startOn } from './stores.ts';
+
+const HOW = 'NO STRACE FOUND, so nothing of this file is tested: install it (apt-get install strace)';
+const test = testUnless<{ folder: string }>(findProgram(['strace']) === undefined ? HOW : undefined);
+
+const RESTORE = new URL('../../deploy/restore.ts', import.meta.url).pathname;
+/** The system calls that can change a file or a folder. */
+const CHANGES =
+  'open,openat,creat,mkdir,mkdirat,rmdir,link,linkat,symlink,unlink,unlinkat,rename,renameat,renameat2,' +
+  'write,pwrite64,writev,pwritev,copy_file_range,sendfile,truncate,ftruncate,fallocate,fsync,fdatasync,chmod,fchmod';
+
+test.beforeEach((t) => {
+  t.context = { folder: mkdtempSync(join(tmpdir(), 'petstore-kill-')) };
+});
+test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+
+/** Runs a restore under strace. Resolves with what ended it. */
+function trace(args: readonly string[], dataDir: string, file: string): Promise<string> {
+  const env = { ...process.env, DATA_DIR: dataDir };
+  const command = ['-f', '-y', ...args, process.execPath, RESTORE, file];
+  return new Promise((resolve) => {
+    execFile('strace', command, { env }, (error) =>
+      resolve(error === null ? 'done' : String(error.signal ?? error.code)),
+    );
+  });
+}
+
+/** The calls that change something in the folder: the name of each, and how many of its name the thread has made. */
+function changesIn(log: string, folder: string): readonly { readonly call: string; readonly nth: number }[] {
+  const counts = new Map<string, number>();
+  return log.split('\n').flatMap((line) => {
+    const [, thread = '', call = ''] = /^(\d+) +(\w+)\(/.exec(line) ?? [];
+    const nth = (counts.get(thread + call) ?? 0) + 1;
+    counts.set(thread + call, nth);
+    const isReading = call.startsWith('open') && !/O_CREAT|O_TRUNC/.test(line);
+    return call !== '' && line.includes(folder) && !isReading ? [{ call, nth }] : [];
+  });
+}
+
+async function killEverywhere(
+  t: ExecutionContext<{ folder: string }>,
+  make: (dataDir: string) => Promise<void>,
+  check: (dataDir: string, call: string) => Promise<void>,
+): Promise<number> {
+  t.timeout(5 * 60_000); // some fifty restores
+  const { folder } = t.context;
+  const [before, whole] = [join(folder, 'before'), join(folder, 'whole')];
+  await makeStore(join(folder, 'source'), 'new');
+  const file = await backup(join(folder, 'backups'), { DATA_DIR: join(folder, 'source') });
+  await make(before);
+  const reset = (dataDir: string) => existsSync(before) && cpSync(before, dataDir, { recursive: true });
+  reset(whole);
+  t.is(await trace(['-o', join(folder, 'log'), `--trace=${CHANGES}`], whole, file), 'done');
+  const changes = changesIn(readFileSync(join(folder, 'log'), 'utf8'), whole);
+  for (const { call, nth } of changes) {
+    const dataDir = join(folder, 'killed');
+    reset(dataDir);
+    const inject = [`--trace=${call}`, `--inject=${call}:signal=SIGKILL:when=${nth}`, '-o', '/dev/null'];
+    t.is(await trace(inject, dataDir, file), 'SIGKILL', `${call} ${nth}`);
+    await check(dataDir, `${call} ${nth}`);
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+  return changes.length;
+}
+
+test('Killed at any moment - a start finds the old store or the new one, and the old one is kept', async (t) => {
+  const found = new Set<string>();
+  const count = await killEverywhere(
+    t,
+    (dataDir) => makeCrashedStore(dataDir, 'old'),
+    async (dataDir, call) => {
+      await startOn(dataDir);
+      const categories = categoriesIn(dataDir).join();
+      t.true(['old', 'new'].includes(categories), `${call}: ${categories}`);
+      found.add(categories);
+      t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'key of old\n', call);
+    },
+  );
+  t.deepEqual([...found].sort(), ['new', 'old']);
+  t.true(count > 20, String(count));
+});
+
+test('Killed at any moment on an empty machine - a start finds the store, or is refused', async (t) => {
+  const found = new Set<string>();
+  await killEverywhere(
+    t,
+    async () => undefined,
+    async (dataDir, call) => {
+      const hasBegun =
+        existsSync(join(dataDir, 'petstore.sqlite')) || existsSync(join(dataDir, 'petstore.sqlite.restoring'));
+      if (!hasBegun) return; // nothing was there, and nothing is
+      const refused = await startOn(dataDir).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      found.add(refused === undefined ? 'started' : 'refused');
+      if (refused === undefined) t.deepEqual(categoriesIn(dataDir), ['new'], call);
+      else
+        t.true(refused instanceof ConfigError && /a restore was not finished/.test(refused.message), String(refused));
+    },
+  );
+  t.deepEqual([...found].sort(), ['refused', 'started']);
+});

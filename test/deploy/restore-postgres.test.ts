@@ -1,0 +1,149 @@
+/** `deploy/restore.ts` with PostgreSQL: its own pg_dump, pg_restore and psql. */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { findProgram } from '../support/find-program.ts';
+import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
+import { startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { until } from '../support/until.ts';
+import { backup, run } from './backups.ts';
+
+interface Context {
+  readonly folder: string;
+  readonly url: string;
+  readonly settings: { readonly DATA_DIR: string; readonly DATABASE_URL: string };
+}
+
+const HOW = 'NO PSQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql-client)';
+const test = testUnless<Context>(postgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined));
+
+let server: TestPostgres;
+test.before(async () => {
+  server = await connectPostgres();
+});
+test.after.always(() => server?.stop());
+test.beforeEach(async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-restore-'));
+  const url = await server.createDatabase();
+  t.context = { folder, url, settings: { DATA_DIR: join(folder, 'data'), DATABASE_URL: url } };
+  await migrate(url);
+  await query(url, "INSERT INTO categories (name) VALUES ('old')");
+});
+test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+
+async function migrate(url: string): Promise<void> {
+  const engine = await openPostgres(url);
+  await engine.close();
+}
+
+async function categories(url: string, schema = 'public'): Promise<readonly unknown[]> {
+  return (await query(url, `SELECT name FROM ${schema}.categories ORDER BY id`)).map(({ name }) => name);
+}
+
+/** The schemas that restores have kept. */
+async function kept(url: string): Promise<readonly string[]> {
+  const rows = await query(url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'before_restore_%'");
+  return rows.map(({ nspname }) => String(nspname));
+}
+
+/** A migration of a newer release. It fails where its table is already. */
+const NEWER = `CREATE TABLE colours (pet_id bigint REFERENCES pets (id));
+  INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;
+
+test('Restore - of a dump from before a migration: it can run again, and what was there is kept', async (t) => {
+  const { folder, url, settings } = t.context;
+  const dump = await backup(join(folder, 'backups'), settings);
+  await query(url, NEWER);
+  await query(
+    url,
+    `INSERT INTO categories (name) VALUES ('later');
+     INSERT INTO pets (name, category_id, status) VALUES ('Tom', 2, 'sold'); INSERT INTO colours VALUES (1)`,
+  );
+  const { code, output, errors } = await run('restore', [dump], settings);
+  t.is(code, 0, errors);
+  const [schema = ''] = await kept(url);
+  t.is(output, `restored ${dump}\nkept what was there: the schema ${schema}\n`);
+  t.deepEqual(await categories(url), ['old']);
+  t.deepEqual(await categories(url, schema), ['old', 'later']);
+  await query(url, NEWER);
+  await migrate(url);
+  await query(url, "INSERT INTO categories (name) VALUES ('new')");
+  t.deepEqual(await query(url, 'SELECT max(id)::int AS id FROM categories'), [{ id: 2 }]);
+
+  const next = await backup(join(folder, 'backups'), settings);
+  const empty = await server.createDatabase();
+  t.is((await run('restore', [next], { ...settings, DATABASE_URL: empty })).code, 0);
+  t.deepEqual(await kept(empty), [], 'a backup has no kept schema');
+  t.deepEqual(await categories(empty), ['old', 'new']);
+});
+
+test('Restore - is refused while a server is connected from another DATA_DIR; --force restores under it', async (t) => {
+  const { folder, url, settings } = t.context;
+  const running = await startServerProcess(join(folder, 'another'), { DATABASE_URL: url });
+  t.teardown(() => running.end('SIGKILL'));
+  const dump = await backup(join(folder, 'backups'), settings);
+  const id = await running.grpc.category();
+  const refused = await run('restore', [dump], settings);
+  t.is(refused.code, 1);
+  const line =
+    /^petstore: sessions are connected to the database \(\d+ of \w+\): stop every server, or see --help .*\n$/;
+  t.regex(refused.errors, line);
+  t.is((await categories(url)).length, 2);
+  t.deepEqual(await kept(url), []);
+
+  const forced = await run('restore', ['--force', dump], settings);
+  t.is(forced.code, 0, forced.errors);
+  t.deepEqual(await categories(url), ['old']);
+  t.is(await running.grpc.category(), id, 'as --help says, the id is given out a second time');
+  running.grpc.close();
+  await running.end('SIGTERM');
+});
+
+test('Restore - dumps that are no backup are refused, and nothing changes', async (t) => {
+  const { folder, url, settings } = t.context;
+  const other = await server.createDatabase();
+  await query(other, 'CREATE TABLE posts (id integer); CREATE TABLE schema_migrations (version text)');
+  const newer = await server.createDatabase();
+  await migrate(newer);
+  await query(newer, "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)");
+  const [foreign, future, empty] = ['foreign', 'future', 'empty'].map((name) => join(folder, `${name}.dump`));
+  await dumpTo(foreign, other);
+  await dumpTo(future, newer);
+  writeFileSync(empty ?? '', '');
+  for (const [file = '', line] of [
+    [foreign, /^petstore: .*no backup of the pet store.*\n$/],
+    [future, /^petstore: the dump has the migrations 999-future of a newer release: restore it with that one\n$/],
+    [empty, /^petstore: .*pg_restore: error: .*\n$/],
+  ] as const) {
+    const { code, errors } = await run('restore', [file], settings);
+    t.is(code, 1, file);
+    t.regex(errors, line);
+    t.deepEqual(await categories(url), ['old']);
+    t.deepEqual(await kept(url), []);
+  }
+});
+
+test('Restore - killed in the middle of the dump, nothing has changed', async (t) => {
+  const { folder, url, settings } = t.context;
+  const dump = await backup(join(folder, 'backups'), settings);
+  await query(url, "INSERT INTO categories (name) VALUES ('later')");
+  const programs = join(folder, 'programs');
+  mkdirSync(programs);
+  const real = findProgram(['pg_restore']);
+  writeFileSync(join(programs, 'pg_restore'), `#!/bin/sh\n${real} "$@" | head -c 9000\nkill -9 $PPID\n`);
+  chmodSync(join(programs, 'pg_restore'), 0o755);
+  const { output } = await run('restore', [dump], { ...settings, PATH: `${programs}:${process.env.PATH}` });
+  t.is(output, '');
+  const others = 'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
+  await until(async () => (await query(url, others)).length === 0, 'the end of psql');
+  t.deepEqual(await categories(url), ['old', 'later']);
+  t.deepEqual(await kept(url), []);
+});
+
+/** Dumps without the checks of a backup. */
+async function dumpTo(file: string | undefined, url: string): Promise<void> {
+  const { runProgram } = await import('../../deploy/postgres-program.ts');
+  runProgram('pg_dump', ['--format=custom', `--file=${file}`], url);
+}

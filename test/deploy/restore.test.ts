@@ -1,0 +1,172 @@
+/** `deploy/restore.ts` with SQLite: what it refuses, what it keeps, and what it says. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import anyTest, { type TestFn } from 'ava';
+import { freePorts } from '../support/ports.ts';
+import { TestProcess } from '../support/process.ts';
+import { backup, run } from './backups.ts';
+import { categoriesIn, change, makeCrashedStore, makeStore, startOn } from './stores.ts';
+
+interface Context {
+  readonly folder: string;
+  readonly dataDir: string;
+  readonly settings: { readonly DATA_DIR: string };
+}
+
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach((t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-restore-'));
+  const dataDir = join(folder, 'data');
+  t.context = { folder, dataDir, settings: { DATA_DIR: dataDir } };
+});
+test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+
+/** Makes a backup of a store with the category. */
+async function backupOf(folder: string, category: string): Promise<string> {
+  const dataDir = join(folder, `data of ${category}`);
+  await makeStore(dataDir, category);
+  return backup(join(folder, `backups of ${category}`), { DATA_DIR: dataDir });
+}
+
+/** The folders that restores have kept. */
+function kept(dataDir: string): readonly string[] {
+  const names = readdirSync(dataDir).filter((name) => name.startsWith('before-restore-'));
+  return names.sort().map((name) => join(dataDir, name));
+}
+
+test('Restore - two restores one after the other after a crash: each keeps what was there whole', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  const [first, second] = [await backupOf(folder, 'first'), await backupOf(folder, 'second')];
+  await makeCrashedStore(dataDir, 'crashed');
+  const { code, output, errors } = await run('restore', [first], settings);
+  t.is(code, 0, errors);
+  const [where = ''] = kept(dataDir);
+  t.is(output, `restored ${first}\nkept what was there: ${where}\n`);
+  t.deepEqual(categoriesIn(dataDir), ['first']);
+  await startOn(dataDir);
+  await new Promise((resolve) => setTimeout(resolve, 1_100)); // the names have seconds
+  t.is((await run('restore', [second], settings)).code, 0);
+  await startOn(dataDir);
+  t.deepEqual(categoriesIn(dataDir), ['second']);
+  t.deepEqual(kept(dataDir).map(categoriesIn), [['crashed'], ['first']]);
+  t.deepEqual(
+    kept(dataDir).map((one) => readFileSync(join(one, 'operator.key'), 'utf8')),
+    ['key of crashed\n', 'key of crashed\n'],
+  );
+
+  t.is((await run('restore', [join(where, 'petstore.sqlite')], settings)).code, 0);
+  t.deepEqual(categoriesIn(dataDir), ['crashed'], 'the way back');
+});
+
+test('Restore - a damaged store is kept as it is, with its write-ahead log', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  const file = await backupOf(folder, 'backed up');
+  await makeCrashedStore(dataDir, 'crashed');
+  const damaged = Buffer.alloc(8_192, 'no database ');
+  writeFileSync(join(dataDir, 'petstore.sqlite'), damaged);
+  const log = readFileSync(join(dataDir, 'petstore.sqlite-wal'));
+  const { code, output, errors } = await run('restore', [file], settings);
+  t.is(code, 0, errors);
+  const [where = ''] = kept(dataDir);
+  t.true(output.includes(where) && output.includes('can not be compared'), output);
+  t.deepEqual(categoriesIn(dataDir), ['backed up']);
+  t.deepEqual(readFileSync(join(where, 'petstore.sqlite')), damaged);
+  t.deepEqual(readFileSync(join(where, 'petstore.sqlite-wal')), log);
+});
+
+test('Restore - files that are no backup are refused with one line, and nothing changes', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  await makeStore(dataDir, 'mine');
+  const files = ['empty', 'other', 'newer', 'orphan'].map((name) => join(folder, `${name}.sqlite`));
+  const [empty = '', other = '', newer = '', orphan = ''] = files;
+  writeFileSync(empty, '');
+  const application = new DatabaseSync(other);
+  application.exec('CREATE TABLE schema_migrations (version TEXT); CREATE TABLE posts (id INTEGER)');
+  application.close();
+  for (const [file, sql] of [
+    [newer, "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)"],
+    [orphan, "PRAGMA foreign_keys = OFF; INSERT INTO pets (name, category_id, status) VALUES ('Tom', 99, 'sold')"],
+  ] as const) {
+    await makeStore(join(folder, 'source'), 'a');
+    change(join(folder, 'source'), sql);
+    change(join(folder, 'source'), `VACUUM INTO '${file}'`);
+    rmSync(join(folder, 'source'), { recursive: true });
+  }
+  for (const [file, line] of [
+    [empty, /^petstore: \S+empty\.sqlite is no backup of the pet store: it has none of its tables\n$/],
+    [other, /^petstore: \S+other\.sqlite is no backup of the pet store: it has none of its tables\n$/],
+    [newer, /^petstore: \S+newer\.sqlite has the migration 999-future of a newer release: restore it with that one\n$/],
+    [orphan, /^petstore: \S+orphan\.sqlite is damaged: pets refers to a row that is not there\n$/],
+  ] as const) {
+    const { code, errors } = await run('restore', [file], settings);
+    t.is(code, 1);
+    t.regex(errors, line);
+  }
+  t.deepEqual(readdirSync(dataDir), ['operator.key', 'petstore.sqlite', 'service.lock']);
+  t.deepEqual(categoriesIn(dataDir), ['mine']);
+});
+
+test('Restore - is refused while a server runs without a launcher, or another program uses the file', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  const file = await backupOf(folder, 'backed up');
+  await makeStore(dataDir, 'mine');
+  rmSync(join(dataDir, 'operator.key')); // it is none
+  const [port] = await freePorts(1);
+  const server = new TestProcess('src/launcher/server-main.ts', { ...settings, GRPC_PORT: String(port) });
+  t.teardown(() => server.end('SIGKILL'));
+  await server.says(/"serving"/);
+  const locked = await run('restore', [file], settings);
+  t.is(locked.code, 1);
+  t.regex(
+    locked.errors,
+    new RegExp(`^petstore: .* in use by another service, process ${server.pid}: stop that one.*\n$`),
+  );
+  t.deepEqual(await server.end('SIGINT'), { code: 0, signal: null });
+
+  const other = new DatabaseSync(join(dataDir, 'petstore.sqlite'));
+  other.prepare('SELECT * FROM categories').all();
+  const used = await run('restore', [file], settings);
+  other.close();
+  t.deepEqual([used.code, used.output], [1, '']);
+  t.regex(used.errors, /^petstore: another process uses \S+petstore\.sqlite: end it first\n$/);
+  t.deepEqual(categoriesIn(dataDir), ['mine']);
+  t.deepEqual(kept(dataDir), []);
+});
+
+test('Restore - lists what was revoked or suspended since the backup, and leaves the operator key', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  await makeStore(dataDir, 'mine');
+  change(
+    dataDir,
+    `INSERT INTO accounts (name, plan, suspended, created_at_ms) VALUES ('a', 'free', 0, 1), ('b', 'free', 0, 1);
+     INSERT INTO api_keys (account_id, hash, prefix, created_at_ms, revoked_at_ms)
+       VALUES (1, x'01', 'pst_aaaa', 1, NULL), (1, x'02', 'pst_bbbb', 1, 7), (2, x'03', 'pst_cccc', 1, NULL)`,
+  );
+  const file = await backup(join(folder, 'backups'), settings);
+  change(dataDir, "UPDATE api_keys SET revoked_at_ms = 9 WHERE hash = x'01'; UPDATE accounts SET suspended = (id = 2)");
+  writeFileSync(join(dataDir, 'operator.key'), 'a new key\n');
+  const { code, output } = await run('restore', [file], settings);
+  t.is(code, 0);
+  t.deepEqual(output.split('\n').slice(2), [
+    'valid again: key 1 (pst_aaaa...) of account 1 was revoked: petstore key revoke 1',
+    'valid again: account 2 was suspended: petstore account suspend 2',
+    '',
+  ]);
+  t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'a new key\n');
+});
+
+test('Start - without a database beside an unfinished restore is refused with one line', async (t) => {
+  const { dataDir, settings } = t.context;
+  mkdirSync(dataDir);
+  writeFileSync(join(dataDir, 'petstore.sqlite.restoring'), '');
+  const [port] = await freePorts(1);
+  const server = new TestProcess('src/main.ts', { ...settings, GRPC_PORT: String(port) });
+  t.deepEqual(await server.ended, { code: 1, signal: null });
+  t.regex(
+    server.errors,
+    /^petstore: there is no \S+petstore\.sqlite, as a restore was not finished: run it again, .*\n$/,
+  );
+});
