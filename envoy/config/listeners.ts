@@ -120,11 +120,15 @@ export function redirectListener(config: Config, httpPort: number): Message {
 }
 
 /**
- * Envoy's statistics, read-only, for every user of this machine. The list of domains protects from DNS rebinding: a web
- * page whose name resolves to this machine gets nothing, because the browser sends that name.
+ * Envoy's statistics, read-only, for everybody who can connect. Only requests for an address are answered, against DNS
+ * rebinding: a web page whose name resolves to this machine gets nothing, because the browser sends that name.
  */
-export function statisticsListener({ envoyAdminPort }: Config): Message {
-  const headers = [{ name: ':method', string_match: { exact: 'GET' } }];
+export function statisticsListener({ envoyAdminHost, envoyAdminPort }: Config): Message {
+  const ownAddress = '(?i)localhost|[1-9][0-9.]*|\\[[0:.]*[1-9a-f][0-9a-f:.]*\\]';
+  const headers = [
+    { name: ':method', string_match: { exact: 'GET' } },
+    { name: ':authority', string_match: { safe_regex: { regex: ownAddress } } },
+  ];
   const route = { cluster: 'admin', timeout: '10s' };
   const limit = extension(
     'envoy.filters.network.connection_limit',
@@ -143,15 +147,15 @@ export function statisticsListener({ envoyAdminPort }: Config): Message {
       name: 'statistics',
       virtual_hosts: [
         {
-          name: 'this_machine',
-          domains: ['127.0.0.1', 'localhost', '[::1]'],
+          name: 'addresses',
+          domains: ['*'],
           routes: ['/stats', '/stats/prometheus'].map((path) => ({ match: { path, headers }, route })),
         },
       ],
     },
   });
   return {
-    ...listener('statistics', '127.0.0.1', envoyAdminPort),
+    ...listener('statistics', envoyAdminHost, envoyAdminPort),
     per_connection_buffer_limit_bytes: 65_536,
     // Statistics are needed most when there is too much of everything else.
     ignore_global_conn_limit: true,

@@ -61,7 +61,12 @@ const PORTS = {
   ENVOY_ADMIN_PORT: setting(
     toPort,
     '9901',
-    "Envoy's statistics, read-only, on loopback: `/stats` and `/stats/prometheus`.",
+    "Envoy's statistics, read-only: `/stats` and `/stats/prometheus`, for requests for an IP address or `localhost`.",
+  ),
+  ENVOY_ADMIN_HOST: setting(
+    toAddress,
+    '127.0.0.1',
+    'The address that `ENVOY_ADMIN_PORT` listens on. Whoever can connect sees how much the service is used.',
   ),
   ENVOY: optional(toText, 'the pinned one', 'The path of another Envoy binary.'),
 };

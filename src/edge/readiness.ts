@@ -15,7 +15,7 @@ const EDGE_TIMEOUT_MS = 5_000;
 /** How long Envoy may need to send the calls that it has routed already. */
 const SETTLE_MS = 300;
 /** The longest wait for the edges. One that is frozen or cut off never checks again; the others need half as long. */
-const MAX_WAIT_MS = 5_000;
+export const MAX_WAIT_MS = 5_000;
 const POLL_MS = 50;
 
 interface Edge {

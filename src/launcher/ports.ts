@@ -26,7 +26,7 @@ export async function checkPorts(config: Config, hasServers: boolean): Promise<v
   }
   await checkFree('PORT', config.host, config.port);
   if (config.httpPort !== undefined) await checkFree('HTTP_PORT', config.host, config.httpPort);
-  await checkFree('ENVOY_ADMIN_PORT', '127.0.0.1', config.envoyAdminPort);
+  await checkFree('ENVOY_ADMIN_PORT', config.envoyAdminHost, config.envoyAdminPort);
 }
 
 /** Throws ConfigError when the port is not free. `setting` ends with PORT; the address is the setting ..._HOST. */

@@ -1,7 +1,8 @@
 /** Checks that the Containerfile and the compose file agree with the repository. No image is built. */
 import { execFile } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +11,14 @@ import { promisify } from 'node:util';
 import test from 'ava';
 import { parse } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { DRAIN_MS } from '../../src/launcher/component.ts';
+import { readConfig } from '../../src/config.ts';
+import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
+import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
+import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
+import { makeCertificates, noOpenssl } from '../support/tls.ts';
 
 const sh = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -22,6 +28,8 @@ const compose = parse(readFileSync(COMPOSE_FILE, 'utf8'), { merge: true });
 const ownServices = ['edge', 'server-1', 'server-2', 'server-3', 'migrate'];
 
 const HOW = 'NO DOCKER-COMPOSE FOUND, so compose.yaml is not tested by it: install it (apt-get install docker-compose)';
+const redisTest = testUnless(MISSING_REDIS_SERVER);
+const opensslTest = testUnless(noOpenssl);
 const composeTest = testUnless(findProgram(['docker-compose']) === undefined ? HOW : undefined);
 
 test('Containerfile - every copied file exists, and .dockerignore includes it', (t) => {
@@ -63,15 +71,96 @@ test('Probe - succeeds for status 200 and an open port, and fails otherwise', as
   t.is(await probe(`http://127.0.0.1:${tcp}/`), 'probe: no answer in 2500 ms\n');
 });
 
+opensslTest('Probe - finds the ports by the settings, with TLS and behind a proxy too', async (t) => {
+  const certificates = await makeCertificates();
+  const [cert, key] = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
+  const respond: RequestListener = ({ url }, response) => response.writeHead(url === '/healthz' ? 200 : 503).end();
+  const servers = [createServer(respond), createHttpsServer({ cert, key }, respond)] as const;
+  for (const one of servers) await new Promise<void>((done) => one.listen(0, '0.0.0.0', done));
+  t.teardown(() => Promise.all([...servers.map((one) => one.close()), certificates.remove()]));
+  const [http, https] = servers.map((one) => String((one.address() as AddressInfo).port));
+  const settings = { HOST: '0.0.0.0', PORT: String(https), TLS_CERT: 'cert.pem', GRPC_PORT: '1' };
+  t.is(await probe('healthz', { HOST: '0.0.0.0', PORT: String(http) }), '');
+  t.is(await probe('healthz', settings), '');
+  t.not(await probe('healthz', { ...settings, TLS_CERT: '' }), '', 'plain HTTP on a TLS port');
+  t.is(await probe('healthz', { ...settings, TLS_CERT: '', PROXY_PROTOCOL: 'yes' }), '', 'the port is open');
+  t.is(await probe('open PORT', settings), '');
+  t.is(await probe('open GRPC_PORT', settings), 'probe: connect ECONNREFUSED 127.0.0.1:1\n');
+});
+
+test('Probe - with --wait waits until the port is open; its defaults are those of the settings', async (t) => {
+  const [port = 0] = await freePorts(1);
+  const waiting = probe('--wait open GRPC_PORT', { GRPC_PORT: String(port) });
+  const server = createTcpServer();
+  t.teardown(() => server.close());
+  await new Promise<void>((done) => server.listen(port, '127.0.0.1', done));
+  t.is(await waiting, '');
+  const source = readFileSync(join(ROOT, 'deploy/container/probe.mjs'), 'utf8');
+  const config = readConfig({});
+  for (const [name, value] of Object.entries({
+    HOST: config.host,
+    PORT: config.port,
+    GRPC_HOST: config.grpcHost,
+    GRPC_PORT: config.grpcPort,
+  })) {
+    t.true(source.includes(`${name} = '${value}'`), name);
+  }
+});
+
+redisTest("Compose: redis - its health check knows the password, and fails when Redis doesn't take it", async (t) => {
+  const redis = await RedisProcess.start(['--requirepass', 'first']);
+  t.teardown(() => redis.stop());
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-redis-'));
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }));
+  const [, command] = compose.services.redis.healthcheck.test as string[];
+  const check = (password: string) => {
+    writeFileSync(join(folder, 'redis.conf'), `requirepass ${password}\nsave ""\n`);
+    const local = String(command)
+      .replaceAll('$$', '$')
+      .replace('/run/secrets', folder)
+      .replace('redis-cli ', `redis-cli -p ${redis.port} `);
+    return sh('sh', ['-c', local]);
+  };
+  await t.notThrowsAsync(check('first'));
+  await t.throwsAsync(check('second'));
+});
+
+interface ScrapeConfig {
+  readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[];
+}
+
+for (const name of ['prometheus', 'prometheus-compose', 'prometheus-kubernetes']) {
+  test(`${name}.yml - has the jobs that the rules query, the rules, and an address for alerts`, (t) => {
+    const config = parse(readFileSync(join(ROOT, `deploy/prometheus/${name}.yml`), 'utf8'));
+    const jobs = config.scrape_configs.map((job: { job_name: string }) => job.job_name);
+    t.deepEqual(jobs, ['petstore', 'petstore-envoy']);
+    t.deepEqual(config.rule_files, ['alerts.yml']);
+    t.is(config.alerting.alertmanagers.length, 1);
+  });
+}
+
+test('Compose: prometheus - scrapes every server and the edge, where they listen', (t) => {
+  const config = parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus-compose.yml'), 'utf8'));
+  const found = config.scrape_configs.map(({ dns_sd_configs: [where] }: ScrapeConfig) => [where?.names, where?.port]);
+  const { environment: edge } = compose.services.edge;
+  const servers = ownServices.filter((one) => one.startsWith('server-'));
+  t.deepEqual(found, [
+    [servers, Number(compose.services['server-1'].environment.METRICS_PORT)],
+    [['edge'], Number(edge.ENVOY_ADMIN_PORT ?? readConfig({}).envoyAdminPort)],
+  ]);
+  t.is(edge.ENVOY_ADMIN_HOST, '0.0.0.0');
+});
+
 composeTest('Compose - docker-compose accepts the file without a warning', async (t) => {
   const { stderr } = await sh('docker-compose', ['--file', COMPOSE_FILE, 'config', '--quiet']);
   t.is(stderr, '');
 });
 
-for (const [name, service] of Object.entries<Record<string, never>>(compose.services)) {
-  test(`Compose: ${name} - has a read-only file system, no capabilities, and a port only at the edge`, (t) => {
+for (const [name, service] of Object.entries<{ readonly ports?: readonly string[] }>(compose.services)) {
+  test(`Compose: ${name} - has a read-only file system, no capabilities, and no port for other machines`, (t) => {
     t.like(service, { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
-    t.is(service.ports !== undefined, name === 'edge');
+    t.is(service.ports !== undefined, name === 'edge' || name === 'prometheus');
+    for (const port of service.ports ?? []) t.regex(port, /^127[.]0[.]0[.]1:/);
   });
 }
 
@@ -84,7 +173,7 @@ for (const name of ownServices) {
       const [, secret] = /^\/run\/secrets\/(.+)$/.exec(value) ?? [];
       if (secret !== undefined) t.true(secrets.includes(secret), secret);
     }
-    t.true(Number.parseInt(stop_grace_period, 10) * 1_000 > DRAIN_MS);
+    t.true(Number.parseInt(stop_grace_period, 10) * 1_000 > MAX_WAIT_MS + DRAIN_MS + 2 * CLOSE_MS);
   });
 }
 
@@ -112,8 +201,10 @@ test('Compose - make-secrets.sh creates all secrets in a private folder; a secon
 });
 
 /** Returns the probe's error output, empty on success. */
-function probe(url: string): Promise<string> {
+function probe(words: string, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [join(ROOT, 'deploy/container/probe.mjs'), url], (_, __, errors) => resolve(errors));
+    const args = [join(ROOT, 'deploy/container/probe.mjs'), ...words.split(' ')];
+    const env = { ...process.env, ...settings };
+    execFile(process.execPath, args, { env }, (_, __, errors) => resolve(errors));
   });
 }

@@ -67,6 +67,18 @@ test('Network - no port is reachable at another address of the machine', async (
   t.true(await canConnect('127.0.0.1', Number(settings.PORT)));
 });
 
+test('Network - ENVOY_ADMIN_HOST=0.0.0.0 opens the statistics, and no other port', async (t) => {
+  const launcher = launch(t, { ENVOY_ADMIN_HOST: '0.0.0.0' });
+  await launcher.opened();
+  const { PORT, ENVOY_ADMIN_PORT } = launcher.settings;
+  for (const host of outside) {
+    t.false(await canConnect(host, Number(PORT)));
+    if (host.includes(':')) continue; // 0.0.0.0 is every IPv4 address
+    t.is((await fetch(`http://${host}:${ENVOY_ADMIN_PORT}/stats/prometheus`)).status, 200, host);
+  }
+  t.true(await canConnect('127.0.0.1', Number(ENVOY_ADMIN_PORT)));
+});
+
 test('Network - HOST=0.0.0.0 opens the public port, and no other', async (t) => {
   const launcher = launch(t, { HOST: '0.0.0.0' });
   const { url } = await launcher.opened();

@@ -90,11 +90,13 @@ async function hasScraped(prometheus: TestPrometheus): Promise<boolean> {
   return result.length === INSTANCES + 1 && seen.result.length > 0;
 }
 
-test('Rules - promtool accepts them and the scrape configuration', (t) => {
-  const { status, output } = promtool(RULES, ['check', 'config', 'prometheus.yml']);
-  t.is(status, 0, output);
-  t.regex(output, /rules found/);
-});
+for (const name of ['prometheus.yml', 'prometheus-compose.yml']) {
+  test(`Rules - promtool accepts them and ${name}`, (t) => {
+    const { status, output } = promtool(RULES, ['check', 'config', name]);
+    t.is(status, 0, output);
+    t.regex(output, /rules found/);
+  });
+}
 
 test('Rules - each alert fires when it should, and none without a problem', async (t) => {
   const { status, output } = promtool(RULES, ['test', 'rules', 'alerts.test.yml']);
