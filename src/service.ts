@@ -96,18 +96,6 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   opened.defer(() => idempotencyRetention.close());
 
   const keys = createApiKeyCache(store.accounts, plans);
-  const keyInvalidation =
-    config.redis &&
-    (await import('./keys/key-invalidation.ts')).createKeyInvalidation({
-      redis: config.redis,
-      logger,
-      onChange: () => keys.invalidate(),
-    });
-  opened.defer(() => keyInvalidation?.close());
-  const onKeysChanged = () => {
-    keys.invalidate();
-    keyInvalidation?.publish();
-  };
   const dependencies = {
     server: { openCalls: () => server.openCalls() },
     keyCache: keys,
@@ -122,7 +110,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const server = createServer({
     store,
     keys,
-    onKeysChanged,
+    onKeysChanged: () => keys.invalidate(),
     limiter,
     plans,
     operatorKey,

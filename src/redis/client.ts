@@ -25,12 +25,7 @@ export class RedisClient {
   readonly #passwords: readonly string[];
   #isClosed = false;
   #lastError: unknown;
-  /**
-   * Whether messages may have been missed: a connection was lost, or there was none yet, since the last subscription.
-   */
-  #mayHaveMissed = true;
-  #subscribe: () => Promise<unknown> = async () => undefined;
-  /** Called when a connection is lost, and when an attempt to connect or to subscribe fails. */
+  /** Called when a connection is lost, and when an attempt to connect fails. */
   onError: (error: unknown) => void = () => undefined;
 
   /** Starts to connect. Throws when an address is invalid. */
@@ -39,11 +34,9 @@ export class RedisClient {
     this.#client = config.isCluster ? createClusterClient(config) : createSingleClient(config);
     const onError = (error: unknown) => {
       this.#lastError = error;
-      this.#mayHaveMissed = true;
       this.onError(error);
     };
-    const onReady = () => void this.#connected();
-    this.#client.on('error', onError).on('node-error', onError).on('ready', onReady).on('node-ready', onReady);
+    this.#client.on('error', onError).on('node-error', onError);
     void this.#connect();
   }
 
@@ -54,18 +47,6 @@ export class RedisClient {
       if (!error.message.startsWith('NOSCRIPT')) throw error;
       return this.#client.eval(script, options);
     });
-  }
-
-  async publish(channel: string, message: string): Promise<void> {
-    await this.#client.publish(channel, message);
-  }
-
-  /**
-   * Subscribes with the next connection. Calls `onSubscribed` then, and after each new connection. A subscription that
-   * fails is tried again.
-   */
-  subscribe(channel: string, onMessage: (message: string) => void, onSubscribed: () => void): void {
-    this.#subscribe = () => this.#client.subscribe(channel, onMessage).then(onSubscribed);
   }
 
   /** Describes the cause of an error. If that is only a missing connection, describes why it is missing. */
@@ -89,20 +70,9 @@ export class RedisClient {
         this.#lastError ??= error;
       });
       clearTimeout(timeout);
-      if (this.#client.isOpen && !this.#isClosed) return this.#connected();
+      if (this.#client.isOpen && !this.#isClosed) return;
       this.#client.destroy();
       await delay(LONGEST_PAUSE_MS, undefined, { ref: false });
-    }
-  }
-
-  async #connected(): Promise<void> {
-    while (this.#mayHaveMissed && !this.#isClosed) {
-      this.#mayHaveMissed = false;
-      await this.#subscribe().catch((error: unknown) => {
-        this.#mayHaveMissed = true;
-        this.onError(error);
-        return delay(LONGEST_PAUSE_MS, undefined, { ref: false });
-      });
     }
   }
 }
