@@ -13,8 +13,7 @@
 local allowance = require("allowance")
 local edge_service = require("edge_service")
 local grpc_message = require("grpc_message")
-local key_format = require("key_format")
-local known_keys = require("known_keys")
+local keys = require("keys")
 local request = require("request")
 local settings = require("settings")
 
@@ -87,16 +86,16 @@ function M.on_request(handle)
     return refuse(handle, headers, content_type, is_grpc)
   end
   local authorization = headers:get("authorization")
-  local is_known, must_renew = known_keys.is_known(authorization, now_ms)
+  local is_known, must_renew = keys.is_known(authorization, now_ms)
   if is_known and not must_renew then return end
-  local spelling, key = known_keys.normalize(authorization)
+  local spelling, key = keys.normalize(authorization)
   if spelling and spelling ~= authorization then
     headers:replace("authorization", spelling)
-    is_known, must_renew = known_keys.is_known(spelling, now_ms)
+    is_known, must_renew = keys.is_known(spelling, now_ms)
     if is_known and not must_renew then return end
   end
   if not is_known then
-    local kind = key and key_format.is_well_formed(key) and "key " or "none "
+    local kind = key and keys.is_well_formed(key) and "key " or "none "
     if not allowance.take(kind, headers:get("x-forwarded-for"), now_ms) then
       return refuse(handle, headers, content_type, is_grpc)
     end
@@ -108,14 +107,14 @@ function M.on_request(handle)
     return
   end
   local is_valid, reply, body = edge_service.judge(handle)
-  if is_valid and spelling then known_keys.learn(spelling, handle:timestamp()) end
+  if is_valid and spelling then keys.learn(spelling, handle:timestamp()) end
   if reply then handle:respond(reply, body) end
 end
 
 -- Learns the key of an anonymous call that the server has accepted.
 function M.on_accepted(handle)
   local saved = handle:streamInfo():dynamicMetadata():get(NAMESPACE)
-  if saved then known_keys.learn(saved.authorization, handle:timestamp()) end
+  if saved then keys.learn(saved.authorization, handle:timestamp()) end
 end
 
 return M

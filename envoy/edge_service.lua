@@ -2,7 +2,7 @@
 -- on the errors of requests that never reach a service.
 
 local grpc_message = require("grpc_message")
-local known_keys = require("known_keys")
+local keys = require("keys")
 local request = require("request")
 local settings = require("settings")
 
@@ -35,7 +35,7 @@ function M.call(handle, name, values, caller, timeout_ms)
     [settings.headers.connect] = caller.is_connect and "1" or nil,
   }
   local message = grpc_message.frame(grpc_message.encode(method.fields, values))
-  local cluster = known_keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
+  local cluster = keys.is_known(caller.authorization, 0) and CLUSTER or ANONYMOUS_CLUSTER
   local response, body = handle:httpCall(cluster, headers, message, {
     timeout_ms = timeout_ms or ERROR_TIMEOUT_MS,
     send_xff = false,

@@ -1,10 +1,10 @@
--- Prints the requests that edge_service.lua sends, in hexadecimal, one per line. Each line of the input is a request:
--- the method's name, then field=hexadecimal for bytes and field#decimal for numbers.
+-- Prints requests of EdgeService as the filters send them, in hexadecimal, one per line. Each line of the input is a
+-- request: the method's name, then field=hexadecimal for bytes and field#decimal for numbers.
 
-package.path = "envoy/?.lua;envoy/test/?.lua"
+package.path = "envoy/?.lua"
 
-local envoy = require("fake_envoy")
-local edge_service = require("edge_service")
+local grpc_message = require("grpc_message")
+local settings = require("settings")
 
 local function from_hex(text)
   return (text:gsub("%x%x", function(byte)
@@ -19,12 +19,9 @@ local function to_hex(text)
 end
 
 for line in io.lines() do
-  local name, values = line:match("^%w+"), {}
+  local method, values = settings.edge_methods[line:match("^%w+")], {}
   for field, kind, value in line:gmatch("([%w_]+)([=#])(%w*)") do
     values[field] = kind == "=" and from_hex(value) or tonumber(value)
   end
-  local pass = envoy.request(function(handle)
-    edge_service.call(handle, name, values, {})
-  end, {})
-  print(to_hex(pass.calls[1].message))
+  print(to_hex(grpc_message.frame(grpc_message.encode(method.fields, values))))
 end

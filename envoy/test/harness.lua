@@ -31,8 +31,7 @@ end
 -- Loads a module without the state that it and the modules behind it have, as Envoy does at its start.
 function M.fresh(name)
   for module in pairs(package.loaded) do
-    local is_test = module == "fake_envoy" or module == "harness"
-    if not STANDARD[module] and not is_test then package.loaded[module] = nil end
+    if not STANDARD[module] and module ~= "harness" then package.loaded[module] = nil end
   end
   return require(name)
 end

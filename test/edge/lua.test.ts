@@ -1,4 +1,7 @@
-/** Runs the tests of Envoy's Lua filters (envoy/test), and decodes the messages that they send to the server. */
+/**
+ * Runs the tests of the functions behind Envoy's Lua filters (envoy/test), and decodes the messages that they send to
+ * the server. The filters themselves run in Envoy in most other tests: here in questions.test.ts.
+ */
 import { readdirSync } from 'node:fs';
 import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
@@ -46,8 +49,7 @@ for (const { title, hasPassed, problem } of luaTests) {
 
 test('Lua keys - have the format and the checksum that the server gives them', (t) => {
   const keys = Array.from({ length: 200 }, () => generateKey());
-  const script =
-    'local format = dofile("envoy/key_format.lua"); for k in io.lines() do print(format.is_well_formed(k)) end';
+  const script = 'local format = dofile("envoy/keys.lua"); for k in io.lines() do print(format.is_well_formed(k)) end';
   const checked = runLua(['-e', script], [...keys, generateKey('pso')].map((key) => `${key}\n`).join(''));
   t.deepEqual(checked, { output: `${'true\n'.repeat(keys.length)}false\n`, errors: '' });
 });

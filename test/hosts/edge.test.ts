@@ -85,6 +85,31 @@ test('Standalone edge - starts without a server and responds with 503, then with
   t.regex(edge.output, /Stopping: open requests have 10 seconds[^\n]+\nStopped\.\n$/);
 });
 
+test('Standalone edge - without a server refuses each request in the format of its protocol', async (t) => {
+  const edge = run(t.context, 'edge');
+  await edge.says(/The edge is open/);
+  const { ports } = t.context;
+  const rest = { code: 'UNAVAILABLE', status: 503 };
+  const connect = { code: 'unavailable' };
+  const requests: readonly [method: string, path: string, type: string | undefined, expected: object | undefined][] = [
+    ['GET', '/pets', undefined, rest],
+    ['HEAD', '/pets', undefined, undefined],
+    ['POST', '/pets', 'application/json', rest],
+    ['GET', '/docs', undefined, rest],
+    ['GET', '/docs?x=1', undefined, rest],
+    ['POST', '/petstore.v1.PetService/ListPets', 'application/proto', connect],
+  ];
+  for (const [method, path, type, expected] of requests) {
+    const options = type === undefined ? {} : { headers: { 'content-type': type }, body: '{}' };
+    const response = await fetch(`http://127.0.0.1:${ports.edge}${path}`, { method, ...options });
+    t.is(response.status, 503, path);
+    t.is(response.headers.get('retry-after'), '1', path);
+    t.is(response.headers.get('content-type'), 'application/json', path);
+    if (expected === undefined) t.is(await response.text(), '');
+    else t.like(await response.json(), expected, path);
+  }
+});
+
 test('Standalone edge - restarts Envoy after its death', async (t) => {
   const edge = run(t.context, 'edge');
   await edge.says(/The edge is open/);

@@ -81,6 +81,25 @@ test.serial('RATE_LIMITED - a gRPC caller gets a status with a pushback', async 
   t.fail('none was refused');
 });
 
+test.serial('RATE_LIMITED - a gRPC-Web caller gets the status in the body, in binary and in text', async (t) => {
+  const url = `${t.context.rest.url}/petstore.v1.PetService/ListPets`;
+  for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
+    const request = () => fetch(url, { method: 'POST', headers: { 'content-type': type }, body: 'AAAAAAA=' });
+    let response = await request();
+    for (let sent = 1; response.headers.get('x-ratelimit-limit') !== String(BURST); sent += 1) {
+      if (sent > MAX_SENT) throw new Error('none was refused');
+      response = await request();
+    }
+    t.is(response.status, 200);
+    t.is(response.headers.get('content-type'), type);
+    const body = Buffer.from(await response.arrayBuffer());
+    const frame = type.endsWith('text') ? Buffer.from(body.toString(), 'base64') : body;
+    t.deepEqual([frame[0], frame.readUInt32BE(1)], [0x80, frame.length - 5]);
+    const trailers = frame.subarray(5).toString();
+    t.true(trailers.includes('grpc-status: 8\r\n') && trailers.includes(`grpc-message: ${MESSAGE}\r\n`));
+  }
+});
+
 test.serial('A flood - costs callers with a key nothing, nor other addresses, nor health and docs', async (t) => {
   const { rest } = t.context;
   const anonymous = rest.withKey(undefined);

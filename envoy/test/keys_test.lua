@@ -1,4 +1,4 @@
--- known_keys.lua and key_format.lua: which keys are known, and for how long.
+-- keys.lua: which keys are known, and for how long; the format of keys.
 
 local harness = require("harness")
 
@@ -8,59 +8,59 @@ local MAX_KEYS = 10000
 local TTL_MS, GRACE_MS = 60000, 10000
 
 test("known keys - are known for a minute after the server has accepted them", function()
-  local known_keys = fresh("known_keys")
-  equal({ known_keys.is_known("Bearer a", 0) }, { false, false })
-  known_keys.learn("Bearer a", 0)
-  equal({ known_keys.is_known("Bearer a", TTL_MS - 1) }, { true, false })
-  equal({ known_keys.is_known("Bearer b", 0) }, { false, false })
-  equal({ known_keys.is_known(nil, 0) }, { false, false })
+  local keys = fresh("keys")
+  equal({ keys.is_known("Bearer a", 0) }, { false, false })
+  keys.learn("Bearer a", 0)
+  equal({ keys.is_known("Bearer a", TTL_MS - 1) }, { true, false })
+  equal({ keys.is_known("Bearer b", 0) }, { false, false })
+  equal({ keys.is_known(nil, 0) }, { false, false })
 end)
 
 test("known keys - are then checked again by one request, while the others go on", function()
-  local known_keys = fresh("known_keys")
-  known_keys.learn("Bearer a", 0)
-  equal({ known_keys.is_known("Bearer a", TTL_MS) }, { true, true })
-  equal({ known_keys.is_known("Bearer a", TTL_MS + GRACE_MS - 1) }, { true, false })
-  known_keys.learn("Bearer a", TTL_MS + 5)
-  equal({ known_keys.is_known("Bearer a", 2 * TTL_MS) }, { true, false })
+  local keys = fresh("keys")
+  keys.learn("Bearer a", 0)
+  equal({ keys.is_known("Bearer a", TTL_MS) }, { true, true })
+  equal({ keys.is_known("Bearer a", TTL_MS + GRACE_MS - 1) }, { true, false })
+  keys.learn("Bearer a", TTL_MS + 5)
+  equal({ keys.is_known("Bearer a", 2 * TTL_MS) }, { true, false })
 end)
 
 test("known keys - are unknown after the grace if the server has not accepted them again", function()
-  local known_keys = fresh("known_keys")
-  known_keys.learn("Bearer a", 0)
-  known_keys.is_known("Bearer a", TTL_MS)
-  equal({ known_keys.is_known("Bearer a", TTL_MS + GRACE_MS) }, { false, false })
-  equal({ known_keys.is_known("Bearer a", TTL_MS + GRACE_MS) }, { false, false })
+  local keys = fresh("keys")
+  keys.learn("Bearer a", 0)
+  keys.is_known("Bearer a", TTL_MS)
+  equal({ keys.is_known("Bearer a", TTL_MS + GRACE_MS) }, { false, false })
+  equal({ keys.is_known("Bearer a", TTL_MS + GRACE_MS) }, { false, false })
 end)
 
 test("known keys - are at most 10,000, each counted once, then none", function()
-  local known_keys = fresh("known_keys")
+  local keys = fresh("keys")
   for _ = 1, 3 do
     for i = 1, MAX_KEYS do
-      known_keys.learn("key-" .. i, 0)
+      keys.learn("key-" .. i, 0)
     end
   end
-  equal(known_keys.is_known("key-1", 0), true)
-  known_keys.learn("one more", 0)
-  equal(known_keys.is_known("key-1", 0), false)
-  equal(known_keys.is_known("one more", 0), true)
+  equal(keys.is_known("key-1", 0), true)
+  keys.learn("one more", 0)
+  equal(keys.is_known("key-1", 0), false)
+  equal(keys.is_known("one more", 0), true)
 end)
 
 test("known keys - that have expired make room for exactly one other", function()
-  local known_keys = fresh("known_keys")
+  local keys = fresh("keys")
   for i = 1, MAX_KEYS do
-    known_keys.learn("key-" .. i, i == 1 and -TTL_MS - GRACE_MS or 0)
+    keys.learn("key-" .. i, i == 1 and -TTL_MS - GRACE_MS or 0)
   end
-  known_keys.is_known("key-1", -GRACE_MS)
-  known_keys.is_known("key-1", 0)
-  known_keys.learn("one more", 0)
-  equal(known_keys.is_known("key-2", 0), true)
-  known_keys.learn("two more", 0)
-  equal(known_keys.is_known("key-2", 0), false)
+  keys.is_known("key-1", -GRACE_MS)
+  keys.is_known("key-1", 0)
+  keys.learn("one more", 0)
+  equal(keys.is_known("key-2", 0), true)
+  keys.learn("two more", 0)
+  equal(keys.is_known("key-2", 0), false)
 end)
 
 test("known keys - have one spelling, and are short", function()
-  local normalize = fresh("known_keys").normalize
+  local normalize = fresh("keys").normalize
   for _, header in ipairs({ "Bearer a", "bearer a", "BEARER    a", "Bearer a   " }) do
     equal({ normalize(header) }, { "Bearer a", "a" }, header)
   end
@@ -73,7 +73,7 @@ test("known keys - have one spelling, and are short", function()
 end)
 
 test("key formats - have a prefix, a length and a checksum", function()
-  local is_well_formed = fresh("key_format").is_well_formed
+  local is_well_formed = fresh("keys").is_well_formed
   local key = "pst_DclQjqTF3SvtDXTNA256VnT1z61lJ0ci2uo6bI"
   equal(is_well_formed(key), true)
   for i = 5, #key do

@@ -1,0 +1,98 @@
+/** When Envoy asks the server about a caller (EdgeService.Judge), and how many bodies of a caller it waits for. */
+import { once } from 'node:events';
+import type { ClientHttp2Session, IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http2';
+import { availableParallelism } from 'node:os';
+import anyTest, { type TestFn } from 'ava';
+import { MAX_WAITING_BODIES } from '../../src/config/constants.ts';
+import { generateKey } from '../../src/keys/format.ts';
+import { openSession, targetOf } from '../support/hostile/sockets.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
+import { connectOperator } from '../support/operator.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+interface Context extends TestStack {
+  /** One connection, so one worker thread of Envoy: each has its own set of known keys. */
+  readonly session: ClientHttp2Session;
+}
+
+const test = anyTest as TestFn<Context>;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  t.context = { ...stack, session: await openSession(targetOf(stack.publicAddress, '127.0.0.1')) };
+});
+test.after.always(async ({ context }) => {
+  context.session.destroy();
+  await context.close();
+});
+
+async function statusOf(session: ClientHttp2Session, headers: OutgoingHttpHeaders, body?: string): Promise<number> {
+  const stream = session.request({ ':path': '/pets', ...headers }, { endStream: body === undefined });
+  if (body !== undefined) stream.end(body);
+  const [response] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+  stream.close();
+  return Number(response[':status']);
+}
+
+/** How many questions Envoy has asked about callers whose key it does not know. */
+async function questions({ config }: TestStack): Promise<number> {
+  const name = 'cluster.petstore_anonymous.upstream_rq_total';
+  const stats = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
+  return Number((await stats.text()).split(': ')[1]);
+}
+
+test.serial('Envoy - asks once about an accepted key, in any spelling, and each time about another', async (t) => {
+  const { session, key } = t.context;
+  const operator = await connectOperator(t.context);
+  const limited = (await operator.key((await operator.account({ perMinute: 1, perDay: 10 })).id)).key;
+  operator.close();
+  const json = { ':method': 'POST', 'content-type': 'application/json' };
+  const unknown = generateKey();
+  await withinOneMinute(5_000);
+  const steps: readonly [headers: OutgoingHttpHeaders, status: number, asked: number, body?: string][] = [
+    [{ authorization: `bearer  ${key}` }, 200, 1],
+    [{ authorization: `Bearer ${key}` }, 200, 0],
+    [{ ...json, authorization: `BEARER ${key}` }, 400, 0, '{}'],
+    [{ authorization: `Bearer ${limited}` }, 200, 1],
+    [{ authorization: `Bearer ${limited}` }, 429, 0],
+    [{ authorization: `Bearer ${unknown}` }, 401, 1],
+    [{ authorization: `Bearer ${unknown}` }, 401, 1],
+    [{ ...json }, 401, 1, '{}'],
+    [{ ':path': '/healthz' }, 200, 0],
+    [{ ':path': '/docs?x=1', ':method': 'HEAD' }, 200, 0],
+    [{ ':path': '/healthz', 'content-length': '2' }, 401, 1, '{}'],
+    [{ ':path': '/docs', ':method': 'POST' }, 401, 1],
+  ];
+  let total = await questions(t.context);
+  for (const [headers, status, asked, body] of steps) {
+    const about = `${headers[':method'] ?? 'GET'} ${headers[':path']} ${headers.authorization?.slice(0, 12)}`;
+    t.is(await statusOf(session, headers, body), status, about);
+    total += asked;
+    t.is(await questions(t.context), total, about);
+  }
+});
+
+test.serial('Envoy - waits for so many bodies of one key at a time, and refuses the next', async (t) => {
+  const { publicAddress, key, rest } = t.context;
+  const most = MAX_WAITING_BODIES * availableParallelism();
+  const sessions: ClientHttp2Session[] = [];
+  const statuses: number[] = [];
+  const headers = {
+    ':method': 'POST',
+    ':path': '/categories',
+    'content-type': 'application/json',
+    authorization: `Bearer ${key}`,
+  };
+  for (let sent = 0; sent <= most; sent += 1) {
+    if (sent % 100 === 0) sessions.push(await openSession(targetOf(publicAddress, '127.0.0.1')));
+    const stream = sessions.at(-1)?.request(headers, { endStream: false });
+    stream?.on('error', () => undefined);
+    stream?.on('response', ({ ':status': status }) => statuses.push(Number(status)));
+    stream?.resume();
+  }
+  await until(async () => statuses.length > 0, 'a refusal');
+  t.is(statuses[0], 429);
+  t.is((await rest.get('/categories')).status, 200);
+  for (const session of sessions) session.destroy();
+});
