@@ -31,8 +31,6 @@ import { logging } from './interceptors/logging.ts';
 import { recordMetrics } from './interceptors/metrics.ts';
 import { operatorOnly } from './interceptors/operator.ts';
 import { readMessage } from './interceptors/read-message.ts';
-import { traceCalls } from './interceptors/tracing.ts';
-import { validation } from './interceptors/validation.ts';
 import type { ApiKeys } from './keys/caller.ts';
 import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter, LimitsAdmin } from './limits/limiter.ts';
@@ -101,36 +99,16 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const { logger, auditLog, tracing, metrics, edgeSecret, maxStreamMs } = dependencies;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
-  const rules = createValidationRules(operations.registry);
   const openCalls = new OpenCalls({ maxStreamMs });
   const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
   // interceptor declares what it must come after. A wrong order, or a missing interceptor, fails here, at start.
-  const observers = [
-    ...(tracing === undefined ? [] : [traceCalls(tracing)]),
-    ...(metrics === undefined ? [] : [recordMetrics(metrics)]),
-    logging(logger),
-  ];
-  const forStreamsOfAnybody = [...observers, keyless];
-  const forAnybody = [...forStreamsOfAnybody, readMessage];
-  const judged = [...observers, authentication(keys, anonymous), countRequest];
-  const forCallers = [
-    ...judged,
-    readMessage,
-    rest,
-    deprecation(all),
-    etags,
-    validation(rules),
-    idempotency(store.idempotency),
-  ];
-  const forOperator = [
-    ...observers,
-    audit(auditLog),
-    operatorOnly(operatorKey, anonymous),
-    readMessage,
-    validation(rules),
-  ];
+  const message = readMessage(createValidationRules(operations.registry));
+  const forAnybody = [keyless, message];
+  const judged = [authentication(keys, anonymous), countRequest];
+  const forCallers = [...judged, rest, message, deprecation(all), etags, idempotency(store.idempotency)];
+  const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];
 
   const readiness = new Readiness();
   const health = new Health(HEALTH_NAMES);
@@ -149,13 +127,15 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       // No key is needed for files, health checks and reflection.
       ...serve<WebServiceServer>(operations, WebServiceService, webService, forAnybody),
       ...serve<HealthServer>(operations, HealthService, checks, forAnybody),
-      ...REFLECTION_PATHS.map((path) => serveRaw(operations, path, reflect, forStreamsOfAnybody)),
+      ...REFLECTION_PATHS.map((path) => serveRaw(operations, path, reflect, [keyless])),
     ],
     forUnknown: judged,
     operations,
     originOf: origins(all, edgeSecret),
     openCalls,
     beforeAnswer: addAccessLogHeaders,
+    observers: [...(metrics === undefined ? [] : [recordMetrics(metrics)]), logging(logger)],
+    traceCall: tracing?.traceCall,
   });
 
   return {

@@ -2,8 +2,7 @@
  * The headers that Envoy and the server exchange about a request. Envoy's configuration and the Lua filters get the
  * names from here. Envoy removes these headers from the requests of callers, and from the responses to them.
  */
-import type { Metadata } from '@grpc/grpc-js';
-import { headerOf } from '../interceptors/metadata.ts';
+import type { Call } from '../interceptors/chain.ts';
 
 export const EDGE_HEADERS = {
   /** To the server: EDGE_SECRET, the proof that the request comes from Envoy. */
@@ -32,8 +31,8 @@ export const EDGE_HEADERS = {
 } as const;
 
 /** True for a HEAD request over REST: its response has no body. */
-export function isHead(call: { readonly metadata: Metadata }): boolean {
-  return headerOf(call, ORIGINAL_METHOD) === 'HEAD';
+export function isHead(call: Pick<Call, 'header'>): boolean {
+  return call.header(ORIGINAL_METHOD) === 'HEAD';
 }
 
 /** Set by Envoy's transcoder: the path as the caller sent it. */

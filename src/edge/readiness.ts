@@ -43,7 +43,7 @@ export class Readiness {
 
   /** Records a health check. Those that Envoy forwards for a caller, instead of making them itself, don't count. */
   recordCheck(name: string, call: Call): void {
-    if (name === READINESS_SERVICE && call.isFromEdge) this.#record(call.peer());
+    if (name === READINESS_SERVICE && call.isFromEdge) this.#record(call.peer);
   }
 
   #record(peer: string): void {

@@ -9,10 +9,10 @@
 
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { ApiError } from '../errors.ts';
+import { errorHeaders } from '../grpc/status.ts';
 import type { Call, Response } from '../interceptors/chain.ts';
 import { addLink } from '../interceptors/deprecation.ts';
 import { ETAG } from '../interceptors/etags.ts';
-import { headerOf } from '../interceptors/metadata.ts';
 import type { HttpResponse, Protocol } from '../interceptors/protocol.ts';
 import { compilePath, type Operation } from '../proto/operations.ts';
 import { matchesWeakly } from '../services/entity-tags.ts';
@@ -34,12 +34,12 @@ export function restProtocol(operations: Iterable<Operation>): Protocol {
     respond(call, response) {
       const render = renderers.get(call.operation);
       if (render === undefined) throw new Error(`${call.operation.path} is not part of REST`);
-      return { kind: 'http', http: render(call, response) };
+      return render(call, response);
     },
-    fail: (call, error) => ({ kind: 'http', http: restError(call, error) }),
+    fail: restError,
     begin(_call, first) {
       const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;
-      return { kind: 'http', http: { status: 200, headers: typed(contentType), body: '' } };
+      return { status: 200, headers: typed(contentType), body: '' };
     },
     piece: (_call, message) => (message as HttpBody).data as Buffer,
   };
@@ -75,24 +75,25 @@ function compile({ path, output, isRaw, response: { status, location, list } }: 
 /** Adds a link to the next page: the path of this request, with another page token. */
 function addNextPage(call: Call, token: unknown): void {
   if (typeof token !== 'string' || token === '') return;
-  const [pathname = '', query = ''] = (headerOf(call, ORIGINAL_PATH) ?? '').split(/\?(.*)/s, 2);
+  const [pathname = '', query = ''] = (call.header(ORIGINAL_PATH) ?? '').split(/\?(.*)/s, 2);
   const kept = query.split('&').filter((parameter) => parameter !== '' && parameterName(parameter) !== 'pageToken');
   addLink(call.responseHeaders, `<${pathname}?${[...kept, `pageToken=${token}`].join('&')}>; rel="next"`);
 }
 
 /** The error as a response, for REST and for what Envoy asks on behalf of REST callers. */
 export function restError(call: Call, error: ApiError): HttpResponse {
-  const response = withBody(call, error.httpStatus, 'application/json', restBody(error));
+  return withError(call, error, error.httpStatus, restBody(error));
+}
+
+/** A response with this body, and the headers of the error. */
+export function withError(call: Call, error: ApiError, status: number, body: string): HttpResponse {
+  const response = withBody(call, status, 'application/json', body);
   return { ...response, headers: { ...errorHeaders(error), ...response.headers } };
 }
 
 /** `{code, message, status}` */
 export function restBody({ code, message, httpStatus }: ApiError): string {
   return JSON.stringify({ code, message, status: httpStatus });
-}
-
-export function errorHeaders({ headers, retryAfterSeconds }: ApiError): Readonly<Record<string, string>> {
-  return retryAfterSeconds === undefined ? headers : { ...headers, 'retry-after': String(retryAfterSeconds) };
 }
 
 /** A response with this body. For HEAD the body is left out, and a header tells Envoy's filter its length. */

@@ -4,37 +4,32 @@
  */
 
 import { apiError } from '../errors.ts';
-import type { StreamInterceptor } from '../interceptors/chain.ts';
+import type { Interceptor } from '../interceptors/chain.ts';
 import { readCondition } from '../interceptors/etags.ts';
-import { headerOf } from '../interceptors/metadata.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
 
 /** Admits only Envoy: what it asks about callers counts nothing against them. */
-export const edgeOnly: StreamInterceptor = {
+export const edgeOnly: Interceptor = {
   name: 'edgeOnly',
-  after: {},
-  forStreams: true,
   async intercept(call, next) {
     if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
     return next(call);
   },
 };
 
-export const rest: StreamInterceptor = {
+export const rest: Interceptor = {
   name: 'rest',
   after: {
     authentication: 'a caller without a valid key gets a 401 and nothing else',
     limits: 'a request beyond the limit gets a 429, whatever is wrong with it',
-    readMessage: 'a body that is too large or too slow gets a 413 or 408, whatever is wrong with its headers',
   },
-  forStreams: true,
   async intercept(call, next) {
     // Tells Envoy, which does not know the key yet, that it is valid.
-    if (headerOf(call, EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
+    if (call.header(EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
     if (call.protocol.name !== 'REST') return next(call);
-    checkContentType(headerOf(call, EDGE_HEADERS.bodyType));
-    checkQuery(headerOf(call, ORIGINAL_PATH) ?? '', call.operation);
+    checkContentType(call.header(EDGE_HEADERS.bodyType));
+    checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
     const ifNoneMatch = readCondition(call, 'if-none-match');
     if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
     return next(call);

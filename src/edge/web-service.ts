@@ -6,7 +6,6 @@ import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { WebServiceServer } from '../../gen/petstore/web/v1/web.ts';
 import { apiError } from '../errors.ts';
 import type { Call } from '../interceptors/chain.ts';
-import { headerOf } from '../interceptors/metadata.ts';
 import type { Service } from '../services/service.ts';
 import { FILES } from './files.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
@@ -20,10 +19,10 @@ export const webService: Service<WebServiceServer, Call> = {
   async *getFile({ file: name }, call) {
     const file = FILES.get(name);
     if (file === undefined) {
-      throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: headerOf(call, ORIGINAL_PATH) ?? name });
+      throw apiError('ROUTE_NOT_FOUND', { method: 'GET', path: call.header(ORIGINAL_PATH) ?? name });
     }
     const hasBody = !isHead(call); // the response to HEAD has the length of the uncompressed file
-    const encoding = hasBody && acceptsGzip(headerOf(call, EDGE_HEADERS.acceptEncoding) ?? '') ? 'gzip' : 'identity';
+    const encoding = hasBody && acceptsGzip(call.header(EDGE_HEADERS.acceptEncoding) ?? '') ? 'gzip' : 'identity';
     const bytes = await file.read(encoding);
     const headers = call.responseHeaders;
     for (const [header, value] of Object.entries(file.headers)) headers.set(header, value);

@@ -1,12 +1,13 @@
 /**
  * The answer to a call: the one object that writes to the caller. It owns grpc-js's call and the HTTP/2 stream below
- * it, from the headers to the end. No other file touches them.
+ * it, from the headers to the end. No other file touches them. grpc-js only reads: every answer, a gRPC message too, is
+ * headers, bytes and perhaps trailers on the stream.
  *
  * | state       | what has been sent          | respond, begin | send     | finish   | abort    | expired          |
  * |-------------|-----------------------------|----------------|----------|----------|----------|------------------|
  * | `open`      | nothing                     | sends          | -        | -        | answers  | `events.expired` |
  * | `streaming` | headers, perhaps messages   | -              | sends    | ends     | ends     | `events.expired` |
- * | `ending`    | everything; may be unread   | -              | -        | -        | -        | resets           |
+ * | `ending`    | everything; may be unread   | -              | -        | -        | -        | -                |
  * | `closed`    | the stream is gone          | -              | -        | -        | -        | -                |
  *
  * "-" does nothing. The stream closes in every state: the caller leaves, the session or a write fails, or everything
@@ -17,13 +18,12 @@
  * answer, as Envoy does. One who does not is told to stop a second later (RST_STREAM with NO_ERROR; RFC 9113, section
  * 8.1): at once would be too early for clients that then take the answer for lost.
  */
-import { constants, type Http2Session, type ServerHttp2Stream, type ServerStreamResponseOptions } from 'node:http2';
-import { Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
-import type { Answer as Content, HttpResponse, StreamStart } from '../interceptors/protocol.ts';
-import { type BaseCall, privateParts, STOP_MS } from './private-parts.ts';
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { type Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
+import type { HttpResponse } from '../interceptors/protocol.ts';
+import { type BaseCall, STOP_MS } from './private-parts.ts';
 
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
-type Headers = ReadonlyMap<string, string>;
 
 /** What happens to a call from outside. */
 export interface CallEvents {
@@ -42,34 +42,23 @@ export interface CallEvents {
 /** Gets the metadata of a call's request, and returns what follows the events of the call. */
 export type OpenCall = (answer: Answer, metadata: Metadata) => CallEvents;
 
-const OK: PartialStatus = { code: Status.OK, details: 'OK', metadata: null };
-
 export class Answer {
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
   readonly #base: BaseCall;
   readonly #stream: ServerHttp2Stream;
-  /** The original method of `#base`. From the constructor on only grpc-js itself calls the replacement. */
-  readonly #sendStatus: BaseCall['sendStatus'];
   #events: CallEvents | undefined;
-  /** True when the stream has plain HTTP on it. */
-  #isHttp = false;
-  /** True when the whole request has been read. */
-  #isRequestRead = false;
+  #trailers: HttpResponse['trailers'];
   /** Settles the `send` in progress. */
   #sent: ((isSent: boolean) => void) | undefined;
   /** Since when the caller has not read what was sent, by `performance.now()`. */
   #unreadSinceMs: number | undefined;
 
-  constructor(call: ServerInterceptingCallInterface) {
-    this.#base = privateParts(call);
-    this.#stream = this.#base.stream;
-    this.#sendStatus = this.#base.sendStatus.bind(call);
-    this.#base.sendStatus = (status) => this.#onStatus(status);
+  constructor(base: BaseCall, open: OpenCall) {
+    this.#base = base;
+    this.#stream = base.stream;
+    base.sendStatus = (status) => this.#onStatus(status);
     this.#stream.once('close', () => this.#onClose());
-  }
-
-  start(open: OpenCall): void {
-    this.#base.start({
+    base.start({
       onReceiveMetadata: (metadata) => {
         try {
           this.#events = open(this, metadata);
@@ -78,10 +67,7 @@ export class Answer {
         }
       },
       onReceiveMessage: (bytes: Buffer) => this.#events?.message(bytes),
-      onReceiveHalfClose: () => {
-        this.#isRequestRead = true;
-        this.#events?.halfClose();
-      },
+      onReceiveHalfClose: () => this.#events?.halfClose(),
       onCancel: () => undefined, // `close` of the stream tells
     });
   }
@@ -94,7 +80,7 @@ export class Answer {
     return Number(this.#base.getDeadline());
   }
 
-  peer(): string {
+  get peer(): string {
     return this.#base.getPeer();
   }
 
@@ -109,38 +95,28 @@ export class Answer {
   }
 
   /**
-   * Answers with the whole response, and these headers. Headers, body and status leave in one write.
+   * Answers with the whole response, and these headers besides its own.
    *
    * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
    */
-  respond(content: Content, headers: Headers): void {
+  respond(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
-    switch (content.kind) {
-      case 'http':
-        this.#respondHttp(content.http, headers, true);
-        return;
-      case 'message':
-        this.#guarded(() => {
-          this.#base.sendMetadata(new ResponseMetadata(headers));
-          this.#base.sendMessage(content.bytes, () => undefined);
-          this.#endGrpc(OK);
-        });
-        return;
-      case 'status':
-        this.#guarded(() => this.#endGrpc(content.status));
-    }
+    const { body, trailers } = response;
+    const isAll = body.length === 0;
+    const withTrailers = isAll ? { ...response, headers: { ...response.headers, ...trailers } } : response;
+    this.#sendHeaders(withTrailers, headers, isAll);
+    this.#end(isAll ? undefined : body); // to Envoy, frames without bytes are an attack
   }
 
   /**
-   * Begins a stream with these headers.
+   * Begins a stream with the headers of this response, and with these. Its trailers will be sent by `finish`.
    *
    * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
    */
-  begin(start: StreamStart, headers: Headers): void {
+  begin(start: HttpResponse, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
     this.#state = 'streaming';
-    if (start.kind === 'http') this.#respondHttp(start.http, headers, false);
-    else this.#guarded(() => this.#base.sendMetadata(new ResponseMetadata(headers)));
+    this.#sendHeaders(start, headers, false);
   }
 
   /** Sends bytes of a stream. Resolves with true when they are on their way, false when nobody will read them. */
@@ -149,33 +125,31 @@ export class Answer {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     this.#sent = resolve;
     this.#unreadSinceMs = performance.now();
-    const onSent = () => {
+    this.#stream.write(bytes, (error) => {
+      if (error) return; // the stream closes
       this.#unreadSinceMs = undefined;
       this.#settle(true);
-    };
-    if (this.#isHttp) this.#stream.write(bytes, (error) => (error ? undefined : onSent()));
-    else this.#base.sendMessage(bytes, onSent);
+    });
     return promise;
   }
 
   /** Ends a stream that is complete. */
   finish(): void {
-    if (this.#state !== 'streaming') return;
-    if (this.#isHttp) {
-      this.#stream.end();
-      this.#endHttp();
-    } else this.#endGrpc(OK);
+    if (this.#state === 'streaming') this.#end();
   }
 
   /**
-   * Ends the call with an error. A stream over plain HTTP that has begun is reset: its caller must not take it for
+   * Ends the call with an error. A stream that has begun without trailers is reset: its caller must not take it for
    * complete.
    */
-  abort(content: Content, headers: Headers): void {
-    if (this.#state === 'open') this.respond(content, headers);
+  abort(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
+    if (this.#state === 'open') this.respond(response, headers);
     else if (this.#state !== 'streaming') return;
-    else if (this.#isHttp || content.kind !== 'status') this.reset();
-    else this.#endGrpc(content.status);
+    else if (this.#trailers === undefined || response.trailers === undefined) this.reset();
+    else {
+      this.#trailers = response.trailers;
+      this.#end();
+    }
   }
 
   /**
@@ -196,65 +170,50 @@ export class Answer {
   /** Ends what waits for the caller for too long: to read, for `maxUnreadMs`, or to stop sending after the answer. */
   endStalled(maxUnreadMs: number): void {
     if (this.unreadMs > maxUnreadMs) this.reset();
-    else if (this.unreadMs > STOP_MS && !this.#isRequestRead && this.#stream.writableFinished) {
+    else if (this.unreadMs > STOP_MS && !this.#stream.readableEnded && this.#stream.writableFinished) {
       this.#stream.close(constants.NGHTTP2_NO_ERROR);
     }
   }
 
-  #respondHttp({ status, headers, body }: HttpResponse, moreHeaders: Headers, isWhole: boolean): void {
-    const rawHeaders = [':status', String(status)];
-    for (const [name, value] of moreHeaders) if (!(name in headers)) rawHeaders.push(name, value);
-    for (const [name, value] of Object.entries(headers)) rawHeaders.push(name, value);
-    const endStream = isWhole && body.length === 0;
-    const options: ServerStreamResponseOptions & { readonly sendDate: boolean } = {
-      endStream,
-      sendDate: false, // Envoy adds it
-    };
-    this.#isHttp = true;
-    this.#guarded(() => {
-      this.#stream.respond(rawHeaders, options);
-      if (!isWhole) return;
-      if (!endStream) this.#stream.end(body);
-      this.#endHttp();
-    });
-  }
-
   /** What can't be sent must not leave a call without an end. */
-  #guarded(send: () => void): void {
-    if (this.#stream.destroyed || this.#stream.closed) {
-      this.#endHttp(); // the caller has left: what is unread keeps the stream
+  #sendHeaders(response: HttpResponse, more: ReadonlyMap<string, string>, isAll: boolean): void {
+    if (this.#isGone) {
+      this.#end(); // what is unread would keep the stream
       return;
     }
+    const { status, headers, trailers } = response;
+    const rawHeaders = [':status', String(status)];
+    for (const [name, value] of more) if (!(name in headers)) rawHeaders.push(name, value);
+    for (const [name, value] of Object.entries(headers)) rawHeaders.push(name, value);
+    this.#trailers = trailers;
+    const waitForTrailers = trailers !== undefined && !isAll;
+    if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#stream.sendTrailers({ ...this.#trailers }));
+    const options = { endStream: isAll, waitForTrailers, sendDate: false }; // Envoy adds the date
     try {
-      send();
+      this.#stream.respond(rawHeaders, options);
     } catch (error) {
       this.reset();
       throw error;
     }
   }
 
-  #endGrpc(status: PartialStatus): void {
-    this.#becomeEnding();
-    this.#sendStatus(status);
-  }
-
-  #endHttp(): void {
-    this.#becomeEnding();
-    this.#base.notifyOnCancel(); // grpc-js does so itself after a status
-  }
-
-  #becomeEnding(): void {
-    if (this.#state !== 'closed') this.#state = 'ending';
+  /** Everything has been said. What the caller still sends is discarded, and its deadline is over. */
+  #end(rest?: string | Buffer): void {
+    this.#state = 'ending';
     this.#unreadSinceMs = performance.now();
+    if (!this.#isGone && !this.#stream.writableEnded) this.#stream.end(rest);
+    this.#base.notifyOnCancel();
   }
 
-  /**
-   * grpc-js would end the call: because of a bad message, because the deadline has passed, or because a write failed.
-   */
+  /** True when the caller has left, perhaps before `close`. */
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  /** grpc-js would end the call: because of a bad message, or because the deadline has passed. */
   #onStatus(status: PartialStatus): void {
-    if (this.#state === 'closed' || this.#stream.destroyed) return;
-    if (this.#state === 'ending') this.reset();
-    else if (status.code === Status.DEADLINE_EXCEEDED) this.#events?.expired();
+    if (this.#state === 'ending' || this.#state === 'closed' || this.#stream.destroyed) return;
+    if (status.code === Status.DEADLINE_EXCEEDED) this.#events?.expired();
     else this.#events?.malformed(status);
   }
 
@@ -269,19 +228,5 @@ export class Answer {
   #settle(isSent: boolean): void {
     this.#sent?.(isSent);
     this.#sent = undefined;
-  }
-}
-
-/** Valid headers, sent as they are: without the copies and checks of `Metadata.set`. */
-class ResponseMetadata extends Metadata {
-  readonly #headers: Headers;
-
-  constructor(headers: Headers) {
-    super();
-    this.#headers = headers;
-  }
-
-  override toHttp2Headers(): ReturnType<Metadata['toHttp2Headers']> {
-    return Object.fromEntries(this.#headers);
   }
 }

@@ -11,8 +11,7 @@ import type { Http2Session } from 'node:http2';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import type { Call, End, Response, ResponseCodec, StreamResponse } from '../interceptors/chain.ts';
-import { headerOf } from '../interceptors/metadata.ts';
+import type { AnyResponse, Call, Codec, End, StreamResponse } from '../interceptors/chain.ts';
 import type { Protocol } from '../interceptors/protocol.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
@@ -29,31 +28,28 @@ const STALLED_MS = 1_000;
 /** What a call is an instance of. */
 export interface Method {
   readonly operation: Operation;
-  readonly responseCodec: ResponseCodec;
-  readonly decodeRequest: (bytes: Buffer) => unknown;
+  readonly codec: Codec;
 }
 
-/** The other end of a call's connection. */
-export interface Connection {
-  peer(): string;
-  /** Undefined once the connection is gone. */
+/** What is known of a call when its headers have arrived. */
+export interface Arrival extends Pick<Call, 'operation' | 'header' | 'peer'> {
+  /** The connection; undefined once it is gone. */
   readonly session: Http2Session | undefined;
 }
 
-/** What the headers of a call tell. */
-export interface Origin {
-  readonly metadata: Metadata;
-  readonly protocol: Protocol;
-  readonly address: string;
-  readonly isForwarded: boolean;
-  readonly isFromEdge: boolean;
+/** What that tells of its caller. */
+export type Origin = Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
+
+export interface CallOptions {
+  /** Finds out where a call comes from, and how its caller speaks. */
+  readonly originOf: (call: Arrival) => Origin;
+  /** Called just before each call is answered. It may add response headers. */
+  readonly beforeAnswer?: (call: Call, error?: ApiError) => void;
 }
 
-export class IncomingCall implements Call, CallEvents {
+export class IncomingCall implements Call, Arrival, CallEvents {
   readonly operation: Operation;
-  readonly responseCodec: ResponseCodec;
-  readonly isStream: boolean;
-  readonly metadata: Metadata;
+  readonly codec: Codec;
   readonly protocol: Protocol;
   readonly address: string;
   readonly isForwarded: boolean;
@@ -66,10 +62,9 @@ export class IncomingCall implements Call, CallEvents {
   ifNoneMatch?: EntityTags;
   remember?: Remember;
   readonly #answer: Answer;
-  readonly #beforeAnswer: (call: Call, error?: ApiError) => void;
-  readonly #decodeRequest: Method['decodeRequest'];
+  readonly #metadata: Metadata;
+  readonly #beforeAnswer: CallOptions['beforeAnswer'];
   readonly #startMs = performance.now();
-  readonly #onEnd: ((end: End) => void)[] = [];
   readonly #onClose: (() => void)[] = [];
   #message: Buffer | undefined;
   #request: unknown;
@@ -79,25 +74,35 @@ export class IncomingCall implements Call, CallEvents {
   #earlyError: ApiError | undefined;
   /** True while the deadline of the body counts. */
   #isReceiving = false;
-  /** The call has been given up: its deadline has passed, its caller has left, or `giveUp` was called. */
-  #isGivenUp = false;
-  /** Why, unless the caller has left. */
+  /** Why the call was given up, such as its deadline; undefined unless it was. */
   #reason: ApiError | undefined;
 
-  constructor(answer: Answer, method: Method, origin: Origin, beforeAnswer: (call: Call, error?: ApiError) => void) {
+  constructor(answer: Answer, metadata: Metadata, { operation, codec }: Method, options: CallOptions) {
     this.#answer = answer;
-    this.#beforeAnswer = beforeAnswer;
-    this.operation = method.operation;
-    this.responseCodec = method.responseCodec;
-    this.isStream = method.operation.isStream;
-    this.#decodeRequest = method.decodeRequest;
-    this.metadata = origin.metadata;
-    this.protocol = origin.protocol;
-    this.address = origin.address;
-    this.isForwarded = origin.isForwarded;
-    this.isFromEdge = origin.isFromEdge;
-    const requestId = headerOf(this, 'x-request-id');
+    this.#metadata = metadata;
+    this.#beforeAnswer = options.beforeAnswer;
+    this.operation = operation;
+    this.codec = codec;
+    const { protocol, address, isForwarded, isFromEdge } = options.originOf(this);
+    this.protocol = protocol;
+    this.address = address;
+    this.isForwarded = isForwarded;
+    this.isFromEdge = isFromEdge;
+    const requestId = this.header('x-request-id');
     this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
+  }
+
+  header(name: string): string | undefined {
+    const values = this.#metadata.get(name);
+    return values.length === 0 ? undefined : values.join();
+  }
+
+  get peer(): string {
+    return this.#answer.peer;
+  }
+
+  get session(): Http2Session | undefined {
+    return this.#answer.session;
   }
 
   get requestBytes(): Buffer {
@@ -108,19 +113,17 @@ export class IncomingCall implements Call, CallEvents {
   get request(): unknown {
     if (this.#request !== undefined) return this.#request;
     try {
-      this.#request = this.#decodeRequest(this.requestBytes);
+      this.#request = this.codec.requestDeserialize(this.requestBytes);
     } catch (error) {
       throw unreadable(error instanceof Error ? error.message : String(error));
     }
     return this.#request;
   }
 
-  peer = (): string => this.#answer.peer();
-
   isCancelled = (): boolean => this.#isGivenUp || Date.now() >= this.#answer.deadlineMs;
 
-  onEnd(listener: (end: End) => void): void {
-    this.#onEnd.push(listener);
+  get #isGivenUp(): boolean {
+    return this.#reason !== undefined || this.#answer.isClosed;
   }
 
   onClose(listener: () => void): void {
@@ -176,7 +179,6 @@ export class IncomingCall implements Call, CallEvents {
   }
 
   closed(): void {
-    this.#isGivenUp = true;
     // Every call ends here, and an error costs a stack trace: none when nothing is being read.
     if (this.#reading !== undefined) this.#failRead(apiError('DEADLINE_EXCEEDED'));
     for (const listener of this.#onClose) listener();
@@ -187,7 +189,7 @@ export class IncomingCall implements Call, CallEvents {
     const ageMs = performance.now() - this.#startMs;
     this.#answer.endStalled(UNREAD_MS);
     if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
-    if (this.isStream && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
+    if (this.operation.isStream && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
 
   /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
@@ -199,7 +201,6 @@ export class IncomingCall implements Call, CallEvents {
   /** Gives the call up: its caller gets this error, and what it waits for ends. */
   giveUp(error: ApiError): void {
     if (this.#reason !== undefined) return;
-    this.#isGivenUp = true;
     this.#reason = error;
     this.#failRead(error);
     if (this.#answer.unreadMs > STALLED_MS) this.#answer.reset();
@@ -209,11 +210,11 @@ export class IncomingCall implements Call, CallEvents {
   /**
    * Answers with the response. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
    */
-  async respond(response: Response | StreamResponse): Promise<void> {
+  async respond(response: AnyResponse): Promise<void> {
     if ('messages' in response) return this.#stream(response);
-    const content = this.protocol.respond(this, response);
-    this.#beforeAnswer(this);
-    this.#answer.respond(content, this.responseHeaders);
+    const answer = this.protocol.respond(this, response);
+    this.#beforeAnswer?.(this);
+    this.#answer.respond(answer, this.responseHeaders);
   }
 
   /** The first message decides on the headers, so that an error before it is a whole answer. */
@@ -222,7 +223,7 @@ export class IncomingCall implements Call, CallEvents {
     const begin = (first: unknown) => {
       hasBegun = true;
       const start = this.protocol.begin(this, first);
-      this.#beforeAnswer(this);
+      this.#beforeAnswer?.(this);
       this.#answer.begin(start, this.responseHeaders);
     };
     for await (const message of messages) {
@@ -234,23 +235,18 @@ export class IncomingCall implements Call, CallEvents {
     this.#answer.finish();
   }
 
-  /** Reports how the call ended. If it was given up before, that is how. */
-  end(error: ApiError | undefined): void {
-    const durationMs = performance.now() - this.#startMs;
-    const end: End = { code: this.#endCode(error), error: this.#reason ?? error, durationMs };
-    for (const listener of this.#onEnd) listener(end);
-  }
-
-  #endCode(error: ApiError | undefined): Status {
-    if (this.#reason !== undefined) return this.#reason.grpcStatus;
-    if (this.#isGivenUp) return Status.CANCELLED;
-    return error?.grpcStatus ?? Status.OK;
+  /** How the call ended, with this error or with none. If it was given up before, that is how. */
+  end(thrown: ApiError | undefined): End {
+    const error = this.#reason ?? thrown;
+    const hasLeft = this.#reason === undefined && this.#answer.isClosed;
+    const code = hasLeft ? Status.CANCELLED : (error?.grpcStatus ?? Status.OK);
+    return { code, error, durationMs: performance.now() - this.#startMs };
   }
 
   /** Answers with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
   fail(error: ApiError): void {
     try {
-      this.#beforeAnswer(this, error);
+      this.#beforeAnswer?.(this, error);
       this.#answer.abort(this.protocol.fail(this, error), this.responseHeaders);
     } catch (cause) {
       this.#reason = apiError('INTERNAL', this, { cause });
@@ -259,7 +255,6 @@ export class IncomingCall implements Call, CallEvents {
   }
 
   #failRead(error: ApiError): void {
-    this.#isReceiving = false;
     if (this.#reading === undefined) this.#earlyError ??= error;
     else this.#reading.reject(error);
     this.#reading = undefined;

@@ -41,7 +41,7 @@ export class OpenCalls implements Shares {
   constructor({ maxStreamMs }: OpenCallsOptions) {
     this.#timer = setInterval(() => {
       for (const call of this.#calls) {
-        if (this.#isDraining && call.isStream) call.giveUp(apiError('UNAVAILABLE'));
+        if (this.#isDraining && call.operation.isStream) call.giveUp(apiError('UNAVAILABLE'));
         call.checkAge(maxStreamMs);
       }
     }, SWEEP_MS).unref();
@@ -50,7 +50,7 @@ export class OpenCalls implements Shares {
   /** How many calls are open, for metrics. */
   counts(): { readonly unary: number; readonly stream: number } {
     let stream = 0;
-    for (const call of this.#calls) if (call.isStream) stream += 1;
+    for (const call of this.#calls) if (call.operation.isStream) stream += 1;
     return { unary: this.#calls.size - stream, stream };
   }
 

@@ -1,8 +1,8 @@
 /**
- * Converts an ApiError into a gRPC status: the canonical code, the message, and standard details
- * (`google.rpc.ErrorInfo`, `BadRequest`, `RetryInfo`, `QuotaFailure`).
+ * gRPC on the wire (https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md). An ApiError is a status: the
+ * canonical code, the message, and standard details (`google.rpc.ErrorInfo`, `BadRequest` and so on).
  */
-import { Metadata, type StatusObject } from '@grpc/grpc-js';
+import { status as Code } from '@grpc/grpc-js';
 import type { Any } from '../../gen/google/protobuf/any.ts';
 import {
   BadRequest,
@@ -18,17 +18,40 @@ const DOMAIN = 'petstore';
 /** When a gRPC client may retry by itself, in milliseconds (gRFC A6). */
 const PUSHBACK = 'grpc-retry-pushback-ms';
 
-/** The status that ends a call with `error`. `headers` are added to those of the error. */
-export function toStatus(error: ApiError, headers: Iterable<readonly [string, string]> = []): StatusObject {
-  const metadata = new Metadata();
-  for (const [name, value] of headers) metadata.set(name, value);
-  for (const [name, value] of Object.entries(error.headers)) metadata.set(name, value);
-  if (error.retryAfterSeconds !== undefined) {
-    metadata.set('retry-after', String(error.retryAfterSeconds));
-    metadata.set(PUSHBACK, String(error.retryAfterSeconds * 1_000));
-  }
-  metadata.set('grpc-status-details-bin', Buffer.from(Status.encode(toDetails(error)).finish()));
-  return { code: error.grpcStatus, details: error.message, metadata };
+/** The headers of every response. */
+export const GRPC_HEADERS = {
+  'content-type': 'application/grpc+proto',
+  'grpc-accept-encoding': 'identity,deflate,gzip',
+  'grpc-encoding': 'identity',
+};
+
+/** The trailers of a success. */
+export const GRPC_OK = { 'grpc-status': String(Code.OK), 'grpc-message': 'OK' };
+
+/** A message with its prefix: a byte for the compression, which there is none of, and four for the length. */
+export function toFrame(message: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(5 + message.length);
+  frame[0] = 0;
+  frame.writeUInt32BE(message.length, 1);
+  frame.set(message, 5);
+  return frame;
+}
+
+/** The trailers that end a call with `error`. */
+export function toTrailers(error: ApiError): Readonly<Record<string, string>> {
+  const { grpcStatus, message, retryAfterSeconds } = error;
+  return {
+    'grpc-status': String(grpcStatus),
+    'grpc-message': encodeURI(message),
+    ...errorHeaders(error),
+    ...(retryAfterSeconds === undefined ? {} : { [PUSHBACK]: String(retryAfterSeconds * 1_000) }),
+    'grpc-status-details-bin': Buffer.from(Status.encode(toDetails(error)).finish()).toString('base64'),
+  };
+}
+
+/** The headers of an error over any protocol. */
+export function errorHeaders({ headers, retryAfterSeconds }: ApiError): Readonly<Record<string, string>> {
+  return retryAfterSeconds === undefined ? headers : { ...headers, 'retry-after': String(retryAfterSeconds) };
 }
 
 /** The same as a `google.rpc.Status`. */

@@ -7,8 +7,8 @@
 import { toJson } from '@bufbuild/protobuf';
 import type { Logger } from 'pino';
 import { decodeRequest } from '../proto/operations.ts';
-import type { Call, Interceptor, Response } from './chain.ts';
-import { headerOf } from './metadata.ts';
+import type { AnyResponse, Call, Interceptor } from './chain.ts';
+import { toApiError } from './error-mapping.ts';
 
 /** How many refused attempts are logged per minute. */
 const MAX_REFUSED = 60;
@@ -25,15 +25,15 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
     if (refused > MAX_REFUSED) omitted += 1;
     return refused <= MAX_REFUSED;
   };
-  const write = (call: Call, outcome: string, response: Response | undefined) => {
+  const write = (call: Call, outcome: string, made?: object) => {
     const { isOperator = false } = call;
     if (!isOperator && !mayLogRefusal()) return;
     const fields = {
       method: call.operation.path.split('/').at(-1),
-      ...(isOperator ? { arguments: argumentsOf(call), made: response && createdIds(call, response) } : {}),
+      ...(isOperator ? { arguments: argumentsOf(call), made } : {}),
       outcome,
       address: call.address,
-      userAgent: headerOf(call, 'user-agent')?.slice(0, MAX_USER_AGENT),
+      userAgent: call.header('user-agent')?.slice(0, MAX_USER_AGENT),
       requestId: call.requestId,
       ...(omitted === 0 ? {} : { omitted }),
     };
@@ -44,12 +44,15 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
 
   return {
     name: 'audit',
-    after: {},
     async intercept(call, next) {
-      let response: Response | undefined;
-      call.onEnd(({ error }) => write(call, error?.code ?? 'OK', response));
-      response = await next(call);
-      return response;
+      try {
+        const response = await next(call);
+        write(call, 'OK', createdIds(call, response));
+        return response;
+      } catch (error) {
+        write(call, toApiError(error, call.requestId).code);
+        throw error;
+      }
     },
   };
 }
@@ -65,8 +68,9 @@ function argumentsOf(call: Call): object | undefined {
 }
 
 /** The id of a new account or key. */
-function createdIds({ operation }: Call, { message }: Response): object | undefined {
-  const { id, apiKey } = message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
+function createdIds({ operation }: Call, response: AnyResponse): object | undefined {
+  if (!('message' in response)) return undefined;
+  const { id, apiKey } = response.message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
   if (operation.path.endsWith('/CreateAccount')) return { accountId: String(id) };
   return operation.path.endsWith('/CreateKey') ? { keyId: String(apiKey?.id) } : undefined;
 }

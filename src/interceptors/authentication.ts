@@ -2,17 +2,14 @@
 
 import { apiError } from '../errors.ts';
 import type { ApiKeys, Caller } from '../keys/caller.ts';
-import type { Call, StreamInterceptor } from './chain.ts';
+import type { Call, Interceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
-import { headerOf } from './metadata.ts';
 
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
-export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): StreamInterceptor {
+export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Interceptor {
   return {
     name: 'authentication',
-    after: {},
-    forStreams: true,
     async intercept(call, next) {
       const key = bearerToken(call);
       let release = (): void => undefined;
@@ -45,14 +42,14 @@ function isCaller(identity: unknown): identity is Caller {
 
 /** What a caller without a bearer token has sent instead, in words that repeat nothing of it. */
 function seenInstead(call: Call): string {
-  const authorization = headerOf(call, 'authorization') ?? '';
+  const authorization = call.header('authorization') ?? '';
   if (authorization.startsWith('pst_')) return 'this one has no "Bearer" before the key';
   if (/^basic /i.test(authorization)) return 'this one says "Basic"';
   if (authorization !== '') return 'this one has another form';
-  return headerOf(call, 'x-api-key') === undefined ? '' : 'X-API-Key is not read';
+  return call.header('x-api-key') === undefined ? '' : 'X-API-Key is not read';
 }
 
 /** The token of the Authorization header; undefined without the header, or for another scheme. */
 export function bearerToken(call: Call): string | undefined {
-  return BEARER.exec(headerOf(call, 'authorization') ?? '')?.[1];
+  return BEARER.exec(call.header('authorization') ?? '')?.[1];
 }

@@ -8,10 +8,10 @@
  * Each interceptor names those that it must come after. A wrong order, or a missing interceptor, fails at start.
  *
  * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
- * before its first message; only `call.onEnd` tells how the stream ended.
+ * before its first message. How a call ended, a stream too, only observers learn.
  */
 
-import type { Metadata, status as Status } from '@grpc/grpc-js';
+import type { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
@@ -19,10 +19,11 @@ import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
 import type { Protocol } from './protocol.ts';
 
-/** Encodes and decodes the response messages of an operation. */
-export interface ResponseCodec {
-  serialize(message: unknown): Buffer;
-  deserialize(bytes: Buffer): unknown;
+/** Encodes and decodes the messages of a method. ts-proto's definition of a method is one. */
+export interface Codec {
+  requestDeserialize(bytes: Buffer): unknown;
+  responseSerialize(message: unknown): Buffer;
+  responseDeserialize(bytes: Buffer): unknown;
 }
 
 /** How a call ended. */
@@ -34,14 +35,17 @@ export interface End {
   readonly durationMs: number;
 }
 
+/** Learns how each call has ended. Must neither block nor throw. */
+export type Observer = (call: Call, end: End) => void;
+
 /** A call, as interceptors see it. */
 export interface Call {
   readonly operation: Operation;
-  readonly responseCodec: ResponseCodec;
+  readonly codec: Codec;
   /** How the caller speaks, found once from the headers. */
   readonly protocol: Protocol;
-  /** The request's metadata: for REST the HTTP headers, as Envoy passes them on. */
-  readonly metadata: Metadata;
+  /** A header of the request: the metadata of gRPC; for REST as Envoy passes it on. Several of a name are one list. */
+  header(name: string): string | undefined;
   /** The caller's address, as the limits count it (address.ts). */
   readonly address: string;
   /** True for a caller's call that Envoy has forwarded, and for what Envoy asks on behalf of a caller. */
@@ -49,7 +53,7 @@ export interface Call {
   /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
   readonly isFromEdge: boolean;
   /** The address at the other end of the connection, `host:port`. */
-  readonly peer: () => string;
+  readonly peer: string;
   /** Reads the request message. Rejects with ApiError when it is too large, too slow or malformed. */
   receive(): Promise<void>;
   /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */
@@ -62,8 +66,6 @@ export interface Call {
   readonly requestId: string;
   /** True once the deadline has passed or the caller has left. */
   readonly isCancelled: () => boolean;
-  /** Calls the listener once, when the call has ended: answered, or given up. */
-  onEnd(listener: (end: End) => void): void;
   /** Calls the listener once, when nothing of the call is left: its stream is closed. */
   onClose(listener: () => void): void;
   /** Headers of the response; an error response has them too. */
@@ -92,47 +94,25 @@ export interface StreamResponse {
   readonly messages: AsyncIterable<unknown>;
 }
 
+export type AnyResponse = Response | StreamResponse;
+
 /** The rest of the chain: the interceptors behind this one, and the handler. */
-export type Next<R = Response> = (call: Call) => Promise<R>;
+export type Next = (call: Call) => Promise<AnyResponse>;
 
 export interface Interceptor {
   readonly name: string;
   /** The interceptors that must come before this one, each with the reason. All of them must be in the chain. */
-  readonly after: Readonly<Record<string, string>>;
-  /** Runs for methods that stream as well. Without it only for unary ones, and the response is one message. */
-  readonly forStreams?: true;
-  intercept(call: Call, next: Next): Promise<Response>;
+  readonly after?: Readonly<Record<string, string>>;
+  intercept(call: Call, next: Next): Promise<AnyResponse>;
 }
 
-/** An interceptor that only passes the response on, whatever it is. */
-export interface StreamInterceptor extends Interceptor {
-  readonly forStreams: true;
-  intercept<R>(call: Call, next: Next<R>): Promise<R>;
-}
-
-/** Composes the interceptors and the handler of a unary method. Throws when their order is wrong. */
+/** Composes the interceptors and the handler of a method. Throws when their order is wrong. */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
-  checkOrder(interceptors);
-  return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
-}
-
-/** Composes those interceptors that run for streams, and the handler of a method that streams. */
-export function streamChain(interceptors: readonly Interceptor[], handler: Next<StreamResponse>): Next<StreamResponse> {
-  checkOrder(interceptors);
-  return interceptors
-    .filter(isForStreams)
-    .reduceRight<Next<StreamResponse>>((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
-}
-
-function isForStreams(interceptor: Interceptor): interceptor is StreamInterceptor {
-  return interceptor.forStreams === true;
-}
-
-function checkOrder(interceptors: readonly Interceptor[]): void {
-  for (const [position, { name, after }] of interceptors.entries()) {
+  for (const [position, { name, after = {} }] of interceptors.entries()) {
     const before = interceptors.slice(0, position).map((other) => other.name);
     for (const [other, reason] of Object.entries(after)) {
       if (!before.includes(other)) throw new Error(`interceptor "${name}" must come after "${other}": ${reason}`);
     }
   }
+  return interceptors.reduceRight((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
 }

@@ -1,14 +1,13 @@
 /** Announces a deprecated operation: Deprecation (RFC 9745), Sunset (RFC 8594), Link to the successor (RFC 8288). */
 import { compilePath, type Operation } from '../proto/operations.ts';
-import type { Call, StreamInterceptor } from './chain.ts';
+import type { Call, Interceptor } from './chain.ts';
 
 /** Compiles the announcements of the deprecated ones among `operations`. */
-export function deprecation(operations: Iterable<Operation>): StreamInterceptor {
+export function deprecation(operations: Iterable<Operation>): Interceptor {
   const announcements = new Map([...operations].flatMap(toAnnouncement));
   return {
     name: 'deprecation',
-    after: { rest: 'a request that is malformed was no use of the operation' },
-    forStreams: true,
+    after: { readMessage: 'a request that is malformed was no use of the operation' },
     intercept(call, next) {
       announcements.get(call.operation)?.(call);
       return next(call);

@@ -22,20 +22,16 @@ export const etags: Interceptor = {
     const ifMatch = readCondition(call, 'if-match');
     if (ifMatch !== undefined) call.ifMatch = ifMatch;
     const response = await next(call);
-    if (operation.isTagged) responseHeaders.set(ETAG, entityTag(response.bytes));
+    if (operation.isTagged && 'bytes' in response) responseHeaders.set(ETAG, entityTag(response.bytes));
     return response;
   },
 };
 
 /** The tags in a conditional header; undefined when the header is absent, or the operation does not support it. */
-export function readCondition(
-  { operation, metadata }: Call,
-  header: 'if-match' | 'if-none-match',
-): EntityTags | undefined {
-  if (operation.condition !== header) return undefined;
-  const values = metadata.get(header);
-  if (values.length === 0) return undefined;
-  const tags = parseEntityTags(values.join()); // several headers are one list
+export function readCondition(call: Call, header: 'if-match' | 'if-none-match'): EntityTags | undefined {
+  const value = call.operation.condition === header ? call.header(header) : undefined;
+  if (value === undefined) return undefined;
+  const tags = parseEntityTags(value);
   if (tags === undefined) throw invalidArgument([{ path: header, name: header, description: TAGS_DESCRIPTION }]);
   return tags;
 }

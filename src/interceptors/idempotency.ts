@@ -17,7 +17,7 @@ import { ApiError, apiError, invalidArgument } from '../errors.ts';
 import type { IdempotencyRecord } from '../model.ts';
 import { decodeRequest } from '../proto/operations.ts';
 import { AlreadyDone } from '../storage/store-errors.ts';
-import type { Call, Interceptor, Next, Response } from './chain.ts';
+import type { AnyResponse, Call, Interceptor, Next, Response } from './chain.ts';
 
 export interface IdempotencyRecords {
   find(id: string): Promise<IdempotencyRecord | undefined>;
@@ -32,7 +32,7 @@ type Request = Pick<IdempotencyRecord, 'id' | 'requestDigest'>;
 interface Outcome {
   readonly record: IdempotencyRecord;
   /** Undefined when another request made the record. */
-  readonly response?: Response;
+  readonly response?: AnyResponse;
 }
 
 export function idempotency(records: IdempotencyRecords, nowMs: () => number = Date.now): Interceptor {
@@ -45,7 +45,7 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     if (existing !== undefined) return { record: existing };
     let record: IdempotencyRecord | undefined;
     call.remember = (message) => {
-      record = { ...request, response: call.responseCodec.serialize(message), createdAtMs: nowMs() };
+      record = { ...request, response: call.codec.responseSerialize(message), createdAtMs: nowMs() };
       return record;
     };
     try {
@@ -65,7 +65,7 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     name: 'idempotency',
     after: {
       limits: 'a replay counts like any request',
-      validation: 'an invalid request gets a 400, whatever was done with its key',
+      readMessage: 'an invalid request gets a 400, whatever was done with its key',
     },
     async intercept(call, next) {
       const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
@@ -92,11 +92,9 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
 }
 
 /** Undefined when the request has no key. Throws INVALID_ARGUMENT for a malformed one. */
-function idempotencyKeyOf({ metadata }: Call): string | undefined {
-  const values = metadata.get(HEADER);
-  if (values.length === 0) return undefined;
-  const key = values.join();
-  if (IDEMPOTENCY_KEY.test(key)) return key;
+function idempotencyKeyOf(call: Call): string | undefined {
+  const key = call.header(HEADER);
+  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
   const description = 'must be one key of 1 to 255 visible ASCII characters, without a comma';
   throw invalidArgument([{ path: HEADER, name: HEADER, description }]);
 }
@@ -120,5 +118,5 @@ function digestOf({ operation, requestBytes }: Call): Buffer {
 function replay(call: Call, { requestDigest }: Request, record: IdempotencyRecord): Response {
   if (!record.requestDigest.equals(requestDigest)) throw apiError('IDEMPOTENCY_KEY_REUSED');
   call.responseHeaders.set(REPLAYED, 'true');
-  return { message: call.responseCodec.deserialize(record.response), bytes: record.response };
+  return { message: call.codec.responseDeserialize(record.response), bytes: record.response };
 }

@@ -9,7 +9,7 @@ import type { Caller } from '../keys/caller.ts';
 import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
 import type { AccountId } from '../model.ts';
-import type { Call, StreamInterceptor } from './chain.ts';
+import type { Call, Interceptor } from './chain.ts';
 
 /** The limits of requests without a valid key, by IP address. */
 export interface AnonymousLimits {
@@ -32,9 +32,9 @@ export interface Shares {
 }
 
 export interface Limits {
-  readonly interceptor: StreamInterceptor;
+  readonly interceptor: Interceptor;
   /** Bounds the open calls of an address, for services that need no key. */
-  readonly keyless: StreamInterceptor;
+  readonly keyless: Interceptor;
   readonly anonymous: AnonymousLimits;
 }
 
@@ -83,7 +83,6 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
     interceptor: {
       name: 'limits',
       after: { authentication: 'a request counts against the account of its caller' },
-      forStreams: true,
       async intercept(call, next) {
         const { caller } = call;
         if (caller === undefined) throw new Error('a call reached the limits without a caller');
@@ -97,8 +96,6 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
     },
     keyless: {
       name: 'addressShare',
-      after: {},
-      forStreams: true,
       async intercept(call, next) {
         await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
         return next(call);

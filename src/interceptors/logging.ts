@@ -3,27 +3,19 @@
  * bodies are never logged.
  */
 import type { Logger } from 'pino';
-import type { StreamInterceptor } from './chain.ts';
+import type { Observer } from './chain.ts';
 
-export function logging(logger: Logger): StreamInterceptor {
-  return {
-    name: 'logging',
-    after: {},
-    forStreams: true,
-    intercept(call, next) {
-      call.onEnd(({ error, durationMs }) => {
-        const level = error?.cause === undefined ? 'debug' : 'error';
-        if (!logger.isLevelEnabled(level)) return;
-        const outcome = {
-          requestId: call.requestId,
-          method: call.operation.path,
-          outcome: error?.code ?? 'OK',
-          durationMs: Math.round(durationMs * 1_000) / 1_000,
-          ...(error?.cause === undefined ? {} : { err: error.cause }),
-        };
-        logger[level](outcome, 'call');
-      });
-      return next(call);
-    },
+export function logging(logger: Logger): Observer {
+  return ({ requestId, operation }, { error, durationMs }) => {
+    const level = error?.cause === undefined ? 'debug' : 'error';
+    if (!logger.isLevelEnabled(level)) return;
+    const outcome = {
+      requestId,
+      method: operation.path,
+      outcome: error?.code ?? 'OK',
+      durationMs: Math.round(durationMs * 1_000) / 1_000,
+      ...(error?.cause === undefined ? {} : { err: error.cause }),
+    };
+    logger[level](outcome, 'call');
   };
 }

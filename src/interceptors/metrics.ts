@@ -6,7 +6,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import type { ErrorCode } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
-import type { StreamInterceptor } from './chain.ts';
+import type { Observer } from './chain.ts';
 import { REPLAYED } from './idempotency.ts';
 
 /** How a call ended. */
@@ -27,20 +27,12 @@ export interface CallRecorder {
   replay(): void;
 }
 
-export function recordMetrics(recorder: CallRecorder): StreamInterceptor {
-  return {
-    name: 'metrics',
-    after: {},
-    forStreams: true,
-    intercept(call, next) {
-      call.onEnd(({ code, error, durationMs }) => {
-        const { path, isStream } = call.operation;
-        recorder.end({ path, code, seconds: isStream ? undefined : durationMs / 1_000 });
-        if (code === Status.OK && call.responseHeaders.has(REPLAYED)) recorder.replay();
-        if (code === Status.DEADLINE_EXCEEDED) recorder.fail('DEADLINE_EXCEEDED', call.caller);
-        else if (code !== Status.CANCELLED && error !== undefined) recorder.fail(error.code, call.caller);
-      });
-      return next(call);
-    },
+export function recordMetrics(recorder: CallRecorder): Observer {
+  return ({ operation, responseHeaders, caller }, { code, error, durationMs }) => {
+    const { path, isStream } = operation;
+    recorder.end({ path, code, seconds: isStream ? undefined : durationMs / 1_000 });
+    if (code === Status.OK && responseHeaders.has(REPLAYED)) recorder.replay();
+    if (code === Status.DEADLINE_EXCEEDED) recorder.fail('DEADLINE_EXCEEDED', caller);
+    else if (code !== Status.CANCELLED && error !== undefined) recorder.fail(error.code, caller);
   };
 }

@@ -13,7 +13,6 @@ export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimit
   const expected = hashKey(operatorKey);
   return {
     name: 'operator',
-    after: {},
     async intercept(call, next) {
       const key = bearerToken(call);
       // Hashes have the same length, so the comparison takes the same time for every key.

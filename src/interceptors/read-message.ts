@@ -1,12 +1,23 @@
-/** Reads the request message. The interceptors before this one decide by the headers alone. */
-import type { StreamInterceptor } from './chain.ts';
+/**
+ * Reads the request message, and checks it against the `buf.validate` rules of the proto files. Messages without rules
+ * are not decoded. The interceptors before this one decide by the headers alone.
+ */
+import { invalidArgument } from '../errors.ts';
+import { decodeRequest } from '../proto/operations.ts';
+import type { ValidationRules } from '../proto/validation-rules.ts';
+import type { Interceptor } from './chain.ts';
 
-export const readMessage: StreamInterceptor = {
-  name: 'readMessage',
-  after: {},
-  forStreams: true,
-  async intercept(call, next) {
-    await call.receive();
-    return next(call);
-  },
-};
+export function readMessage(rules: ValidationRules): Interceptor {
+  return {
+    name: 'readMessage',
+    async intercept(call, next) {
+      await call.receive();
+      const { operation } = call;
+      if (rules.has(operation)) {
+        const violations = rules.violations(operation, decodeRequest(operation, call.requestBytes));
+        if (violations.length > 0) throw invalidArgument(violations);
+      }
+      return next(call);
+    },
+  };
+}

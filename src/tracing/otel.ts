@@ -11,7 +11,6 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Metadata } from '@grpc/grpc-js';
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type TextMapGetter, trace } from '@opentelemetry/api';
 import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -26,7 +25,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracesConfig } from '../config.ts';
 import { ApiError } from '../errors.ts';
-import { headerOf } from '../interceptors/metadata.ts';
+import type { Call } from '../interceptors/chain.ts';
 import type { Tracing } from './tracing.ts';
 
 /** The maximum of spans that wait for the collector: a few MB. */
@@ -45,9 +44,9 @@ interface Listener {
 }
 
 /** Ignores `tracestate`: it would put text from the caller into each span. */
-const TRACE_PARENT: TextMapGetter<Metadata> = {
+const TRACE_PARENT: TextMapGetter<Pick<Call, 'header'>> = {
   keys: () => [],
-  get: (metadata, name) => (name === 'traceparent' ? headerOf({ metadata }, name) : undefined),
+  get: (call, name) => (name === 'traceparent' ? call.header(name) : undefined),
 };
 
 export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener): Tracing {
@@ -75,20 +74,17 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
     traceId: () => current.getStore()?.spanContext().traceId,
     isRecording,
 
-    startCall(metadata, path) {
-      const parent = propagator.extract(ROOT_CONTEXT, metadata, TRACE_PARENT);
-      const [, service = '', method = ''] = path.split('/');
+    traceCall(call, run) {
+      const parent = propagator.extract(ROOT_CONTEXT, call, TRACE_PARENT);
+      const [, service = '', method = ''] = call.operation.path.split('/');
       const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
       const span = tracer.startSpan(`${service}/${method}`, { kind: SpanKind.SERVER, attributes }, parent);
-      return {
-        run: (work) => current.run(span, work),
-        end(grpcStatus, errorCode) {
-          span.setAttribute('rpc.grpc.status_code', grpcStatus);
-          if (errorCode !== undefined) span.setAttribute('error.type', errorCode);
-          if (SERVER_ERRORS.has(grpcStatus)) span.setStatus({ code: SpanStatusCode.ERROR });
-          span.end();
-        },
-      };
+      void current.run(span, run).then(({ code, error }) => {
+        span.setAttribute('rpc.grpc.status_code', code);
+        if (error !== undefined) span.setAttribute('error.type', error.code);
+        if (SERVER_ERRORS.has(code)) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      });
     },
 
     async inSpan(name, attributes, work) {

@@ -2,11 +2,13 @@
  * The interface of tracing. Only otel.ts uses OpenTelemetry; it is loaded only when a collector is configured, so that
  * tracing costs nothing without one.
  */
-import type { CallTracer } from '../interceptors/tracing.ts';
+import type { Call, End } from '../interceptors/chain.ts';
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
-export interface Tracing extends CallTracer {
+export interface Tracing {
+  /** Runs a call in a span of its own. The parent is the span in `traceparent` (W3C Trace Context). */
+  traceCall(call: Call, run: () => Promise<End>): void;
   /** Returns the id of the current trace, recorded or not. */
   traceId(): string | undefined;
   /** Whether the current trace is recorded. */

@@ -2,7 +2,7 @@ import test from 'ava';
 import { rest } from '../../src/edge/rest.ts';
 import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { Response } from '../../src/interceptors/chain.ts';
+import type { AnyResponse } from '../../src/interceptors/chain.ts';
 import type { HttpResponse } from '../../src/interceptors/protocol.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
 import { handler, newCall } from '../support/call.ts';
@@ -12,11 +12,11 @@ const PET = { id: 7n, name: 'Tom', categoryId: 9_007_199_254_740_993n, status: 1
 const LISTS = { pets: [PET], categories: [], orders: [], items: [] };
 const RESPONSE = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
 
-async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<Response> {
+async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<AnyResponse> {
   return rest.intercept(newCall(path, { metadata }), handler(RESPONSE).next);
 }
 
-function request(path: string, originalPath: string, bodyType?: string): Promise<Response> {
+function request(path: string, originalPath: string, bodyType?: string): Promise<AnyResponse> {
   const type = bodyType === undefined ? {} : { 'x-petstore-body-type': bodyType };
   return intercept(path, { 'x-envoy-original-path': originalPath, ...type });
 }
@@ -129,12 +129,14 @@ test('REST request - the content type is checked before the query', async (t) =>
   t.is((error as ApiError).code, 'UNSUPPORTED_CONTENT_TYPE');
 });
 
-/** How the response to a call is sent; `http` is undefined for a gRPC message. */
+/** How the response to a call is sent; `http` is undefined for gRPC. */
 function respond(path: string, metadata: Readonly<Record<string, string>>, message: object) {
   const call = newCall(path, { metadata });
-  const content = call.protocol.respond(call, { message, bytes: RESPONSE.bytes });
-  const http = content.kind === 'http' ? content.http : undefined;
-  return { http, headers: Object.fromEntries(call.responseHeaders) };
+  const response = call.protocol.respond(call, { message, bytes: RESPONSE.bytes });
+  return {
+    http: response.trailers === undefined ? response : undefined,
+    headers: Object.fromEntries(call.responseHeaders),
+  };
 }
 
 /** The headers of a response besides those of its body. */
@@ -166,8 +168,7 @@ test('REST response - a response that matches If-None-Match is 304 Not Modified'
     const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
     await rest.intercept(call, handler(RESPONSE).next);
     if (etag !== undefined) call.responseHeaders.set('etag', etag);
-    const content = call.protocol.respond(call, RESPONSE);
-    return content.kind === 'http' ? content.http : undefined;
+    return call.protocol.respond(call, RESPONSE);
   };
   const NOT_MODIFIED = { status: 304, headers: {}, body: '' };
   t.deepEqual(await response('PetService/GetPet', { 'if-none-match': '"a"' }, '"a"'), NOT_MODIFIED);

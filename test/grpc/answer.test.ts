@@ -52,7 +52,7 @@ const TABLE: Readonly<Record<Event, readonly [open: Expected, streaming: Expecte
   finish: ['answered', 'answered', 'answered'],
   abort: ['refused', 'refused', 'answered'],
   'second answer': ['answered', 'refused', 'answered'],
-  deadline: ['refused', 'refused', 'reset'],
+  deadline: ['refused', 'refused', 'answered'],
   cancel: ['left', 'left', 'left'],
   'cancel without an error': ['left', 'left', 'left'],
   'session closed': ['left', 'left', 'left'],
@@ -64,9 +64,7 @@ function expected(protocol: CallerProtocol, state: State, event: Event): Expecte
   if (state === 'closed') return 'left';
   const [open, streaming, ending] = TABLE[event];
   if (state === 'streaming') return streaming === 'refused' && protocol !== 'gRPC' ? 'reset' : streaming;
-  // A call that is answered over HTTP has no deadline any more.
-  if (state === 'ending') return event === 'deadline' && protocol !== 'gRPC' ? 'answered' : ending;
-  return open;
+  return state === 'ending' ? ending : open;
 }
 
 const STREAMING: readonly Event[] = ['begin', 'send', 'finish', 'abort', 'never read'];

@@ -1,8 +1,8 @@
 /** The private parts of grpc-js that the server uses (src/grpc/private-parts.ts) are there, and do what it needs. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Server, ServerCredentials, ServerInterceptingCall } from '@grpc/grpc-js';
+import { Server, ServerCredentials } from '@grpc/grpc-js';
 import test from 'ava';
-import { type BaseCall, interceptEverything, privateParts } from '../../src/grpc/private-parts.ts';
+import { type BaseCall, takeEveryCall } from '../../src/grpc/private-parts.ts';
 import { grpcHeaders } from '../support/hostile/sockets.ts';
 import { request, startScriptedServer, streamsOf } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';
@@ -12,18 +12,12 @@ type Sent = Parameters<BaseCall['sendStatus']>[0];
 
 test('grpc-js - a call has its HTTP/2 stream, and ends by a status that can be replaced', async (t) => {
   const calls: { base: BaseCall; sent: Sent[] }[] = [];
-  const server = new Server({
-    interceptors: [
-      (_method, call) => {
-        const base = privateParts(call);
-        const sent: Sent[] = [];
-        base.sendStatus = (status) => sent.push(status);
-        calls.push({ base, sent });
-        return new ServerInterceptingCall(call);
-      },
-    ],
+  const server = new Server();
+  takeEveryCall(server, (base) => {
+    const sent: Sent[] = [];
+    base.sendStatus = (status) => sent.push(status);
+    calls.push({ base, sent });
   });
-  interceptEverything(server);
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
       error === null ? resolve(bound) : reject(error),

@@ -1,11 +1,5 @@
 import test from 'ava';
-import {
-  type Call,
-  chain,
-  type Interceptor,
-  type StreamInterceptor,
-  streamChain,
-} from '../../src/interceptors/chain.ts';
+import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
@@ -45,7 +39,7 @@ test('Chain - without interceptors the handler is called', async (t) => {
 test('Chain - an interceptor that does not call `next` ends the call', async (t) => {
   const trace: string[] = [];
   const { next, calls } = handler();
-  const wall: Interceptor = { name: 'wall', after: {}, intercept: () => Promise.reject(new Error('no entry')) };
+  const wall: Interceptor = { name: 'wall', intercept: () => Promise.reject(new Error('no entry')) };
   const enter = chain([tracer('a', trace), wall, tracer('b', trace)], next);
   await t.throwsAsync(enter(newCall('PetService/GetPet')), { message: 'no entry' });
   t.deepEqual(trace, ['a in', 'a out']);
@@ -60,7 +54,7 @@ test('Chain - what an interceptor adds to the call reaches the later ones', asyn
     plan: 'free' as const,
     quota: { perMinute: 1, perDay: 1 },
   };
-  const adds: Interceptor = { name: 'adds', after: {}, intercept: (call, go) => go({ ...call, caller }) };
+  const adds: Interceptor = { name: 'adds', intercept: (call, go) => go({ ...call, caller }) };
   await chain([adds], next)(newCall('PetService/GetPet'));
   t.deepEqual(calls[0]?.caller, caller);
 });
@@ -89,23 +83,4 @@ test('Chain - an interceptor that must come after a missing or misspelt one fail
       message: 'interceptor "second" must come after "first": so that the first is first',
     });
   }
-});
-
-test('Chain - a stream passes only the interceptors that are for streams; the order of all is checked', async (t) => {
-  const trace: string[] = [];
-  const forStreams: StreamInterceptor = {
-    name: 'both',
-    after: { unary: 'so that it is second' },
-    forStreams: true,
-    async intercept(call, next) {
-      trace.push('both');
-      return next(call);
-    },
-  };
-  const unary = tracer('unary', trace);
-  const response = { messages: (async function* () {})() };
-  const enter = streamChain([unary, forStreams], async () => response);
-  t.is(await enter(newCall('PetService/GetPet')), response);
-  t.deepEqual(trace, ['both']);
-  t.throws(() => streamChain([forStreams, unary], async () => response), { message: /must come after "unary"/ });
 });

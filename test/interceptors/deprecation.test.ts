@@ -74,7 +74,7 @@ test('Deprecation - is announced with a replay too', async (t) => {
     const { call, announce } = deprecatedCall('PetService/CreatePet', { 'idempotency-key': 'one' }, bytes);
     const quota = { perMinute: 1, perDay: 1 };
     call.caller = { keyId: toKeyId(1n), accountId: toAccountId(1n), plan: 'free', quota };
-    const others = ['limits', 'rest', 'validation'].map(passThrough);
+    const others = ['limits', 'readMessage'].map(passThrough);
     const replay = idempotency({ find: async (id) => records.get(id) });
     await chain([...others, announce, replay], async () => {
       handle(call);

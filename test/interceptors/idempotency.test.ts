@@ -1,12 +1,12 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { apiError, type ErrorCode } from '../../src/errors.ts';
-import type { Call } from '../../src/interceptors/chain.ts';
+import type { Call, Response } from '../../src/interceptors/chain.ts';
 import { idempotency } from '../../src/interceptors/idempotency.ts';
 import { type AccountId, type IdempotencyRecord, toAccountId, toKeyId } from '../../src/model.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { AlreadyDone } from '../../src/storage/store-errors.ts';
-import { jsonCodec, newCall, RESPONSE } from '../support/call.ts';
+import { jsonCodec, newCall, RESPONSE, type TestCall } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
 
 const test = anyTest as TestFn<{ store: Store }>;
@@ -29,7 +29,7 @@ interface Sent {
 function callWith(
   key: string | undefined,
   { bytes = CATS, path = CREATE, accountId = toAccountId(1n) }: Sent = {},
-): Call {
+): TestCall {
   const call = newCall(path, { bytes, metadata: key === undefined ? {} : { 'idempotency-key': key } });
   call.caller = { keyId: toKeyId(1n), accountId, plan: 'free', quota: { perMinute: 1, perDay: 1 } };
   return call;
@@ -48,10 +48,10 @@ function setUp({ context: { store } }: Test, before: () => Promise<void> = async
       const { id } = await categories.insert({ name: 'Cats', description: undefined });
       return { id: Number(id) };
     });
-    return { message, bytes: jsonCodec.serialize(message) };
+    return { message, bytes: jsonCodec.responseSerialize(message) };
   };
   return {
-    send: (call: Call) => interceptor.intercept(call, next),
+    send: async (call: Call) => (await interceptor.intercept(call, next)) as Response,
     countRuns: () => runs,
     countCategories: async () => (await store.categories.page({ after: 0n, limit: 100 })).rows.length,
   };

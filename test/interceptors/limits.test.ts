@@ -6,7 +6,7 @@ import { limits } from '../../src/interceptors/limits.ts';
 import { createMemoryLimiter } from '../../src/limits/memory.ts';
 import { minuteEndSeconds } from '../../src/limits/windows.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
-import { newCall, RESPONSE } from '../support/call.ts';
+import { newCall, RESPONSE, type TestCall } from '../support/call.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
 const BAN = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
@@ -44,7 +44,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
   };
 }
 
-function makeCall(parts: Partial<Call>, path = 'PetService/GetPet'): Call {
+function makeCall(parts: Partial<Call>, path = 'PetService/GetPet'): TestCall {
   return { ...newCall(path), ...parts };
 }
 

@@ -8,11 +8,11 @@ import { ListInventoryRequest, SetInventoryRequest } from '../../gen/petstore/v1
 import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../gen/petstore/v1/orders.ts';
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
-import { validation } from '../../src/interceptors/validation.ts';
+import { readMessage } from '../../src/interceptors/read-message.ts';
 import { createValidationRules } from '../../src/proto/validation-rules.ts';
 import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
 
-const interceptor = validation(createValidationRules(protoRegistry));
+const interceptor = readMessage(createValidationRules(protoRegistry));
 
 interface Encoder<T> {
   fromPartial(message: object): T;

@@ -7,7 +7,7 @@ import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { origins } from '../../src/edge/protocols.ts';
 import { ApiError, apiError } from '../../src/errors.ts';
-import type { Call, End, Interceptor, Next, Response, ResponseCodec } from '../../src/interceptors/chain.ts';
+import type { AnyResponse, Call, Codec, End, Interceptor, Next, Response } from '../../src/interceptors/chain.ts';
 import { toApiError } from '../../src/interceptors/error-mapping.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 
@@ -45,9 +45,10 @@ function decode(path: string, bytes: Buffer): unknown {
 }
 
 /** Encodes responses as JSON. */
-export const jsonCodec: ResponseCodec = {
-  serialize: (message) => Buffer.from(JSON.stringify(message)),
-  deserialize: (bytes) => JSON.parse(bytes.toString()),
+export const jsonCodec: Codec = {
+  requestDeserialize: (bytes) => bytes,
+  responseSerialize: (message) => Buffer.from(JSON.stringify(message)),
+  responseDeserialize: (bytes) => JSON.parse(bytes.toString()),
 };
 
 interface CallOptions {
@@ -58,8 +59,7 @@ interface CallOptions {
 
 /** A call, and what happens to it from outside. */
 export interface TestCall extends Call {
-  /** Tells those who listen how the call ended. */
-  end(how: Partial<End>): void;
+  readonly metadata: Metadata;
   /** Tells those who listen that nothing of the call is left. */
   close(): void;
 }
@@ -71,17 +71,25 @@ export function newCall(
   const received = new Metadata();
   for (const [name, value] of Object.entries(metadata)) received.set(name, value);
   const found = operation(path);
-  const [onEnd, onClose]: [((end: End) => void)[], (() => void)[]] = [[], []];
-  const peer = () => PEER;
+  const onClose: (() => void)[] = [];
   // Only through Envoy do callers speak anything but gRPC.
   const isFromEnvoy =
     found.path.startsWith('/petstore.edge.v1.') ||
     ['x-envoy-original-path', 'x-petstore-connect'].some((name) => received.get(name).length > 0);
   if (isFromEnvoy) received.set('x-petstore-edge', EDGE_SECRET);
-  return {
-    ...originOf(received, found.path, { peer, session: isFromEnvoy ? ENVOY : OTHER }),
+  const arrival = {
     operation: found,
-    responseCodec: jsonCodec,
+    header(name: string) {
+      const values = received.get(name);
+      return values.length === 0 ? undefined : values.join();
+    },
+    peer: PEER,
+  };
+  return {
+    ...arrival,
+    ...originOf({ ...arrival, session: isFromEnvoy ? ENVOY : OTHER }),
+    metadata: received,
+    codec: jsonCodec,
     receive: async () => undefined,
     async *messages() {
       yield this.requestBytes;
@@ -90,33 +98,28 @@ export function newCall(
     get request() {
       return decode(this.operation.path, this.requestBytes);
     },
-    peer,
     requestId: requestId ?? 'request-1',
     isCancelled: () => false,
-    onEnd: (listener) => onEnd.push(listener),
     onClose: (listener) => onClose.push(listener),
     responseHeaders: new Map(),
-    end(how) {
-      for (const listener of onEnd) listener({ code: Status.OK, error: undefined, durationMs: 1, ...how });
-    },
     close() {
       for (const listener of onClose) listener();
     },
   };
 }
 
-/** Passes the call through a chain, and ends it as the server does. Resolves with its response, or its error. */
-export async function run(call: TestCall, enter: Next): Promise<Response | ApiError> {
+/** Passes the call through a chain. Resolves with how it ended, as the server tells observers. */
+export async function run(call: Call, enter: Next): Promise<End> {
   const outcome = await enter(call).catch((thrown: unknown) => toApiError(thrown, call.requestId));
-  call.end(outcome instanceof ApiError ? { code: outcome.grpcStatus, error: outcome } : {});
-  return outcome;
+  const error = outcome instanceof ApiError ? outcome : undefined;
+  return { code: error?.grpcStatus ?? Status.OK, error, durationMs: 1 };
 }
 
 /** A response for tests to which its content does not matter. */
 export const RESPONSE: Response = { message: {}, bytes: Buffer.of() };
 
 /** The end of a chain: returns `response`, and records the calls that reach it. */
-export function handler(response = RESPONSE) {
+export function handler(response: AnyResponse = RESPONSE) {
   const calls: Call[] = [];
   const next = async (call: Call) => {
     calls.push(call);
@@ -127,5 +130,5 @@ export function handler(response = RESPONSE) {
 
 /** An interceptor that does nothing, in the place of one that others require. */
 export function passThrough(name: string): Interceptor {
-  return { name, after: {}, intercept: (call, next) => next(call) };
+  return { name, intercept: (call, next) => next(call) };
 }

@@ -4,17 +4,18 @@
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2Session } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
-import { type Metadata, type Server, ServerCredentials } from '@grpc/grpc-js';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import { type WebServiceServer, WebServiceService } from '../../gen/petstore/web/v1/web.ts';
 import { origins } from '../../src/edge/protocols.ts';
 import type { IncomingCall } from '../../src/grpc/call.ts';
 import { OpenCalls } from '../../src/grpc/open-calls.ts';
 import { createGrpcServer, serve } from '../../src/grpc/server.ts';
-import type { Call, End, StreamInterceptor } from '../../src/interceptors/chain.ts';
+import type { Call, End, Interceptor } from '../../src/interceptors/chain.ts';
 import { readMessage } from '../../src/interceptors/read-message.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
+import { createValidationRules } from '../../src/proto/validation-rules.ts';
 import { grpcFrame, grpcHeaders } from './hostile/sockets.ts';
 
 export const PROTOCOLS = ['gRPC', 'REST', 'Connect'] as const;
@@ -35,6 +36,7 @@ export interface Scripted {
 }
 
 interface Script extends Scripted {
+  readonly ends: End[];
   readonly nextStep: () => Promise<Step>;
   readonly gate: Promise<void>;
 }
@@ -75,34 +77,28 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
     }
   })({ maxStreamMs });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
-  const shares: StreamInterceptor = {
+  const shares: Interceptor = {
     name: 'shares',
-    after: {},
-    forStreams: true,
     async intercept(call, next) {
-      const [account] = call.metadata.get('x-account');
+      const account = call.header('x-account');
       if (account !== undefined) {
-        const accountId = toAccountId(BigInt(String(account)));
+        const accountId = toAccountId(BigInt(account));
         openCalls.holdForAccount(call, accountId);
         call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
-      } else if (call.metadata.get('x-share').length > 0) openCalls.holdForAddress(call, 'key');
+      } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
       return next(call);
     },
   };
-  const gate: StreamInterceptor = {
+  const gate: Interceptor = {
     name: 'gate',
-    after: {},
-    forStreams: true,
     async intercept(call, next) {
-      if (call.metadata.get('x-gate').length > 0) await scriptOf(call).gate;
+      if (call.header('x-gate') !== undefined) await scriptOf(call).gate;
       return next(call);
     },
   };
   const { registry, byPath } = loadOperations();
   const all = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.web.v1.'));
   const operations = { registry, byPath: new Map(all.map((operation) => [operation.path, operation])) };
-  const originOf = origins(all, EDGE_SECRET);
-  const sessions = new WeakMap<Metadata, Http2Session>();
   const methods = {
     async checkHealth(_request: unknown, call: Call) {
       const step = await scriptOf(call).nextStep();
@@ -118,15 +114,14 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
       }
     },
   };
+  const message = readMessage(createValidationRules(registry));
   const server = createGrpcServer({
-    methods: serve<WebServiceServer>(operations, WebServiceService, methods, [shares, gate, readMessage]),
+    methods: serve<WebServiceServer>(operations, WebServiceService, methods, [shares, gate, message]),
     forUnknown: [],
     operations,
-    originOf(metadata, path, connection) {
-      if (connection.session !== undefined) sessions.set(metadata, connection.session);
-      return originOf(metadata, path, connection);
-    },
+    originOf: origins(all, EDGE_SECRET),
     openCalls,
+    observers: [(call, end) => scriptOf(call).ends.push(end)],
   });
   const port = await new Promise<number>((resolve, reject) => {
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
@@ -148,12 +143,10 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
     const steps: Step[] = [];
     const opened = Promise.withResolvers<void>();
     let wake: () => void = () => undefined;
-    const ends: End[] = [];
-    call.onEnd((end) => ends.push(end));
     return {
       call,
-      session: sessions.get(call.metadata),
-      ends,
+      session: call.session,
+      ends: [],
       step(next) {
         steps.push(next);
         wake();
