@@ -17,7 +17,7 @@ import { origins } from './edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
 import { edgeOnly, rest } from './edge/rest.ts';
 import { webService } from './edge/web-service.ts';
-import { Health } from './grpc/health.ts';
+import { createHealth } from './grpc/health.ts';
 import { OpenCalls } from './grpc/open-calls.ts';
 import { REFLECTION_PATHS, reflection } from './grpc/reflection.ts';
 import { createGrpcServer, serve, serveRaw } from './grpc/server.ts';
@@ -36,7 +36,7 @@ import type { PlanQuotas } from './keys/plans.ts';
 import type { Limiter, LimitsAdmin } from './limits/limiter.ts';
 import type { CallMetrics } from './metrics/calls.ts';
 import { loadOperations } from './proto/operations.ts';
-import { createValidationRules } from './proto/validation-rules.ts';
+import { createValidation } from './proto/validation-rules.ts';
 import { adminService } from './services/admin.ts';
 import { categoryService } from './services/categories.ts';
 import { inventoryService } from './services/inventory.ts';
@@ -104,15 +104,14 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
   // interceptor declares what it must come after. A wrong order, or a missing interceptor, fails here, at start.
-  const message = readMessage(createValidationRules(operations.registry));
+  const message = readMessage(createValidation(operations.registry));
   const forAnybody = [keyless, message];
   const judged = [authentication(keys, anonymous), countRequest];
   const forCallers = [...judged, rest, message, deprecation(all), etags, idempotency(store.idempotency)];
   const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];
 
   const readiness = new Readiness();
-  const health = new Health(HEALTH_NAMES);
-  const checks = health.service((name, call) => readiness.recordCheck(name, call));
+  const health = createHealth(HEALTH_NAMES, (name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage });
   const edge = edgeService(all);
   const reflect = reflection(LISTED);
@@ -126,7 +125,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       ...serve<AdminServiceServer>(operations, AdminServiceService, admin, forOperator),
       // No key is needed for files, health checks and reflection.
       ...serve<WebServiceServer>(operations, WebServiceService, webService, forAnybody),
-      ...serve<HealthServer>(operations, HealthService, checks, forAnybody),
+      ...serve<HealthServer>(operations, HealthService, health.service, forAnybody),
       ...REFLECTION_PATHS.map((path) => serveRaw(operations, path, reflect, [keyless])),
     ],
     forUnknown: judged,

@@ -59,7 +59,7 @@ function toPattern(template: string, end: string): RegExp {
   const parts = template.split(/(\{\w+(?:=[^}]*)?\})/).map((part) => {
     const [, name, text] = /^\{(\w+)(?:=(.*))?\}$/.exec(part) ?? [];
     if (name === undefined) return escapePattern(part);
-    return `(?<${name}>${text === undefined ? '[^/]+' : escapePattern(text)})`;
+    return text === undefined ? '[^/]+' : escapePattern(text);
   });
   return new RegExp(`^${parts.join('')}${end}$`);
 }
@@ -74,22 +74,17 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
   const route = onPath.find((candidate) => candidate.method === method);
   if (route === undefined) {
-    return methodNotAllowed(
-      method,
-      pathname,
-      onPath.map((candidate) => candidate.method),
-    );
+    const allow = onPath
+      .map((candidate) => candidate.method)
+      .toSorted()
+      .join(', ');
+    return apiError('METHOD_NOT_ALLOWED', { method, path: pathname, allow }, { headers: { allow } });
   }
   checkContentType(contentType);
   checkQuery(path, route.operation);
   // Envoy has no message for HEAD, which has no body either.
   if (method === 'HEAD') return new ApiError('INVALID_ARGUMENT', 'a value in the path or the query is invalid', {});
   return transcoderError(reply, route.operation);
-}
-
-function methodNotAllowed(method: string, path: string, allowed: readonly string[]): ApiError {
-  const allow = allowed.toSorted().join(', ');
-  return apiError('METHOD_NOT_ALLOWED', { method, path, allow }, { headers: { allow } });
 }
 
 /**
@@ -103,13 +98,8 @@ function transcoderError(text: string, { input, bodyField }: Operation): ApiErro
     return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
   }
   const field = fieldAt(input, path);
-  return invalidArgument([
-    {
-      path,
-      name: path === '' || path === bodyField ? 'body' : (field?.jsonName ?? path),
-      description: field === undefined ? description : describeValue(description, field),
-    },
-  ]);
+  const name = path === '' || path === bodyField ? 'body' : (field?.jsonName ?? path);
+  return invalidArgument([{ path, name, description: field ? describeValue(description, field) : description }]);
 }
 
 function fieldAt(message: DescMessage, path: string): DescField | undefined {

@@ -8,12 +8,14 @@ import type { Call } from '../interceptors/chain.ts';
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
 export const READINESS_SERVICE = 'petstore.TakesCalls';
 
-/** Envoy stops sending calls after this many failed checks: `unhealthy_threshold` in envoy/config/clusters.ts. */
-const UNHEALTHY_THRESHOLD = 2;
+/**
+ * An edge that has made so many checks since this server began to drain sends it no more calls. After two of them it
+ * sends no new ones (`unhealthy_threshold` in envoy/config/clusters.ts). Two more, a quarter of a second apart, are
+ * time for those that it had routed already.
+ */
+const FAILED_CHECKS = 4;
 /** An edge that has not checked for this long is gone. Envoy checks twice a second. */
 const EDGE_TIMEOUT_MS = 5_000;
-/** How long Envoy may need to send the calls that it has routed already. */
-const SETTLE_MS = 300;
 /** The longest wait for the edges. One that is frozen or cut off never checks again; the others need half as long. */
 export const MAX_WAIT_MS = 5_000;
 const POLL_MS = 50;
@@ -22,8 +24,6 @@ interface Edge {
   readonly checkedAtMs: number;
   /** How many checks this edge has made since draining began. */
   readonly failedChecks: number;
-  /** When this edge reached `UNHEALTHY_THRESHOLD`. */
-  readonly unhealthySinceMs: number | undefined;
 }
 
 export class Readiness {
@@ -38,27 +38,16 @@ export class Readiness {
   async startDraining(): Promise<void> {
     this.#isDraining = true;
     const giveUpAtMs = performance.now() + MAX_WAIT_MS;
-    while (performance.now() < giveUpAtMs && !this.#isUnhealthyEverywhere()) await delay(POLL_MS);
+    const mayStillCome = (edge: Edge) => edge.failedChecks < FAILED_CHECKS && !isGone(edge);
+    while (performance.now() < giveUpAtMs && this.#edges.values().some(mayStillCome)) await delay(POLL_MS);
   }
 
   /** Records a health check. Those that Envoy forwards for a caller, instead of making them itself, don't count. */
-  recordCheck(name: string, call: Call): void {
-    if (name === READINESS_SERVICE && call.isFromEdge) this.#record(call.peer);
-  }
-
-  #record(peer: string): void {
-    const checkedAtMs = performance.now();
-    const edge = this.#edges.get(peer);
-    const failedChecks = this.#isDraining ? (edge?.failedChecks ?? 0) + 1 : 0;
-    const unhealthySinceMs = edge?.unhealthySinceMs ?? (failedChecks === UNHEALTHY_THRESHOLD ? checkedAtMs : undefined);
-    this.#edges.set(peer, { checkedAtMs, failedChecks, unhealthySinceMs });
+  recordCheck(name: string, { isFromEdge, peer }: Pick<Call, 'isFromEdge' | 'peer'>): void {
+    if (name !== READINESS_SERVICE || !isFromEdge) return;
+    const failedChecks = this.#isDraining ? (this.#edges.get(peer)?.failedChecks ?? 0) + 1 : 0;
+    this.#edges.set(peer, { checkedAtMs: performance.now(), failedChecks });
     for (const [otherPeer, other] of this.#edges) if (isGone(other)) this.#edges.delete(otherPeer);
-  }
-
-  #isUnhealthyEverywhere(): boolean {
-    return [...this.#edges.values()].every(
-      (edge) => isGone(edge) || performance.now() - (edge.unhealthySinceMs ?? Infinity) > SETTLE_MS,
-    );
   }
 }
 

@@ -39,10 +39,10 @@ export function checkQuery(path: string, operation: Operation): void {
   if (violations.length > 0) throw invalidArgument(violations.slice(0, MAX_NAMED));
 }
 
-function describeViolation({ queryParameters, input }: Operation, name: string, count: number): string | undefined {
-  if (!queryParameters.has(name)) return 'is not a query parameter here';
-  const isList = input.fields.some((field) => field.jsonName === name && field.fieldKind === 'list');
-  return count > 1 && !isList ? 'is given more than once' : undefined;
+function describeViolation({ queryParameters }: Operation, name: string, count: number): string | undefined {
+  const field = queryParameters.get(name);
+  if (field === undefined) return 'is not a query parameter here';
+  return count > 1 && field.fieldKind !== 'list' ? 'is given more than once' : undefined;
 }
 
 /** The name of a parameter: of `limit=5`, and of `%6Cimit=5`. One that can't be decoded is returned as it is. */

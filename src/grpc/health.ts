@@ -9,63 +9,53 @@ import { ApiError } from '../errors.ts';
 import type { Call } from '../interceptors/chain.ts';
 import type { Service } from '../services/service.ts';
 
-export class Health {
-  readonly #serving: Map<string, boolean>;
-  /** Those who wait for a change. */
-  readonly #watchers = new Set<() => void>();
-
-  /** These services exist. None of them serves yet. */
-  constructor(names: readonly string[]) {
-    this.#serving = new Map(names.map((name) => [name, false]));
-  }
-
-  set(names: readonly string[], isServing: boolean): void {
-    for (const name of names) this.#serving.set(name, isServing);
-    for (const watcher of this.#watchers) watcher();
-  }
-
-  /** The methods of the service. `onCheck` is called for each Check. */
-  service(onCheck: (name: string, call: Call) => void): Service<HealthServer, Call> {
-    return {
-      check: async ({ service }, call) => {
-        onCheck(service, call);
-        const status = this.#statusOf(service);
-        if (status === Status.SERVICE_UNKNOWN) throw unknown(service);
-        return { status };
-      },
-      list: async () => ({
-        statuses: Object.fromEntries([...this.#serving.keys()].map((name) => [name, { status: this.#statusOf(name) }])),
-      }),
-      watch: ({ service }, call) => this.#watch(service, call),
-    };
-  }
-
-  async *#watch(name: string, call: Call): AsyncIterable<HealthCheckResponse> {
-    let sent: Status | undefined;
-    do {
-      const status = this.#statusOf(name);
-      if (status !== sent) yield { status };
-      sent = status;
-    } while (await this.#change(call, () => this.#statusOf(name) !== sent));
-  }
-
-  #statusOf(name: string): Status {
-    const isServing = this.#serving.get(name);
-    if (isServing === undefined) return Status.SERVICE_UNKNOWN;
-    return isServing ? Status.SERVING : Status.NOT_SERVING;
-  }
-
-  /** Resolves with true at a change, and with false when the call is closed. */
-  #change(call: Call, hasChanged: () => boolean): Promise<boolean> {
-    if (hasChanged()) return Promise.resolve(true);
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    const watcher = () => resolve(true);
-    this.#watchers.add(watcher);
-    call.onClose(() => resolve(false));
-    return promise.finally(() => this.#watchers.delete(watcher));
-  }
+export interface Health {
+  readonly service: Service<HealthServer, Call>;
+  set(names: readonly string[], isServing: boolean): void;
 }
 
-function unknown(service: string): ApiError {
-  return new ApiError('ROUTE_NOT_FOUND', `there is no service ${service}`, { grpcStatus: Code.NOT_FOUND });
+/** The services of these names exist, and none serves yet. `onCheck` is called for each Check. */
+export function createHealth(names: readonly string[], onCheck: (name: string, call: Call) => void): Health {
+  const statuses = new Map<string, Status>();
+  /** Those who wait for a change. */
+  const watchers = new Set<() => void>();
+  const statusOf = (name: string) => statuses.get(name) ?? Status.SERVICE_UNKNOWN;
+
+  /** Resolves with true when the status is another one, and with false when the call is closed. */
+  const changed = (call: Call, name: string, from: Status): Promise<boolean> => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const watcher = () => statusOf(name) !== from && resolve(true);
+    watchers.add(watcher);
+    call.onClose(() => resolve(false));
+    watcher();
+    return promise.finally(() => watchers.delete(watcher));
+  };
+
+  const set = (changedNames: readonly string[], isServing: boolean) => {
+    for (const name of changedNames) statuses.set(name, isServing ? Status.SERVING : Status.NOT_SERVING);
+    for (const watcher of watchers) watcher();
+  };
+  set(names, false);
+
+  const service: Service<HealthServer, Call> = {
+    async check({ service }, call) {
+      onCheck(service, call);
+      const status = statusOf(service);
+      if (status !== Status.SERVICE_UNKNOWN) return { status };
+      throw new ApiError('ROUTE_NOT_FOUND', `there is no service ${service}`, { grpcStatus: Code.NOT_FOUND });
+    },
+
+    list: async () => ({
+      statuses: Object.fromEntries([...statuses].map(([name, status]) => [name, { status }])),
+    }),
+
+    async *watch({ service }, call): AsyncIterable<HealthCheckResponse> {
+      let status: Status;
+      do {
+        status = statusOf(service);
+        yield { status };
+      } while (await changed(call, service, status));
+    },
+  };
+  return { service, set };
 }

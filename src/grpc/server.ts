@@ -19,7 +19,7 @@ import {
   type Response,
 } from '../interceptors/chain.ts';
 import { toApiError } from '../interceptors/error-mapping.ts';
-import { type Operations, unknownOperation } from '../proto/operations.ts';
+import { type Operations, UNKNOWN } from '../proto/operations.ts';
 import type { Service } from '../services/service.ts';
 import { Answer } from './answer.ts';
 import { type CallOptions, IncomingCall, type Method } from './call.ts';
@@ -128,12 +128,11 @@ export function createGrpcServer(options: GrpcServerOptions): Server {
   const { methods, forUnknown, operations, openCalls, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
   for (const path of operations.byPath.keys()) if (!byPath.has(path)) throw new Error(`nothing serves ${path}`);
-  const operation = unknownOperation(operations);
   const unknown = (path: string): ServedMethod => {
     const refuse: Next = async () => {
       throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path });
     };
-    return { operation, codec: RAW, enter: chain(forUnknown, refuse) };
+    return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
   };
   const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
   takeEveryCall(server, (base, path) => {

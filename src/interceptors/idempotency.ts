@@ -76,11 +76,10 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
         if (record !== undefined) return replay(call, request, record);
       }
       const outcome = execute(call, next, request);
-      const pendingRecord = outcome.then(
-        ({ record }) => record,
-        () => undefined,
+      inFlight.set(
+        request.id,
+        outcome.then(({ record }) => record).catch(() => undefined),
       );
-      inFlight.set(request.id, pendingRecord);
       try {
         const { record, response } = await outcome;
         return response ?? replay(call, request, record);

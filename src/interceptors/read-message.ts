@@ -3,20 +3,16 @@
  * are not decoded. The interceptors before this one decide by the headers alone.
  */
 import { invalidArgument } from '../errors.ts';
-import { decodeRequest } from '../proto/operations.ts';
-import type { ValidationRules } from '../proto/validation-rules.ts';
+import type { FindViolations } from '../proto/validation-rules.ts';
 import type { Interceptor } from './chain.ts';
 
-export function readMessage(rules: ValidationRules): Interceptor {
+export function readMessage(findViolations: FindViolations): Interceptor {
   return {
     name: 'readMessage',
     async intercept(call, next) {
       await call.receive();
-      const { operation } = call;
-      if (rules.has(operation)) {
-        const violations = rules.violations(operation, decodeRequest(operation, call.requestBytes));
-        if (violations.length > 0) throw invalidArgument(violations);
-      }
+      const violations = findViolations(call.operation, call.requestBytes);
+      if (violations.length > 0) throw invalidArgument(violations);
       return next(call);
     },
   };

@@ -1,4 +1,8 @@
-/** The operations of the service with everything that the proto files define for them, read from the descriptors. */
+/**
+ * The operations of the service with everything that the proto files define for them, read from the descriptor set of
+ * all proto files. `buf build` makes it, and Envoy's transcoder reads the same file.
+ */
+import { readFileSync } from 'node:fs';
 import {
   createFileRegistry,
   type DescField,
@@ -11,15 +15,16 @@ import {
   toBinary,
 } from '@bufbuild/protobuf';
 import {
+  EmptySchema,
   FileDescriptorProtoSchema,
   type FileDescriptorSet,
+  FileDescriptorSetSchema,
   MethodOptions_IdempotencyLevel,
 } from '@bufbuild/protobuf/wkt';
 import { apiError } from '../errors.ts';
-import { readDescriptorSet } from './descriptors.ts';
 import { type HttpRule, httpRule, type OperationOptions, operationOptions } from './options.ts';
 
-const EMPTY = 'google.protobuf.Empty';
+const DESCRIPTOR_SET = new URL('../../gen/petstore.binpb', import.meta.url);
 const HTTP_BODY = 'google.api.HttpBody';
 
 export interface RestRoute {
@@ -70,8 +75,8 @@ export interface Operation {
   readonly condition: 'if-match' | 'if-none-match' | undefined;
   /** The field of the request message that is the REST body. */
   readonly bodyField: string | undefined;
-  /** The names of its query parameters. */
-  readonly queryParameters: ReadonlySet<string>;
+  /** The fields that are its query parameters, by name. */
+  readonly queryParameters: ReadonlyMap<string, DescField>;
   /** True when it supports Idempotency-Key: operations that create something. */
   readonly takesIdempotencyKey: boolean;
   readonly deprecation: Deprecation | undefined;
@@ -85,6 +90,10 @@ export interface Operations {
   readonly byPath: ReadonlyMap<string, Operation>;
 }
 
+function readDescriptorSet(): FileDescriptorSet {
+  return fromBinary(FileDescriptorSetSchema, readFileSync(DESCRIPTOR_SET));
+}
+
 /** Every proto file as a serialised FileDescriptorProto, for reflection. */
 export function fileDescriptors(): Uint8Array[] {
   return readDescriptorSet().file.map((file) => toBinary(FileDescriptorProtoSchema, file));
@@ -93,16 +102,9 @@ export function fileDescriptors(): Uint8Array[] {
 /** Loads the operations of the proto files in `gen/`, or of other descriptors. */
 export function loadOperations(descriptors: FileDescriptorSet = readDescriptorSet()): Operations {
   const registry = createFileRegistry(descriptors);
-  const byPath = new Map<string, Operation>();
-  for (const file of registry.files) {
-    for (const service of file.services) {
-      for (const method of service.methods) {
-        const operation = toOperation(method, registry);
-        byPath.set(operation.path, operation);
-      }
-    }
-  }
-  return { registry, byPath };
+  const services = [...registry.files].flatMap((file) => file.services);
+  const operations = services.flatMap(({ methods }) => methods.map((method) => toOperation(method, registry)));
+  return { registry, byPath: new Map(operations.map((operation) => [operation.path, operation])) };
 }
 
 /**
@@ -125,29 +127,6 @@ export function compilePath(template: string, { typeName, fields }: DescMessage)
   };
 }
 
-/** Stands for all methods that do not exist. */
-export function unknownOperation({ registry }: Pick<Operations, 'registry'>): Operation {
-  const empty = registry.getMessage(EMPTY);
-  if (empty === undefined) throw new Error(`the proto files have no ${EMPTY}`);
-  return {
-    path: 'unknown',
-    input: empty,
-    output: empty,
-    isStream: false,
-    isRaw: false,
-    isRead: true,
-    routes: [],
-    response: toSuccessResponse(empty, undefined),
-    isTagged: false,
-    condition: undefined,
-    bodyField: undefined,
-    queryParameters: new Set(),
-    takesIdempotencyKey: false,
-    deprecation: undefined,
-    counting: 'always',
-  };
-}
-
 /** Decodes a request message by its descriptor. Throws MALFORMED_BODY. */
 export function decodeRequest(operation: Operation, bytes: Uint8Array): Message {
   try {
@@ -159,83 +138,81 @@ export function decodeRequest(operation: Operation, bytes: Uint8Array): Message 
 
 /** Reads one method from its descriptor. */
 export function toOperation(method: DescMethod, registry: Registry): Operation {
-  const rule = httpRule(method, registry);
-  const options = operationOptions(method, registry);
-  const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
-  const isRaw = method.output.typeName === HTTP_BODY;
-  const response = toSuccessResponse(method.output, options);
-  const isTagged = routes.length > 0 && !isRaw && response.status !== 204 && response.list === undefined;
-  return {
+  const base = {
     path: `/${method.parent.typeName}/${method.name}`,
     input: method.input,
     output: method.output,
     isStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
-    isRaw,
     isRead: method.idempotency === MethodOptions_IdempotencyLevel.NO_SIDE_EFFECTS,
+  };
+  return withOptions(base, httpRule(method, registry), operationOptions(method, registry));
+}
+
+/** Stands for all methods that do not exist. */
+export const UNKNOWN: Operation = withOptions({
+  path: '/unknown',
+  input: EmptySchema,
+  output: EmptySchema,
+  isStream: false,
+  isRead: true,
+});
+
+type Base = Pick<Operation, 'path' | 'input' | 'output' | 'isStream' | 'isRead'>;
+
+function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): Operation {
+  const { input, output } = base;
+  const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
+  const isRaw = output.typeName === HTTP_BODY;
+  const response = toSuccessResponse(output, options);
+  const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
+  const isTagged = routes.length > 0 && isOneMessage;
+  return {
+    ...base,
+    isRaw,
     routes,
     response,
     isTagged,
     condition: conditionOf(routes, isTagged),
     bodyField: rule?.body || undefined,
-    queryParameters: new Set(rule === undefined ? [] : queryParameters(method.input, rule, routes)),
+    queryParameters: queryParameters(input, rule, routes),
     takesIdempotencyKey: Boolean(options?.created),
-    deprecation: toDeprecation(options),
+    deprecation: options?.deprecation && toDeprecation(options.deprecation),
     counting: options?.uncounted ? 'never' : options?.countsRefusalsOnly ? 'refusals' : 'always',
   };
 }
 
 function toRoute({ pattern }: HttpRule): RestRoute {
-  switch (pattern.case) {
-    case undefined:
-      throw new Error('an HTTP rule has no path');
-    case 'custom':
-      return { method: pattern.value.kind, template: pattern.value.path };
-    default:
-      return { method: pattern.case.toUpperCase(), template: pattern.value };
-  }
+  if (pattern.case === undefined) throw new Error('an HTTP rule has no path');
+  if (pattern.case === 'custom') return { method: pattern.value.kind, template: pattern.value.path };
+  return { method: pattern.case.toUpperCase(), template: pattern.value };
 }
 
 /** Resources are read with If-None-Match and changed with If-Match. What is yet to be created has no tag. */
 function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operation['condition'] {
-  switch (route?.method) {
-    case 'GET':
-      return isTagged ? 'if-none-match' : undefined;
-    case 'PUT':
-    case 'PATCH':
-    case 'DELETE':
-      return 'if-match';
-    default:
-      return undefined;
-  }
+  if (route?.method === 'GET') return isTagged ? 'if-none-match' : undefined;
+  return route !== undefined && ['PUT', 'PATCH', 'DELETE'].includes(route.method) ? 'if-match' : undefined;
 }
 
 /** An empty message means no body; a message of a list and a page token is a page of a list. */
-function toSuccessResponse(output: DescMessage, options: OperationOptions | undefined): SuccessResponse {
+function toSuccessResponse({ typeName, fields }: DescMessage, options: OperationOptions | undefined): SuccessResponse {
   const location = options?.created || undefined;
-  const isEmpty = output.typeName === EMPTY;
+  const [items, token] = fields;
+  const isPage = fields.length === 2 && token?.name === 'next_page_token' && items?.fieldKind === 'list';
   return {
-    status: isEmpty ? 204 : location === undefined ? 200 : 201,
+    status: typeName === EmptySchema.typeName ? 204 : location === undefined ? 200 : 201,
     location,
-    list: pageItems(output),
+    list: isPage ? items : undefined,
   };
 }
 
-function pageItems({ fields }: DescMessage): ListField | undefined {
-  const [items, token] = fields;
-  const isPage = fields.length === 2 && token?.name === 'next_page_token';
-  return isPage && items?.fieldKind === 'list' ? items : undefined;
-}
-
 /** Per google.api.http: without a body, every field that is not in the path is a query parameter. */
-function queryParameters(input: DescMessage, rule: HttpRule, routes: readonly RestRoute[]): string[] {
-  if (rule.body !== '') return [];
+function queryParameters(input: DescMessage, rule: HttpRule | undefined, routes: readonly RestRoute[]) {
   const isInPath = (name: string) => routes.some(({ template }) => new RegExp(`{${name}[=}]`).test(template));
-  return input.fields.filter(({ name }) => !isInPath(name)).map(({ jsonName }) => jsonName);
+  const fields = rule?.body === '' ? input.fields.filter(({ name }) => !isInPath(name)) : [];
+  return new Map(fields.map((field) => [field.jsonName, field]));
 }
 
-function toDeprecation(options: OperationOptions | undefined): Deprecation | undefined {
-  if (options?.deprecation === undefined) return undefined;
-  const { since, sunset, successor } = options.deprecation;
+function toDeprecation({ since, sunset, successor }: NonNullable<OperationOptions['deprecation']>): Deprecation {
   return { since: toDate(since), sunset: toDate(sunset), successor };
 }
 

@@ -39,25 +39,17 @@ type ServiceOptions = Message & { readonly tag: string; readonly position: numbe
 /** petstore.rest.v1.FieldOptions. */
 type FieldOptions = Message & { readonly default: string; readonly outputOnly: boolean };
 
-export function httpRule(method: DescMethod, registry: Registry): HttpRule | undefined {
-  return read(method, 'google.api.http', registry) as HttpRule | undefined;
-}
+export const httpRule = option<DescMethod, HttpRule>('google.api.http');
+export const operationOptions = option<DescMethod, OperationOptions>('petstore.rest.v1.operation');
+export const serviceOptions = option<DescService, ServiceOptions>('petstore.rest.v1.service');
+export const fieldOptions = option<DescField, FieldOptions>('petstore.rest.v1.field');
 
-export function operationOptions(method: DescMethod, registry: Registry): OperationOptions | undefined {
-  return read(method, 'petstore.rest.v1.operation', registry) as OperationOptions | undefined;
-}
-
-export function serviceOptions(service: DescService, registry: Registry): ServiceOptions | undefined {
-  return read(service, 'petstore.rest.v1.service', registry) as ServiceOptions | undefined;
-}
-
-export function fieldOptions(field: DescField, registry: Registry): FieldOptions | undefined {
-  return read(field, 'petstore.rest.v1.field', registry) as FieldOptions | undefined;
-}
-
-function read(desc: DescMethod | DescService | DescField, name: string, registry: Registry): unknown {
-  const extension = registry.getExtension(name);
-  if (extension === undefined) throw new Error(`the proto files do not define the option ${name}`);
-  const { options } = desc.proto;
-  return options !== undefined && hasExtension(options, extension) ? getExtension(options, extension) : undefined;
+/** Returns a function that reads an option of a descriptor; it returns undefined where the option is not set. */
+function option<D extends DescMethod | DescService | DescField, T>(name: string) {
+  return ({ proto: { options } }: D, registry: Registry): T | undefined => {
+    const extension = registry.getExtension(name);
+    if (extension === undefined) throw new Error(`the proto files do not define the option ${name}`);
+    const isSet = options !== undefined && hasExtension(options, extension);
+    return isSet ? (getExtension(options, extension) as T) : undefined;
+  };
 }

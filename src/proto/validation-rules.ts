@@ -3,37 +3,29 @@ import { create, type DescMessage, type FileRegistry, type Message } from '@bufb
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
-import type { Operation } from './operations.ts';
+import { decodeRequest, type Operation } from './operations.ts';
 
-export interface ValidationRules {
-  /** True when the request message of the operation has any rules. */
-  has(operation: Operation): boolean;
-  /**
-   * The rules that the request message violates. An absent REST body is validated as an empty message, so the
-   * violations name its required fields.
-   */
-  violations(operation: Operation, message: Message): readonly Violation[];
-}
+/**
+ * Finds the rules that a request message violates. A message without rules is not even decoded. An absent REST body is
+ * validated as an empty message, so the violations name its required fields.
+ *
+ * @throws MALFORMED_BODY
+ */
+export type FindViolations = (operation: Operation, bytes: Uint8Array) => readonly Violation[];
 
-export function createValidationRules(registry: FileRegistry): ValidationRules {
+export function createValidation(registry: FileRegistry): FindViolations {
   const validator = createValidator({ registry });
-  const cache = new Map<DescMessage, boolean>();
-  return {
-    has({ input }) {
-      let isRuled = cache.get(input);
-      if (isRuled === undefined) {
-        isRuled = hasRules(input, new Set());
-        cache.set(input, isRuled);
-      }
-      return isRuled;
-    },
-    violations(operation, message) {
-      const result = validator.validate(operation.input, withBody(operation, message));
-      if (result.kind === 'error') throw result.error;
-      const violations = result.kind === 'invalid' ? result.violations.map(toViolation) : [];
-      const isNew = ({ path }: Violation) => violations.every((other) => other.path !== path);
-      return [...violations, ...textsWithNul(message).filter(isNew)];
-    },
+  const isRuled = new Map<DescMessage, boolean>();
+  return (operation, bytes) => {
+    const { input } = operation;
+    if (!isRuled.has(input)) isRuled.set(input, hasRules(input, new Set()));
+    if (!isRuled.get(input)) return [];
+    const message = decodeRequest(operation, bytes);
+    const result = validator.validate(input, withBody(operation, message));
+    if (result.kind === 'error') throw result.error;
+    const violations = result.kind === 'invalid' ? result.violations.map(toViolation) : [];
+    const isNew = ({ path }: Violation) => violations.every((other) => other.path !== path);
+    return [...violations, ...textsWithNul(message).filter(isNew)];
   };
 }
 

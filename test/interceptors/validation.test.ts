@@ -9,10 +9,10 @@ import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
 import { readMessage } from '../../src/interceptors/read-message.ts';
-import { createValidationRules } from '../../src/proto/validation-rules.ts';
+import { createValidation } from '../../src/proto/validation-rules.ts';
 import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
 
-const interceptor = readMessage(createValidationRules(protoRegistry));
+const interceptor = readMessage(createValidation(protoRegistry));
 
 interface Encoder<T> {
   fromPartial(message: object): T;

@@ -15,7 +15,7 @@ import type { Call, End, Interceptor } from '../../src/interceptors/chain.ts';
 import { readMessage } from '../../src/interceptors/read-message.ts';
 import { toAccountId, toKeyId } from '../../src/model.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
-import { createValidationRules } from '../../src/proto/validation-rules.ts';
+import { createValidation } from '../../src/proto/validation-rules.ts';
 import { grpcFrame, grpcHeaders } from './hostile/sockets.ts';
 
 export const PROTOCOLS = ['gRPC', 'REST', 'Connect'] as const;
@@ -114,7 +114,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
       }
     },
   };
-  const message = readMessage(createValidationRules(registry));
+  const message = readMessage(createValidation(registry));
   const server = createGrpcServer({
     methods: serve<WebServiceServer>(operations, WebServiceService, methods, [shares, gate, message]),
     forUnknown: [],
