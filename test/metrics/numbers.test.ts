@@ -63,6 +63,15 @@ test('Calls - open ones are shown, and one whose caller disconnects is CANCELLED
   t.is(sumOf(text, 'petstore_errors_total'), 0);
 });
 
+test('Calls - of methods that do not exist are counted as "unknown", whatever their path', async (t) => {
+  const { server, client, port } = t.context;
+  for (const path of ['/a.b.C/D', '/petstore.v1.PetService/Nothing']) {
+    await t.throwsAsync(unary(client, { ...HealthService.check, path }, { service: '' }, bearer(server.key)));
+  }
+  const text = await scrape(port);
+  t.is(sumOf(text, 'petstore_grpc_calls_total', { method: 'unknown', code: 'UNIMPLEMENTED' }), 2);
+});
+
 test('Calls - health checks are counted, and a watch from start to end', async (t) => {
   const { client, port } = t.context;
   const method = 'grpc.health.v1.Health/Watch';
