@@ -18,7 +18,7 @@ import { AccountCounters } from './account-counters.ts';
 import { AddressCounters } from './address-counters.ts';
 import { BanTracker, newBan, toBanned } from './ban-tracker.ts';
 import type { Attempt, Counts, Decision, ManagedLimiter, Subject } from './limiter.ts';
-import { type Counter, counterAt, countRequest, peek, type Verdict } from './windows.ts';
+import { type Counter, countRequest, enterWindows, peek, type Verdict } from './windows.ts';
 
 export interface MemoryLimiterOptions {
   readonly ban: BanPolicy;
@@ -103,7 +103,9 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
       return peek(counter, quotaOf(attempt, options), nowMs);
     },
     counts(accountId, nowMs) {
-      return { counter: counterAt(accounts.find(accountId, nowMs), nowMs), isLocal: false };
+      const counter = accounts.find(accountId, nowMs);
+      enterWindows(counter, nowMs);
+      return { counter: { ...counter }, isLocal: false };
     },
     unban(_accountId, keyId, nowMs) {
       bans.forget(keyId);

@@ -36,7 +36,7 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
 
   function run(action: string, names: string[], nowMs: number, args: readonly (number | string)[]): Promise<unknown> {
     const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
-    return client.run(SCRIPT, SHA1, names, [...common, ...args].map(String));
+    return client.evaluate(SCRIPT, SHA1, names, [...common, ...args].map(String));
   }
 
   return {

@@ -10,9 +10,7 @@
  * whichever server comes first, also when Redis has lost its data; what the other servers counted meanwhile is lost.
  */
 import type { Logger } from 'pino';
-import type { RedisConfig } from '../config.ts';
-import { RedisCircuitBreaker } from '../redis/circuit-breaker.ts';
-import { RedisClient } from '../redis/client.ts';
+import { RedisClient, type RedisClientOptions } from '../redis/client.ts';
 import { newBan, toBanned } from './ban-tracker.ts';
 import type { Attempt, Decision, ManagedLimiter, Subject } from './limiter.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions, quotaOf } from './memory.ts';
@@ -25,11 +23,10 @@ const PROBES = Array.from({ length: 16 }, (_, index) => ({
   ...{ counter: newCounter(0), lastBanEndMs: 0 },
 }));
 
-export interface RedisLimiterOptions extends MemoryLimiterOptions, LimitScriptOptions {
-  readonly redis: RedisConfig;
+type ClientOptions = Pick<RedisClientOptions, 'redis' | 'timeoutMs'>;
+
+export interface RedisLimiterOptions extends MemoryLimiterOptions, LimitScriptOptions, ClientOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** How long a command may take. Default: a second. */
-  readonly timeoutMs?: number;
 }
 
 export interface RedisLimiter extends ManagedLimiter {
@@ -41,21 +38,17 @@ export interface RedisLimiter extends ManagedLimiter {
 
 /** Resolves when Redis is available, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { logger, onBan, timeoutMs } = options;
-  const client = new RedisClient(options.redis);
-  const script = createLimitScript(client, options);
-  const memory = createMemoryLimiter(options);
-  let fallbackDecisions = 0;
-
-  const breaker = new RedisCircuitBreaker({
-    client,
-    timeoutMs,
-    probe: () => Promise.all(PROBES.map((probe) => script.admit({ ...probe.subject, nowMs: Date.now() }, probe))),
+  const { logger, onBan } = options;
+  const client = new RedisClient({
+    ...options,
     onUnavailable(cause) {
       logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
     },
     onAvailable: () => logger.info('Redis is back: it counts the limits of all servers again'),
   });
+  const script = createLimitScript(client, options);
+  const memory = createMemoryLimiter(options);
+  let fallbackDecisions = 0;
 
   function toDecision(attempt: Attempt, { status, counter, nowMs, bannedUntilMs }: SubjectState): Decision {
     const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
@@ -66,14 +59,16 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   }
 
   function read(subject: Subject, nowMs: number): Promise<SubjectState | undefined> {
-    return breaker.run(() => script.read(memory.known(subject, nowMs), nowMs));
+    return client.run(() => script.read(memory.known(subject, nowMs), nowMs));
   }
 
-  await breaker.start();
+  await client.start(() =>
+    Promise.all(PROBES.map((probe) => script.admit({ ...probe.subject, nowMs: Date.now() }, probe))),
+  );
   return {
     ...memory,
     async admit(attempt) {
-      const state = await breaker.run(() => script.admit(attempt, memory.known(attempt, attempt.nowMs)));
+      const state = await client.run(() => script.admit(attempt, memory.known(attempt, attempt.nowMs)));
       if (state === undefined) {
         fallbackDecisions += 1;
         return memory.admit(attempt);
@@ -91,16 +86,16 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       return { counter: state.counter, isLocal: false };
     },
     async unban(accountId, keyId, nowMs) {
-      const untilMs = await breaker.run(() => script.unban(accountId, keyId, nowMs));
+      const untilMs = await client.run(() => script.unban(accountId, keyId, nowMs));
       if (untilMs !== undefined) memory.unban(accountId, keyId, nowMs);
       return untilMs;
     },
     get isDegraded() {
-      return !breaker.isAvailable;
+      return !client.isAvailable;
     },
     get fallbackDecisions() {
       return fallbackDecisions;
     },
-    close: () => breaker.close(),
+    close: () => client.close(),
   };
 }

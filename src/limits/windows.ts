@@ -87,13 +87,6 @@ export function secondsUntil(momentMs: number, nowMs: number): number {
   return Math.ceil((momentMs - nowMs) / 1_000);
 }
 
-/** Returns a copy of the counter in the windows of this moment. */
-export function counterAt(counter: Readonly<Counter>, nowMs: number): Counter {
-  const copy = { ...counter };
-  enterWindows(copy, nowMs);
-  return copy;
-}
-
 /** The end of the counter's minute, in Unix time. */
 export function minuteEndSeconds({ minuteIndex }: Readonly<Counter>): number {
   return (minuteIndex + 1) * MINUTE_SECONDS;
@@ -105,7 +98,7 @@ export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
 }
 
 /** Resets the counts of windows that are not the current ones. */
-function enterWindows(counter: Counter, nowMs: number): void {
+export function enterWindows(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
   if (minuteIndex === counter.minuteIndex) return;
   counter.minuteIndex = minuteIndex;
