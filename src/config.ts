@@ -6,7 +6,7 @@ import { MAX_PORT, type RedisConfig, type ServerAddress } from './config/checks.
 import { allOrNone, checkInternalTls } from './config/internal-tls.ts';
 import type { Network } from './config/networks.ts';
 import { ConfigError, type Environment, readSettings, type ValuesOf } from './config/setting.ts';
-import { LIMITS, PLAIN_SETTINGS } from './config/settings.ts';
+import { SETTINGS } from './config/settings.ts';
 
 export { ConfigError, type Network, type RedisConfig, type ServerAddress };
 
@@ -20,7 +20,7 @@ export type TracesConfig = NonNullable<Config['traces']>;
 
 /** Reads the settings. Throws ConfigError for the first bad one. */
 export function readConfig(env: Environment = process.env): Config {
-  const config = toConfig(readSettings(env, PLAIN_SETTINGS), readSettings(env, LIMITS));
+  const config = toConfig(readSettings(env, SETTINGS));
   checkHttpPort(config);
   checkPortsDiffer(config);
   checkInstances(config);
@@ -29,51 +29,51 @@ export function readConfig(env: Environment = process.env): Config {
   return config;
 }
 
-function toConfig(values: ValuesOf<typeof PLAIN_SETTINGS>, limits: ValuesOf<typeof LIMITS>) {
-  const { tlsCert, tlsKey, internalTlsCa, internalTlsCert, internalTlsKey, metricsHost, metricsPort, ...others } =
-    values;
-  const { redisUrl, otelExporterOtlpEndpoint, otelTracesSampler, otelTracesSamplerArg, idempotencyHours, ...plain } =
-    others;
+type Values = ValuesOf<typeof SETTINGS>;
+
+function toConfig(values: Values) {
+  const { internalTlsCa, internalTlsCert, internalTlsKey, metricsHost, metricsPort } = values;
   return {
-    ...plain,
-    corsOrigins: plain.corsOrigins ?? [],
-    trustedProxies: plain.trustedProxies ?? [],
-    demoAccount: plain.demoAccount ?? plain.databaseUrl === undefined,
-    redis: redisUrl,
-    idempotencyMs: idempotencyHours * HOUR_MS,
+    ...values,
+    corsOrigins: values.corsOrigins ?? [],
+    trustedProxies: values.trustedProxies ?? [],
+    demoAccount: values.demoAccount ?? values.databaseUrl === undefined,
+    redis: values.redisUrl,
+    idempotencyMs: values.idempotencyHours * HOUR_MS,
     /** The PEM files of the public port. */
-    tls: allOrNone('TLS', { cert: tlsCert, key: tlsKey }),
+    tls: allOrNone('TLS', { cert: values.tlsCert, key: values.tlsKey }),
     /** The PEM files of the connection between edge and servers. Without them all are on loopback. */
     internalTls: allOrNone('INTERNAL_TLS', { ca: internalTlsCa, cert: internalTlsCert, key: internalTlsKey }),
     /** The port is the first instance's; further instances use the ports after it. */
     metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
-    traces: toTraces(otelExporterOtlpEndpoint, otelTracesSampler, otelTracesSamplerArg),
+    traces: toTraces(values),
     /** The numbers of the contract's section 8. An enterprise account has its own quota. */
     limits: {
       plans: {
-        free: { perMinute: limits.freePerMinute, perDay: limits.freePerDay },
-        pro: { perMinute: limits.proPerMinute, perDay: limits.proPerDay },
-        business: { perMinute: limits.businessPerMinute, perDay: limits.businessPerDay },
+        free: { perMinute: values.freePerMinute, perDay: values.freePerDay },
+        pro: { perMinute: values.proPerMinute, perDay: values.proPerDay },
+        business: { perMinute: values.businessPerMinute, perDay: values.businessPerDay },
       },
-      addressPerMinute: limits.addressPerMinute,
+      addressPerMinute: values.addressPerMinute,
       /** What Envoy lets through without a known key, per IP address: at once, and a second after that. */
-      addressBurst: limits.addressBurst,
-      addressPerSecond: limits.addressPerSecond,
-      maxAddresses: limits.maxAddresses,
-      maxStreamMs: limits.streamSeconds * 1_000,
+      addressBurst: values.addressBurst,
+      addressPerSecond: values.addressPerSecond,
+      maxAddresses: values.maxAddresses,
+      maxStreamMs: values.streamSeconds * 1_000,
       ban: {
-        refusals: limits.banRefusals,
-        windowMs: limits.banWindowSeconds * 1_000,
-        durationMs: limits.banSeconds * 1_000,
+        refusals: values.banRefusals,
+        windowMs: values.banWindowSeconds * 1_000,
+        durationMs: values.banSeconds * 1_000,
       },
     },
   };
 }
 
 /** Where traces are sent, the share of requests that is, and whether a caller's `traceparent` decides. */
-function toTraces(endpoint: string | undefined, sampler: string, ratio: number) {
+function toTraces({ otelExporterOtlpEndpoint: endpoint, otelTracesSampler: sampler, otelTracesSamplerArg }: Values) {
   if (endpoint === undefined) return undefined;
-  return { endpoint, ratio: sampler.endsWith('ratio') ? ratio : 1, trustsCallers: sampler.startsWith('parentbased') };
+  const ratio = sampler.endsWith('ratio') ? otelTracesSamplerArg : 1;
+  return { endpoint, ratio, trustsCallers: sampler.startsWith('parentbased') };
 }
 
 function checkHttpPort({ httpPort, tls }: Config): void {

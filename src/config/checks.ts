@@ -124,7 +124,7 @@ export function toRedis(text: string): RedisConfig | Expected {
 /** The client throws for what is no text in percent-encoding, and for a database that is no number. */
 function isRedisUrl(text: string): boolean {
   const url = parseUrl(text, ['redis:', 'rediss:']);
-  return url !== undefined && canDecode(url.username + url.password) && /^(\/\d*)?$/.test(url.pathname);
+  return url !== undefined && [url.username, url.password].every(canDecode) && /^(\/\d*)?$/.test(url.pathname);
 }
 
 function parseUrl(text: string, protocols: readonly string[]): URL | undefined {

@@ -11,23 +11,17 @@ const NAMES = Object.entries<Setting<unknown>>(SETTINGS).flatMap(([name, { isSec
 
 /** A line for each variable that is one typo away from a setting. The lines have no values. */
 export function describeMisspelled(env: Environment): string[] {
-  const unknown = Object.keys(env).filter((name) => env[name] && name.length >= MIN_LENGTH && !NAMES.includes(name));
+  const isLong = (name: string) => name.length >= MIN_LENGTH;
+  const byVariant = new Map(NAMES.filter(isLong).flatMap((name) => variants(name).map((variant) => [variant, name])));
+  const unknown = Object.keys(env).filter((name) => env[name] && isLong(name) && !NAMES.includes(name));
   return unknown.flatMap((name) => {
-    const meant = NAMES.find((setting) => setting.length >= MIN_LENGTH && isTypo(name, setting));
-    if (meant === undefined) return [];
-    return [`the environment has ${name}, which is no setting: did you mean ${meant}?`];
+    const variant = variants(name).find((one) => byVariant.has(one));
+    if (variant === undefined) return [];
+    return [`the environment has ${name}, which is no setting: did you mean ${byVariant.get(variant)}?`];
   });
 }
 
-/** Whether one character is missing, extra or wrong, or two neighbors are swapped. */
-function isTypo(text: string, other: string): boolean {
-  const shorter = Math.min(text.length, other.length);
-  let start = 0;
-  while (start < shorter && text[start] === other[start]) start += 1;
-  let end = 0;
-  while (end < shorter - start && text.at(-1 - end) === other.at(-1 - end)) end += 1;
-  const middle = text.slice(start, text.length - end);
-  const otherMiddle = other.slice(start, other.length - end);
-  if (middle.length < 2 && otherMiddle.length < 2) return true;
-  return middle.length === 2 && otherMiddle === `${middle[1]}${middle[0]}`;
+/** The name, and the name without one of its characters. Two names that share one of these are one typo apart. */
+function variants(name: string): string[] {
+  return [name, ...Array.from(name, (_, index) => name.slice(0, index) + name.slice(index + 1))];
 }

@@ -245,7 +245,7 @@ const OBSERVABILITY = {
   ),
 };
 
-export const LIMITS = {
+const LIMITS = {
   FREE_PER_MINUTE: setting(toCount, '60', 'Requests a minute on the Free plan.'),
   FREE_PER_DAY: setting(toCount, '1000', 'Requests a day on the Free plan.'),
   PRO_PER_MINUTE: setting(toCount, '300', 'Requests a minute on the Pro plan.'),
@@ -290,7 +290,4 @@ export const SETTING_GROUPS = {
   Limits: LIMITS,
 } as const;
 
-/** All but the limits. */
-export const PLAIN_SETTINGS = { ...PORTS, ...EDGE, ...HOSTS, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY };
-
-export const SETTINGS = { ...PLAIN_SETTINGS, ...LIMITS };
+export const SETTINGS = { ...PORTS, ...EDGE, ...HOSTS, ...STORAGE, ...KEYS, ...LOGS, ...OBSERVABILITY, ...LIMITS };

@@ -50,6 +50,7 @@ test('Config - a bad Redis address is not repeated', (t) => {
     'redis://a:1,',
     'redis://a:1,http://:s3cret@b',
     'redis://:100%s3cret@cache',
+    'redis://me%4:1s3cret@cache', // only together they are percent-encoding
     'redis://cache/s3cret',
   ]) {
     const line = configError({ REDIS_URL: text });
