@@ -3,9 +3,9 @@ import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
 import { EXIT_TEMPORARY_FAILURE } from './config/constants.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { isDiskFull, makePrivate, PRIVATE_UMASK } from './files/private-folder.ts';
+import { hideKeys } from './keys/format.ts';
 import { lockDataFolder } from './launcher/data-lock.ts';
 import { LogFile } from './logging/log-file.ts';
-import { hideKeys } from './logging/logger.ts';
 import { createService } from './service.ts';
 import { StoreUnavailable } from './storage/store-errors.ts';
 

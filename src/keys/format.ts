@@ -24,7 +24,15 @@ const SHAPES: Readonly<Record<KeyPrefix, RegExp>> = {
 };
 
 /** Matches keys anywhere in a text, whatever their checksum: a mistyped key reveals most of the real one. */
-export const KEY_PATTERN = /ps[to]_[0-9A-Za-z]{38}/g;
+const KEY_PATTERN = /ps[to]_[0-9A-Za-z]{38}/g;
+
+/** What a log has in place of a key. */
+export const REDACTED = '(a key)';
+
+/** Redacts everything in a text that looks like an API key. */
+export function hideKeys(text: string): string {
+  return text.replaceAll(KEY_PATTERN, REDACTED);
+}
 
 /** Generates a key. It is shown once and never stored. */
 export function generateKey(prefix: KeyPrefix = 'pst'): string {

@@ -1,9 +1,13 @@
-/** What all commands have in common: the settings that they read, and `--help`. */
+/** What all commands have in common: the settings that they read, `--help`, and how errors are printed. */
 import { parseArgs } from 'node:util';
 import { describeMisspelled } from '../config/misspelled.ts';
 import type { Setting } from '../config/setting.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { type Config, ConfigError, readConfig } from '../config.ts';
+import { PRIVATE_UMASK } from '../files/private-folder.ts';
+import { hideKeys } from '../keys/format.ts';
+import { ChildExited } from './child.ts';
+import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
 
 export interface Command {
   /** "npm run server". */
@@ -13,10 +17,26 @@ export interface Command {
   readonly settings: readonly (keyof typeof SETTINGS)[];
 }
 
-/** Reads the settings, and warns on stderr of variables that look like misspelled ones. Throws ConfigError. */
-export function loadConfig(): Config {
-  for (const line of describeMisspelled(process.env)) process.stderr.write(`petstore: ${line}\n`);
-  return readConfig();
+/** Runs a command. Warns of variables that look like misspelled settings. Prints an expected error as one line. */
+export async function run(main: (config: Config) => Promise<void>, command?: Command): Promise<void> {
+  // Writing to a closed terminal fails. That must not end the process.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
+  process.umask(PRIVATE_UMASK);
+  try {
+    if (command !== undefined && printHelp(command)) return;
+    for (const line of describeMisspelled(process.env)) process.stderr.write(`petstore: ${line}\n`);
+    await main(readConfig());
+  } catch (error) {
+    process.stderr.write(hideKeys(`petstore: ${describe(error)}\n`));
+    process.exit(1);
+  }
+}
+
+function describe(error: unknown): string {
+  const isSystem = error instanceof Error && 'syscall' in error; // the message of EACCES and others is clear
+  const expected = [ConfigError, ChildExited, TooManyFailures, TemporaryFailure];
+  const isExpected = isSystem || expected.some((kind) => error instanceof kind);
+  return isExpected ? (error as Error).message : String((error as Error).stack);
 }
 
 /** Throws ConfigError when the settings ask a standalone server or edge for several servers. */
@@ -27,7 +47,7 @@ export function checkSingleInstance({ instances }: Config, command: Command): vo
 }
 
 /** Prints the help and returns true if the arguments request it. Throws ConfigError for any other argument. */
-export function printHelp(command: Command): boolean {
+function printHelp(command: Command): boolean {
   const wantsHelp = readArguments(command.name);
   if (wantsHelp) process.stdout.write(`${[...help(command)].join('\n')}\n`);
   return wantsHelp;

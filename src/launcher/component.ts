@@ -1,6 +1,6 @@
 /**
- * A component of the service, a server or Envoy: a child process, which a new one replaces when it ends. Only one task
- * at a time starts or stops processes (`runExclusive`).
+ * A component of the service, a server or Envoy: a child process, which a new one replaces when it ends. The stack
+ * starts the first one, and its supervisor all others.
  */
 import type { LogFile } from '../logging/log-file.ts';
 import type { Child } from './child.ts';
@@ -19,8 +19,9 @@ export abstract class Component {
   readonly maxUnansweredPings: number = 6;
   #child: Child | undefined;
   #servingChild: Child | undefined;
+  /** Why the last start failed, in a line without a full stop; undefined after a success. */
+  startFailure: string | undefined;
   #isStopping = false;
-  #lastTask = Promise.resolve();
 
   constructor(name: string, log: LogFile) {
     this.name = name;
@@ -34,11 +35,6 @@ export abstract class Component {
 
   /** Resolves when the process responds. */
   abstract ping(signal: AbortSignal): Promise<unknown>;
-
-  /** Whether the process was told to drain, so that its end is expected. */
-  isDraining(_child: Child): boolean {
-    return false;
-  }
 
   /** The current or last process. */
   get child(): Child {
@@ -65,24 +61,12 @@ export abstract class Component {
     try {
       await this.waitUntilServing(child);
       this.#servingChild = child;
+      this.startFailure = undefined;
     } catch (error) {
       throw isLate ? new Error(`it did not serve within ${Number(withinMs) / 1_000} s`) : error;
     } finally {
       clearTimeout(timer);
     }
-  }
-
-  /** Runs a task that starts or stops a process, after all earlier ones have ended. */
-  async runExclusive(task: () => Promise<void>): Promise<void> {
-    const result = this.#lastTask.then(task);
-    this.#lastTask = result.catch(() => undefined); // the caller of this method sees the error
-    return result;
-  }
-
-  /** Stops the process after its open calls, and starts a new one. */
-  async replace(withinMs: number): Promise<void> {
-    await this.child.stop(DRAIN_MS + CLOSE_MS);
-    await this.start(withinMs);
   }
 
   /** Stops the process, and prevents further starts. */

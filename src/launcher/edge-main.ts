@@ -4,10 +4,9 @@ import { listServers } from '../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
 import { createLogger } from '../logging/logger.ts';
-import { type Command, checkSingleInstance, loadConfig, printHelp } from './command.ts';
+import { type Command, checkSingleInstance, run } from './command.ts';
 import { logDir } from './paths.ts';
-import { printLine, run, StopSignals } from './program.ts';
-import { publicUrl, startStack } from './stack.ts';
+import { printLine, publicUrl, runInForeground } from './program.ts';
 
 const COMMAND: Command = {
   name: 'npm run edge',
@@ -21,19 +20,11 @@ wait for open requests (10 seconds at most), and stop Envoy.`,
   ],
 };
 
-async function main(): Promise<void> {
-  if (printHelp(COMMAND)) return;
-  const config = loadConfig();
+await run(async (config) => {
   checkSingleInstance(config, COMMAND);
   checkSecret(config);
-  const report = createReporter(config);
-  const signals = new StopSignals(report);
-  const edge = await startStack(config, {}, { isEdge: true, interrupt: signals.interrupt, report });
-  signals.started(edge);
-  report(startMessage(config));
-  await edge.ended;
-  report('Stopped.');
-}
+  await runInForeground({ config, isEdge: true, report: createReporter(config), startMessage });
+}, COMMAND);
 
 function checkSecret({ edgeSecret, internalTls }: Config): void {
   if (edgeSecret !== undefined || internalTls !== undefined) return;
@@ -56,5 +47,3 @@ function startMessage(config: Config): string {
   const logs = config.logs === 'files' ? ` Logs are in ${logDir(config)}.` : '';
   return `The edge is open at ${publicUrl(config)}, and sends calls to ${servers} ${how}.${logs} Ctrl-C stops it.`;
 }
-
-await run(main);

@@ -25,7 +25,6 @@ export class Instance extends Component {
   override readonly maxUnansweredPings = 4;
   readonly #metricsPort: number | undefined;
   readonly #program: ServerProgram;
-  #drainingChild: Child | undefined;
 
   /** `index` is from 0. */
   constructor(program: ServerProgram, index: number) {
@@ -83,13 +82,11 @@ export class Instance extends Component {
     this.child.send('reopen');
   }
 
-  /** Makes the server's health checks fail, while it still accepts calls. */
-  startDraining(): void {
-    this.#drainingChild = this.child;
-    this.child.send('drain');
-  }
-
-  override isDraining(child: Child): boolean {
-    return this.#drainingChild === child;
+  /** Makes the server's health checks fail, while it still accepts calls. Returns its process. */
+  startDraining(): Child {
+    const { child } = this;
+    child.isDraining = true;
+    child.send('drain');
+    return child;
   }
 }

@@ -1,42 +1,51 @@
-/**
- * `npm start`: starts the service, prints how to use it, and stops it cleanly on Ctrl-C, on SIGTERM and when the
- * terminal closes (SIGHUP). SIGUSR2 starts a rolling restart.
- */
-import type { Config } from '../config.ts';
-import { loadConfig } from './command.ts';
-import { printLine, run, StopSignals } from './program.ts';
-import { checkNoStandaloneSettings, type Stack, startStack } from './stack.ts';
-import { startMessage } from './start-message.ts';
+/** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
+import { existsSync } from 'node:fs';
+import { type Config, ConfigError } from '../config.ts';
+import { demoKeyFile } from '../keys/key-files.ts';
+import { run } from './command.ts';
+import { logDir } from './paths.ts';
+import { printLine, publicUrl, runInForeground } from './program.ts';
 
-let stack: Stack | undefined;
-/** The rolling restarts that were requested and have not ended: one that runs, and one that follows it. */
-let restarts = 0;
-
-async function main(): Promise<void> {
-  const config = loadConfig();
+await run(async (config) => {
   checkNoStandaloneSettings(config);
-  const signals = new StopSignals(printLine);
-  process.on('SIGUSR2', () => requestRestart(config, signals));
-  const { instances } = config;
-  printLine(instances === 1 ? 'Starting the server and Envoy …' : `Starting ${instances} servers and Envoy …`);
-  stack = await startStack(config, {}, { interrupt: signals.interrupt, report: printLine });
-  signals.started(stack);
-  printLine(startMessage(config));
-  await stack.ended;
-  printLine('Stopped.');
+  await runInForeground({ config, report: printLine, startMessage });
+});
+
+/** Throws ConfigError for a setting of standalone servers and edges. */
+function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
+  const [misplaced] = [
+    ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
+    ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
+    ...(internalTls === undefined ? [] : ['INTERNAL_TLS_CA is for npm run edge and npm run server']),
+    ...(logs === 'files' ? [] : ['LOGS is for npm run edge']),
+  ];
+  if (misplaced === undefined) return;
+  throw new ConfigError(`${misplaced}: unset it, as npm start starts Envoy and its servers together, on this machine`);
 }
 
-function requestRestart({ instances }: Config, signals: StopSignals): void {
-  if (signals.isStopping) return;
-  if (instances === 1) printLine('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
-  else if (stack === undefined) printLine('The service is still starting: nothing is restarted.');
-  else if (restarts === 2) return;
-  else if (++restarts === 1) void restartAll(stack, signals);
-  else printLine('A rolling restart is running: another one follows it.');
+function startMessage(config: Config): string {
+  const url = publicUrl(config);
+  const options = config.tls === undefined ? [] : ['--insecure']; // the certificate may be for another name
+  const file = demoKeyFile(config.dataDir);
+  const hasDemoKey = config.demoAccount && existsSync(file);
+  const key = hasDemoKey ? `$(cat ${shellQuote(file)})` : '<API_KEY>';
+  const call = config.proxyProtocol
+    ? 'Only TRUSTED_PROXIES can connect, with a PROXY protocol header: call it through one of them.'
+    : ['curl', ...options, `-H "Authorization: Bearer ${key}"`, shellQuote(`${url}/pets`)].join(' ');
+  const lines = ['', `The pet store is open: ${url}`, `Its documentation: ${url}/docs`, '', `  ${call}`, ''];
+  if (!hasDemoKey) {
+    lines.push('Accounts and keys are made with the petstore command: npm run -s petstore -- --help', '');
+  }
+  if (config.databaseUrl !== undefined && config.redis === undefined) {
+    lines.push('Limits are counted in this server only. If others share its database, set REDIS_URL.');
+  }
+  if (config.instances > 1) {
+    lines.push(`${config.instances} servers run. To restart one after the other: kill -USR2 ${process.pid}`);
+  }
+  return [...lines, `Logs are in ${logDir(config)}. Ctrl-C stops it.`].join('\n');
 }
 
-async function restartAll(running: Stack, signals: StopSignals): Promise<void> {
-  for (; restarts > 0 && !signals.isStopping; restarts -= 1) await running.restart();
+/** Quotes a word for a POSIX shell. */
+function shellQuote(word: string): string {
+  return /^[\w./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
-
-await run(main);

@@ -1,9 +1,8 @@
 /** `npm run migrate`: migrates the database and exits, as a job before servers are started. */
-import { ConfigError } from '../config.ts';
-import { makePrivate, PRIVATE_UMASK } from '../files/private-folder.ts';
-import { createLogger, hideKeys } from '../logging/logger.ts';
+import { makePrivate } from '../files/private-folder.ts';
+import { createLogger } from '../logging/logger.ts';
 import { openEngine } from '../storage/open.ts';
-import { type Command, loadConfig, printHelp } from './command.ts';
+import { type Command, run } from './command.ts';
 
 const COMMAND: Command = {
   name: 'npm run migrate',
@@ -13,20 +12,10 @@ the schema is current; otherwise 1, with the reason in one line.`,
   settings: ['DATABASE_URL', 'DATA_DIR', 'MIGRATE_AT_START'],
 };
 
-async function main(): Promise<void> {
-  process.umask(PRIVATE_UMASK);
-  if (printHelp(COMMAND)) return;
-  const config = loadConfig();
+await run(async (config) => {
   const logger = createLogger(config);
   await makePrivate(config.dataDir);
   const engine = await openEngine({ ...config, migrateAtStart: true }, logger);
   await engine.close();
   logger.info('nothing is left to migrate');
-}
-
-await main().catch((error: unknown) => {
-  process.stderr.write(
-    hideKeys(`petstore: ${error instanceof ConfigError ? error.message : String((error as Error).stack)}\n`),
-  );
-  process.exit(1);
-});
+}, COMMAND);

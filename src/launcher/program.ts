@@ -1,62 +1,69 @@
-/** Common code of the programs that start others: output, signals and errors. */
-import { ConfigError } from '../config.ts';
-import { PRIVATE_UMASK } from '../files/private-folder.ts';
-import { ChildExited } from './child.ts';
-import { Interrupted, type Stack } from './stack.ts';
-import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
+/** The service, or an edge, in the foreground: a signal stops it, another one restarts its servers. */
+import { formatAddress, toReachableHost } from '../config/addresses.ts';
+import type { Config } from '../config.ts';
+import { type Stack, startStack } from './stack.ts';
 
 /** Signals this close together are one key press: both the terminal and npm send it to the launcher. */
 const KEY_PRESS_MS = 500;
 
+interface Program {
+  readonly config: Config;
+  readonly isEdge?: boolean;
+  /** Prints or logs a line for people. */
+  readonly report: (line: string) => void;
+  /** What is reported when the service is open. */
+  readonly startMessage: (config: Config) => string;
+}
+
 /**
- * Stops the program on SIGINT, SIGTERM and SIGHUP (the terminal has closed). The first signal stops it cleanly, during
- * the start too. A second SIGINT or SIGTERM kills it. A second SIGHUP changes nothing: a terminal may send several.
+ * Resolves when a signal has stopped the service: SIGINT, SIGTERM or SIGHUP (the terminal has closed). The first one
+ * stops it cleanly, during the start too. A second SIGINT or SIGTERM kills it. A second SIGHUP changes nothing: a
+ * terminal may send several. SIGUSR2 starts a rolling restart.
  */
-export class StopSignals {
-  readonly #interrupt = new AbortController();
-  readonly #report: (line: string) => void;
-  #running: Stack | undefined;
-  /** When the first signal came. */
-  #sinceMs: number | undefined;
+export async function runInForeground({ config, isEdge = false, report, startMessage }: Program): Promise<void> {
+  const interrupt = new AbortController();
+  let stack: Stack | undefined;
+  let stoppingSinceMs: number | undefined;
+  /** The rolling restarts that were requested and have not ended: one that runs, and one that follows it. */
+  let restarts = 0;
 
-  constructor(report: (line: string) => void) {
-    this.#report = report;
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => this.#stop());
-    process.on('SIGHUP', () => {
-      if (!this.isStopping) this.#stop();
-    });
-  }
-
-  /** Aborted by a signal during the start. */
-  get interrupt(): AbortSignal {
-    return this.#interrupt.signal;
-  }
-
-  get isStopping(): boolean {
-    return this.#sinceMs !== undefined;
-  }
-
-  /** Call this when the start has completed. */
-  started(running: Stack): void {
-    this.#running = running;
-  }
-
-  #stop(): void {
-    if (this.#sinceMs !== undefined) {
-      if (performance.now() - this.#sinceMs < KEY_PRESS_MS) return;
-      if (this.#running !== undefined) {
-        for (const { process: child } of [this.#running.envoy, ...this.#running.servers]) child.kill('SIGKILL');
-      }
+  const stop = () => {
+    if (stoppingSinceMs !== undefined) {
+      if (performance.now() - stoppingSinceMs < KEY_PRESS_MS) return;
+      if (stack !== undefined) for (const { process: child } of [stack.envoy, ...stack.servers]) child.kill('SIGKILL');
       process.exit(1);
     }
-    this.#sinceMs = performance.now();
-    if (this.#running === undefined) {
-      this.#interrupt.abort();
-    } else {
-      this.#report('\nStopping: open requests have 10 seconds to finish. Ctrl-C again ends them now.');
-      void this.#running.stop();
-    }
+    stoppingSinceMs = performance.now();
+    interrupt.abort();
+    if (stack === undefined) return;
+    report('\nStopping: open requests have 10 seconds to finish. Ctrl-C again ends them now.');
+    void stack.stop();
+  };
+  const restart = async () => {
+    if (stoppingSinceMs !== undefined || restarts === 2) return;
+    if (config.instances === 1) report('A rolling restart needs INSTANCES of 2 or more: nothing was changed.');
+    else if (stack === undefined) report('The service is still starting: nothing is restarted.');
+    else if (++restarts === 2) report('A rolling restart is running: another one follows it.');
+    else for (; restarts > 0 && stoppingSinceMs === undefined; restarts -= 1) await stack.restart();
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop);
+  process.on('SIGHUP', () => {
+    if (stoppingSinceMs === undefined) stop();
+  });
+  process.on('SIGUSR2', () => void restart());
+
+  const { instances } = config;
+  const servers = instances === 1 ? 'the server' : `${instances} servers`;
+  if (!isEdge) report(`Starting ${servers} and Envoy …`); // signals work from now on
+
+  try {
+    stack = await startStack(config, {}, { isEdge, interrupt: interrupt.signal, report });
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
   }
+  if (stack !== undefined) report(startMessage(config));
+  await stack?.ended;
+  report('Stopped.');
 }
 
 /** Prints a line to stdout. */
@@ -64,23 +71,7 @@ export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Runs a program. Prints an expected error as one line, any other with its stack. */
-export async function run(main: () => Promise<void>): Promise<void> {
-  // Writing to a closed terminal fails. That must not end the process.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
-  process.umask(PRIVATE_UMASK);
-  try {
-    await main();
-  } catch (error) {
-    if (error instanceof Interrupted) printLine('Stopped.');
-    else fail(error);
-  }
-}
-
-function fail(error: unknown): void {
-  const isSystem = error instanceof Error && 'syscall' in error; // the message of EACCES and others is clear
-  const isExpected =
-    isSystem || [ConfigError, ChildExited, TooManyFailures, TemporaryFailure].some((kind) => error instanceof kind);
-  process.stderr.write(`petstore: ${isExpected ? (error as Error).message : String((error as Error).stack)}\n`);
-  process.exitCode = 1;
+/** The URL of the public port, for callers on this machine. */
+export function publicUrl({ host, port, tls }: Config): string {
+  return `${tls === undefined ? 'http' : 'https'}://${formatAddress(toReachableHost(host), port)}`;
 }

@@ -3,15 +3,16 @@
  *
  * A draining server fails Envoy's health checks while it still accepts calls. Envoy then sends it no new calls, and
  * closes each connection to it after the last call. The server is stopped when no connection is left: if it closed a
- * connection itself, a request could be on the way.
+ * connection itself, a request could be on the way. Its supervisor starts the next one.
  *
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { DRAIN_MS } from './component.ts';
+import type { Child } from './child.ts';
+import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
-import { capitalize, describeStartFailure, START_MS, type Supervision } from './supervisor.ts';
+import { capitalize, START_MS, type Supervision } from './supervisor.ts';
 
 const POLL_MS = 50;
 /** How long Envoy may take to exclude a server. Its health checks run every second. */
@@ -29,12 +30,13 @@ export async function rollingRestart(
     for (const server of servers) {
       report(`Restarting ${server.name} of ${servers.length} …`);
       await waitUntilAllHealthy(servers, envoy, shutdown); // only this server may be unavailable
-      await server.runExclusive(async () => {
-        if (!(await drain(server, envoy, shutdown))) {
-          report(`${capitalize(server.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
-        }
-        await replace(server);
-      });
+      const child = server.startDraining();
+      if (!(await isDrained(child, () => envoy.host(server.port), shutdown))) {
+        report(`${capitalize(server.name)} still has open calls: they have ${DRAIN_MS / 1_000} seconds more.`);
+      }
+      await child.stop(DRAIN_MS + CLOSE_MS);
+      await waitFor(() => server.isServing || server.startFailure !== undefined, 2 * START_MS, shutdown);
+      if (server.startFailure !== undefined) throw new Error(server.startFailure);
     }
     await waitUntilAllHealthy(servers, envoy, shutdown);
     report(`Restarted all ${servers.length} servers.`);
@@ -44,48 +46,38 @@ export async function rollingRestart(
   }
 }
 
-/** Drains a server. Resolves with false if calls are still open after the drain time: some never end. */
-async function drain(instance: Instance, envoy: Envoy, shutdown: AbortSignal): Promise<boolean> {
-  const getHost = () => envoy.host(instance.port);
-  instance.startDraining();
-  await waitFor(getHost, ({ isExcluded }) => isExcluded, EXCLUDE_MS, shutdown);
+/** Resolves when Envoy has closed all connections; with false if some stay open longer than the drain time. */
+async function isDrained(
+  child: Child,
+  getHost: () => Promise<Host | undefined>,
+  shutdown: AbortSignal,
+): Promise<boolean> {
+  await waitFor(async () => !child.isRunning || (await getHost())?.isExcluded, EXCLUDE_MS, shutdown);
   let idlePolls = 0;
-  const isIdle = ({ connections }: Host) => {
-    idlePolls = connections === 0 ? idlePolls + 1 : 0;
-    return idlePolls === IDLE_POLLS;
+  const isIdle = async () => {
+    idlePolls = (await getHost())?.connections === 0 ? idlePolls + 1 : 0;
+    return !child.isRunning || idlePolls === IDLE_POLLS;
   };
-  return waitFor(getHost, isIdle, DRAIN_MS, shutdown);
-}
-
-async function replace(instance: Instance): Promise<void> {
-  try {
-    await instance.replace(START_MS);
-  } catch (error) {
-    throw new Error(describeStartFailure(instance, error));
-  }
+  return waitFor(isIdle, DRAIN_MS, shutdown);
 }
 
 async function waitUntilAllHealthy(servers: readonly Instance[], envoy: Envoy, shutdown: AbortSignal): Promise<void> {
   for (const { name, port } of servers) {
-    const getHost = () => envoy.host(port);
-    if (!(await waitFor(getHost, ({ isHealthy }) => isHealthy, START_MS, shutdown))) {
-      throw new Error(`Envoy can't reach ${name}`);
-    }
+    const isHealthy = async () => (await envoy.host(port))?.isHealthy;
+    if (!(await waitFor(isHealthy, START_MS, shutdown))) throw new Error(`Envoy can't reach ${name}`);
   }
 }
 
-/** Resolves with whether the server met the condition in time. Rejects on shutdown. */
+/** Resolves with whether the condition was met in time. Rejects on shutdown. */
 async function waitFor(
-  getHost: () => Promise<Host | undefined>,
-  condition: (host: Host) => boolean,
+  condition: () => boolean | undefined | Promise<boolean | undefined>,
   withinMs: number,
   shutdown: AbortSignal,
 ): Promise<boolean> {
   const giveUpAtMs = performance.now() + withinMs;
-  for (;;) {
-    const host = await getHost();
-    if (host !== undefined && condition(host)) return true;
+  while (!(await condition())) {
     if (performance.now() > giveUpAtMs) return false;
     await delay(POLL_MS, undefined, { signal: shutdown });
   }
+  return true;
 }

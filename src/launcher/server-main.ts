@@ -4,7 +4,7 @@
  */
 import { formatAddress } from '../config/addresses.ts';
 import { type Config, ConfigError } from '../config.ts';
-import { type Command, checkSingleInstance, loadConfig, printHelp } from './command.ts';
+import { type Command, checkSingleInstance, run } from './command.ts';
 import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
 import { checkFree } from './ports.ts';
 
@@ -20,25 +20,16 @@ wait for the edges. Nothing restarts it: leave that to systemd or Kubernetes.`,
   ],
 };
 
-async function main(): Promise<void> {
-  if (printHelp(COMMAND)) return;
-  const config = loadConfig();
+await run(async (config) => {
   checkSingleInstance(config, COMMAND);
   await checkFree('GRPC_PORT', config.grpcHost, config.grpcPort);
   process.stderr.write(`${startMessage(config)}\n`);
   if (process.execve === undefined) throw new ConfigError('npm run server needs Linux or macOS');
   process.execve(process.execPath, [process.execPath, ...SERVER_NODE_OPTIONS, SERVER]);
-}
+}, COMMAND);
 
 function startMessage({ grpcHost, grpcPort, internalTls }: Config): string {
   const how = internalTls === undefined ? 'in plain text' : 'by mutual TLS';
   const address = formatAddress(grpcHost, grpcPort);
   return `Starting a server without Envoy: edges reach it at ${address} ${how}. Its log follows. Ctrl-C stops it.`;
-}
-
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`petstore: ${error instanceof ConfigError ? error.message : String((error as Error).stack)}\n`);
-  process.exitCode = 1;
 }

@@ -7,8 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatAddress, toReachableHost } from '../config/addresses.ts';
-import { type Config, ConfigError } from '../config.ts';
+import type { Config } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import { type Child, ChildExited } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './component.ts';
@@ -48,20 +47,10 @@ interface StackOptions {
   readonly isEdge?: boolean;
   /** Another program than the server, for a benchmark. */
   readonly program?: string | undefined;
-  /** Aborts the start, which then rejects with Interrupted. */
+  /** Aborts the start, which then rejects. */
   readonly interrupt?: AbortSignal;
   /** Reports events of servers and Envoy, as lines for people. */
   readonly report?: (line: string) => void;
-}
-
-/** The start was interrupted, and everything that it had started has stopped. */
-export class Interrupted extends Error {
-  override name = 'Interrupted';
-}
-
-/** The URL of the public port, for callers on this machine. */
-export function publicUrl({ host, port, tls }: Config): string {
-  return `${tls === undefined ? 'http' : 'https'}://${formatAddress(toReachableHost(host), port)}`;
 }
 
 /**
@@ -107,7 +96,7 @@ export async function startStack(
 
 async function rejectOnAbort(signal = new AbortController().signal): Promise<never> {
   if (!signal.aborted) await once(signal, 'abort');
-  throw new Interrupted();
+  throw signal.reason;
 }
 
 /** The first server starts alone: it creates the tables and the keys. */
@@ -191,16 +180,4 @@ function logGroups(servers: readonly Instance[], envoy: Envoy, config: Config) {
     { files: [auditLog(config)], reopen: reopenAll },
     { files: [envoy.log.path, accessLog(config)], reopen: () => envoy.reopenLogs() },
   ];
-}
-
-/** Throws ConfigError for a setting of standalone servers and edges. */
-export function checkNoStandaloneSettings({ servers, grpcHost, internalTls, logs }: Config): void {
-  const [misplaced] = [
-    ...(servers === undefined ? [] : ['SERVERS is for npm run edge']),
-    ...(grpcHost === '127.0.0.1' ? [] : ['GRPC_HOST is for npm run server']),
-    ...(internalTls === undefined ? [] : ['INTERNAL_TLS_CA is for npm run edge and npm run server']),
-    ...(logs === 'files' ? [] : ['LOGS is for npm run edge']),
-  ];
-  if (misplaced === undefined) return;
-  throw new ConfigError(`${misplaced}: unset it, as npm start starts Envoy and its servers together, on this machine`);
 }

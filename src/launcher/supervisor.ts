@@ -48,17 +48,15 @@ export async function supervise(component: Component, supervision: Supervision):
     const { child } = component;
     void killWhenUnresponsive(component, child, supervision);
     const how = await child.ended;
-    const wasStable = performance.now() - startedAtMs > STABLE_AFTER_MS;
-    await component.runExclusive(async () => {
-      if (shutdown.aborted || component.child.isRunning) return; // a rolling restart has started the next
-      if (!component.isDraining(child)) {
-        const ended = new ChildExited(child, how);
-        failures = wasStable ? 0 : failures + 1;
-        checkFailureCount(failures, ended.message, component, supervision);
-        report(`${capitalize(ended.message)}. Starting it again …`);
-      }
-      failures = await restartUntilServing(component, failures, supervision);
-    });
+    if (shutdown.aborted) return;
+    if (!child.isDraining) {
+      const ended = new ChildExited(child, how);
+      const wasStable = performance.now() - startedAtMs > STABLE_AFTER_MS;
+      failures = wasStable ? 0 : failures + 1;
+      checkFailureCount(failures, ended.message, component, supervision);
+      report(`${capitalize(ended.message)}. Starting it again …`);
+    }
+    failures = await restartUntilServing(component, failures, supervision);
   }
 }
 
@@ -71,7 +69,7 @@ async function restartUntilServing(
   const { shutdown, report } = supervision;
   let failures = failuresBefore;
   let backoffMs = Math.min(MIN_BACKOFF_MS * 2 ** Math.max(0, failures - 1), MAX_BACKOFF_MS);
-  for (let lastReported = ''; !shutdown.aborted; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
+  for (; !shutdown.aborted; backoffMs = Math.min(2 * backoffMs, MAX_BACKOFF_MS)) {
     await pause(backoffMs, shutdown);
     if (shutdown.aborted) break;
     try {
@@ -83,8 +81,8 @@ async function restartUntilServing(
       const reason = describeStartFailure(component, error);
       if (!(error instanceof TemporaryFailure)) failures += 1;
       checkFailureCount(failures, reason, component, supervision);
-      if (reason !== lastReported) report(`${reason}. Retrying every few seconds.`);
-      lastReported = reason;
+      if (reason !== component.startFailure) report(`${reason}. Retrying every few seconds.`);
+      component.startFailure = reason;
     }
   }
   return failures;
@@ -118,7 +116,7 @@ async function killWhenUnresponsive(
 }
 
 /** Describes why a start failed, in a line without a full stop. */
-export function describeStartFailure({ name, log }: Component, error: unknown): string {
+function describeStartFailure({ name, log }: Component, error: unknown): string {
   if (error instanceof ChildExited) return capitalize(error.message);
   return `${capitalize(name)} can't start: ${error instanceof Error ? error.message : error} (see ${log.path})`;
 }

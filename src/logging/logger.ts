@@ -1,15 +1,8 @@
 /** The log of the process: JSON lines, with all keys redacted. */
 import pino, { type DestinationStream, type Logger } from 'pino';
 import type { Config } from '../config.ts';
-import { KEY_PATTERN } from '../keys/format.ts';
+import { hideKeys, REDACTED } from '../keys/format.ts';
 import { LogFile } from './log-file.ts';
-
-const REDACTED = '(a key)';
-
-/** Redacts everything in a text that looks like an API key. */
-export function hideKeys(text: string): string {
-  return text.replaceAll(KEY_PATTERN, REDACTED);
-}
 
 /**
  * Redacts keys in whole lines, because a key may occur in any field: in a caller's request id, in an error message. An
