@@ -9,7 +9,7 @@ import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache } from './keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
-import { createUsageRecorder, restoreLimits, startUsageRetention } from './limits/usage-recorder.ts';
+import { createUsageRecorder, deleteOldUsage, restoreLimits } from './limits/usage-recorder.ts';
 import { createLogger } from './logging/logger.ts';
 import { createServer } from './server.ts';
 import { explainUnavailable, openEngine } from './storage/open.ts';
@@ -85,15 +85,15 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   await restoreLimits(store, limiter, Date.now());
   usage.start(limiter);
   opened.defer(() => usage.close());
-  const usageRetention = startUsageRetention(store, config.usageDays, logger);
-  opened.defer(() => usageRetention.close());
-  const idempotencyRetention = startRetention({
-    what: 'idempotency records',
-    deletePortion: (maxRows) =>
-      store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
+  const stopRetention = startRetention(
+    {
+      usage: deleteOldUsage(store, config.usageDays),
+      'idempotency records': (maxRows) =>
+        store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
+    },
     logger,
-  });
-  opened.defer(() => idempotencyRetention.close());
+  );
+  opened.defer(stopRetention);
 
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {

@@ -10,7 +10,7 @@
  */
 import type { Logger } from 'pino';
 import type { Ban, DayUsage, KeyId, KeyUse } from '../model.ts';
-import { type Retention, startRetention } from '../storage/retention.ts';
+import type { DeletePortion } from '../storage/retention.ts';
 import type { Store, Transaction } from '../storage/store.ts';
 import type { ManagedLimiter } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
@@ -121,11 +121,7 @@ export function createUsageRecorder(store: Store, logger: Logger): UsageRecorder
   };
 }
 
-/** Deletes usage that is more than `days` days older than today, at start and every hour. */
-export function startUsageRetention(store: Store, days: number, logger: Logger, nowMs = Date.now): Retention {
-  return startRetention({
-    what: 'usage',
-    deletePortion: (maxRows) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs()) - days, maxRows)),
-    logger,
-  });
+/** Deletes usage of days that are more than `days` before today. */
+export function deleteOldUsage(store: Store, days: number, nowMs = Date.now): DeletePortion {
+  return (maxRows) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs()) - days, maxRows));
 }

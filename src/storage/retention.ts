@@ -12,25 +12,16 @@ const INTERVAL_MS = 3_600_000;
 const MAX_ROWS = 250;
 const PAUSE_MS = 50;
 
-interface RetentionOptions {
-  /** The name of the rows for the log, for example `usage`. */
-  readonly what: string;
-  /** Deletes at most `maxRows` old rows. Resolves with the number of deleted rows. */
-  readonly deletePortion: (maxRows: number) => Promise<number>;
-  readonly logger: Logger;
-}
+/** Deletes at most `maxRows` old rows. Resolves with the number of deleted rows. */
+export type DeletePortion = (maxRows: number) => Promise<number>;
 
-export interface Retention {
-  /** Stops deleting, and resolves when the last statement has ended. */
-  close(): Promise<void>;
-}
-
-export function startRetention({ what, deletePortion, logger }: RetentionOptions): Retention {
+/** `portions` has the name of the rows for the log, for example `usage`. The result stops, after the last statement. */
+export function startRetention(portions: Readonly<Record<string, DeletePortion>>, logger: Logger): () => Promise<void> {
   const closing = new AbortController();
   const { signal } = closing;
   const pause = (ms: number) => delay(ms, undefined, { signal, ref: false });
 
-  const deleteOld = async (): Promise<void> => {
+  const deleteAll = async (deletePortion: DeletePortion): Promise<void> => {
     let deleted: number;
     do {
       deleted = await deletePortion(MAX_ROWS);
@@ -40,20 +31,18 @@ export function startRetention({ what, deletePortion, logger }: RetentionOptions
 
   const run = async (): Promise<void> => {
     while (!signal.aborted) {
-      try {
-        await deleteOld();
-      } catch (error) {
-        if (!signal.aborted) logger.warn({ err: error }, `old ${what}: not deleted yet, trying again in an hour`);
+      for (const [what, deletePortion] of Object.entries(portions)) {
+        await deleteAll(deletePortion).catch((error: unknown) => {
+          if (!signal.aborted) logger.warn({ err: error }, `old ${what}: not deleted yet, trying again in an hour`);
+        });
       }
       await pause(INTERVAL_MS).catch(() => undefined);
     }
   };
 
   const running = run();
-  return {
-    async close() {
-      closing.abort();
-      await running;
-    },
+  return () => {
+    closing.abort();
+    return running;
   };
 }

@@ -10,13 +10,8 @@ export class AlreadyDone extends Error {
   override name = 'AlreadyDone';
 }
 
-/** The store is closed or closing. */
-export class StoreClosed extends Error {
-  override name = 'StoreClosed';
-}
-
 /**
- * The database can't be reached, does not respond in time, is locked by others, or has no room. The change has not
+ * The database can't be reached, does not respond in time, is locked by others, has no room, or is closed. The change has not
  * happened, except that the outcome is unknown when the connection broke during the commit.
  */
 export class StoreUnavailable extends Error {

@@ -7,7 +7,7 @@ import type { Contended, Engine, Runner } from './engine.ts';
 import { idempotencyTable } from './idempotency.ts';
 import { orderTable } from './orders.ts';
 import { petTable } from './pets.ts';
-import { StoreClosed } from './store-errors.ts';
+import { StoreUnavailable } from './store-errors.ts';
 import { usageTable } from './usage.ts';
 
 /** Each table's reads, and what makes its writes in a transaction. */
@@ -59,7 +59,7 @@ export interface CallStore extends Reads {
   forCall(call: WritingCall): Writer;
 }
 
-/** Every method throws StoreClosed after `close`. */
+/** Every method throws StoreUnavailable after `close`. */
 export interface Store extends CallStore, Writer {
   /** Refuses new calls, waits for those in progress, closes the database. */
   close(): Promise<void>;
@@ -69,7 +69,7 @@ export function createStore(opened: Engine): Store {
   let [calls, isClosed] = [0, false];
   const drained = Promise.withResolvers<void>();
   const unlessClosed = async <T>(call: () => Promise<T>): Promise<T> => {
-    if (isClosed) throw new StoreClosed();
+    if (isClosed) throw new StoreUnavailable('the store is closed');
     calls += 1;
     try {
       return await call();

@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import type { Page, PageRequest } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { type Field, type Fields, type Row, record } from './fields.ts';
-import { BatchedLookup, NamedReads } from './shared-reads.ts';
+import { batchedLookup, namedReads } from './shared-reads.ts';
 import { compile, type Params, param, type SqlValue, type Statement, toJson } from './statement.ts';
 
 /** A table of records. Parameters of its statements have the names of its columns. */
@@ -84,8 +84,7 @@ export function lookup<R extends { readonly id: bigint | string }>(engine: Engin
     const filters = filterParams(table, filter);
     return (await engine.reader.all(byIds(Object.keys(filters)), { ...filters, ids })).map(toRecord);
   };
-  const shared = new BatchedLookup<R, R['id']>(findAll);
-  return { byIds, findAll, find: (id: R['id']) => shared.find(id) };
+  return { byIds, findAll, find: batchedLookup<R, R['id']>(findAll) };
 }
 
 /**
@@ -104,14 +103,14 @@ export function pages<R extends object>(
       .where(id, '>', param('after'))
       .orderByRaw('?? limit ?', [id, param('rows')] as never);
   const statement = filtered(`${table.name}.page`, compose);
-  const shared = new NamedReads<Page<R>>();
+  const shared = namedReads<Page<R>>();
   return {
     statement,
     read({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> {
       const filters = filterParams(table, filter);
       const params = { ...others, ...filters, after, rows: limit + 1 };
       const page = statement(Object.keys(filters));
-      return shared.read(`${page.name} ${toJson([page.bind(params)])}`, async () => {
+      return shared(`${page.name} ${toJson([page.bind(params)])}`, async () => {
         const rows = await reader.all(page, params);
         return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
       });

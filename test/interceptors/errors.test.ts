@@ -1,7 +1,7 @@
 import test from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
 import { toApiError } from '../../src/interceptors/error-mapping.ts';
-import { Cancelled, StoreClosed, StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 
 const caught = (thrown: unknown) => toApiError(thrown, 'request-7');
 
@@ -31,6 +31,5 @@ test('Errors - cancelled work is DEADLINE_EXCEEDED', (t) => {
 });
 
 test('Errors - a store that is closing, away or busy is UNAVAILABLE', (t) => {
-  t.is(caught(new StoreClosed()).code, 'UNAVAILABLE');
   t.is(caught(new StoreUnavailable()).code, 'UNAVAILABLE');
 });

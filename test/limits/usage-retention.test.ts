@@ -1,8 +1,9 @@
 /** Old usage is deleted in portions. */
 import test from 'ava';
 import pino from 'pino';
-import { startUsageRetention } from '../../src/limits/usage-recorder.ts';
+import { deleteOldUsage } from '../../src/limits/usage-recorder.ts';
 import { dayStartMs } from '../../src/limits/windows.ts';
+import { startRetention } from '../../src/storage/retention.ts';
 import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
@@ -39,9 +40,9 @@ test('Usage retention - usage older than the limit is deleted in many portions, 
       return deleted;
     },
   };
-  const retention = startUsageRetention(counted, 400, silent, nowMs);
+  const stop = startRetention({ usage: deleteOldUsage(counted, 400, nowMs) }, silent);
   await until(async () => (await rowsOf(store, TODAY - 401)) === 0, 'the last portion');
-  await retention.close();
+  await stop();
   t.is(await rowsOf(store, TODAY - 500), 0);
   t.is(await rowsOf(store, TODAY - 400), 1_000);
   t.is(await rowsOf(store, TODAY), 1_000);
@@ -53,9 +54,9 @@ test('Usage retention - a clock that is a day ahead deletes nothing of today, ho
   t.teardown(() => store.close());
   await fill(store, 1, [TODAY - 1, TODAY]);
   const ahead = () => nowMs() + 86_400_000;
-  const retention = startUsageRetention(store, 1, silent, ahead);
+  const stop = startRetention({ usage: deleteOldUsage(store, 1, ahead) }, silent);
   await until(async () => (await rowsOf(store, TODAY - 1)) === 0, 'the portion');
-  await retention.close();
+  await stop();
   t.is(await rowsOf(store, TODAY), 1);
 });
 
@@ -65,8 +66,8 @@ test('Usage retention - an unavailable database is logged, and does not block a 
   const lines: string[] = [];
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const failing: Store = { ...store, write: () => Promise.reject(new Error('unavailable')) };
-  const retention = startUsageRetention(failing, 400, logger, nowMs);
+  const stop = startRetention({ usage: deleteOldUsage(failing, 400, nowMs) }, logger);
   await until(() => lines.length > 0, 'the log line');
-  await retention.close();
+  await stop();
   t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);
 });

@@ -30,32 +30,30 @@ test('Retention - deletes in bounded statements with other writes between them, 
   await fill(store, 'young', 3, NOW_MS);
   const events: (number | 'write')[] = [];
   const portions = () => events.filter((event) => event !== 'write');
-  const retention = startRetention({
-    what: 'idempotency records',
-    async deletePortion(maxRows) {
-      const deleted = await store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, NOW_MS));
-      events.push(deleted);
-      return deleted;
-    },
-    logger: silent,
-  });
+  const deletePortion = async (maxRows: number) => {
+    const deleted = await store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, NOW_MS));
+    events.push(deleted);
+    return deleted;
+  };
+  const stop = startRetention({ 'idempotency records': deletePortion }, silent);
   while (portions().length < 5) {
     await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined }));
     events.push('write');
   }
-  await retention.close();
+  await stop();
   t.deepEqual(portions(), [250, 250, 250, 250, 0]);
   for (const [index, event] of events.entries()) if (event !== 'write') t.is(events[index + 1], 'write');
   t.is(await store.idempotency.find('old-999'), undefined);
   for (const id of ['young-0', 'young-1', 'young-2']) t.is((await store.idempotency.find(id))?.id, id);
 });
 
-test('Retention - a failed deletion is logged, and does not prevent a shutdown', async (t) => {
+test('Retention - a failed deletion is logged, and prevents neither other deletions nor a shutdown', async (t) => {
   const lines: string[] = [];
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const deletePortion = () => Promise.reject(new Error('away'));
-  const retention = startRetention({ what: 'usage', deletePortion, logger });
-  await until(() => lines.length > 0, 'the log line');
-  await retention.close();
-  t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour']);
+  const others = async () => Number(lines.push('others are deleted'));
+  const stop = startRetention({ usage: deletePortion, others }, logger);
+  await until(() => lines.length > 1, 'the log line');
+  await stop();
+  t.deepEqual(lines, ['old usage: not deleted yet, trying again in an hour', 'others are deleted']);
 });

@@ -1,7 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import test from 'ava';
-import { BatchedLookup, NamedReads } from '../../src/storage/shared-reads.ts';
-import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { batchedLookup, namedReads } from '../../src/storage/shared-reads.ts';
 import { until } from '../support/until.ts';
 
 interface Load {
@@ -12,14 +10,14 @@ interface Load {
 }
 
 /** A look-up whose loads the test ends. */
-function heldLookup(options?: { readonly maxWaitMs: number }) {
+function heldLookup() {
   const loads: Load[] = [];
-  const lookup = new BatchedLookup((ids) => {
+  const find = batchedLookup((ids) => {
     const { promise, resolve, reject } = Promise.withResolvers<{ id: bigint }[]>();
     loads.push({ ids, end: (...found) => resolve(found.map((id) => ({ id }))), fail: reject });
     return promise;
-  }, options);
-  return { lookup, loads };
+  });
+  return { lookup: { find }, loads };
 }
 
 /** Waits for the callbacks of resolved promises. */
@@ -63,61 +61,18 @@ test('Batched look-up - an id never gets the result of a load that began before'
   t.deepEqual(await after, { id: 1n });
 });
 
-test('Batched look-up - a slow load does not block others, and at most three run at a time', async (t) => {
+test('Batched look-up - a slow load does not block others, which share a load beside it', async (t) => {
   const { lookup, loads } = heldLookup();
-  const slow: Promise<unknown>[] = [];
-  for (const id of [1n, 2n, 3n]) {
-    slow.push(lookup.find(id));
-    await until(() => loads.length === Number(id), `load ${id}`);
-  }
-  const last = [lookup.find(4n), lookup.find(5n)];
-  await delay(100); // far longer than ids wait for a load in progress
-  t.is(loads.length, 3);
-  loads[1]?.end(...(loads[1]?.ids ?? []));
-  await until(() => loads.length === 4, 'the load of the waiting ids');
-  t.deepEqual(loads[3]?.ids, [4n, 5n]);
+  const slow = lookup.find(1n);
+  const others = [lookup.find(2n), lookup.find(3n)];
+  await until(() => loads.length === 2, 'the load of the waiting ids');
+  t.deepEqual(loads[1]?.ids, [2n, 3n]);
+  loads[1]?.end(2n, 3n);
+  t.deepEqual(await Promise.all(others), [{ id: 2n }, { id: 3n }]);
+  const next = lookup.find(4n); // waits for nothing
+  t.deepEqual(loads[2]?.ids, [4n]);
   for (const { ids, end } of loads) end(...ids);
-  t.deepEqual(
-    await Promise.all([...slow, ...last]),
-    [1n, 2n, 3n, 4n, 5n].map((id) => ({ id })),
-  );
-});
-
-test('Batched look-up - an id that has waited too long is refused while all loads hang', async (t) => {
-  const { lookup, loads } = heldLookup({ maxWaitMs: 100 });
-  const slow: Promise<unknown>[] = [];
-  for (const id of [1n, 2n, 3n]) {
-    slow.push(lookup.find(id));
-    await until(() => loads.length === Number(id), `load ${id}`);
-  }
-  const [late, later] = [lookup.find(4n), delay(50).then(() => lookup.find(5n))];
-  for (const refused of [late, later]) await t.throwsAsync(refused, { instanceOf: StoreUnavailable });
-  t.is(loads.length, 3, 'no load has ended or begun');
-  const soon = lookup.find(6n);
-  for (const { end } of loads) end();
-  await until(() => loads.length === 4, 'the next load');
-  t.deepEqual(loads[3]?.ids, [6n]);
-  loads[3]?.end(6n);
-  t.deepEqual(await soon, { id: 6n });
-  await Promise.all(slow);
-});
-
-test('Batched look-up - an id that waited is loaded when the database is back, however late', async (t) => {
-  const { lookup, loads } = heldLookup({ maxWaitMs: 100 });
-  const slow: Promise<unknown>[] = [];
-  for (const id of [1n, 2n, 3n]) {
-    slow.push(lookup.find(id));
-    await until(() => loads.length === Number(id), `load ${id}`);
-  }
-  const waiting = lookup.find(4n);
-  loads[0]?.end();
-  const endMs = performance.now() + 150;
-  while (performance.now() < endMs); // the server was too busy to notice
-  await until(() => loads.length === 4, 'the next load');
-  loads[3]?.end(4n);
-  t.deepEqual(await waiting, { id: 4n });
-  for (const { end } of loads) end();
-  await Promise.all(slow);
+  t.deepEqual(await Promise.all([slow, next]), [{ id: 1n }, { id: 4n }]);
 });
 
 test('Batched look-up - a missing row is undefined', async (t) => {
@@ -147,34 +102,19 @@ test('Batched look-up - an error rejects every caller of the load and no other',
 
 test('Batched look-up - a load that can not begin rejects its callers too', async (t) => {
   const error = new Error('no connection');
-  const lookup = new BatchedLookup(() => {
+  const find = batchedLookup(() => {
     throw error;
   });
-  await t.throwsAsync(lookup.find(1n), { is: error });
-  await t.throwsAsync(lookup.find(2n), { is: error });
-});
-
-test('Batched look-up - a load has at most 500 ids, and every id is loaded', async (t) => {
-  const { lookup, loads } = heldLookup();
-  const found = Promise.all(Array.from({ length: 1_234 }, (_, index) => lookup.find(BigInt(index))));
-  for (let next = 0; next < loads.length; next += 1) {
-    const load = loads[next];
-    t.true((load?.ids.length ?? 0) <= 500);
-    load?.end(...load.ids);
-    await settle();
-  }
-  t.deepEqual(
-    (await found).map((row) => row?.id),
-    Array.from({ length: 1_234 }, (_, index) => BigInt(index)),
-  );
+  await t.throwsAsync(find(1n), { is: error });
+  await t.throwsAsync(find(2n), { is: error });
 });
 
 /** Named reads whose loads the test ends. */
 function heldReads() {
   const loads: { readonly name: string; readonly end: (result: string) => void; fail(error: unknown): void }[] = [];
-  const reads = new NamedReads<string>();
+  const reads = namedReads<string>();
   const read = (name: string) =>
-    reads.read(name, () => {
+    reads(name, () => {
       const { promise, resolve, reject } = Promise.withResolvers<string>();
       loads.push({ name, end: resolve, fail: reject });
       return promise;

@@ -3,7 +3,7 @@
 import { type CategoryId, toCategoryId, toPetId } from '../../../src/model.ts';
 import { compile } from '../../../src/storage/statement.ts';
 import type { Store } from '../../../src/storage/store.ts';
-import { StoreClosed, StoreUnavailable } from '../../../src/storage/store-errors.ts';
+import { StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, test } from './database.ts';
 
@@ -71,7 +71,7 @@ export function failureTests(): void {
     const { store } = t.context;
     await store.close();
     for (const result of await Promise.allSettled(callEach(store))) {
-      t.true(result.status === 'rejected' && result.reason instanceof StoreClosed, JSON.stringify(result));
+      t.true(result.status === 'rejected' && result.reason instanceof StoreUnavailable, JSON.stringify(result));
     }
   });
 

@@ -2,7 +2,7 @@
 
 import { type PetId, toCategoryId } from '../../../src/model.ts';
 import type { Store } from '../../../src/storage/store.ts';
-import { Cancelled, StoreClosed } from '../../../src/storage/store-errors.ts';
+import { Cancelled, StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
@@ -154,10 +154,10 @@ export function transactionTests(): void {
     const { store } = t.context;
     const writer = await occupyWriter(t);
     const closed = store.close();
-    await t.throwsAsync(newCategory(store), { instanceOf: StoreClosed });
+    await t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable, message: 'the store is closed' });
     await writer.release();
     await closed;
-    await t.throwsAsync(newCategory(store), { instanceOf: StoreClosed });
+    await t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable, message: 'the store is closed' });
   });
 
   // Serial, as in failures.ts: SQLite waits for a locked file in one of Node's few threads, which other tests need.
