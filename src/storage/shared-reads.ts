@@ -22,7 +22,8 @@ function sharedReads<Key, T>(load: Load<Key, T>, onIdle = () => {}): (key: Key) 
   let loading: Batch | undefined;
 
   const start = async (batch: Batch): Promise<void> => {
-    [waiting, loading] = [undefined, batch];
+    waiting = undefined;
+    loading = batch;
     const stopWaiting = () => {
       if (loading !== batch) return;
       loading = undefined;

@@ -129,20 +129,15 @@ function singleStatement(engine: Engine, isCancelled?: IsCancelled): Runner {
 
 /** Makes the writes of a table when they are first used: most transactions use few tables. */
 function bindTo(tables: Tables): (runner: Runner) => Transaction {
-  class Bound {
-    readonly runner: Runner;
-    constructor(runner: Runner) {
-      this.runner = runner;
-    }
-  }
-  for (const [name, { writes }] of Object.entries(tables)) {
-    Object.defineProperty(Bound.prototype, name, {
-      get(this: Bound) {
+  const prototype = Object.create(
+    null,
+    mapTables(tables, ({ writes }) => ({
+      get(this: { readonly runner: Runner }) {
         return writes(this.runner);
       },
-    });
-  }
-  return (runner) => new Bound(runner) as unknown as Transaction; // the loop has defined every table
+    })) as PropertyDescriptorMap,
+  );
+  return (runner) => ({ __proto__: prototype, runner }) as unknown as Transaction;
 }
 
 function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {
