@@ -234,6 +234,12 @@ export function apiError<C extends ErrorCode>(
   return new ApiError(code, message(fields), options);
 }
 
+/** Returns what was looked for. @throws the error when there is none. */
+export function existing<T>(found: T | undefined, missing: () => ApiError): T {
+  if (found === undefined) throw missing();
+  return found;
+}
+
 /** A RATE_LIMITED for `limit` per `window`, or at a time, of the subject `account:7` or `address:192.0.2.1`. */
 export function tooMany(limit: number, window: string, quotaSubject: string): ApiError {
   const retryAfterSeconds = 1;

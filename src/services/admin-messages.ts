@@ -31,32 +31,27 @@ export function toPlan(message: PlanMessage): Plan {
 export function toAccountMessage(account: Account, plans: PlanQuotas): AccountMessage {
   const { id, name, plan, agreed, isSuspended, createdAtMs } = account;
   const { perMinute, perDay } = quotaOf(plan, agreed, plans);
-  const createTime = toTimestamp(createdAtMs);
-  return { id, name, plan: PLANS[plan], perMinute, perDay, suspended: isSuspended, createTime };
+  const described = { id, name, plan: PLANS[plan], suspended: isSuspended, createTime: toTimestamp(createdAtMs) };
+  return { ...described, perMinute, perDay };
 }
 
-export function toKeyMessage({
-  id,
-  accountId,
-  prefix,
-  label,
-  createdAtMs,
-  expiresAtMs,
-  revokedAtMs,
-}: ApiKey): ApiKeyMessage {
+/** The ban and the last use of the key are looked up apart. */
+export function toKeyMessage(apiKey: ApiKey, ban?: Ban, lastUsedAtMs?: number): ApiKeyMessage {
+  const { createdAtMs, expiresAtMs, revokedAtMs, ...key } = apiKey;
   return {
-    ...{ id, accountId, prefix, label },
+    ...key,
     createTime: toTimestamp(createdAtMs),
-    expireTime: expiresAtMs === undefined ? undefined : toTimestamp(expiresAtMs),
-    revokeTime: revokedAtMs === undefined ? undefined : toTimestamp(revokedAtMs),
-    // For those who need them, they are looked up.
-    lastUseTime: undefined,
-    ban: undefined,
+    expireTime: toTimestamp(expiresAtMs),
+    revokeTime: toTimestamp(revokedAtMs),
+    lastUseTime: toTimestamp(lastUsedAtMs),
+    ban: ban && toBanMessage(ban),
   };
 }
 
-export function toTimestamp(ms: number): Instant {
-  return { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
+export function toTimestamp(ms: number): Instant;
+export function toTimestamp(ms: number | undefined): Instant | undefined;
+export function toTimestamp(ms: number | undefined): Instant | undefined {
+  return ms === undefined ? ms : { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
 }
 
 export function toMs(instant: Instant | undefined): number | undefined {
@@ -94,6 +89,6 @@ export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedA
     },
     refusedToday: BigInt(counter.refused),
     local: isLocal,
-    lastUseTime: lastUsedAtMs === undefined ? undefined : toTimestamp(lastUsedAtMs),
+    lastUseTime: toTimestamp(lastUsedAtMs),
   };
 }

@@ -5,7 +5,7 @@ import type {
   AdminServiceServer,
   ApiKey as ApiKeyMessage,
 } from '../../gen/petstore/admin/v1/admin.ts';
-import { apiError, invalidArgument } from '../errors.ts';
+import { apiError, existing, invalidArgument } from '../errors.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { LimitsAdmin } from '../limits/limiter.ts';
@@ -20,7 +20,7 @@ import {
   toAccountId,
   toKeyId,
 } from '../model.ts';
-import type { Store, Transaction } from '../storage/store.ts';
+import type { Store } from '../storage/store.ts';
 import {
   toAccountMessage,
   toBanMessage,
@@ -29,7 +29,6 @@ import {
   toMs,
   toPlan,
   toStanding,
-  toTimestamp,
 } from './admin-messages.ts';
 import { trimmed } from './name.ts';
 import { nextPageToken, toPageRequest } from './page-token.ts';
@@ -54,7 +53,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
   async function change(accountId: AccountId, toChanged: (account: Account) => Account): Promise<AccountMessage> {
     const changed = await store.transaction(async (tx) => {
-      const account = toChanged(await lockAccount(tx, accountId));
+      const account = toChanged(existing(await tx.accounts.lock(accountId), noAccount(accountId)));
       await tx.accounts.update(account);
       return account;
     });
@@ -62,33 +61,16 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     return toMessage(changed);
   }
 
-  async function find(accountId: AccountId): Promise<Account> {
-    const account = await store.accounts.find(accountId);
-    if (account === undefined) throw apiError('ACCOUNT_NOT_FOUND', { accountId });
-    return account;
-  }
-
-  async function findKey(keyId: KeyId): Promise<ApiKey> {
-    const key = await store.keys.find(keyId);
-    if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
-    return key;
-  }
+  const find = async (id: AccountId) => existing(await store.accounts.find(id), noAccount(id));
 
   /** Adds each key's ban and last use. Last uses at other servers are up to half a minute old. */
   async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
     await flushUsage();
     const ids = keys.map(({ id }) => id);
     const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, nowMs()), store.usage.lastUses(ids)]);
-    const banOf = new Map(bans.map((ban) => [ban.keyId, toBanMessage(ban)]));
-    const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, toTimestamp(lastUsedAtMs)]));
-    return keys.map((key) => ({ ...toKeyMessage(key), ban: banOf.get(key.id), lastUseTime: lastUseOf.get(key.id) }));
-  }
-
-  /** Ends the ban in the limits first, so that the stored ban is removed up to the end that the limits know. */
-  async function endBan({ id, accountId }: ApiKey): Promise<void> {
-    const untilMs = await limits.unban(accountId, id, nowMs());
-    if (untilMs === undefined) throw apiError('BAN_NOT_ENDED');
-    await store.write(({ bans }) => bans.remove(id, untilMs));
+    const banOf = new Map(bans.map((ban) => [ban.keyId, ban]));
+    const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs]));
+    return keys.map((key) => toKeyMessage(key, banOf.get(key.id), lastUseOf.get(key.id)));
   }
 
   return {
@@ -120,7 +102,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const key = generateKey();
       const described = { prefix: displayPrefix(key), label, createdAtMs: nowMs(), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
-        await lockAccount(tx, accountId);
+        existing(await tx.accounts.lock(accountId), noAccount(accountId));
         return tx.keys.insert({ accountId, ...described }, hashKey(key));
       });
       return { apiKey: toKeyMessage(created), key };
@@ -136,8 +118,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async revokeKey(request) {
       const keyId = toKeyId(request.keyId);
       const revoked = await store.transaction(async (tx) => {
-        const key = await tx.keys.lock(keyId);
-        if (key === undefined) throw apiError('API_KEY_NOT_FOUND', { keyId });
+        const key = existing(await tx.keys.lock(keyId), noKey(keyId));
         if (key.revokedAtMs !== undefined) return key;
         const changed = { ...key, revokedAtMs: nowMs() };
         await tx.keys.update(changed);
@@ -149,10 +130,12 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
 
     async unbanKey(request) {
       const keyId = toKeyId(request.keyId);
-      const key = await findKey(keyId);
+      const key = existing(await store.keys.find(keyId), noKey(keyId));
       await flushUsage(); // otherwise the ban could be stored after it was ended
       const [ban] = await store.bans.ofKeys([keyId], nowMs());
-      await endBan(key);
+      // The limits come first, so that the stored ban is removed up to the end that they know.
+      const untilMs = existing(await limits.unban(key.accountId, keyId, nowMs()), () => apiError('BAN_NOT_ENDED'));
+      await store.write(({ bans }) => bans.remove(keyId, untilMs));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
 
@@ -194,28 +177,22 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   };
 }
 
-async function lockAccount(tx: Transaction, accountId: AccountId): Promise<Account> {
-  const account = await tx.accounts.lock(accountId);
-  if (account === undefined) throw apiError('ACCOUNT_NOT_FOUND', { accountId });
-  return account;
-}
+const noAccount = (accountId: AccountId) => () => apiError('ACCOUNT_NOT_FOUND', { accountId });
+const noKey = (keyId: KeyId) => () => apiError('API_KEY_NOT_FOUND', { keyId });
 
-interface AskedLimits {
-  readonly perMinute?: number | undefined;
-  readonly perDay?: number | undefined;
-}
+type Asked<T> = { readonly [Name in keyof T]?: T[Name] | undefined };
 
 /** The limits agreed with an account of `plan`: an enterprise account needs both numbers, no other may have any. */
-function agreedLimits(plan: Plan, asked: AskedLimits, current: Quota | undefined): Quota | undefined {
-  const given = (['perMinute', 'perDay'] as const).filter((name) => asked[name] !== undefined);
+function agreedLimits(plan: Plan, asked: Asked<Quota>, current: Quota | undefined): Quota | undefined {
+  const names = ['perMinute', 'perDay'] as const;
   if (plan !== 'enterprise') {
+    const given = names.filter((name) => asked[name] !== undefined);
     if (given.length > 0) throw badLimits(given, `is for enterprise accounts: the ${plan} plan has its own limits`);
     return undefined;
   }
-  const perMinute = asked.perMinute ?? current?.perMinute;
-  const perDay = asked.perDay ?? current?.perDay;
+  const { perMinute = current?.perMinute, perDay = current?.perDay } = asked;
   if (perMinute !== undefined && perDay !== undefined) return { perMinute, perDay };
-  const missing = [...(perMinute === undefined ? ['perMinute'] : []), ...(perDay === undefined ? ['perDay'] : [])];
+  const missing = names.filter((name) => (asked[name] ?? current?.[name]) === undefined);
   throw badLimits(missing, 'is needed for an enterprise account');
 }
 

@@ -4,7 +4,7 @@ import {
   type CategoryServiceServer,
   type NewCategory,
 } from '../../gen/petstore/v1/categories.ts';
-import { apiError } from '../errors.ts';
+import { apiError, existing } from '../errors.ts';
 import { type Category, type CategoryId, toCategoryId } from '../model.ts';
 import type { CallStore, Transaction } from '../storage/store.ts';
 import { checkIfMatch } from './if-match.ts';
@@ -22,11 +22,10 @@ export function categoryService(store: CallStore): Service<CategoryServiceServer
     createCategory: ({ category }, call) =>
       store.forCall(call).write(({ categories }) => categories.insert(replacement(category))),
 
-    async getCategory({ categoryId }) {
-      const category = await store.categories.find(toCategoryId(categoryId));
-      if (category === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
-      return category;
-    },
+    getCategory: async ({ categoryId }) =>
+      existing(await store.categories.find(toCategoryId(categoryId)), () =>
+        apiError('CATEGORY_NOT_FOUND', { categoryId }),
+      ),
 
     replaceCategory: ({ categoryId, category }, call) =>
       change(toCategoryId(categoryId), () => replacement(category), call),
@@ -73,8 +72,7 @@ function contendedCategory(id: CategoryId): string {
 
 /** Locks the category. @throws ApiError when it does not exist or does not match the call's If-Match. */
 async function lock(tx: Transaction, categoryId: CategoryId, call: Context): Promise<Category> {
-  const category = await tx.categories.lock(categoryId);
-  if (category === undefined) throw apiError('CATEGORY_NOT_FOUND', { categoryId });
+  const category = existing(await tx.categories.lock(categoryId), () => apiError('CATEGORY_NOT_FOUND', { categoryId }));
   checkIfMatch(call, CategoryMessage, category);
   return category;
 }

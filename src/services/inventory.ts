@@ -1,6 +1,6 @@
 /** InventoryService: the stock of each pet. */
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
-import { apiError, invalidArgument } from '../errors.ts';
+import { apiError, existing, invalidArgument } from '../errors.ts';
 import { type Pet, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
 import type { CallStore, Transaction } from '../storage/store.ts';
@@ -18,17 +18,13 @@ export function inventoryService(store: CallStore): Service<InventoryServiceServ
       return { items: page.rows.map(toMessage), nextPageToken: nextPageToken('inventory', page, ({ id }) => id) };
     },
 
-    async getInventoryItem({ petId }) {
-      const pet = await store.pets.find(toPetId(petId));
-      if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
-      return toMessage(pet);
-    },
+    getInventoryItem: async ({ petId }) =>
+      toMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('INVENTORY_NOT_FOUND', { petId }))),
 
     setInventory({ inventory, ...request }, call) {
       const petId = toPetId(request.petId);
       return store.forCall(call).transaction(async (tx) => {
-        const pet = await tx.pets.lock(petId);
-        if (pet === undefined) throw apiError('INVENTORY_NOT_FOUND', { petId });
+        const pet = existing(await tx.pets.lock(petId), () => apiError('INVENTORY_NOT_FOUND', { petId }));
         checkIfMatch(call, InventoryItem, toMessage(pet));
         const quantity = inventory?.quantity ?? pet.quantity;
         await checkRoom(tx, pet, quantity);

@@ -1,6 +1,6 @@
 /** OrderService: orders and their effect on stock. An order and its pet change in one transaction. */
 import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
-import { apiError, invalidArgument } from '../errors.ts';
+import { apiError, existing, invalidArgument } from '../errors.ts';
 import { type Instant, type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
 import type { CallStore, Transaction } from '../storage/store.ts';
@@ -20,7 +20,7 @@ export function orderService(store: CallStore): Service<OrderServiceServer> {
     async listOrders(request) {
       const filter = { petId: petIdOf(request), complete: request.complete };
       const page = await store.orders.page(toPageRequest('orders', request), filter);
-      return { orders: page.rows.map(toMessage), nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
+      return { orders: [...page.rows], nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
     },
 
     async placeOrder({ order }, call) {
@@ -30,16 +30,13 @@ export function orderService(store: CallStore): Service<OrderServiceServer> {
       const work = async (tx: Transaction) => {
         const placed = await tx.orders.insert({ petId, quantity, shipDate, complete });
         await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
-        return toMessage(placed);
+        return placed;
       };
       return store.forCall(call).transaction(work, petId === undefined ? undefined : contendedPet(petId));
     },
 
-    async getOrder({ orderId }) {
-      const order = await store.orders.find(toOrderId(orderId));
-      if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
-      return toMessage(order);
-    },
+    getOrder: async ({ orderId }) =>
+      existing(await store.orders.find(toOrderId(orderId)), () => apiError('ORDER_NOT_FOUND', { orderId })),
 
     async updateOrder({ order: patch, ...request }, call) {
       const orderId = toOrderId(request.orderId);
@@ -54,7 +51,7 @@ export function orderService(store: CallStore): Service<OrderServiceServer> {
         };
         await tx.orders.update(changed);
         await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
-        return toMessage(changed);
+        return changed;
       }, contendedOf(orderId));
     },
 
@@ -86,9 +83,8 @@ function checked(shipDate: Instant | undefined): Instant | undefined {
 
 /** Locks the order. @throws ApiError when it does not exist, does not match the call's If-Match, or is complete. */
 async function lockOpen(tx: Transaction, orderId: OrderId, call: Context): Promise<Order> {
-  const order = await tx.orders.lock(orderId);
-  if (order === undefined) throw apiError('ORDER_NOT_FOUND', { orderId });
-  checkIfMatch(call, OrderMessage, toMessage(order));
+  const order = existing(await tx.orders.lock(orderId), () => apiError('ORDER_NOT_FOUND', { orderId }));
+  checkIfMatch(call, OrderMessage, order);
   if (order.complete) throw apiError('ORDER_COMPLETE', { orderId });
   return order;
 }
@@ -104,8 +100,7 @@ async function moveStock(
   missingPetCode: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
 ): Promise<void> {
   if (petId === undefined) return;
-  const pet = await tx.pets.lock(petId);
-  if (pet === undefined) throw apiError(missingPetCode, { petId });
+  const pet = existing(await tx.pets.lock(petId), () => apiError(missingPetCode, { petId }));
   const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
   if (after.quantity !== pet.quantity || after.status !== pet.status) {
@@ -114,13 +109,6 @@ async function moveStock(
 }
 
 function takeUnits(pet: Pet, units: number): Stock {
-  const taken = take(pet, units);
-  if (taken === undefined) {
-    throw apiError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
-  }
-  return taken;
-}
-
-function toMessage(order: Order): OrderMessage {
-  return order;
+  const missing = () => apiError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
+  return existing(take(pet, units), missing);
 }

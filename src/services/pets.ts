@@ -1,6 +1,6 @@
 /** PetService: the animals that the store keeps. */
 import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
-import { apiError } from '../errors.ts';
+import { apiError, existing } from '../errors.ts';
 import { type Pet, type PetId, toCategoryId, toPetId } from '../model.ts';
 import { contendedPet } from '../storage/pets.ts';
 import type { CallStore, Transaction } from '../storage/store.ts';
@@ -26,17 +26,12 @@ export function petService(store: CallStore): Service<PetServiceServer> {
     createPet({ pet }, call) {
       const newPet = replacement(pet);
       return store.forCall(call).write(async ({ pets }) => {
-        const created = await pets.insert(newPet);
-        if (created === undefined) throw apiError('UNKNOWN_CATEGORY', newPet);
-        return toMessage(created);
+        return toMessage(existing(await pets.insert(newPet), () => apiError('UNKNOWN_CATEGORY', newPet)));
       });
     },
 
-    async getPet({ petId }) {
-      const pet = await store.pets.find(toPetId(petId));
-      if (pet === undefined) throw apiError('PET_NOT_FOUND', { petId });
-      return toMessage(pet);
-    },
+    getPet: async ({ petId }) =>
+      toMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('PET_NOT_FOUND', { petId }))),
 
     replacePet: ({ petId, pet }, call) => change(toPetId(petId), () => replacement(pet), call),
 
@@ -78,8 +73,7 @@ export function petService(store: CallStore): Service<PetServiceServer> {
 
 /** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
 async function lock(tx: Transaction, petId: PetId, call: Context): Promise<Pet> {
-  const pet = await tx.pets.lock(petId);
-  if (pet === undefined) throw apiError('PET_NOT_FOUND', { petId });
+  const pet = existing(await tx.pets.lock(petId), () => apiError('PET_NOT_FOUND', { petId }));
   checkIfMatch(call, PetMessage, toMessage(pet));
   return pet;
 }

@@ -11,8 +11,8 @@ export class AlreadyDone extends Error {
 }
 
 /**
- * The database can't be reached, does not respond in time, is locked by others, has no room, or is closed. The change has not
- * happened, except that the outcome is unknown when the connection broke during the commit.
+ * The database can't be reached, does not respond in time, is locked by others, has no room, or is closed. The change
+ * has not happened, except that the outcome is unknown when the connection broke during the commit.
  */
 export class StoreUnavailable extends Error {
   override name = 'StoreUnavailable';
