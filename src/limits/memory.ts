@@ -3,7 +3,7 @@
  *
  * Algorithm: fixed windows (`windows.ts`) and a sliding count of refusals (`ban-tracker.ts`). A decision is
  * synchronous, so that no other request can come between its reading and its counting: that makes it exact. A request
- * of a known subject costs three look-ups at most and allocates only its decision.
+ * of a known account costs a few look-ups and allocates only its decision.
  *
  * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
  * begins, all accounts two days later. The operator decides how many accounts there are; the number of addresses is
