@@ -1,13 +1,9 @@
 /**
- * The docs page: Swagger UI over /openapi.json, with a plugin that shows the extensions of that document and repairs
- * what Swagger UI renders. Everything comes from this server; the Content-Security-Policy allows nothing else.
- *
- * Plain JavaScript, served as it is. How a Swagger UI plugin wraps selectors, actions and components:
- * https://swagger.io/docs/open-source-tools/swagger-ui/customization/plugin-api/
+ * The docs page: Swagger UI over /openapi.json, with the plugin in plugin.js and a table of contents. Everything comes
+ * from this server; the Content-Security-Policy allows nothing else. Plain JavaScript, served as it is.
  */
-
-/** The key in this tab's sessionStorage under which the page keeps a pasted API key. */
-const AUTHORIZED = 'petstore.authorized';
+import { groupOf, headingId } from './chapters.js';
+import { AUTHORIZED, petstore } from './plugin.js';
 
 const darkScheme = matchMedia('(prefers-color-scheme: dark)');
 
@@ -18,265 +14,39 @@ function followColorScheme() {
 followColorScheme();
 darkScheme.addEventListener('change', followColorScheme);
 
-/** The id that Swagger UI gives the heading of a tag. */
-function headingId(tag) {
-  return `operations-tag-${tag.replaceAll(' ', '_')}`;
-}
-
-/** A link to a page of prose; Swagger UI itself reads the address only when the document is loaded. */
-function pageLink(h, tag) {
-  return h('a', { href: `#/${encodeURIComponent(tag)}`, onClick: () => scrollToTag(tag) }, tag);
-}
-
-function scrollToTag(tag) {
-  document.getElementById(headingId(tag)).scrollIntoView();
-}
-
-// API keys
-
-/** Wraps an action: afterwards stores who is authorized, so that it survives a reload. */
-function storeAuthorization(original, { authSelectors }) {
-  return (payload) => {
-    const result = original(payload);
-    sessionStorage.setItem(AUTHORIZED, JSON.stringify(authSelectors.authorized()));
-    return result;
-  };
-}
-
-/** Wraps `authorize`: removes spaces and a leading "Bearer", which people paste with the key. */
-function trimKey(original) {
-  return (schemes) =>
-    original(
-      Object.fromEntries(
-        Object.entries(schemes).map(([name, scheme]) => {
-          const { value } = scheme;
-          return [
-            name,
-            typeof value === 'string' ? { ...scheme, value: value.trim().replace(/^Bearer\s+/i, '') } : scheme,
-          ];
-        }),
-      ),
-    );
-}
+// Swagger UI itself reads the address only when the document is loaded.
+document.addEventListener('click', ({ target }) => {
+  const heading = target.closest('[data-heading]')?.dataset.heading;
+  if (heading !== undefined) document.getElementById(heading).scrollIntoView();
+});
 
 function restoreAuthorization() {
   const authorized = sessionStorage.getItem(AUTHORIZED);
   if (authorized !== null) ui.authActions.restoreAuthorization({ authorized: JSON.parse(authorized) });
 }
 
-// Extensions of the document
-
-/** Offers "Try it out" unless the operation says `x-try-it: false`. */
-function allowTryItOutFor(original) {
-  return (state, path, method) =>
-    state.getIn(['json', 'paths', path, method, 'x-try-it']) !== false && original(state, path, method);
-}
-
-/** Says why "Try it out" is missing, above the parameters. */
-function parameters(Original, { React: { createElement: h } }) {
-  return (props) => [
-    !props.allowTryItOut &&
-      h('p', { key: 'note', className: 'no-try-it-out' }, '“Try it out” is off: see the description above.'),
-    h(Original, { key: 'parameters', ...props }),
-  ];
-}
-
-/**
- * Adds badges for stability, deprecation and sunset to the path. Replaces Swagger UI's component, which puts a link
- * into the button that opens the operation: HTML forbids nested controls, and screen readers can't reach the inner one.
- */
-function OperationSummaryPath(_, { React: { createElement: h }, specSelectors }) {
-  return (props) => {
-    const { path, method, deprecated } = props.operationProps.toObject();
-    const operation = specSelectors.specJson().getIn(['paths', path, method]);
-    const stability = operation.get('x-stability');
-    const sunset = operation.get('x-sunset');
-    // A line may break before each slash but the first.
-    const parts = path.split(/(?=\/)/g).flatMap((part, i) => (i === 0 ? part : [h('wbr', { key: i }), part]));
-    return h(
-      'span',
-      { className: 'path-with-badges' },
-      h('span', { className: `opblock-summary-path${deprecated ? '__deprecated' : ''}`, 'data-path': path }, parts),
-      stability && h('span', { className: `badge badge-${stability}` }, stability),
-      deprecated && h('span', { className: 'badge badge-deprecated' }, 'deprecated'),
-      sunset &&
-        h(
-          'span',
-          { className: 'badge badge-deprecated' },
-          'sunset ',
-          h('time', { dateTime: sunset }, sunset.slice(0, 10)),
-        ),
-    );
-  };
-}
-
-/** Shows a tag without operations as a page of prose, not as a list that opens and closes. */
-function OperationTag(Original, { React: { createElement: h }, layoutActions }) {
-  return (props) => {
-    const { tag, tagObj, getComponent } = props;
-    if (tagObj.get('operations').size > 0) return h(Original, props);
-    const Markdown = getComponent('Markdown', true);
-    const text = tagObj.getIn(['tagDetails', 'description'], '').replaceAll('{base_url}', location.origin);
-    return h(
-      'section',
-      {
-        className: 'chapter',
-        ref: (element) => element && layoutActions.readyToScroll(['operations-tag', tag], element),
-      },
-      h('h3', { id: headingId(tag) }, tag),
-      h(Markdown, { source: text }),
-    );
-  };
-}
-
-// Responses
-
-/** Folds the response headers, which are almost the same everywhere. */
-function headers(Original, { React: { createElement: h } }) {
-  return (props) =>
-    props.headers?.size > 0 &&
-    h('details', { className: 'response-headers' }, h('summary', null, 'Headers'), h(Original, props));
-}
-
-/** Shows an error as its description, which lists codes and messages: the body has the same form for all of them. */
-function response(Original, { React: { createElement: h } }) {
-  return (props) => {
-    const { code, response, className, getComponent } = props;
-    if (Number(code) < 400) return h(Original, props);
-    return h(
-      'tr',
-      { className: `response ${className ?? ''}`, 'data-code': code },
-      h('td', { className: 'response-col_status' }, code),
-      h(
-        'td',
-        { className: 'response-col_description' },
-        h(getComponent('Markdown', true), { source: response.get('description') }),
-        h(getComponent('headers'), { headers: response.get('headers'), getComponent }),
-      ),
-    );
-  };
-}
-
-/** Folds the errors that every operation has: the document refers to one shared response for each. */
-function responses(Original, { React: { createElement: h }, specSelectors }) {
-  return (props) => {
-    const { path, method, getComponent } = props;
-    const described = specSelectors.specJson().getIn(['paths', path, method, 'responses']);
-    const isShared = (_, code) => described.get(code).has('$ref');
-    const shared = props.responses.filter(isShared);
-    const Response = getComponent('response');
-    const rows = shared.entrySeq().map(([code, response]) => h(Response, { key: code, code, response, getComponent }));
-    return h(
-      'div',
-      { className: 'responses-with-errors', ref: unsetRegion },
-      h(Original, { ...props, responses: props.responses.filterNot(isShared) }),
-      h('p', null, 'Every error has the body that ', pageLink(h, 'Errors'), ' describes.'),
-      h(
-        'details',
-        { className: 'shared-errors' },
-        h('summary', null, `Errors of every operation: ${shared.keySeq().join(', ')}`),
-        h('table', { className: 'responses-table' }, h('tbody', null, rows)),
-      ),
-    );
-  };
-}
-
-/** Swagger UI makes a landmark without a name of each table of responses, which also hides that it is a table. */
-function unsetRegion(element) {
-  element?.querySelector('table[role=region]')?.removeAttribute('role');
-}
-
-// Accessibility of what Swagger UI renders
-
-/** Drops the choice between servers: there is one, and its select has no label. */
-function ServersContainer() {
-  return () => null;
-}
-
-/** Puts the title into a landmark; the section around it keeps `header` from being one by itself. */
-function InfoContainer(Original, { React: { createElement: h } }) {
-  return (props) => h('header', { role: 'banner' }, h(Original, props));
-}
-
-/** Puts a part of the page into a landmark, under the heading of level 2 that is missing above those of level 3. */
-function headedBy(title) {
-  return (Original, { React: { createElement: h } }) =>
-    (props) =>
-      h('section', { 'aria-label': title }, h('h2', { className: 'visually-hidden' }, title), h(Original, props));
-}
-
-function authorizationPopup(Original, { React: { createElement: h } }) {
-  return (props) => h('div', { role: 'dialog', 'aria-modal': true, 'aria-label': 'API key' }, h(Original, props));
-}
-
-/** Names the button that closes the dialog: it shows an icon alone. */
-function CloseIcon(Original, { React: { createElement: h } }) {
-  return (props) => [
-    h('span', { key: 'name', className: 'visually-hidden' }, 'Close dialog'),
-    h(Original, { key: 'icon', ...props }),
-  ];
-}
-
-/** Drops labels that differ from the visible text, such as "Apply credentials" on the button "Authorize". */
-function Button(Original, { React: { createElement: h } }) {
-  return (props) => h(Original, { ...props, 'aria-label': undefined });
-}
-
-/** Labels the field of a parameter with its name, which Swagger UI passes as `description`. */
-function labelled(Original, { React: { createElement: h } }) {
-  return (props) =>
-    h('label', null, h('span', { className: 'visually-hidden' }, props.description), h(Original, props));
-}
-
-function TextArea(Original, { React: { createElement: h } }) {
-  return (props) => h(Original, { 'aria-label': 'Request body', ...props });
-}
-
-function petstore() {
-  return {
-    statePlugins: {
-      spec: { wrapSelectors: { allowTryItOutFor } },
-      auth: {
-        wrapActions: {
-          authorize: (original, system) => storeAuthorization(trimKey(original), system),
-          logout: storeAuthorization,
-        },
-      },
-    },
-    // An item of a list of ids, which would otherwise be a field without a label.
-    components: { JsonSchema_integer_int64: (props) => props.getComponent('JsonSchema_string')(props) },
-    wrapComponents: {
-      authorizationPopup,
-      AuthorizeBtnContainer: headedBy('API key'),
-      Button,
-      CloseIcon,
-      headers,
-      InfoContainer,
-      JsonSchema_boolean: labelled,
-      JsonSchema_string: labelled,
-      operations: headedBy('Guide and operations'),
-      OperationSummaryPath,
-      OperationTag,
-      parameters,
-      response,
-      responses,
-      ServersContainer,
-      TextArea,
-    },
-  };
-}
-
-/** Fills the table of contents: a link to every tag, with the address that Swagger UI reads when the page is opened. */
+/** Fills the table of contents: a link to every tag and group, with the address that Swagger UI reads at the start. */
 function renderContents() {
   const list = document.createElement('ul');
-  for (const tag of ui.specSelectors.taggedOperations().keys()) {
-    const link = Object.assign(document.createElement('a'), { href: `#/${encodeURIComponent(tag)}`, textContent: tag });
-    link.addEventListener('click', () => scrollToTag(tag));
-    const item = document.createElement('li');
-    item.append(link);
-    list.append(item);
+  for (const [tag, tagged] of ui.specSelectors.taggedOperations()) {
+    list.append(entry(tag, `#/${encodeURIComponent(tag)}`, headingId(tag)));
+    const groups = Map.groupBy(tagged.get('operations'), (operation) => groupOf(operation.get('path')));
+    for (const [group, [first]] of groups) {
+      if (group === tag) continue;
+      const item = entry(group, `#/${tag}/${first.getIn(['operation', 'operationId'])}`, `group-${group}`);
+      item.className = 'group';
+      list.append(item);
+    }
   }
   document.getElementById('contents').replaceChildren(list);
+}
+
+function entry(text, href, heading) {
+  const link = Object.assign(document.createElement('a'), { href, textContent: text });
+  link.dataset.heading = heading;
+  const item = document.createElement('li');
+  item.append(link);
+  return item;
 }
 
 const ui = SwaggerUIBundle({

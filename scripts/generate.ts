@@ -28,6 +28,9 @@ buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
 const descriptors = join(gen, 'petstore.binpb');
 buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
 const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
+// For callers, at /petstore.binpb: the public services and what they import.
+const publicly = ['--path', 'proto/petstore/v1', '--as-file-descriptor-set', '--exclude-source-info'];
+buf('build', ...publicly, '--output', join(gen, 'public.binpb'));
 // For the typed client.
 mkdirSync(join(gen, 'client'));
 writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));

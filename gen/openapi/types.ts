@@ -7,13 +7,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List pets
+         * Lists pets in ascending order of id
          * @description Lists pets in ascending order of id, page by page. With `ids` it returns all of these that exist, without pages.
          */
         get: operations["listPets"];
         put?: never;
         /**
-         * Create pet
+         * Creates a pet and its inventory entry
          * @description Creates a pet and its inventory entry, with quantity 0.
          */
         post: operations["createPet"];
@@ -31,7 +31,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get pet
+         * Finds one pet by its id
          * @deprecated
          * @description Finds one pet by its id. Deprecated: list with `ids` instead.
          *
@@ -39,20 +39,20 @@ export interface paths {
          */
         get: operations["getPet"];
         /**
-         * Replace pet
+         * Replaces every field of a pet
          * @description Replaces every field of a pet; an absent status becomes `available`.
          */
         put: operations["replacePet"];
         post?: never;
         /**
-         * Delete pet
+         * Deletes a pet and its inventory entry
          * @description Deletes a pet and its inventory entry. Refused while an open order is for the pet; complete orders stay.
          */
         delete: operations["deletePet"];
         options?: never;
         head?: never;
         /**
-         * Update pet
+         * Changes only those fields of a pet that the patch contains
          * @description Changes only those fields of a pet that the patch contains.
          *
          *     **Experimental**: it may change or be removed at any time.
@@ -68,13 +68,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List categories
+         * Lists categories in ascending order of id
          * @description Lists categories in ascending order of id, page by page.
          */
         get: operations["listCategories"];
         put?: never;
         /**
-         * Create category
+         * Creates a category
          * @description Creates a category.
          */
         post: operations["createCategory"];
@@ -92,25 +92,25 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get category
+         * Finds one category by its id
          * @description Finds one category by its id.
          */
         get: operations["getCategory"];
         /**
-         * Replace category
+         * Replaces every field of a category
          * @description Replaces every field of a category; an absent description is removed.
          */
         put: operations["replaceCategory"];
         post?: never;
         /**
-         * Delete category
+         * Deletes a category
          * @description Deletes a category. Refused while it contains a pet.
          */
         delete: operations["deleteCategory"];
         options?: never;
         head?: never;
         /**
-         * Update category
+         * Changes only those fields of a category that the patch contains
          * @description Changes only those fields of a category that the patch contains.
          *
          *     **Experimental**: it may change or be removed at any time.
@@ -126,7 +126,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List orders
+         * Lists orders in ascending order of id
          * @description Lists orders in ascending order of id, page by page.
          *
          *     Interactive testing is disabled: the response contains the orders of all customers. Use a client of your own.
@@ -134,7 +134,7 @@ export interface paths {
         get: operations["listOrders"];
         put?: never;
         /**
-         * Place order
+         * Places an order
          * @description Places an order. An order for a pet takes its units from the pet's inventory. It may be complete from the start.
          */
         post: operations["placeOrder"];
@@ -152,21 +152,21 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get order
+         * Finds one order by its id
          * @description Finds one order by its id.
          */
         get: operations["getOrder"];
         put?: never;
         post?: never;
         /**
-         * Cancel order
+         * Cancels an open order
          * @description Cancels an open order: it is deleted, and its units return to stock. Refused for a complete order.
          */
         delete: operations["cancelOrder"];
         options?: never;
         head?: never;
         /**
-         * Update order
+         * Changes only those fields of an open order that the patch contains
          * @description Changes only those fields of an open order that the patch contains. A new quantity takes or returns the difference in stock. `complete` closes the order permanently.
          *
          *     **Experimental**: it may change or be removed at any time.
@@ -182,7 +182,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List inventory
+         * Lists inventory entries in ascending order of pet id
          * @description Lists inventory entries in ascending order of pet id, page by page.
          *
          *     **Beta**: it may still change, with notice.
@@ -204,14 +204,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get inventory item
+         * Finds the inventory entry of one pet
          * @description Finds the inventory entry of one pet.
          *
          *     **Beta**: it may still change, with notice.
          */
         get: operations["getInventoryItem"];
         /**
-         * Set inventory
+         * Sets the stock count of one pet
          * @description Sets the stock count of one pet. Above zero, a `pending` or `sold` pet becomes `available`. The count plus the units in open orders, which return to stock if the orders are cancelled, must not exceed 1,000,000,000.
          *
          *     **Beta**: it may still change, with notice.
@@ -302,7 +302,7 @@ export interface components {
              */
             status: components["schemas"]["PetStatus"];
         };
-        /** @description The input shape of an inventory entry. */
+        /** @description The new stock count. */
         InventoryUpdate: {
             /**
              * Format: int32
@@ -311,7 +311,7 @@ export interface components {
              */
             quantity: number;
         };
-        /** @description The input shape of a category. */
+        /** @description The fields of a category that a caller sets. */
         NewCategory: {
             /**
              * @description The category's name, for example a kind of animal: 1 to 200 characters after trimming, no control characters.
@@ -324,7 +324,7 @@ export interface components {
              */
             description?: string;
         };
-        /** @description The input shape of a pet. */
+        /** @description The fields of a pet that a caller sets. */
         NewPet: {
             /**
              * @description The animal's name: 1 to 200 characters after trimming, no control characters.
@@ -721,7 +721,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The input shape of a pet. */
+        /** @description The fields of a pet that a caller sets. */
         requestBody: {
             content: {
                 /**
@@ -925,7 +925,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description The input shape of a pet. */
+        /** @description The fields of a pet that a caller sets. */
         requestBody: {
             content: {
                 /**
@@ -1315,7 +1315,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The input shape of a category. */
+        /** @description The fields of a category that a caller sets. */
         requestBody: {
             content: {
                 /**
@@ -1506,7 +1506,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description The input shape of a category. */
+        /** @description The fields of a category that a caller sets. */
         requestBody: {
             content: {
                 /**
@@ -2492,7 +2492,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description The input shape of an inventory entry. */
+        /** @description The new stock count. */
         requestBody: {
             content: {
                 /**

@@ -41,9 +41,13 @@ const PAGE = {
 export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['openapi.json', served('gen/openapi/openapi.json', 'application/json', DESCRIPTION)],
   ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
+  ['petstore.binpb', served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
   ['docs/page.js', served('docs-page/page.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/plugin.js', served('docs-page/plugin.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/chapters.js', served('docs-page/chapters.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/page.css', served('docs-page/page.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/operations.css', served('docs-page/operations.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/favicon.svg', served('docs-page/favicon.svg', 'image/svg+xml', { ...PAGE, ...FIVE_MINUTES })],
   ['docs/swagger-ui-bundle.js', served(swaggerUi('swagger-ui-bundle.js'), JAVASCRIPT, { ...PAGE, ...ONE_DAY })],
   ['docs/swagger-ui.css', served(swaggerUi('swagger-ui.css'), CSS, { ...PAGE, ...ONE_DAY })],

@@ -39,7 +39,7 @@ export function describeOperation(method: DescMethod, tag: string, scope: Scope)
   const object = {
     operationId: method.localName,
     tags: [tag],
-    summary: toWords(method.name),
+    summary: /^[^.,:;]+/.exec(commentOf(method))?.[0],
     description: paragraphs.join('\n\n'),
     'x-stability': stability?.number ? stability.localName.toLowerCase() : undefined,
     deprecated: deprecation && true,

@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
+import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import anyTest, { type TestFn } from 'ava';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -16,7 +18,10 @@ test.after.always((t) => t.context.close());
 const FILES = {
   '/docs': { type: 'text/html; charset=utf-8', file: 'docs-page/index.html', seconds: 300 },
   '/docs/page.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/page.js', seconds: 300 },
+  '/docs/plugin.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/plugin.js', seconds: 300 },
+  '/docs/chapters.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/chapters.js', seconds: 300 },
   '/docs/page.css': { type: 'text/css; charset=utf-8', file: 'docs-page/page.css', seconds: 300 },
+  '/docs/operations.css': { type: 'text/css; charset=utf-8', file: 'docs-page/operations.css', seconds: 300 },
   '/docs/favicon.svg': { type: 'image/svg+xml', file: 'docs-page/favicon.svg', seconds: 300 },
   '/docs/swagger-ui-bundle.js': {
     type: 'text/javascript; charset=utf-8',
@@ -29,6 +34,17 @@ const FILES = {
     seconds: 86_400,
   },
 } as const;
+
+test('GET /petstore.binpb - is the descriptor set of the public services alone, without a key', async (t) => {
+  const { headers, body } = await fetchRaw(`${t.context.rest.url}/petstore.binpb`, {});
+  t.is(headers['content-type'], 'application/octet-stream');
+  t.is(headers['access-control-allow-origin'], '*');
+  const descriptors = fromBinary(FileDescriptorSetSchema, body);
+  t.notThrows(() => createFileRegistry(descriptors), 'with all that they import');
+  const services = descriptors.file.filter(({ service }) => service.length > 0);
+  t.true(services.length >= 4 && services.every(({ name }) => name.startsWith('petstore/v1/')));
+  t.true(body.length < 128 * 1_024);
+});
 
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 

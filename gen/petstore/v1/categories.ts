@@ -24,7 +24,7 @@ export const protobufPackage = "petstore.v1";
 
 export const protobufFileName = "petstore/v1/categories.proto";
 
-/** The input shape of a category. */
+/** The fields of a category that a caller sets. */
 export interface NewCategory {
   /** The category's name, for example a kind of animal: 1 to 200 characters after trimming, no control characters. */
   name: string;

@@ -34,7 +34,7 @@ export interface InventoryItem {
   status: PetStatus;
 }
 
-/** The input shape of an inventory entry. */
+/** The new stock count. */
 export interface InventoryUpdate {
   /** The new stock count, 0 to 1,000,000,000. */
   quantity?: number | undefined;

@@ -45,7 +45,7 @@ export namespace PetStatus {
   export type sold = typeof PetStatus.sold;
 }
 
-/** The input shape of a pet. */
+/** The fields of a pet that a caller sets. */
 export interface NewPet {
   /** The animal's name: 1 to 200 characters after trimming, no control characters. */
   name: string;
