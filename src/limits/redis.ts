@@ -9,6 +9,7 @@
  * what its server knows, and the script keeps the larger counts. So when Redis is back the largest counts stand,
  * whichever server comes first, also when Redis has lost its data; what the other servers counted meanwhile is lost.
  */
+import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { RedisClient, type RedisClientOptions } from '../redis/client.ts';
 import { newBan, toBanned } from './ban-tracker.ts';
@@ -65,6 +66,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
   await client.start(() =>
     Promise.all(PROBES.map((probe) => script.admit({ ...probe.subject, nowMs: Date.now() }, probe))),
   );
+  void warnOfEviction(client, logger);
   return {
     ...memory,
     async admit(attempt) {
@@ -98,4 +100,15 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     close: () => client.close(),
   };
+}
+
+const MEMORY = "return redis.call('INFO', 'memory')";
+
+/** With another policy than `noeviction` Redis forgets counts and bans when its memory is full. */
+async function warnOfEviction(client: RedisClient, logger: Pick<Logger, 'warn'>): Promise<void> {
+  const sha1 = createHash('sha1').update(MEMORY).digest('hex');
+  const memory = String(await client.evaluate(MEMORY, sha1, [], []).catch(() => '')); // it may be forbidden to ask
+  const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? [];
+  if (policy === 'noeviction' || !/^maxmemory:[1-9]/m.test(memory)) return;
+  logger.warn({ policy }, 'Redis forgets limits and bans when its memory is full: set maxmemory-policy noeviction');
 }

@@ -24,7 +24,7 @@ import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { NamedMutex } from './semaphore.ts';
 import { param } from './statement.ts';
-import { Cancelled } from './store-errors.ts';
+import { Cancelled, SchemaRefused } from './store-errors.ts';
 
 /** How often a transaction runs at most, and the base of the exponential backoff between runs. */
 const MAX_RUNS = 6;
@@ -58,6 +58,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   const knex = makeKnex({ client: 'pg', connection, pool: { min: 0, max: 1 }, log });
   try {
     await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
+    await checkRights(knex);
     const lock = (trx: Knex.Transaction) => lockForMigration(trx, options);
     await migrate(knex, { migrates, lock, ...READ_COMMITTED }, options);
   } catch (error) {
@@ -109,6 +110,24 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
 
 /** The migration must see what other processes committed while it waited for the lock. */
 const READ_COMMITTED = { transaction: { isolationLevel: 'read committed' } } as const;
+
+/** What a server needs, of tables of the owner of the service's. `deploy/grants.sql` grants it. */
+const LACKING_RIGHTS = `
+  SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+    AND relowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('schema_migrations')) AND CASE relkind
+      WHEN 'r' THEN EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+        WHERE NOT has_table_privilege(pg_class.oid, needed))
+      WHEN 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') END
+    ORDER BY relname`;
+
+/** Without rights on it, even the table of migrations looks as if it were missing. */
+async function checkRights(knex: Knex): Promise<void> {
+  const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
+  if (rows.length === 0) return;
+  const names = rows.map(({ relname }) => relname).join(', ');
+  const wayOut = 'the owner of the tables must run deploy/grants.sql';
+  throw new SchemaRefused(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
+}
 
 async function lockForMigration(trx: Knex.Transaction, options: LockOptions): Promise<void> {
   await takeLock((sql) => trx.raw(sql), options);

@@ -129,3 +129,12 @@ test('rediss:// - limits are counted over TLS', async (t) => {
   t.is(await exhaust(other), 0);
   t.false(messages(one).some((message) => message.includes('unavailable')));
 });
+
+test('Redis - one that forgets keys when its memory is full is reported at start', async (t) => {
+  const { redis, start } = t.context;
+  const line = /Redis forgets limits and bans when its memory is full: set maxmemory-policy noeviction/;
+  await redis.command('CONFIG', 'SET', 'maxmemory', '50mb');
+  t.notRegex((await start()).output, line);
+  await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+  await (await start()).says(line);
+});

@@ -1,0 +1,73 @@
+/** deploy/grants.sql: a user who owns the tables, and one for the servers. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateKey, hashKey } from '../../src/keys/format.ts';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { SchemaRefused } from '../../src/storage/store-errors.ts';
+import { findProgram } from '../support/find-program.ts';
+import { ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
+import { startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { backup, run } from './backups.ts';
+
+const HOW = 'NO PSQL FOUND, so nothing of this file is tested: install it (apt-get install postgresql-client)';
+const test = testUnless<unknown>(ownPostgresMissing ?? (findProgram(['psql']) === undefined ? HOW : undefined));
+
+test('Grants - the servers work with them, before and after a restore, and may not change the schema', async (t) => {
+  const postgres = await startPostgres();
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-grants-'));
+  t.teardown(async () => {
+    await postgres.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const admin = await postgres.createDatabase();
+  const name = new URL(admin).pathname.slice(1);
+  const as = (user: string) => Object.assign(new URL(admin), { username: user }).href;
+  await query(admin, `CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE shop LOGIN; ALTER DATABASE ${name} OWNER TO owner`);
+  const migrate = async () => (await openPostgres(as('owner'))).close();
+  const open = async () => (await openPostgres(as('shop'), { migrates: false })).close();
+
+  await migrate();
+  const lacks =
+    /^the user of DATABASE_URL lacks rights on accounts, .*schema_migrations.*: .* run deploy\/grants\.sql$/;
+  await t.throwsAsync(open(), { instanceOf: SchemaRefused, message: lacks });
+  const sql = new URL('../../deploy/grants.sql', import.meta.url).pathname;
+  execFileSync('psql', ['--no-psqlrc', '--quiet', '--set=server=shop', `--file=${sql}`, as('owner')]);
+  await open();
+
+  const settings = { DATABASE_URL: as('owner'), DATA_DIR: join(folder, 'data') };
+  const dump = await backup(join(folder, 'backups'), settings);
+  const refused = await run('restore', [dump], { ...settings, DATABASE_URL: as('shop') });
+  t.regex(refused.errors, /^petstore: permission denied for database \w+\n$/);
+  for (const program of ['restore', 'drill'] as const) {
+    const { code, errors } = await run(
+      program,
+      program === 'restore' ? [dump] : ['--from', join(folder, 'backups')],
+      settings,
+    );
+    t.is(code, 0, errors);
+  }
+  const key = generateKey();
+  const hash = hashKey(key).toString('hex');
+  await query(
+    as('owner'),
+    `INSERT INTO accounts (name, plan, created_at_ms) VALUES ('a', 'business', 1);
+     INSERT INTO api_keys (account_id, hash, prefix, created_at_ms) VALUES (1, '\\x${hash}', 'pst_', 1)`,
+  );
+  mkdirSync(join(folder, 'server'), { mode: 0o700 });
+  writeFileSync(join(folder, 'server', 'demo.key'), key);
+  const server = await startServerProcess(join(folder, 'server'), { DATABASE_URL: as('shop'), MIGRATE_AT_START: 'no' });
+  const petId = await server.grpc.pet({ stock: 1 });
+  t.truthy(await server.grpc.order({ petId, quantity: 1 }));
+  server.grpc.close();
+  t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
+  t.deepEqual(await query(as('owner'), 'SELECT requests > 0 AS stored FROM usage'), [{ stored: true }]);
+  for (const statement of ['DROP TABLE orders', 'CREATE TABLE more (id integer)', 'ALTER TABLE pets ADD more text']) {
+    await t.throwsAsync(query(as('shop'), statement), { message: /permission denied|must be owner/ }, statement);
+  }
+
+  await query(as('owner'), 'REVOKE UPDATE ON pets FROM shop');
+  await t.throwsAsync(open(), { message: /^the user of DATABASE_URL lacks rights on pets: / });
+});

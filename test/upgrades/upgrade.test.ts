@@ -1,0 +1,84 @@
+/**
+ * From release 1.0.0 to this one and back. `1.0.0.sqlite` and `1.0.0.dump` are backups that 1.0.0 made: never make them
+ * again. Beside each is the key of its demo account.
+ */
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { run } from '../deploy/backups.ts';
+import { change } from '../deploy/stores.ts';
+import { findProgram, mayBeSkipped } from '../support/find-program.ts';
+import { connectPostgres, postgresMissing, query } from '../support/postgres.ts';
+import { type ServerProcess, startServerProcess } from '../support/process.ts';
+
+type Settings = Readonly<Record<string, string>>;
+type Test = ExecutionContext<{ folder: string }>;
+
+const test = anyTest as TestFn<{ folder: string }>;
+const hasPostgres = postgresMissing === undefined && findProgram(['psql']) !== undefined;
+const postgresTest = hasPostgres || !mayBeSkipped() ? test : test.skip;
+
+/** What a newer release may leave behind. */
+const NEWER = `CREATE TABLE colours (pet_id integer);
+  INSERT INTO schema_migrations (name, batch, additive) VALUES ('999-colours', 1, true)`;
+
+test.beforeEach((t) => {
+  t.context = { folder: mkdtempSync(join(tmpdir(), 'petstore-upgrade-')) };
+});
+test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
+
+async function upgradeAndGoBack(t: Test, baseline: string, settings: Settings, migrate: (dataDir: string) => unknown) {
+  const file = new URL(baseline, import.meta.url).pathname;
+  const dataDir = join(t.context.folder, 'data');
+  mkdirSync(dataDir, { mode: 0o700 });
+  copyFileSync(`${file}.key`, join(dataDir, 'demo.key'));
+  for (const step of ['upgraded', 'back, and upgraded again']) {
+    const { code, errors } = await run('restore', [file], { ...settings, DATA_DIR: dataDir });
+    t.is(code, 0, errors);
+    const server = await startServerProcess(dataDir, settings);
+    t.teardown(() => server.end('SIGKILL'));
+    await hasAll(t, server, step);
+    t.is(await server.grpc.category(), 3n, 'ids go on');
+    server.grpc.close();
+    t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
+    await migrate(dataDir);
+  }
+}
+
+/** Checks the data of the baseline. */
+async function hasAll(t: Test, { grpc }: ServerProcess, step: string): Promise<void> {
+  const { categories } = await grpc.call(Categories.listCategories, { pageToken: '' });
+  const named = categories.map(({ name, description }) => [name, description]);
+  t.deepEqual(named, Object.entries({ Cats: 'All of them', Dogs: undefined }), step);
+  const { pets } = await grpc.call(Pets.listPets, { ids: [], pageToken: '' });
+  const owned = pets.map(({ name, categoryId }) => [name, categoryId]);
+  t.deepEqual(owned, Object.entries({ Tom: 1n, Kitty: 1n, Rex: 2n }), step);
+  const { items } = await grpc.call(Inventory.listInventory, { pageToken: '' });
+  t.deepEqual(
+    items.map(({ quantity }) => quantity),
+    [1, 0, 0],
+    step,
+  );
+  const { orders } = await grpc.call(Orders.listOrders, { pageToken: '' });
+  const placed = orders.map(({ petId, quantity, complete }) => ({ petId, quantity, complete }));
+  const [open, done] = [
+    { petId: 1n, quantity: 2, complete: false },
+    { petId: 1n, quantity: 1, complete: true },
+  ];
+  t.deepEqual(placed, [open, done], step);
+}
+
+test('SQLite - from 1.0.0 to this release and back', (t) =>
+  upgradeAndGoBack(t, '1.0.0.sqlite', {}, (dataDir) => change(dataDir, NEWER)));
+
+postgresTest('PostgreSQL - from 1.0.0 to this release and back', async (t) => {
+  const postgres = await connectPostgres();
+  t.teardown(() => postgres.stop());
+  const url = await postgres.createDatabase();
+  await upgradeAndGoBack(t, '1.0.0.dump', { DATABASE_URL: url }, () => query(url, NEWER));
+});
