@@ -2,107 +2,85 @@
  * Envoy's access log: a JSON line for each request. No line contains an API key, wherever the caller put it:
  *
  * - The query is never logged. A path is hidden if one of its segments is longer than any segment of the API.
- * - A request id is hidden unless Envoy made it: a request that Envoy rejects early still has the caller's.
+ * - A request id is hidden unless it looks like Envoy's: a request that Envoy rejects early still has the caller's.
  * - Of a method there are 12 characters, as of a key that is shown. Of a user agent there are no long words.
+ *
+ * A request that Envoy rejects before any filter has no path in the log.
  */
+import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import { any, extension, type Message } from './message.ts';
 
-import type { Message } from './message.ts';
-
-interface AccessLogOptions {
-  /** Undefined: stdout. */
-  readonly file: string | undefined;
-  readonly isTraced: boolean;
-}
-
-const TYPES = 'type.googleapis.com/envoy.extensions.access_loggers';
+const LOGGERS = 'envoy.extensions.access_loggers';
+const NAMESPACE = 'petstore.log';
+const HIDDEN = '(hidden)';
 
 /** The method as the caller sent it: the transcoder changes it to POST. */
 export const LOGGED_METHOD = '%REQ(X-ENVOY-ORIGINAL-METHOD?:METHOD):12%';
 
-/** No segment of the API's paths is longer. */
-const SHORT_SEGMENTS = { safe_regex: { regex: '([/.][^/.?]{0,21})*(\\?\\C*)?' } };
-/** The alphabet of the request ids that Envoy makes. */
-const UUID = { safe_regex: { regex: '[\\da-f-]+' } };
+/** No segment of the API's paths is longer. The second part is what follows, or a whole path with a longer segment. */
+const SHORT_SEGMENTS = '^((?:[/.][^/.?]{0,21})*)(?:\\?\\C*)?$|^\\C*$';
 
-const HAS_REQUEST_ID = header({ name: 'x-request-id', present_match: true });
-const HAS_NO_REQUEST_ID = header({ name: 'x-request-id', present_match: true, invert_match: true });
+/** The request's id, or the response's to a request that is too broken to have one. */
+const REQUEST_ID =
+  "'x-request-id' in request.headers ? (request.headers['x-request-id'].matches('^[0-9a-f-]+$') ? " +
+  "request.headers['x-request-id'] : '') : response.headers['x-request-id']";
 
-const COMMON_FIELDS = {
-  time: '%START_TIME%',
-  client: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',
-  protocol: '%PROTOCOL%',
-  method: LOGGED_METHOD,
-  status: '%RESPONSE_CODE%',
-  duration_ms: '%DURATION%',
-  bytes_sent: '%BYTES_SENT%',
-  details: '%RESPONSE_CODE_DETAILS%',
-};
+/** Moves headers, some of which callers must not see, to metadata for the access log. */
+export const LOG_FILTER = extension('petstore.log', 'envoy.extensions.filters.http.header_to_metadata.v3.Config', {
+  request_rules: [
+    // The last of two rules counts, unless it leaves nothing of the path.
+    { header: ':path', on_header_present: to('path', { value: HIDDEN }) },
+    { header: ':path', on_header_present: to('path', rewrite(SHORT_SEGMENTS, '\\1')) },
+    // No real user agent has a word of 20 characters from an API key's alphabet.
+    { header: 'user-agent', on_header_present: to('user_agent', rewrite('[\\w-]{20,}', HIDDEN)) },
+  ],
+  response_rules: [
+    // A success with an API key has no status in its headers; native gRPC has it in the trailers.
+    { header: EDGE_HEADERS.key, on_header_present: to('grpc_status', { type: 'NUMBER', value: '0' }) },
+    { header: 'grpc-status', on_header_present: to('grpc_status', { type: 'NUMBER' }) },
+    { header: EDGE_HEADERS.grpcStatus, on_header_present: to('grpc_status', { type: 'NUMBER' }), remove: true },
+    { header: EDGE_HEADERS.account, on_header_present: to('account', { type: 'NUMBER' }), remove: true },
+    { header: EDGE_HEADERS.key, on_header_present: to('key', { type: 'NUMBER' }), remove: true },
+    { header: EDGE_HEADERS.code, on_header_present: to('code'), remove: true },
+  ],
+});
 
-/** From the filter petstore.log. */
-const METADATA_FIELDS = {
-  account_id: '%DYNAMIC_METADATA(petstore.log:account)%',
-  key_id: '%DYNAMIC_METADATA(petstore.log:key)%',
-  code: '%DYNAMIC_METADATA(petstore.log:code)%',
-  // Envoy derives a status from the HTTP status if the headers have none.
-  grpc_status:
-    '%COALESCE({"operators":[{"command":"DYNAMIC_METADATA","param":"petstore.log:grpc_status"}, ' +
-    '{"command":"GRPC_STATUS_NUMBER"}]})%',
-  user_agent: '%DYNAMIC_METADATA(petstore.log:user_agent):128%',
-};
-
-/** Envoy's `access_log`: exactly one of the loggers writes a line for a request. */
-export function accessLogs({ file, isTraced }: AccessLogOptions): readonly Message[] {
-  const sink =
-    file === undefined
-      ? { '@type': `${TYPES}.stream.v3.StdoutAccessLog` }
-      : { '@type': `${TYPES}.file.v3.FileAccessLog`, path: file };
-  const logger = (filter: Message, fields: Message) => ({
-    name: 'envoy.access_loggers.file',
-    filter,
-    typed_config: { ...sink, log_format: { json_format: { ...COMMON_FIELDS, ...fields } } },
-  });
-  const fields = { ...METADATA_FIELDS, ...(isTraced && { trace_id: '%TRACE_ID%' }) };
-  return [
-    logger(
-      {
-        and_filter: {
-          filters: [
-            header({ name: ':path', string_match: SHORT_SEGMENTS, treat_missing_header_as_empty: true }),
-            header({
-              name: 'x-envoy-original-path',
-              string_match: SHORT_SEGMENTS,
-              treat_missing_header_as_empty: true,
-            }),
-            header({ name: 'x-request-id', string_match: UUID }),
-          ],
-        },
-      },
-      { ...fields, request_id: '%REQ(X-REQUEST-ID)%', path: '%PATH(NQ:ORIG_OR_PATH):256%' },
-    ),
-    logger(
-      {
-        and_filter: {
-          filters: [
-            HAS_REQUEST_ID,
-            {
-              or_filter: {
-                filters: [
-                  header({ name: ':path', string_match: SHORT_SEGMENTS, invert_match: true }),
-                  header({ name: 'x-envoy-original-path', string_match: SHORT_SEGMENTS, invert_match: true }),
-                  header({ name: 'x-request-id', string_match: UUID, invert_match: true }),
-                ],
-              },
-            },
-          ],
-        },
-      },
-      { ...fields, path: '(hidden)' },
-    ),
-    // The request is too broken to have a request id, but the response has one.
-    logger(HAS_NO_REQUEST_ID, { request_id: '%RESP(X-REQUEST-ID)%' }),
-  ];
+function to(key: string, more: Message = {}): Message {
+  return { metadata_namespace: NAMESPACE, key, ...more };
 }
 
-function header(match: Message): Message {
-  return { header_filter: { header: match } };
+function rewrite(regex: string, substitution: string): Message {
+  return { regex_value_rewrite: { pattern: { regex }, substitution } };
+}
+
+/** The access log in this file, or on stdout. */
+export function accessLog(file: string | undefined, isTraced: boolean): Message {
+  const logged = (key: string) => `%DYNAMIC_METADATA(${NAMESPACE}:${key})%`;
+  const json_format = {
+    time: '%START_TIME%',
+    request_id: `%CEL(${REQUEST_ID})%`,
+    client: '%DOWNSTREAM_REMOTE_ADDRESS_WITHOUT_PORT%',
+    protocol: '%PROTOCOL%',
+    method: LOGGED_METHOD,
+    path: `%DYNAMIC_METADATA(${NAMESPACE}:path):256%`,
+    status: '%RESPONSE_CODE%',
+    duration_ms: '%DURATION%',
+    bytes_sent: '%BYTES_SENT%',
+    details: '%RESPONSE_CODE_DETAILS%',
+    account_id: logged('account'),
+    key_id: logged('key'),
+    code: logged('code'),
+    // Envoy derives a status from the HTTP status if the headers have none.
+    grpc_status:
+      '%COALESCE({"operators":[{"command":"DYNAMIC_METADATA","param":"petstore.log:grpc_status"}, ' +
+      '{"command":"GRPC_STATUS_NUMBER"}]})%',
+    user_agent: `%DYNAMIC_METADATA(${NAMESPACE}:user_agent):128%`,
+    trace_id: isTraced ? '%TRACE_ID%' : undefined,
+  };
+  const log_format = { json_format };
+  const typed_config =
+    file === undefined
+      ? any(`${LOGGERS}.stream.v3.StdoutAccessLog`, { log_format })
+      : any(`${LOGGERS}.file.v3.FileAccessLog`, { path: file, log_format });
+  return { name: 'envoy.access_loggers.file', typed_config };
 }

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net';
 import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import type { Config, Network } from '../../src/config.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
-import { accessLogs } from './access-log.ts';
+import { accessLog } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { httpFilters } from './filters.ts';
 import { localReplies } from './local-replies.ts';
@@ -79,7 +79,7 @@ export function publicConnectionManager(config: Config, files: Files): Message {
         mutations: removedHeaders(hasProxies, traces !== undefined),
       }),
     ],
-    access_log: accessLogs({ file: files.accessLog, isTraced: traces !== undefined }),
+    access_log: [accessLog(files.accessLog, traces !== undefined)],
     local_reply_config: { mappers: localReplies(config) },
     http_filters: httpFilters(config, files),
     route_config: routes(config),

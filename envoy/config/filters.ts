@@ -2,6 +2,7 @@
 import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
 import type { Config } from '../../src/config.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
+import { LOG_FILTER } from './access-log.ts';
 import type { Files } from './bootstrap.ts';
 import { CORS_FILTER } from './cors.ts';
 import { CALLER_ADDRESS } from './local-replies.ts';
@@ -24,7 +25,7 @@ export function httpFilters(config: Config, { root }: Files): readonly Message[]
   return [
     boundary(config),
     ...when(config.corsOrigins.length > 0, CORS_FILTER),
-    log(),
+    LOG_FILTER,
     matched('petstore.caller', SKIP_CALLER, luaFilter(config, root, caller)),
     matched(
       'petstore.metadata',
@@ -65,32 +66,6 @@ function boundary({ edgeSecret = '', corsOrigins, httpPort }: Config): Message {
       ...when(httpPort !== undefined, {
         append: header('strict-transport-security', 'max-age=31536000', 'OVERWRITE_IF_EXISTS_OR_ADD'),
       }),
-    ],
-  });
-}
-
-/** Moves headers of the response, which callers must not see, to metadata for the access log. */
-function log(): Message {
-  const to = (key: string, more: Message = {}) => ({ metadata_namespace: 'petstore.log', key, ...more });
-  const number = (key: string) => to(key, { type: 'NUMBER' });
-  return extension('petstore.log', `${HTTP}.header_to_metadata.v3.Config`, {
-    request_rules: [
-      {
-        header: 'user-agent',
-        // No real user agent has a word of 20 characters from an API key's alphabet.
-        on_header_present: to('user_agent', {
-          regex_value_rewrite: { pattern: { regex: '[\\w-]{20,}' }, substitution: '(hidden)' },
-        }),
-      },
-    ],
-    response_rules: [
-      // A success with an API key has no status in its headers; native gRPC has it in the trailers.
-      { header: EDGE_HEADERS.key, on_header_present: to('grpc_status', { type: 'NUMBER', value: '0' }) },
-      { header: 'grpc-status', on_header_present: number('grpc_status') },
-      { header: EDGE_HEADERS.grpcStatus, on_header_present: number('grpc_status'), remove: true },
-      { header: EDGE_HEADERS.account, on_header_present: number('account'), remove: true },
-      { header: EDGE_HEADERS.key, on_header_present: number('key'), remove: true },
-      { header: EDGE_HEADERS.code, on_header_present: to('code'), remove: true },
     ],
   });
 }
