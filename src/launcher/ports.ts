@@ -1,22 +1,6 @@
 /** Checks at start that the ports are free, so that a busy one is one clear line. */
 import { createServer } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config.ts';
-
-const POLL_MS = 50;
-
-/** Repeats `check` for `waitMs` until the ports are free. Rejects with its last error. */
-export async function waitForPorts(check: () => Promise<void>, waitMs: number): Promise<void> {
-  const giveUpAtMs = performance.now() + waitMs;
-  for (;;) {
-    try {
-      return await check();
-    } catch (error) {
-      if (performance.now() >= giveUpAtMs) throw error;
-      await delay(POLL_MS);
-    }
-  }
-}
 
 /** Checks the ports of Envoy, and of the servers that start with it. Throws ConfigError when one is not free. */
 export async function checkPorts(config: Config, hasServers: boolean): Promise<void> {

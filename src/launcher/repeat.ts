@@ -1,5 +1,7 @@
-/** What the launcher does again and again until it stops. */
+/** What the launcher does again and again, until it stops or a condition is met. */
 import { setTimeout as delay } from 'node:timers/promises';
+
+const POLL_MS = 50;
 
 /** Resolves after a time, or on shutdown. */
 export async function pause(ms: number, shutdown: AbortSignal): Promise<void> {
@@ -12,4 +14,18 @@ export async function repeat(pauseMs: number, shutdown: AbortSignal, task: () =>
     await task();
     await pause(pauseMs, shutdown);
   }
+}
+
+/** Polls a condition. Resolves with whether it was met in time. Rejects when the signal is aborted. */
+export async function waitFor(
+  condition: () => boolean | undefined | Promise<boolean | undefined>,
+  withinMs: number,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const giveUpAtMs = performance.now() + withinMs;
+  while (!(await condition())) {
+    if (performance.now() > giveUpAtMs) return false;
+    await delay(POLL_MS, undefined, { signal });
+  }
+  return true;
 }

@@ -7,14 +7,13 @@
  *
  * If a new server does not start, the restart ends there, and the other servers keep running.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Child } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import type { Envoy, Host } from './envoy.ts';
 import type { Instance } from './instance.ts';
+import { waitFor } from './repeat.ts';
 import { capitalize, START_MS, type Supervision } from './supervisor.ts';
 
-const POLL_MS = 50;
 /** How long Envoy may take to exclude a server. Its health checks run every second. */
 const EXCLUDE_MS = 10_000;
 /** How many polls in a row must find no connection: each of Envoy's threads closes its own. */
@@ -66,18 +65,4 @@ async function waitUntilAllHealthy(servers: readonly Instance[], envoy: Envoy, s
     const isHealthy = async () => (await envoy.host(port))?.isHealthy;
     if (!(await waitFor(isHealthy, START_MS, shutdown))) throw new Error(`Envoy can't reach ${name}`);
   }
-}
-
-/** Resolves with whether the condition was met in time. Rejects on shutdown. */
-async function waitFor(
-  condition: () => boolean | undefined | Promise<boolean | undefined>,
-  withinMs: number,
-  shutdown: AbortSignal,
-): Promise<boolean> {
-  const giveUpAtMs = performance.now() + withinMs;
-  while (!(await condition())) {
-    if (performance.now() > giveUpAtMs) return false;
-    await delay(POLL_MS, undefined, { signal: shutdown });
-  }
-  return true;
 }

@@ -6,7 +6,6 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import { type Child, ChildExited } from './child.ts';
@@ -17,8 +16,8 @@ import { checkAdminSocket } from './envoy-admin.ts';
 import { Instance } from './instance.ts';
 import { rotateLogs } from './log-rotation.ts';
 import { accessLog, auditLog, logDir, SERVER } from './paths.ts';
-import { checkPorts, waitForPorts } from './ports.ts';
-import { repeat } from './repeat.ts';
+import { checkPorts } from './ports.ts';
+import { repeat, waitFor } from './repeat.ts';
 import { rollingRestart } from './rolling-restart.ts';
 import { watchSecrets } from './secrets.ts';
 import { supervise } from './supervisor.ts';
@@ -27,7 +26,6 @@ import { supervise } from './supervisor.ts';
 const READY_MS = 30_000;
 /** How long Envoy may take to become ready: less than half of that. */
 const ENVOY_READY_MS = 12_000;
-const POLL_MS = 20;
 const CALL_LIMIT_MS = 5_000;
 
 export interface Stack {
@@ -74,7 +72,13 @@ export async function startStack(
   try {
     for (const folder of [config.dataDir, logDir(config)]) await makePrivate(folder);
     lock = lockDataFolder(config.dataDir);
-    await waitForPorts(() => checkPorts(config, !isEdge), lock.isStale ? DRAIN_MS + CLOSE_MS : 0);
+    const areFree = () =>
+      checkPorts(config, !isEdge).then(
+        () => true,
+        () => false,
+      );
+    if (lock.isStale) await waitFor(areFree, DRAIN_MS + CLOSE_MS, interrupt);
+    await checkPorts(config, !isEdge);
     const count = isEdge ? 0 : config.instances;
     servers = Array.from({ length: count }, (_, index) => new Instance({ config, env, file: program }, index));
     const serving = startServers(servers);
@@ -116,12 +120,10 @@ async function startEnvoy(envoy: Envoy): Promise<Child> {
 
 /** Asks Envoy's admin interface, as the public port may be closed to this machine. */
 async function waitUntilHealthy(envoy: Envoy, servers: readonly Instance[], shutdown: AbortSignal): Promise<void> {
-  const giveUpAtMs = performance.now() + READY_MS;
   const isHealthy = async ({ port }: Instance) => (await envoy.host(port))?.isHealthy;
-  while (!shutdown.aborted && !(await Promise.all(servers.map(isHealthy))).every(Boolean)) {
-    if (performance.now() > giveUpAtMs) throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
-    await delay(POLL_MS);
-  }
+  const areHealthy = async () => (await Promise.all(servers.map(isHealthy))).every(Boolean);
+  if (await waitFor(areHealthy, READY_MS, shutdown)) return;
+  throw new Error(`the service did not become healthy in ${READY_MS / 1000} s`);
 }
 
 interface Running {
