@@ -12,6 +12,9 @@ import type { Operation } from '../proto/operations.ts';
 import type { Service } from '../services/service.ts';
 import { checkContentType, checkQuery } from './request-checks.ts';
 
+/** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */
+const ANY_METHOD = '*';
+
 /** How much of a wrong value an error quotes. */
 const MAX_VALUE = 60;
 
@@ -72,7 +75,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   const [pathname = ''] = path.split('?', 1);
   const onPath = routes.filter(({ pattern }) => pattern.test(pathname));
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
-  const route = onPath.find((candidate) => candidate.method === method);
+  const route = onPath.find((candidate) => candidate.method === method || candidate.method === ANY_METHOD);
   if (route === undefined) {
     const allow = onPath
       .map((candidate) => candidate.method)

@@ -62,6 +62,12 @@ test('Refusal - the interface description and the docs page allow only GET and H
   }
 });
 
+test('Refusal - on a path that answers to every method it is not the method that is wrong', async (t) => {
+  const error = await refuse(t, { path: '/healthz?colour=red' });
+  t.is(error.code, 'INVALID_ARGUMENT');
+  t.is(error.message, 'colour: is not a query parameter here');
+});
+
 test('Refusal - the method is checked before the body', async (t) => {
   const error = await refuse(t, { method: 'PUT', path: '/pets', status: 404, contentType: 'text/plain' });
   t.is(error.code, 'METHOD_NOT_ALLOWED');
