@@ -10,7 +10,7 @@ import { ApiError, AT_A_TIME, apiError, invalidArgument, short, tooMany } from '
 import type { Call } from '../interceptors/chain.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Service } from '../services/service.ts';
-import { checkContentType, checkQuery } from './request-checks.ts';
+import { checkContentType, checkQuery } from './rest.ts';
 
 /** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */
 const ANY_METHOD = '*';

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Arrival, Origin } from '../grpc/call.ts';
 import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../grpc/status.ts';
 import { addressOf } from '../interceptors/address.ts';
-import type { Protocol } from '../interceptors/protocol.ts';
+import type { Protocol } from '../interceptors/chain.ts';
 import { hashKey } from '../keys/format.ts';
 import type { Operation } from '../proto/operations.ts';
 import { connectBody, connectHttpStatus } from './connect-error.ts';

@@ -10,15 +10,14 @@
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { ApiError } from '../errors.ts';
 import { errorHeaders } from '../grpc/status.ts';
-import type { Call, Response } from '../interceptors/chain.ts';
+import type { Call, HttpResponse, Protocol, Response } from '../interceptors/chain.ts';
 import { addLink } from '../interceptors/deprecation.ts';
 import { ETAG } from '../interceptors/etags.ts';
-import type { HttpResponse, Protocol } from '../interceptors/protocol.ts';
 import { compilePath, type Operation } from '../proto/operations.ts';
 import { matchesWeakly } from '../services/entity-tags.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
-import { parameterName } from './request-checks.ts';
+import { parameterName } from './rest.ts';
 
 const NOT_MODIFIED: HttpResponse = { status: 304, headers: {}, body: '' };
 const NO_CONTENT: HttpResponse = { status: 204, headers: {}, body: '' };

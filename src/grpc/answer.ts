@@ -20,7 +20,7 @@
  */
 import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
 import { type Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
-import type { HttpResponse } from '../interceptors/protocol.ts';
+import type { HttpResponse } from '../interceptors/chain.ts';
 import { type BaseCall, STOP_MS } from './private-parts.ts';
 
 type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];

@@ -1,7 +1,9 @@
 /** Identifies the caller by `Authorization: Bearer <API_KEY>` (RFC 6750, section 2.1). */
 
+import { timingSafeEqual } from 'node:crypto';
 import { apiError } from '../errors.ts';
 import type { ApiKeys, Caller } from '../keys/caller.ts';
+import { hashKey } from '../keys/format.ts';
 import type { Call, Interceptor } from './chain.ts';
 import type { AnonymousLimits } from './limits.ts';
 
@@ -36,6 +38,27 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
   };
 }
 
+/**
+ * Admits only the operator. A request without the operator's key counts against its address: beyond the limit it gets a
+ * 429, before that a 401.
+ */
+export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimits, 'count'>): Interceptor {
+  const expected = hashKey(operatorKey);
+  return {
+    name: 'operator',
+    async intercept(call, next) {
+      const key = bearerToken(call);
+      // Hashes have the same length, so the comparison takes the same time for every key.
+      if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
+        await anonymous.count(call, false);
+        throw apiError('OPERATOR_KEY_INVALID');
+      }
+      call.isOperator = true;
+      return next(call);
+    },
+  };
+}
+
 function isCaller(identity: unknown): identity is Caller {
   return typeof identity === 'object' && !(identity instanceof Promise);
 }
@@ -50,6 +73,6 @@ function seenInstead(call: Call): string {
 }
 
 /** The token of the Authorization header; undefined without the header, or for another scheme. */
-export function bearerToken(call: Call): string | undefined {
+function bearerToken(call: Call): string | undefined {
   return BEARER.exec(call.header('authorization') ?? '')?.[1];
 }

@@ -17,7 +17,6 @@ import type { Caller } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
-import type { Protocol } from './protocol.ts';
 
 /** Encodes and decodes the messages of a method. ts-proto's definition of a method is one. */
 export interface Codec {
@@ -95,6 +94,27 @@ export interface StreamResponse {
 }
 
 export type AnyResponse = Response | StreamResponse;
+
+/** A response as HTTP/2 carries it: of any protocol, gRPC included. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body; empty for none. */
+  readonly body: string | Buffer;
+  /** What gRPC sends after the body. Without a body they are headers ("Trailers-Only"). */
+  readonly trailers?: Readonly<Record<string, string>>;
+}
+
+/** How a caller speaks, and what the response to such a caller looks like. */
+export interface Protocol {
+  readonly name: 'gRPC' | 'REST' | 'Connect' | 'edge';
+  respond(call: Call, response: Response): HttpResponse;
+  fail(call: Call, error: ApiError): HttpResponse;
+  /** The start of a stream, without a body. It may depend on the first message; undefined for an empty stream. */
+  begin(call: Call, first: unknown): HttpResponse;
+  /** A message of a stream, as bytes. */
+  piece(call: Call, message: unknown): Buffer;
+}
 
 /** The rest of the chain: the interceptors behind this one, and the handler. */
 export type Next = (call: Call) => Promise<AnyResponse>;

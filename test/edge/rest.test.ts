@@ -2,8 +2,7 @@ import test from 'ava';
 import { rest } from '../../src/edge/rest.ts';
 import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { AnyResponse } from '../../src/interceptors/chain.ts';
-import type { HttpResponse } from '../../src/interceptors/protocol.ts';
+import type { AnyResponse, HttpResponse } from '../../src/interceptors/chain.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
 import { handler, newCall } from '../support/call.ts';
 

@@ -1,8 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
-import { authentication } from '../../src/interceptors/authentication.ts';
+import { authentication, operatorOnly } from '../../src/interceptors/authentication.ts';
 import type { Call } from '../../src/interceptors/chain.ts';
-import { operatorOnly } from '../../src/interceptors/operator.ts';
 import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
 import { generateKey, hashKey } from '../../src/keys/format.ts';
 import type { Store } from '../../src/storage/store.ts';
