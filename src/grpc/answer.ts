@@ -27,10 +27,8 @@ type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0
 
 /** What happens to a call from outside. */
 export interface CallEvents {
-  /** The next message, after `read`. */
-  message(bytes: Buffer): void;
-  /** The caller has sent everything. */
-  halfClose(): void;
+  /** The next message, after `read`; undefined when the caller has sent everything. */
+  message(bytes: Buffer | undefined): void;
   /** The request can't be read: grpc-js would end the call with this status. */
   malformed(status: PartialStatus): void;
   /** The deadline has passed. */
@@ -67,7 +65,7 @@ export class Answer {
         }
       },
       onReceiveMessage: (bytes: Buffer) => this.#events?.message(bytes),
-      onReceiveHalfClose: () => this.#events?.halfClose(),
+      onReceiveHalfClose: () => this.#events?.message(undefined),
       onCancel: () => undefined, // `close` of the stream tells
     });
   }

@@ -68,7 +68,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   #message: Buffer | undefined;
   #request: unknown;
   /** Settles the read in progress: with a message, or with undefined when there are no more. */
-  #reading: Pick<PromiseWithResolvers<Buffer | undefined>, 'resolve' | 'reject'> | undefined;
+  #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
   /** An error in the request, found while nothing was being read. */
   #earlyError: ApiError | undefined;
   /** True while the deadline of the body counts. */
@@ -149,19 +149,14 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   #read(): Promise<Buffer | undefined> {
     if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
     if (this.#isGivenUp) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
-    const { promise, ...reading } = Promise.withResolvers<Buffer | undefined>();
+    const reading = Promise.withResolvers<Buffer | undefined>();
     this.#reading = reading;
     this.#answer.read(); // may settle it at once
-    return promise;
+    return reading.promise;
   }
 
-  message(bytes: Buffer): void {
+  message(bytes: Buffer | undefined): void {
     this.#reading?.resolve(bytes);
-    this.#reading = undefined;
-  }
-
-  halfClose(): void {
-    this.#reading?.resolve(undefined);
     this.#reading = undefined;
   }
 
