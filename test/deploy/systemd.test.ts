@@ -3,12 +3,16 @@ import { execFile } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { MAX_WAIT_MS } from '../../src/edge/readiness.ts';
 import { CLOSE_MS, DRAIN_MS } from '../../src/launcher/component.ts';
 import { findProgram } from '../support/find-program.ts';
+import { freePorts } from '../support/ports.ts';
+import { TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 
 const sh = promisify(execFile);
@@ -63,7 +67,31 @@ for (const name of services) {
   test(`${name} - runs as an unprivileged user, and has enough time for open requests`, (t) => {
     t.regex(read(name), /^User=petstore$/m);
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read(name)) ?? [];
-    if (seconds !== undefined) t.true(Number(seconds) * 1_000 > DRAIN_MS + 2 * CLOSE_MS, seconds);
+    const untilEdgesKnowMs = name.startsWith('petstore-server') ? MAX_WAIT_MS : 0;
+    if (seconds !== undefined) t.true(Number(seconds) * 1_000 > untilEdgesKnowMs + DRAIN_MS + 2 * CLOSE_MS, seconds);
+  });
+}
+
+for (const name of ['petstore.service', 'petstore-edge.service', 'petstore-server@.service']) {
+  test(`${name} - is started when it serves: ExecStartPost waits for that, and ends at once afterwards`, async (t) => {
+    const words = (key: string) => new RegExp(`^${key}=\\S+ (.+)$`, 'm').exec(read(name))?.[1] ?? '';
+    const ports = await freePorts(4);
+    const [PORT = '', GRPC_PORT = '', ENVOY_ADMIN_PORT = ''] = ports.map(String);
+    const secret = { EDGE_SECRET: 'the-secret-of-this-test', DATA_DIR: t.context.folder };
+    const env = { ...process.env, ...secret, PORT, GRPC_PORT, ENVOY_ADMIN_PORT };
+    const post = () => sh(process.execPath, words('ExecStartPost').split(' '), { cwd: ROOT, env });
+    let isReady = false;
+    const ready = post().then(() => {
+      isReady = true;
+    });
+    await delay(1_000);
+    t.false(isReady, 'nothing runs yet');
+    const started = new TestProcess(words('ExecStart'), { ...secret, PORT, GRPC_PORT, ENVOY_ADMIN_PORT });
+    t.teardown(() => started.end('SIGKILL'));
+    await ready;
+    await started.says(/The pet store is open|The edge is open|"serving"/);
+    await t.notThrowsAsync(post());
+    await started.end('SIGTERM');
   });
 }
 
