@@ -82,7 +82,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
   const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
   opened.defer(() => limiter.close());
-  await restoreLimits(store, limiter, Date.now());
+  await restoreLimits(store, limiter);
   usage.start(limiter);
   opened.defer(() => usage.close());
   const stopRetention = startRetention(

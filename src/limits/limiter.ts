@@ -57,6 +57,8 @@ export interface Counts {
 
 /** What an operator may read and change. */
 export interface LimitsAdmin {
+  /** The time by which requests are counted and bans end. */
+  now(): number | Promise<number>;
   /** Returns an account's current counts. Counts nothing. */
   counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**

@@ -102,6 +102,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
         attempt.kind === 'account' ? accounts.find(attempt.accountId, nowMs) : addresses.find(attempt.address, nowMs);
       return peek(counter, quotaOf(attempt, options), nowMs);
     },
+    now: Date.now,
     counts(accountId, nowMs) {
       const counter = accounts.find(accountId, nowMs);
       enterWindows(counter, nowMs);

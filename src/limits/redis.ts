@@ -82,6 +82,10 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       const state = await read(attempt, attempt.nowMs);
       return state === undefined ? memory.peek(attempt) : peek(state.counter, quotaOf(attempt, options), state.nowMs);
     },
+    async now() {
+      const nowMs = Date.now();
+      return (await read({ kind: 'address', address: '' }, nowMs))?.nowMs ?? nowMs;
+    },
     async counts(accountId, nowMs) {
       const state = await read({ kind: 'account', accountId }, nowMs);
       if (state === undefined) return { ...memory.counts(accountId, nowMs), isLocal: true };

@@ -36,8 +36,9 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-/** Restores today's counts and the bans in force from the store. */
-export async function restoreLimits(store: Store, limiter: ManagedLimiter, nowMs: number): Promise<void> {
+/** Restores today's counts and the bans in force from the store, by the limiter's clock. */
+export async function restoreLimits(store: Store, limiter: ManagedLimiter): Promise<void> {
+  const nowMs = await limiter.now();
   limiter.restoreUsage(await store.usage.ofDay(dayIndexAt(nowMs)));
   limiter.restoreBans(await store.bans.inForce(nowMs));
 }

@@ -44,11 +44,10 @@ export interface AdminParts {
   readonly limits: LimitsAdmin;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
-  readonly nowMs?: () => number;
 }
 
 export function adminService(parts: AdminParts): Service<AdminServiceServer> {
-  const { store, plans, onChange, limits, flushUsage, nowMs = Date.now } = parts;
+  const { store, plans, onChange, limits, flushUsage } = parts;
   const toMessage = (account: Account) => toAccountMessage(account, plans);
 
   async function change(accountId: AccountId, toChanged: (account: Account) => Account): Promise<AccountMessage> {
@@ -67,7 +66,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
   async function withActivity(keys: readonly ApiKey[]): Promise<ApiKeyMessage[]> {
     await flushUsage();
     const ids = keys.map(({ id }) => id);
-    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, nowMs()), store.usage.lastUses(ids)]);
+    const [bans, uses] = await Promise.all([store.bans.ofKeys(ids, await limits.now()), store.usage.lastUses(ids)]);
     const banOf = new Map(bans.map((ban) => [ban.keyId, ban]));
     const lastUseOf = new Map(uses.map(({ keyId, lastUsedAtMs }) => [keyId, lastUsedAtMs]));
     return keys.map((key) => toKeyMessage(key, banOf.get(key.id), lastUseOf.get(key.id)));
@@ -77,7 +76,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async createAccount({ name, ...request }) {
       const plan = toPlan(request.plan);
       const agreed = agreedLimits(plan, request, undefined);
-      const account = { name: trimmed(name), plan, agreed, createdAtMs: nowMs() };
+      const account = { name: trimmed(name), plan, agreed, createdAtMs: Date.now() };
       return toMessage(await store.write(({ accounts }) => accounts.insert(account)));
     },
 
@@ -100,7 +99,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async createKey({ label, expireTime, ...request }) {
       const accountId = toAccountId(request.accountId);
       const key = generateKey();
-      const described = { prefix: displayPrefix(key), label, createdAtMs: nowMs(), expiresAtMs: toMs(expireTime) };
+      const described = { prefix: displayPrefix(key), label, createdAtMs: Date.now(), expiresAtMs: toMs(expireTime) };
       const created = await store.transaction(async (tx) => {
         existing(await tx.accounts.lock(accountId), noAccount(accountId));
         return tx.keys.insert({ accountId, ...described }, hashKey(key));
@@ -120,7 +119,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const revoked = await store.transaction(async (tx) => {
         const key = existing(await tx.keys.lock(keyId), noKey(keyId));
         if (key.revokedAtMs !== undefined) return key;
-        const changed = { ...key, revokedAtMs: nowMs() };
+        const changed = { ...key, revokedAtMs: Date.now() };
         await tx.keys.update(changed);
         return changed;
       });
@@ -132,9 +131,9 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const keyId = toKeyId(request.keyId);
       const key = existing(await store.keys.find(keyId), noKey(keyId));
       await flushUsage(); // otherwise the ban could be stored after it was ended
-      const [ban] = await store.bans.ofKeys([keyId], nowMs());
+      const [ban] = await store.bans.ofKeys([keyId], await limits.now());
       // The limits come first, so that the stored ban is removed up to the end that they know.
-      const untilMs = existing(await limits.unban(key.accountId, keyId, nowMs()), () => apiError('BAN_NOT_ENDED'));
+      const untilMs = existing(await limits.unban(key.accountId, keyId, Date.now()), () => apiError('BAN_NOT_ENDED'));
       await store.write(({ bans }) => bans.remove(keyId, untilMs));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
@@ -143,7 +142,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const accountId = request.accountId === undefined ? undefined : toAccountId(request.accountId);
       if (accountId !== undefined) await find(accountId);
       await flushUsage();
-      const page = await store.bans.page(toPageRequest('bans', request), nowMs(), accountId);
+      const page = await store.bans.page(toPageRequest('bans', request), await limits.now(), accountId);
       return {
         bans: page.rows.map(toBannedKeyMessage),
         nextPageToken: nextPageToken('bans', page, ({ keyId }) => keyId),
@@ -155,7 +154,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const { plan, agreed } = await find(accountId);
       await flushUsage();
       const [counts, lastUsedAtMs] = await Promise.all([
-        limits.counts(accountId, nowMs()),
+        limits.counts(accountId, Date.now()),
         store.usage.lastUseOf(accountId),
       ]);
       return toStanding(quotaOf(plan, agreed, plans), counts, lastUsedAtMs);
@@ -165,7 +164,7 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const accountId = toAccountId(request.accountId);
       await find(accountId);
       await flushUsage();
-      const usage = await store.usage.ofAccount(accountId, dayIndexAt(nowMs()) - days + 1);
+      const usage = await store.usage.ofAccount(accountId, dayIndexAt(await limits.now()) - days + 1);
       return {
         days: usage.map(({ dayIndex, requests, refused }) => ({
           day: new Date(dayStartMs(dayIndex)).toISOString().slice(0, 'YYYY-MM-DD'.length),
