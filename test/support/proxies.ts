@@ -52,7 +52,9 @@ export const nginx = kind('nginx', async ({ folder, port, redirectPort, service,
   await adapt('nginx.conf', join(folder, 'petstore.conf'), {
     [SERVICE]: service,
     'listen 80;': `listen 127.0.0.1:${redirectPort};`,
+    'listen [::]:80;': `listen [::1]:${redirectPort};`,
     'listen 443 ': `listen 127.0.0.1:${port} `,
+    'listen [::]:443 ': `listen [::1]:${port} `,
     '/etc/ssl/petstore/cert.pem': certificates.path('server.pem'),
     '/etc/ssl/petstore/key.pem': certificates.path('server-key.pem'),
   });
@@ -73,8 +75,8 @@ export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, serv
   const file = join(folder, 'haproxy.cfg');
   await adapt('haproxy.cfg', file, {
     [SERVICE]: service,
-    'bind :80\n': `bind 127.0.0.1:${redirectPort}\n`,
-    'bind :443 ': `bind 127.0.0.1:${port} `,
+    'bind :80,:::80 ': `bind 127.0.0.1:${redirectPort},::1:${redirectPort} `,
+    'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
     '/etc/ssl/petstore': folder,
     '/etc/haproxy/petstore-unavailable.http': join(CONFIGURATIONS, 'petstore-unavailable.http'),
   });
@@ -87,7 +89,7 @@ export function haproxyTcp(version: 1 | 2): ProxyKind {
     const file = join(folder, 'haproxy.cfg');
     await adapt('haproxy-tcp.cfg', file, {
       [SERVICE]: service,
-      'bind :443\n': `bind 127.0.0.1:${port}\n`,
+      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
       ' send-proxy-v2 ': version === 1 ? ' send-proxy ' : ' send-proxy-v2 ',
     });
     return { args: ['-db', '-f', file] };
@@ -101,7 +103,7 @@ export const caddy = kind(
     const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
     await adapt('Caddyfile', file, {
       [SERVICE]: service,
-      'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1`,
+      'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1 ::1`,
     });
     // No files of the machine, and no UDP for HTTP/3.
     const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];

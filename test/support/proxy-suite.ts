@@ -1,5 +1,6 @@
 /** The tests of every HTTP proxy in deploy/proxies. */
 import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { Client, credentials } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -59,6 +60,14 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
       const headers = { authorization: `Bearer ${key}` };
       t.is((await callFrom(address(4), proxy.door, protocol, { headers })).status, 200);
     });
+  });
+
+  test(`${name} - listens on IPv6 too, with HTTP/2`, async (t) => {
+    const { port, ca } = t.context.proxy.door;
+    const socket = connect({ host: '::1', port, ca, servername: 'localhost', ALPNProtocols: ['h2'] });
+    t.teardown(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    t.is(socket.alpnProtocol, 'h2');
   });
 
   test(`${name} - a real gRPC client calls through it`, async (t) => {
