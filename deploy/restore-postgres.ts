@@ -6,17 +6,22 @@ import { runWithDump } from './postgres-program.ts';
 import type { Restored } from './restore-sqlite.ts';
 import { listRevived, UNKNOWN_MIGRATIONS } from './restored-data.ts';
 
-/** Moves the tables with their indexes and sequences, but none of an extension. */
+/** Moves the tables, with their indexes and sequences, and the functions, but none of an extension. */
 const moveTables = (kept: string) => `
 SET LOCAL lock_timeout = '10s';
 SET LOCAL client_min_messages = warning;
 DO $$ DECLARE moved record; BEGIN
-  FOR moved IN SELECT oid::regclass AS name FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm')
-      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = pg_class.oid AND deptype = 'e')
+  FOR moved IN
+    SELECT * FROM (
+      SELECT oid, 'TABLE' AS kind, oid::regclass::text AS name, relnamespace AS schema FROM pg_class
+        WHERE relkind IN ('r', 'p', 'v', 'm')
+      UNION ALL SELECT oid, 'ROUTINE', oid::regprocedure::text, pronamespace FROM pg_proc
+    ) AS objects
+    WHERE schema = current_schema()::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_depend WHERE objid = objects.oid AND deptype = 'e')
   LOOP
     EXECUTE 'CREATE SCHEMA IF NOT EXISTS ${kept}';
-    EXECUTE format('ALTER TABLE %s SET SCHEMA ${kept}', moved.name);
+    EXECUTE format('ALTER %s %s SET SCHEMA ${kept}', moved.kind, moved.name);
   END LOOP;
 END $$;
 `;

@@ -10,12 +10,14 @@ export type CategoryId = Id<'category'>;
 export type OrderId = Id<'order'>;
 export type AccountId = Id<'account'>;
 export type KeyId = Id<'key'>;
+export type EventId = Id<'event'>;
 
 export const toPetId = (id: bigint) => id as PetId;
 export const toCategoryId = (id: bigint) => id as CategoryId;
 export const toOrderId = (id: bigint) => id as OrderId;
 export const toAccountId = (id: bigint) => id as AccountId;
 export const toKeyId = (id: bigint) => id as KeyId;
+export const toEventId = (id: bigint) => id as EventId;
 
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 export type PetStatus = (typeof PET_STATUSES)[number];
@@ -153,3 +155,26 @@ export interface IdempotencyRecord {
 
 /** Makes the idempotency record for the result of a write. The record is stored in the transaction of that write. */
 export type Remember = (result: unknown) => IdempotencyRecord;
+
+export const EVENT_TYPES = [
+  'pet.created',
+  'pet.updated',
+  'pet.deleted',
+  'category.created',
+  'category.updated',
+  'category.deleted',
+  'order.created',
+  'order.updated',
+  'order.deleted',
+] as const;
+
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An event as it is stored: one change of one row. */
+export interface StoredEvent {
+  readonly id: EventId;
+  readonly type: EventType;
+  readonly timeMs: number;
+  /** The row after the change, or before its deletion, as a JSON object. */
+  readonly row: string;
+}

@@ -4,7 +4,7 @@ import type { Engine } from './engine.ts';
 import { bigInteger, optional, text } from './fields.ts';
 import { resource, table } from './table.ts';
 
-const CATEGORIES = table<Category>('categories', {
+export const CATEGORIES = table<Category>('categories', {
   id: bigInteger<CategoryId>('id'),
   name: text('name'),
   description: optional(text('description')),

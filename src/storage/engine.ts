@@ -48,6 +48,11 @@ export interface Engine {
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: Contended): Promise<T>;
   /** Runs one statement as a transaction, in fewer round trips. @throws Cancelled like `transaction`. */
   write(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]>;
+  /**
+   * The transactions in progress that have locked rows of the table, or are about to: they may have taken ids that are
+   * not visible yet. Empty on an engine that runs all transactions one at a time.
+   */
+  writersOf(table: string): Promise<ReadonlySet<string>>;
   /** Closes the database. All calls must have ended. */
   close(): Promise<void>;
 }

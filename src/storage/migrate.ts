@@ -11,6 +11,7 @@ import * as accounts from './migrations/002-accounts.ts';
 import * as usage from './migrations/003-usage.ts';
 import * as idempotency from './migrations/004-idempotency.ts';
 import * as keyUses from './migrations/005-key-uses.ts';
+import * as events from './migrations/006-events.ts';
 import { SchemaRefused } from './store-errors.ts';
 
 interface Migration {
@@ -25,6 +26,7 @@ const MIGRATIONS: readonly Migration[] = [
   { name: '003-usage', up: usage.up, isAdditive: true },
   { name: '004-idempotency', up: idempotency.up, isAdditive: true },
   { name: '005-key-uses', up: keyUses.up, isAdditive: true },
+  { name: '006-events', up: events.up, isAdditive: true },
 ];
 
 /** In the order in which they run. */

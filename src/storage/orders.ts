@@ -5,7 +5,7 @@ import { bigInteger, boolean, integer, optional, record } from './fields.ts';
 import { compile, param } from './statement.ts';
 import { onlyRow, resource, table } from './table.ts';
 
-const ORDERS = table<Order>('orders', {
+export const ORDERS = table<Order>('orders', {
   id: bigInteger<OrderId>('id'),
   petId: optional(bigInteger<PetId>('pet_id')),
   quantity: integer('quantity'),

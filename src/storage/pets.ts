@@ -5,7 +5,7 @@ import { bigInteger, integer, oneOf, text } from './fields.ts';
 import { compile, compileInsert, param } from './statement.ts';
 import { paramsOf, resource, table } from './table.ts';
 
-const PETS = table<Pet>('pets', {
+export const PETS = table<Pet>('pets', {
   id: bigInteger<PetId>('id'),
   name: text('name'),
   categoryId: bigInteger<CategoryId>('category_id'),

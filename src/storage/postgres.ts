@@ -23,7 +23,7 @@ import { type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
 import { createSession } from './postgres-session.ts';
 import { NamedMutex } from './semaphore.ts';
-import { param } from './statement.ts';
+import { compile, param } from './statement.ts';
 import { Cancelled, SchemaRefused } from './store-errors.ts';
 
 /** How often a transaction runs at most, and the base of the exponential backoff between runs. */
@@ -74,6 +74,14 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
   // Each pool opens one connection now and keeps it, in case the server has none left later.
   for (const pool of [readPool, writePool]) await pool.use((connection) => connection.query('SELECT 1'));
   const session = createSession(isPooled);
+  // A transaction locks a table before it inserts, and until its changes are visible.
+  const writers = compile(
+    'locks.writers',
+    knex('pg_locks')
+      .select('virtualtransaction')
+      .where({ locktype: 'relation', mode: 'RowExclusiveLock', relation: knex.raw('to_regclass(?)', [param('table')]) })
+      .whereRaw('database = (select oid from pg_database where datname = current_database())'),
+  );
   const mutex = new NamedMutex(QUEUE_BOUNDS);
   const runWrite = <T>(work: (connection: Connection) => Promise<T>, isCancelled?: IsCancelled) =>
     retryConflicts(() => {
@@ -104,6 +112,10 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     },
     write: (statement, params, isCancelled) =>
       runWrite((connection) => session.single(connection, statement, params), isCancelled),
+    async writersOf(table) {
+      const rows = await readPool.use((connection) => session.single(connection, writers, { table }));
+      return new Set(rows.map(({ virtualtransaction }) => String(virtualtransaction)));
+    },
     close: async () => void (await Promise.all([readPool.close(), writePool.close()])),
   };
 }

@@ -75,6 +75,7 @@ export async function openSqlite(file: string, options: SqliteOptions = {}): Pro
     forKeyShare: (query) => query,
     transaction: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled)),
     write: (statement, params, isCancelled) => observed(commits.submitStatement(statement, params, isCancelled)),
+    writersOf: async () => new Set(),
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.
       await reader.close();

@@ -4,6 +4,7 @@ import { accountTable, keyTable } from './accounts.ts';
 import { banTable } from './bans.ts';
 import { categoryTable } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
+import { eventTable } from './events.ts';
 import { idempotencyTable } from './idempotency.ts';
 import { orderTable } from './orders.ts';
 import { petTable } from './pets.ts';
@@ -20,6 +21,7 @@ const TABLES = {
   usage: usageTable,
   bans: banTable,
   idempotency: idempotencyTable,
+  events: eventTable,
 };
 
 export const TABLE_NAMES = Object.keys(TABLES) as readonly (keyof typeof TABLES)[];
@@ -61,6 +63,8 @@ export interface CallStore extends Reads {
 
 /** Every method throws StoreUnavailable after `close`. */
 export interface Store extends CallStore, Writer {
+  /** Calls the listener after each write. */
+  onWrite(listener: () => void): void;
   /** Refuses new calls, waits for those in progress, closes the database. */
   close(): Promise<void>;
 }
@@ -78,11 +82,17 @@ export function createStore(opened: Engine): Store {
       if (isClosed && calls === 0) drained.resolve();
     }
   };
+  let onWrite = (): void => undefined;
+  const noting = async <T>(write: () => Promise<T>): Promise<T> => {
+    const result = await unlessClosed(write);
+    onWrite();
+    return result;
+  };
   const engine: Engine = {
     ...opened,
     reader: { all: (statement, params) => unlessClosed(() => opened.reader.all(statement, params)) },
-    transaction: (...args) => unlessClosed(() => opened.transaction(...args)),
-    write: (...args) => unlessClosed(() => opened.write(...args)),
+    transaction: (...args) => noting(() => opened.transaction(...args)),
+    write: (...args) => noting(() => opened.write(...args)),
   };
   const tables = mapTables(TABLES, (table) => table(engine)) as Tables;
   const bind = bindTo(tables);
@@ -107,6 +117,9 @@ export function createStore(opened: Engine): Store {
     ...(mapTables(tables, ({ reads }) => reads) as Reads),
     ...writerFor({}),
     forCall: writerFor,
+    onWrite(listener) {
+      onWrite = listener;
+    },
     async close() {
       isClosed = true;
       if (calls > 0) await drained.promise;

@@ -3,6 +3,7 @@ import { accountTests } from './accounts.ts';
 import { banTests } from './bans.ts';
 import { catalogueTests } from './catalogue.ts';
 import { type CreateDatabase, useDatabase } from './database.ts';
+import { eventTests } from './events.ts';
 import { failureTests } from './failures.ts';
 import { idempotencyTests } from './idempotency.ts';
 import { lookupTests } from './lookups.ts';
@@ -21,6 +22,7 @@ export function runStorageSuite(createDatabase: CreateDatabase): void {
   transactionTests();
   writeTests();
   idempotencyTests();
+  eventTests();
   failureTests();
   schemaTests();
 }

@@ -1,0 +1,57 @@
+/**
+ * Triggers that write an event for each row that a statement inserts, changes or deletes. An update that changes nothing
+ * writes none. The event has the whole row: as it is afterwards, or as it was before its deletion.
+ *
+ * A trigger runs in the transaction of the change, while that holds the lock of the row: so the events of one row have
+ * the order of its changes. On PostgreSQL an id is taken after the transaction has locked the table `events`, which
+ * feed.ts relies on.
+ */
+import type { Knex } from 'knex';
+
+/**
+ * (Re)creates the triggers of a table. Each migration that adds a column to the table calls it again. The rows that
+ * exist already get an event each, as if they were created now, so that the feed alone can rebuild the table.
+ */
+export async function recordEvents(knex: Knex, kind: string, table: string): Promise<void> {
+  const isSqlite = knex.client.config.client === 'sqlite3';
+  await (isSqlite ? sqliteTriggers(knex, kind, table) : postgresTriggers(knex, kind, table));
+}
+
+async function sqliteTriggers(knex: Knex, kind: string, table: string): Promise<void> {
+  const columns = Object.keys(await knex(table).columnInfo());
+  const rowOf = (row: string) => `json_object(${columns.map((name) => `'${name}', ${row}${name}`).join(', ')})`;
+  const event = (change: string, row: string) =>
+    `select '${kind}.${change}', cast(unixepoch('subsec') * 1000 as integer), ${rowOf(row)}`;
+  const insert = 'insert into events (type, time_ms, resource)';
+  const hasChanged = columns.map((name) => `new.${name} is not old.${name}`).join(' or ');
+  const changes = [
+    { name: 'created', on: 'insert', when: '1', row: 'new.' },
+    { name: 'updated', on: 'update', when: hasChanged, row: 'new.' },
+    { name: 'deleted', on: 'delete', when: '1', row: 'old.' },
+  ];
+  for (const { name, on, when, row } of changes) {
+    await knex.raw(`drop trigger if exists ${table}_${name}`);
+    await knex.raw(
+      `create trigger ${table}_${name} after ${on} on ${table} when ${when} begin ${insert} ${event(name, row)}; end`,
+    );
+  }
+  await knex.raw(`${insert} ${event('created', '')} from ${table} order by id`);
+}
+
+async function postgresTriggers(knex: Knex, kind: string, table: string): Promise<void> {
+  const insert = 'insert into events (type, time_ms, resource)';
+  const time = 'floor(extract(epoch from clock_timestamp()) * 1000)';
+  await knex.raw(`
+    create or replace function record_event() returns trigger language plpgsql as $$
+    begin
+      if tg_op = 'INSERT' then ${insert} values (tg_argv[0] || '.created', ${time}, row_to_json(new));
+      elsif tg_op = 'DELETE' then ${insert} values (tg_argv[0] || '.deleted', ${time}, row_to_json(old));
+      elsif new is distinct from old then ${insert} values (tg_argv[0] || '.updated', ${time}, row_to_json(new));
+      end if;
+      return null;
+    end $$`);
+  await knex.raw(`
+    create or replace trigger ${table}_events after insert or update or delete on ${table}
+    for each row execute function record_event('${kind}')`);
+  await knex.raw(`${insert} select '${kind}.created', ${time}, row_to_json(${table}) from ${table} order by id`);
+}

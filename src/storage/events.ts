@@ -1,0 +1,88 @@
+/** The `events` table: what changed. Triggers write it (event-triggers.ts). */
+import {
+  type Category,
+  EVENT_TYPES,
+  type EventId,
+  type Order,
+  type Pet,
+  type StoredEvent,
+  toEventId,
+} from '../model.ts';
+import { CATEGORIES } from './categories.ts';
+import type { Engine, Runner } from './engine.ts';
+import { bigInteger, integer, oneOf, optional, type Row, record, text } from './fields.ts';
+import { ORDERS } from './orders.ts';
+import { PETS } from './pets.ts';
+import { compile, param } from './statement.ts';
+import { onlyRow, pages, table } from './table.ts';
+
+const EVENTS = table<StoredEvent>('events', {
+  id: bigInteger<EventId>('id'),
+  type: oneOf('type', EVENT_TYPES),
+  timeMs: integer('time_ms'),
+  row: text('resource'),
+});
+
+interface Bounds {
+  readonly oldest: EventId | undefined;
+  readonly newest: EventId | undefined;
+}
+
+const BOUNDS = record<Bounds>({
+  oldest: optional(bigInteger<EventId>('oldest')),
+  newest: optional(bigInteger<EventId>('newest')),
+});
+
+const START = toEventId(0n);
+
+export function eventTable(engine: Engine) {
+  const { knex, reader } = engine;
+  const page = pages(engine, EVENTS, () => knex('events').select(EVENTS.columns));
+  const oldest = knex('events')
+    .select('id')
+    .orderByRaw('?? limit ?', ['id', param('count')] as never);
+  const newest = knex.raw('(select max(id) from events)');
+  const deleteOldest = knex('events').whereIn('id', oldest).where('time_ms', '<', param('beforeMs'));
+  const statements = {
+    page: page.statement,
+    // Two queries, since SQLite finds only one end of an index per query.
+    bounds: compile('events.bounds', knex.raw('select (select min(id) from events) as oldest, ? as newest', [newest])),
+    deleteOldest: compile(
+      'events.delete_oldest',
+      knex.raw('? returning id', [deleteOldest.where('id', '<', newest).delete()]),
+    ),
+  };
+  return {
+    statements,
+    reads: {
+      /** At most `rows` events after an id, in ascending order, as far as they are visible now. */
+      after: async (after: EventId, rows: number) => (await page.read({ after, limit: rows })).rows,
+      /** The smallest and the greatest id that are visible now; 0 without events. */
+      async bounds() {
+        const { oldest = START, newest = START } = BOUNDS.read(onlyRow(await reader.all(statements.bounds, {})));
+        return { oldest, newest };
+      },
+      /** The transactions in progress that have written to the table: they may have taken ids that are not visible. */
+      writers: () => engine.writersOf('events'),
+    },
+    writes: (tx: Runner) => ({
+      /** Deletes those of the `count` oldest events that are older than `beforeMs`. The newest event stays. */
+      deleteOldest: async (count: number, beforeMs: number) =>
+        (await tx.all(statements.deleteOldest, { count, beforeMs })).length,
+    }),
+  };
+}
+
+/** What an event is about, after the change or before the deletion. */
+export type Resource =
+  | { readonly kind: 'pet'; readonly pet: Pet }
+  | { readonly kind: 'category'; readonly category: Category }
+  | { readonly kind: 'order'; readonly order: Order };
+
+export function resourceOf({ type, row }: StoredEvent): Resource {
+  const columns: Row = JSON.parse(row);
+  const [kind] = type.split('.');
+  if (kind === 'pet') return { kind, pet: PETS.toRecord(columns) };
+  if (kind === 'order') return { kind, order: ORDERS.toRecord(columns) };
+  return { kind: 'category', category: CATEGORIES.toRecord(columns) };
+}
