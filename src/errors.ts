@@ -123,6 +123,12 @@ const TABLE = {
     ({ etag }) =>
       `what is stored has the ETag ${etag} now, which If-Match does not name: read it again before you change it`,
   ),
+  EVENTS_EXPIRED: row<{ after: bigint; oldest: bigint }>(
+    410,
+    Status.OUT_OF_RANGE,
+    ({ after, oldest }) =>
+      `the events after ${after} are not kept any more, the oldest is ${oldest}: read the lists again, then go on`,
+  ),
   IDEMPOTENCY_KEY_REUSED: row(
     409,
     Status.ALREADY_EXISTS,
@@ -152,6 +158,14 @@ const TABLE = {
       'the API key is banned for sending on after refusals: ' +
       `try again in ${retryAfterSeconds} s, and back off after a 429`,
   ),
+  TOO_MANY_STREAMS: {
+    ...row<{ limit: number }>(
+      429,
+      Status.RESOURCE_EXHAUSTED,
+      ({ limit }) => `the account follows the events on ${limit} streams already: end one first`,
+    ),
+    retryAfterSeconds: 10,
+  },
   OPERATOR_KEY_INVALID: unauthenticated(() => 'an operator key is needed: send "Authorization: Bearer <OPERATOR_KEY>"'),
   ACCOUNT_NOT_FOUND: notFound('account', 'accountId'),
   API_KEY_NOT_FOUND: notFound('API key', 'keyId'),

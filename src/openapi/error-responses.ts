@@ -19,6 +19,7 @@ const OF_NO_OPERATION = ['ROUTE_NOT_FOUND'];
 
 /** The fields that the messages of all codes take, with values for the examples. */
 const SAMPLE = {
+  after: 7n,
   allow: 'GET, HEAD, POST',
   categoryId: 1n,
   contentType: 'text/plain',
@@ -28,6 +29,7 @@ const SAMPLE = {
   isSuspended: false,
   limit: 1_000,
   method: 'PUT',
+  oldest: 1_000n,
   orderId: 1n,
   path: '/pets',
   petId: 1n,
@@ -73,7 +75,10 @@ export class ErrorResponses {
 
   /** The responses of one operation, by HTTP status. `ownErrors` are the codes that its proto file names. */
   ofOperation({ hasBody, ownErrors }: { hasBody: boolean; ownErrors: readonly string[] }): Record<string, JsonObject> {
-    return this.#responses([...OF_ANY_OPERATION, ...ownErrors], hasBody ? SAMPLE : SAMPLE_OF_QUERY);
+    // An own code with a status that all operations share: the response has all of these codes.
+    const own = new Set(ownErrors.map((code) => sample(code, SAMPLE).httpStatus));
+    const sharing = COMMON.filter((code) => own.has(sample(code, SAMPLE).httpStatus));
+    return this.#responses([...OF_ANY_OPERATION, ...sharing, ...ownErrors], hasBody ? SAMPLE : SAMPLE_OF_QUERY);
   }
 
   /** A Markdown table of all codes, ordered by status. */

@@ -1,0 +1,101 @@
+/**
+ * Reads events in order, and never one before another with a smaller id that is yet to come.
+ *
+ * On PostgreSQL a transaction takes the ids of its events before it commits. So 51 may be visible before 50, and 50 may
+ * also never come, because it was rolled back. A reader that meets such a gap asks which transactions have locked the
+ * table `events`: only these can still fill it, since a transaction locks the table before it takes an id, and unlocks it
+ * after its events have become visible. When all of them have ended, the gap has been filled or never will be. A long
+ * transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { type EventId, type StoredEvent, toEventId } from '../model.ts';
+import type { Reads } from '../storage/store.ts';
+import { StoreUnavailable } from '../storage/store-errors.ts';
+
+const RETRY_MS = 10;
+/** How long a caller waits to learn where the feed stands. */
+const MAX_WAIT_MS = 5_000;
+
+/** Transactions that may fill the gaps up to an id. */
+interface Suspects {
+  readonly upTo: EventId;
+  readonly transactions: ReadonlySet<string>;
+}
+
+export type EventReads = Reads['events'];
+
+export class SettledEvents {
+  readonly #events: EventReads;
+  /** Every event up to here is visible, or will never be. */
+  #settled = toEventId(0n);
+  #suspects: Suspects | undefined;
+
+  constructor(events: EventReads) {
+    this.#events = events;
+  }
+
+  /** Whether there is a gap that may still be filled. */
+  get isWaiting(): boolean {
+    return this.#suspects !== undefined;
+  }
+
+  /** At most `rows` events after an id, in order, up to the first gap that may still be filled. */
+  async after(after: EventId, rows: number): Promise<readonly StoredEvent[]> {
+    await this.#clearSuspects();
+    const events = await this.#events.after(after, rows);
+    const settled = this.#upToGap(after, events);
+    if (settled.length === events.length || this.#suspects !== undefined) return settled;
+    await this.#findSuspects();
+    return this.#suspects === undefined ? this.after(after, rows) : settled;
+  }
+
+  /**
+   * The id up to which all events are visible: nobody who starts after it misses one.
+   *
+   * @throws StoreUnavailable when a transaction that changes the shop takes too long.
+   */
+  async head(): Promise<EventId> {
+    const newest = (await this.#events.bounds()).newest;
+    const deadlineMs = performance.now() + MAX_WAIT_MS;
+    while (this.#settled < newest) {
+      await this.#clearSuspects();
+      if (this.#suspects === undefined) await this.#findSuspects();
+      if (this.#settled >= newest) break;
+      if (performance.now() > deadlineMs) throw new StoreUnavailable('a long transaction holds up the events');
+      await delay(RETRY_MS);
+    }
+    return this.#settled;
+  }
+
+  /** The events before the first gap that may still be filled. */
+  #upToGap(after: EventId, events: readonly StoredEvent[]): readonly StoredEvent[] {
+    let previous = after;
+    for (const [index, { id }] of events.entries()) {
+      if (id > previous + 1n && id > this.#settled + 1n) return events.slice(0, index);
+      previous = id;
+      if (after <= this.#settled && id > this.#settled) this.#settled = id;
+    }
+    return events;
+  }
+
+  /** Ids are taken in ascending order: who may fill a gap has taken its id before the newest event was visible. */
+  async #findSuspects(): Promise<void> {
+    const upTo = (await this.#events.bounds()).newest;
+    const transactions = await this.#events.writers();
+    if (transactions.size === 0) this.#settle(upTo);
+    else this.#suspects = { upTo, transactions };
+  }
+
+  async #clearSuspects(): Promise<void> {
+    const suspects = this.#suspects;
+    if (suspects === undefined) return;
+    const writers = await this.#events.writers();
+    if (!suspects.transactions.isDisjointFrom(writers)) return;
+    this.#settle(suspects.upTo);
+    if (this.#suspects === suspects) this.#suspects = undefined;
+  }
+
+  #settle(upTo: EventId): void {
+    if (upTo > this.#settled) this.#settled = upTo;
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Follows the feed, for all streams of this server. While there is a stream, one loop reads the newest events, once:
+ * after each write of this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages by
+ * itself until it has caught up.
+ *
+ * Failure: while the database is away nothing is read. The streams stay open, and go on when it is back.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { EventId, EventType, StoredEvent } from '../model.ts';
+import type { SettledEvents } from './settled.ts';
+
+const POLL_MS = 100;
+/** The shortest time from one read to the next: what is written meanwhile is sent together. */
+const GATHER_MS = 10;
+/** A stream on which nothing happens gets a checkpoint this often. */
+const HEARTBEAT_MS = 15_000;
+/** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. */
+const MAX_ROWS = 100;
+const MAX_BATCH_BYTES = 32_768;
+/** How many batches are kept for streams that are a little behind. */
+const MAX_BATCHES = 100;
+
+/** Consecutive events, shared by all streams that have come as far. */
+class Batch {
+  /** The events follow this id. */
+  readonly after: EventId;
+  readonly upTo: EventId;
+  readonly #events: readonly StoredEvent[];
+  readonly #ofTypes = new Map<string, readonly StoredEvent[]>();
+
+  constructor(after: EventId, events: readonly StoredEvent[]) {
+    this.after = after;
+    this.upTo = events.at(-1)?.id ?? after;
+    this.#events = events;
+  }
+
+  /** The events of these types, or all. Streams with the same types get the same array. */
+  ofTypes(types: readonly EventType[]): readonly StoredEvent[] {
+    if (types.length === 0) return this.#events;
+    const key = types.join();
+    const events = this.#ofTypes.get(key) ?? this.#events.filter(({ type }) => types.includes(type));
+    this.#ofTypes.set(key, events);
+    return events;
+  }
+
+  /** Without the events up to an id. */
+  from(after: EventId): Batch {
+    return after === this.after
+      ? this
+      : new Batch(
+          after,
+          this.#events.filter(({ id }) => id > after),
+        );
+  }
+}
+
+/** What a stream has to send next: events, or a checkpoint when there are none. */
+export interface Progress {
+  /** Streams that send the same events get the same array. */
+  readonly events: readonly StoredEvent[];
+  /** Everything up to here has been sent then. */
+  readonly upTo: EventId;
+}
+
+/** What a stream follows. */
+export interface Follower {
+  /** Undefined: it begins now. */
+  readonly after: EventId | undefined;
+  /** Empty: all. */
+  readonly types: readonly EventType[];
+  /** Calls the listener once, when nobody reads the stream any more. */
+  onClose(listener: () => void): void;
+}
+
+/** Reads events for a stream that is behind what the loop has kept. Rejects when they are not kept any more. */
+type ReadPage = (after: EventId, rows: number) => Promise<readonly StoredEvent[]>;
+
+export class Tail {
+  readonly #events: SettledEvents;
+  readonly #readPage: ReadPage;
+  readonly #onFailure: (error: unknown) => void;
+  /** Those who wait for events, each with the time of its next heartbeat. */
+  readonly #waiting = new Map<() => void, number>();
+  #streams = 0;
+  /** Where the loop began; undefined while there is no loop. */
+  #beginning: Promise<EventId> | undefined;
+  /** How far the loop has read; undefined while there is none. */
+  #last: EventId | undefined;
+  /** The newest events that it has read, in order. */
+  #batches: Batch[] = [];
+  #hasNews = false;
+  #wake = (): void => undefined;
+
+  constructor(events: SettledEvents, readPage: ReadPage, onFailure: (error: unknown) => void) {
+    this.#events = events;
+    this.#readPage = readPage;
+    this.#onFailure = onFailure;
+  }
+
+  /** Tells that this server has written. */
+  noteWrite(): void {
+    this.#hasNews = true;
+    this.#wake();
+  }
+
+  /** The stream's content, without end: first a checkpoint, then events as they come, a checkpoint when none do. */
+  async *follow({ after, types, onClose }: Follower): AsyncGenerator<Progress, void> {
+    let [isClosed, wake] = [false, (): void => undefined];
+    onClose(() => {
+      isClosed = true;
+      wake();
+    });
+    this.#streams += 1;
+    try {
+      this.#beginning ??= this.#begin();
+      const beginning = await this.#beginning;
+      let cursor = after ?? this.#last ?? beginning;
+      yield { events: [], upTo: cursor };
+      let heartbeatMs = performance.now() + HEARTBEAT_MS;
+      while (!isClosed) {
+        const batch = this.#kept(cursor) ?? (this.#isBehind(cursor) ? await this.#readBehind(cursor) : undefined);
+        cursor = batch?.upTo ?? cursor;
+        const events = batch?.ofTypes(types) ?? [];
+        if (events.length > 0 || performance.now() >= heartbeatMs) {
+          yield { events, upTo: cursor };
+          heartbeatMs = performance.now() + HEARTBEAT_MS;
+        } else if (batch === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            this.#waiting.set(resolve, heartbeatMs);
+          });
+          this.#waiting.delete(wake);
+        }
+      }
+    } finally {
+      this.#streams -= 1;
+      this.#wake();
+    }
+  }
+
+  /** Finds out where the feed stands, and starts the loop there. */
+  async #begin(): Promise<EventId> {
+    try {
+      const head = await this.#events.head();
+      void this.#run(head).catch(this.#onFailure);
+      return head;
+    } catch (error) {
+      this.#beginning = undefined;
+      throw error;
+    }
+  }
+
+  async #run(head: EventId): Promise<void> {
+    let last = head;
+    this.#last = last;
+    while (this.#streams > 0) {
+      const beganMs = performance.now();
+      this.#hasNews = false;
+      const events = await this.#read(last);
+      this.#batches.push(...batchesOf(last, events));
+      this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
+      last = events.at(-1)?.id ?? last;
+      this.#last = last;
+      for (const [wake, heartbeatMs] of this.#waiting) if (events.length > 0 || heartbeatMs <= beganMs) wake();
+      if (events.length < MAX_ROWS) await this.#pause(beganMs);
+    }
+    this.#beginning = undefined;
+    this.#last = undefined;
+    this.#batches = [];
+  }
+
+  async #read(after: EventId): Promise<readonly StoredEvent[]> {
+    try {
+      return await this.#events.after(after, MAX_ROWS);
+    } catch (error) {
+      this.#onFailure(error);
+      return [];
+    }
+  }
+
+  async #pause(beganMs: number): Promise<void> {
+    if (!this.#hasNews && !this.#events.isWaiting) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#wake = resolve;
+      const timer = setTimeout(resolve, POLL_MS);
+      await promise;
+      clearTimeout(timer);
+    }
+    await delay(Math.max(0, beganMs + GATHER_MS - performance.now()));
+  }
+
+  /** Whether the loop has read more than this. */
+  #isBehind(after: EventId): boolean {
+    return this.#last !== undefined && after < this.#last;
+  }
+
+  /** The batch after an id; undefined when it is not kept. */
+  #kept(after: EventId): Batch | undefined {
+    return this.#isBehind(after) ? this.#batches.findLast((batch) => batch.after <= after)?.from(after) : undefined;
+  }
+
+  async #readBehind(after: EventId): Promise<Batch | undefined> {
+    const [batch] = batchesOf(after, await this.#readPage(after, MAX_ROWS));
+    return batch;
+  }
+}
+
+/** Cuts events into batches of a bounded size. */
+function* batchesOf(after: EventId, events: readonly StoredEvent[]): Generator<Batch> {
+  let [previous, start, bytes] = [after, 0, 0];
+  for (const [index, { row }] of events.entries()) {
+    bytes += row.length;
+    if (bytes < MAX_BATCH_BYTES && index < events.length - 1) continue;
+    const batch = new Batch(previous, events.slice(start, index + 1));
+    yield batch;
+    [previous, start, bytes] = [batch.upTo, index + 1, 0];
+  }
+}

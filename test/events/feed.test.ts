@@ -1,0 +1,185 @@
+/** The feed: pages and streams of events, on SQLite. */
+import anyTest, { type TestFn } from 'ava';
+import { ApiError } from '../../src/errors.ts';
+import { createEventFeed, type EventFeed } from '../../src/events/feed.ts';
+import type { Progress } from '../../src/events/tail.ts';
+import { type EventType, toEventId } from '../../src/model.ts';
+import { createStore, type Store } from '../../src/storage/store.ts';
+import { newCategory, newPet } from '../storage/suite/database.ts';
+import { createTestDatabase } from '../support/database.ts';
+
+interface Context {
+  readonly store: Store;
+  readonly feed: EventFeed;
+  /** How often the table has been read. */
+  readonly reads: { count: number };
+  readonly remove: () => Promise<void>;
+}
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const database = await createTestDatabase();
+  const store = createStore(await database.open());
+  const reads = { count: 0 };
+  const counted: Store['events'] = {
+    ...store.events,
+    after: (...args) => {
+      reads.count += 1;
+      return store.events.after(...args);
+    },
+  };
+  const feed = createEventFeed(counted, (error) => t.fail(String(error)));
+  t.context = { store, feed, reads, remove: database.remove };
+});
+test.afterEach.always(async (t) => {
+  await t.context.store.close();
+  await t.context.remove();
+});
+
+/** A stream that is read by hand. */
+function follow(feed: EventFeed, after?: bigint, types: readonly EventType[] = []) {
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  const stream = feed.follow({
+    after: after === undefined ? undefined : toEventId(after),
+    types,
+    onClose: (listener) => void closed.then(listener),
+  });
+  return {
+    async next(): Promise<Progress> {
+      const { value, done } = await stream.next();
+      if (done === true) throw new Error('the stream has ended');
+      return value;
+    },
+    async ids(count: number): Promise<number[]> {
+      const ids: number[] = [];
+      while (ids.length < count) ids.push(...(await this.next()).events.map(({ id }) => Number(id)));
+      return ids;
+    },
+    async end(): Promise<void> {
+      close();
+      await stream.return();
+    },
+  };
+}
+
+async function addMany({ store, feed }: Context, count: number): Promise<void> {
+  for (let index = 0; index < count; index += 1) await newCategory(store, `${index}`);
+  feed.noteWrite();
+}
+
+const codeOf = (error: unknown) => (error instanceof ApiError ? error.code : error);
+
+test('Page - events in ascending order of id, and where the next page begins', async (t) => {
+  const { feed } = t.context;
+  await addMany(t.context, 5);
+  const first = await feed.page(toEventId(0n), [], 2);
+  t.deepEqual([first.events.map(({ id }) => id), first.next], [[1n, 2n], 2n]);
+  const last = await feed.page(toEventId(3n), [], 2);
+  t.deepEqual([last.events.map(({ id }) => id), last.next], [[4n, 5n], undefined]);
+  t.deepEqual(await feed.page(toEventId(5n), [], 2), { events: [], next: undefined });
+});
+
+test('Page - of certain types looks through a bounded number of events, and says where to go on', async (t) => {
+  const { feed, store } = t.context;
+  await addMany(t.context, 600);
+  await newPet(store);
+  let [after, pages, found] = [toEventId(0n), 0, 0];
+  for (let next: typeof after | undefined = after; next !== undefined; pages += 1) {
+    const page = await feed.page(next, ['pet.created'], 10);
+    found += page.events.length;
+    [after, next] = [next, page.next];
+  }
+  t.deepEqual([found, pages], [1, 2]);
+});
+
+test('Page - an id older than what is kept is EVENTS_EXPIRED, one that the feed has not reached INVALID_ARGUMENT', async (t) => {
+  const { feed, store } = t.context;
+  await addMany(t.context, 5);
+  await store.write(({ events }) => events.deleteOldest(3, Date.now() + 60_000));
+  for (const read of [
+    (after: bigint) => feed.page(toEventId(after), [], 10),
+    async (after: bigint) => {
+      const stream = follow(feed, after);
+      await stream.next();
+      await stream.end();
+    },
+  ]) {
+    t.is(codeOf(await t.throwsAsync(read(2n))), 'EVENTS_EXPIRED');
+    t.is(codeOf(await t.throwsAsync(read(6n))), 'INVALID_ARGUMENT');
+    await t.notThrowsAsync(read(3n));
+    await t.notThrowsAsync(read(5n));
+    await t.notThrowsAsync(read(0n));
+  }
+});
+
+test('Stream - says first where the feed stands, then sends each event that follows', async (t) => {
+  const { feed } = t.context;
+  await addMany(t.context, 3);
+  const stream = follow(feed);
+  t.deepEqual(await stream.next(), { events: [], upTo: toEventId(3n) });
+  await addMany(t.context, 2);
+  t.deepEqual(await stream.ids(2), [4, 5]);
+  await stream.end();
+});
+
+test('Stream - goes on after an id, from the oldest that is kept after 0, and meets the newest', async (t) => {
+  const { feed } = t.context;
+  await addMany(t.context, 250);
+  const [all, some] = [follow(feed, 0n), follow(feed, 240n)];
+  await addMany(t.context, 3);
+  const expected = Array.from({ length: 253 }, (_, index) => index + 1);
+  t.deepEqual(await all.ids(253), expected);
+  t.deepEqual(await some.ids(13), expected.slice(240));
+  await addMany(t.context, 1);
+  t.deepEqual([await all.ids(1), await some.ids(1)], [[254], [254]]);
+  await Promise.all([all.end(), some.end()]);
+});
+
+test('Stream - of certain types has only these, in order', async (t) => {
+  const { feed, store } = t.context;
+  const stream = follow(feed, 0n, ['pet.updated', 'category.created']);
+  await newPet(store, { quantity: 3 });
+  feed.noteWrite();
+  t.deepEqual(await stream.ids(2), [1, 3]);
+  await stream.end();
+});
+
+test('Streams - a hundred of them read the table no more often than one, and share the events', async (t) => {
+  const { feed, reads } = t.context;
+  const streams = Array.from({ length: 100 }, () => follow(feed));
+  for (const stream of streams) await stream.next();
+  const before = reads.count;
+  await addMany(t.context, 1);
+  const all = await Promise.all(streams.map((stream) => stream.next()));
+  t.true(reads.count - before < 10, `${reads.count - before}`);
+  const [first] = all;
+  for (const { events } of all) t.is(events, first?.events ?? []);
+  await Promise.all(streams.map((stream) => stream.end()));
+});
+
+test('Streams - without one the table is not read', async (t) => {
+  const { feed, reads } = t.context;
+  const stream = follow(feed);
+  await stream.next();
+  await stream.end();
+  await new Promise((resolve) => setTimeout(resolve, 150));
+  const before = reads.count;
+  await addMany(t.context, 1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  t.is(reads.count, before);
+  const again = follow(feed);
+  t.deepEqual(await again.next(), { events: [], upTo: toEventId(1n) });
+  await again.end();
+});
+
+test('Stream - one that does not read delays no other', async (t) => {
+  const { feed } = t.context;
+  const [slow, quick] = [follow(feed), follow(feed)];
+  await Promise.all([slow.next(), quick.next()]);
+  for (let round = 0; round < 5; round += 1) {
+    await addMany(t.context, 100);
+    await quick.ids(100);
+  }
+  t.is((await slow.ids(500)).length, 500);
+  await Promise.all([slow.end(), quick.end()]);
+});

@@ -1,0 +1,186 @@
+/** The order of events on PostgreSQL, where a transaction takes ids before it commits. */
+import { Client } from 'pg';
+import { SettledEvents } from '../../src/events/settled.ts';
+import { toEventId } from '../../src/model.ts';
+import { openPostgres } from '../../src/storage/postgres.ts';
+import { createStore, type Store } from '../../src/storage/store.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
+import { testUnless } from '../support/programs.ts';
+import { until } from '../support/until.ts';
+
+interface Context {
+  readonly server: OwnPostgres;
+  readonly store: Store;
+  readonly settled: SettledEvents;
+  /** Opens another connection. It is closed at the end of the test. */
+  readonly connect: () => Promise<Client>;
+  readonly clients: Client[];
+}
+const test = testUnless<Context>(ownPostgresMissing);
+const START = toEventId(0n);
+
+test.before(async (t) => {
+  t.context = { ...t.context, server: await startPostgres(['max_connections=100']) };
+});
+test.beforeEach(async (t) => {
+  const { server } = t.context;
+  const url = await server.createDatabase();
+  const store = createStore(await openPostgres(url));
+  const clients: Client[] = [];
+  const connect = async () => {
+    const client = new Client({ connectionString: url });
+    client.on('error', () => undefined); // a test ends it
+    await client.connect();
+    clients.push(client);
+    return client;
+  };
+  t.context = { server, store, settled: new SettledEvents(store.events), connect, clients };
+});
+test.afterEach.always(async (t) => {
+  for (const client of t.context.clients ?? []) await client.end().catch(() => undefined);
+  await t.context.store?.close();
+});
+test.after.always((t) => t.context.server?.stop());
+
+/** Begins a transaction that has taken an event's id, and returns the connection. */
+async function takeId(connect: Context['connect']): Promise<Client> {
+  const client = await connect();
+  await client.query("BEGIN; INSERT INTO categories (name) VALUES ('late')");
+  return client;
+}
+
+async function idsAfter(settled: SettledEvents, after = START): Promise<number[]> {
+  return (await settled.after(after, 100)).map(({ id }) => Number(id));
+}
+
+function add({ store }: Context) {
+  return store.write(({ categories }) => categories.insert({ name: 'Cats', description: undefined }));
+}
+
+test('Gap - an event is not seen before one with a smaller id that is yet to come', async (t) => {
+  const { settled, connect } = t.context;
+  await add(t.context);
+  const late = await takeId(connect);
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), [1]);
+  t.deepEqual(await idsAfter(settled), [1]);
+  await late.query('COMMIT');
+  t.deepEqual(await idsAfter(settled), [1, 2, 3]);
+});
+
+test('Gap - what was rolled back is not waited for', async (t) => {
+  const { settled, connect } = t.context;
+  await add(t.context);
+  const late = await takeId(connect);
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), [1]);
+  await late.query('ROLLBACK');
+  t.deepEqual(await idsAfter(settled), [1, 3]);
+});
+
+test('Gap - what a killed server had begun is not waited for', async (t) => {
+  const { settled, connect } = t.context;
+  const late = await takeId(connect);
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), []);
+  const { rows } = await late.query('SELECT pg_backend_pid() AS pid');
+  await (await connect()).query('SELECT pg_terminate_backend($1)', [rows[0].pid]);
+  await until(async () => (await idsAfter(settled)).length === 1, 'the end of the wait');
+  t.deepEqual(await idsAfter(settled), [2]);
+});
+
+test('Gap - later transactions, however many, do not delay what an earlier one leaves', async (t) => {
+  const { settled, connect } = t.context;
+  const late = await takeId(connect);
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), []);
+  const later = await takeId(connect);
+  await late.query('ROLLBACK');
+  t.deepEqual(await idsAfter(settled), [2]); // 3 is the later one's
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), [2]);
+  await later.query('COMMIT');
+  t.deepEqual(await idsAfter(settled), [2, 3, 4]);
+});
+
+test('Gap - a long transaction that changes nothing of the shop, such as a backup, delays nobody', async (t) => {
+  const { settled, connect } = t.context;
+  const [backup, report] = [await connect(), await connect()];
+  await backup.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM events; SELECT count(*) FROM pets');
+  await report.query('BEGIN; CREATE TABLE report (n int); INSERT INTO report VALUES (1)'); // it has a transaction id
+  const late = await takeId(connect);
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), []);
+  await late.query('ROLLBACK');
+  t.deepEqual(await idsAfter(settled), [2]);
+});
+
+test('Gap - a reader who starts behind it passes it as soon as it is settled', async (t) => {
+  const { settled, connect } = t.context;
+  for (let round = 0; round < 3; round += 1) {
+    await add(t.context);
+    await (await takeId(connect)).query('ROLLBACK');
+  }
+  await add(t.context);
+  t.deepEqual(await idsAfter(settled), [1, 3, 5, 7]);
+  t.deepEqual(await idsAfter(settled, toEventId(3n)), [5, 7]);
+});
+
+test('Head - waits for what has been begun, and not for what begins later', async (t) => {
+  const { store, connect } = t.context;
+  await add(t.context);
+  const late = await takeId(connect);
+  await add(t.context);
+  const head = new SettledEvents(store.events).head();
+  const later = await takeId(connect);
+  let isKnown = false;
+  void head.then(() => {
+    isKnown = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  t.false(isKnown);
+  await late.query('COMMIT');
+  t.is(await head, toEventId(3n));
+  await later.query('COMMIT');
+});
+
+test('Head - is refused while a transaction that changes the shop does not end', async (t) => {
+  const { store, connect } = t.context;
+  await takeId(connect);
+  await add(t.context);
+  await t.throwsAsync(new SettledEvents(store.events).head(), { instanceOf: StoreUnavailable });
+});
+
+test('Order - concurrent writers on several connections: ids ascend, none is missed, none comes twice', async (t) => {
+  const { store, settled, connect } = t.context;
+  const seen: bigint[] = [];
+  let isDone = false;
+  const reader = (async () => {
+    for (let last = START; ; ) {
+      const wasDone = isDone;
+      const events = await settled.after(last, 50);
+      for (const { id } of events) seen.push(id);
+      last = events.at(-1)?.id ?? last;
+      if (wasDone && events.length === 0) return;
+    }
+  })();
+  const clients = await Promise.all(Array.from({ length: 6 }, connect));
+  await Promise.all(
+    clients.map(async (client, index) => {
+      for (let round = 0; round < 40; round += 1) {
+        await client.query("BEGIN; INSERT INTO categories (name) VALUES ('a')");
+        await new Promise((resolve) => setTimeout(resolve, (index * round) % 7));
+        await client.query(round % 5 === 0 ? 'ROLLBACK' : "INSERT INTO categories (name) VALUES ('b'); COMMIT");
+      }
+    }),
+  );
+  isDone = true;
+  await reader;
+  const all = await store.events.after(START, 10_000);
+  t.is(all.length, 6 * 32 * 2);
+  t.deepEqual(
+    seen,
+    all.map(({ id }) => id),
+  );
+});
