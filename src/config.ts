@@ -60,6 +60,8 @@ function toConfig(values: Values) {
       addressPerSecond: values.addressPerSecond,
       maxAddresses: values.maxAddresses,
       maxStreamMs: values.streamSeconds * 1_000,
+      maxFeeds: values.eventStreams,
+      maxFeedMs: values.eventStreamSeconds * 1_000,
       ban: {
         refusals: values.banRefusals,
         windowMs: values.banWindowSeconds * 1_000,

@@ -6,6 +6,7 @@ import { type HealthServer, HealthService } from '../gen/grpc/health/v1/health.t
 import { type AdminServiceServer, AdminServiceService } from '../gen/petstore/admin/v1/admin.ts';
 import { type EdgeServiceServer, EdgeServiceService } from '../gen/petstore/edge/v1/edge.ts';
 import { type CategoryServiceServer, CategoryServiceService } from '../gen/petstore/v1/categories.ts';
+import { type EventServiceServer, EventServiceService } from '../gen/petstore/v1/events.ts';
 import { type InventoryServiceServer, InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
 import { type OrderServiceServer, OrderServiceService } from '../gen/petstore/v1/orders.ts';
 import { type PetServiceServer, PetServiceService } from '../gen/petstore/v1/pets.ts';
@@ -17,8 +18,9 @@ import { origins } from './edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
 import { edgeOnly, rest } from './edge/rest.ts';
 import { webService } from './edge/web-service.ts';
+import type { EventFeed } from './events/feed.ts';
 import { createHealth } from './grpc/health.ts';
-import { OpenCalls } from './grpc/open-calls.ts';
+import { OpenCalls, type OpenCallsOptions } from './grpc/open-calls.ts';
 import { REFLECTION_PATHS, reflection } from './grpc/reflection.ts';
 import { createGrpcServer, serve, serveRaw } from './grpc/server.ts';
 import { audit } from './interceptors/audit.ts';
@@ -38,6 +40,7 @@ import { loadOperations } from './proto/operations.ts';
 import { createValidation } from './proto/validation-rules.ts';
 import { adminService } from './services/admin.ts';
 import { categoryService } from './services/categories.ts';
+import { eventService } from './services/events.ts';
 import { inventoryService } from './services/inventory.ts';
 import { orderService } from './services/orders.ts';
 import { petService } from './services/pets.ts';
@@ -51,6 +54,7 @@ const DRAIN_MS = 10_000;
 const LISTED = [
   'grpc.health.v1.Health',
   'petstore.v1.CategoryService',
+  'petstore.v1.EventService',
   'petstore.v1.InventoryService',
   'petstore.v1.OrderService',
   'petstore.v1.PetService',
@@ -89,16 +93,16 @@ export interface Dependencies {
   readonly metrics?: CallMetrics | undefined;
   /** The secret by which Envoy is believed to name the addresses of callers. */
   readonly edgeSecret: string | undefined;
-  /** The maximum age of a stream: it ends even when its caller has forgotten it. A client that watches starts again. */
-  readonly maxStreamMs: number;
+  readonly streams: OpenCallsOptions;
+  readonly events: EventFeed;
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
   const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage } = dependencies;
-  const { logger, auditLog, tracing, metrics, edgeSecret, maxStreamMs } = dependencies;
+  const { logger, auditLog, tracing, metrics, edgeSecret, streams, events } = dependencies;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
-  const openCalls = new OpenCalls({ maxStreamMs });
+  const openCalls = new OpenCalls(streams);
   const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
@@ -120,6 +124,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       ...serve<CategoryServiceServer>(operations, CategoryServiceService, categoryService(store), forCallers),
       ...serve<OrderServiceServer>(operations, OrderServiceService, orderService(store), forCallers),
       ...serve<InventoryServiceServer>(operations, InventoryServiceService, inventoryService(store), forCallers),
+      ...serve<EventServiceServer>(operations, EventServiceService, eventService(events), forCallers),
       ...serve<EdgeServiceServer>(operations, EdgeServiceService, edge, [edgeOnly, ...forCallers]),
       ...serve<AdminServiceServer>(operations, AdminServiceService, admin, forOperator),
       // No key is needed for files, health checks and reflection.

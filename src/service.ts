@@ -4,6 +4,7 @@
  */
 import type { DestinationStream, Logger } from 'pino';
 import type { Config, TracesConfig } from './config.ts';
+import { createEventFeed } from './events/feed.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { mutualTls } from './grpc/mutual-tls.ts';
 import { createApiKeyCache } from './keys/api-key-cache.ts';
@@ -19,6 +20,8 @@ import { StoreUnavailable } from './storage/store-errors.ts';
 import { traceLimiter } from './tracing/limiter.ts';
 import { traceStore } from './tracing/store.ts';
 import type { Tracing } from './tracing/tracing.ts';
+
+const DAY_MS = 86_400_000;
 
 export interface Service {
   readonly store: Store;
@@ -90,10 +93,16 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
       usage: deleteOldUsage(store, config.usageDays),
       'idempotency records': (maxRows) =>
         store.write(({ idempotency }) => idempotency.deleteOldest(maxRows, Date.now() - config.idempotencyMs)),
+      events: (maxRows) =>
+        store.write((tx) => tx.events.deleteOldest(maxRows, Date.now() - config.eventsDays * DAY_MS)),
     },
     logger,
   );
   opened.defer(stopRetention);
+
+  // Nobody's call reads the feed, so its reads have no spans.
+  const events = createEventFeed(untraced.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
+  untraced.onWrite(() => events.noteWrite());
 
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {
@@ -120,7 +129,8 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),
     metrics: metrics?.calls,
     edgeSecret: config.edgeSecret,
-    maxStreamMs: config.limits.maxStreamMs,
+    streams: config.limits,
+    events,
   });
   opened.defer(() => server.drain());
 

@@ -40,6 +40,8 @@ test("Config - the limits' defaults are the contract's", (t) => {
     addressPerSecond: 20,
     maxAddresses: 100_000,
     maxStreamMs: 300_000,
+    maxFeeds: 10,
+    maxFeedMs: 3_600_000,
     ban: { refusals: 20, windowMs: 60_000, durationMs: 300_000 },
   });
 });
@@ -66,6 +68,9 @@ test('Config - each setting is read', (t) => {
     ADDRESS_BURST: '8',
     ADDRESS_PER_SECOND: '9',
     STREAM_SECONDS: '10',
+    EVENTS_DAYS: '7',
+    EVENT_STREAMS: '3',
+    EVENT_STREAM_SECONDS: '11',
     MAX_ADDRESSES: '4',
     BAN_REFUSALS: '5',
     BAN_WINDOW_SECONDS: '6',
@@ -84,6 +89,7 @@ test('Config - each setting is read', (t) => {
     operatorKey: 'a-key-of-the-operator',
     edgeSecret: 'a-secret-of-the-edge',
     usageDays: 30,
+    eventsDays: 7,
     metrics: { host: '::1', port: 9_464 },
     idempotencyMs: 48 * 3_600_000,
   });
@@ -98,6 +104,8 @@ test('Config - each setting is read', (t) => {
     addressPerSecond: 9,
     maxAddresses: 4,
     maxStreamMs: 10_000,
+    maxFeeds: 3,
+    maxFeedMs: 11_000,
     ban: { refusals: 5, windowMs: 6_000, durationMs: 7_000 },
   });
 });

@@ -40,13 +40,13 @@ const MIB = 1_048_576;
  */
 const CALL_WINDOWS = { initial_stream_window_size: MIB / 4, initial_connection_window_size: 256 * MIB };
 /** Unread responses fill only their own windows: the connection's window has room for 4,096 of them. */
-const FILE_WINDOWS = { initial_stream_window_size: MIB / 16, initial_connection_window_size: 256 * MIB };
+const SMALL_WINDOWS = { initial_stream_window_size: MIB / 16, initial_connection_window_size: 256 * MIB };
 
-/** The same servers four times. */
+/** The same servers, once for each kind of request. */
 export function serverClusters(config: Config, files: Files): readonly Message[] {
   const maxCalls = MAX_CALLS_PER_SERVER * listServers(config).length;
   const lb_policy = 'LEAST_REQUEST';
-  const manyShortCalls = thresholds({
+  const manyStreams = thresholds({
     max_connections: 64,
     max_pending_requests: 16_384,
     max_requests: 16_384,
@@ -83,17 +83,23 @@ export function serverClusters(config: Config, files: Files): readonly Message[]
       }),
       typed_extension_protocol_options: calls,
     }),
+    // For the feeds. The server limits how many of them an account has open.
+    servers('petstore_feeds', {
+      lb_policy,
+      circuit_breakers: manyStreams,
+      typed_extension_protocol_options: http2(SMALL_WINDOWS),
+    }),
     // For anonymous callers. The server rejects their calls at once.
     servers('petstore_anonymous', {
       lb_policy,
-      circuit_breakers: manyShortCalls,
+      circuit_breakers: manyStreams,
       typed_extension_protocol_options: calls,
     }),
     // For requests that need no API key. The server limits how many of them an address has open.
     servers('petstore_open', {
       lb_policy,
-      circuit_breakers: manyShortCalls,
-      typed_extension_protocol_options: http2(FILE_WINDOWS),
+      circuit_breakers: manyStreams,
+      typed_extension_protocol_options: http2(SMALL_WINDOWS),
     }),
     // For /healthz, which takes no slot of a caller, and for which no caller takes a slot.
     servers('petstore_health', { typed_extension_protocol_options: calls }),

@@ -11,6 +11,7 @@ const REQUEST_HEADERS = [
   'idempotency-key',
   'if-match',
   'if-none-match',
+  'last-event-id',
   'connect-protocol-version',
   'connect-timeout-ms',
   'grpc-timeout',

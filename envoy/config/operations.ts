@@ -19,8 +19,11 @@ export const REST_SERVICES = distinct(ON_REST.map(({ path }) => path.slice(1, pa
 /** The gRPC paths of the operations with JSON on the REST side. */
 export const JSON_OPERATIONS = WITH_JSON.map(({ path }) => path);
 
-/** Those that only read. */
-export const READS = WITH_JSON.filter(({ isRead }) => isRead).map(({ path }) => path);
+/** Those that only read, and end. */
+export const READS = WITH_JSON.filter(({ isRead, isFeed }) => isRead && !isFeed).map(({ path }) => path);
+
+/** Streams without an end of their own. */
+export const FEEDS = WITH_JSON.filter(({ isFeed }) => isFeed).map(({ path }) => path);
 
 /** The REST paths that need no API key. */
 export const OPEN_PATHS = [...byPath.values()].filter(({ isRaw }) => isRaw).flatMap(pathsOf);

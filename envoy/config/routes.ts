@@ -9,6 +9,7 @@ import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { corsPolicy } from './cors.ts';
 import { CONNECT_HEADER, EMPTY_HOST, REST_HEADER } from './local-replies.ts';
 import { any, extension, header, type Message, seconds, when } from './message.ts';
+import { FEEDS } from './operations.ts';
 
 /** What Envoy retries, on another server if there is one: only calls that cannot have begun. */
 export const RETRIES = { on: 'connect-failure,refused-stream,reset-before-request', times: 2 } as const;
@@ -30,6 +31,7 @@ const RETRY_POLICY = {
   retry_back_off: { base_interval: '0.005s', max_interval: '0.05s' },
 };
 
+const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 
 export function routes({ corsOrigins }: Config): Message {
@@ -46,6 +48,7 @@ export function routes({ corsOrigins }: Config): Message {
             match: { prefix: '/', headers: [EMPTY_HOST] },
             direct_response: { status: 400, body: { inline_string: 'Host: must not be empty' } },
           },
+          ...FEEDS.flatMap(feed),
           ...calls(),
           ...requestsWithoutKey(),
           ...docsPage(),
@@ -59,6 +62,16 @@ export function routes({ corsOrigins }: Config): Message {
       },
     ],
   };
+}
+
+/** A feed has no deadline but its caller's. Its callers have slots of their own: they wait nearly all of the time. */
+function feed(path: string): readonly Message[] {
+  const route = { cluster: 'petstore_feeds', timeout: '0s', retry_policy: RETRY_POLICY };
+  return [
+    { match: { path, headers: [REST_HEADER] }, route, request_headers_to_remove: ['grpc-timeout'] },
+    { match: { path, headers: [ANONYMOUS] }, route: { ...route, cluster: 'petstore_anonymous' } },
+    { match: { path }, route },
+  ];
 }
 
 function calls(): readonly Message[] {
@@ -86,7 +99,7 @@ function calls(): readonly Message[] {
     // gRPC and gRPC-Web. Anonymous callers have slots of their own, so they can't take the slots of callers with an API
     // key.
     {
-      match: { prefix, headers: [{ name: EDGE_HEADERS.anonymous, present_match: true }] },
+      match: { prefix, headers: [ANONYMOUS] },
       route: { ...route, cluster: 'petstore_anonymous' },
       request_headers_to_add: defaultDeadline,
     },

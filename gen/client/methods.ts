@@ -16,6 +16,8 @@ export const IDEMPOTENT = [
   '/petstore.v1.OrderService/ListOrders',
   '/petstore.v1.OrderService/GetOrder',
   '/petstore.v1.OrderService/CancelOrder',
+  '/petstore.v1.EventService/ListEvents',
+  '/petstore.v1.EventService/WatchEvents',
 ] as const;
 
 /** Methods that take an idempotency key. */

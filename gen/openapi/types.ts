@@ -224,6 +224,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists events in ascending order of id
+         * @description Lists events in ascending order of id. Events are kept for 30 days.
+         *
+         *     **Beta**: it may still change, with notice.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follows the feed without end
+         * @description Follows the feed without end: each event as it happens. A stream ends after an hour, when its key is revoked, and when its server stops; start again after the last id, and nothing is missed or repeated.
+         *
+         *     **Beta**: it may still change, with notice.
+         */
+        get: operations["watchEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -280,6 +324,67 @@ export interface components {
              */
             status: number;
         };
+        /** @description One change of a pet (its stock included), a category or an order. */
+        Event: {
+            /**
+             * Format: int64
+             * @description The id. Later events have greater ids; gaps mean nothing.
+             * @example 1
+             */
+            id: number;
+            /**
+             * @description What happened: `pet.created`, `pet.updated`, `pet.deleted`, and the same three of `category` and `order`.
+             * @example pet.updated
+             */
+            type: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             * @example 2026-10-01T12:00:00.500Z
+             */
+            time?: string;
+            /**
+             * @description A pet; `inventory` has its stock.
+             * @example {
+             *       "id": 1,
+             *       "name": "Tom",
+             *       "categoryId": 1,
+             *       "status": "available"
+             *     }
+             */
+            pet?: components["schemas"]["Pet"];
+            /**
+             * @description A category.
+             * @example {
+             *       "id": 1,
+             *       "name": "Cats",
+             *       "description": "Small and furry; they sleep most of the day."
+             *     }
+             */
+            category?: components["schemas"]["Category"];
+            /**
+             * @description An order.
+             * @example {
+             *       "id": 1,
+             *       "petId": 1,
+             *       "quantity": 2,
+             *       "shipDate": "2027-01-01T12:00:00Z",
+             *       "complete": false
+             *     }
+             */
+            order?: components["schemas"]["Order"];
+            /**
+             * @description The stock of the pet.
+             * @example {
+             *       "petId": 1,
+             *       "quantity": 12,
+             *       "status": "available"
+             *     }
+             */
+            inventory?: components["schemas"]["InventoryItem"];
+        };
+        /** @description One page of events. */
+        Events: components["schemas"]["Event"][];
         /** @description One page of inventory entries. */
         Inventory: components["schemas"]["InventoryItem"][];
         /** @description The stock of one pet. */
@@ -603,6 +708,8 @@ export interface components {
         "If-None-Match": string;
         /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
         "Idempotency-Key": string;
+        /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. */
+        "Last-Event-ID": string;
     };
     requestBodies: never;
     headers: {
@@ -2580,6 +2687,202 @@ export interface operations {
             };
             413: components["responses"]["PayloadTooLarge"];
             429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /** @description Only events after this id. Absent or 0: from the oldest that is kept. */
+                after?: number;
+                /** @description Only events of these types. Absent: all. */
+                types?: ("pet.created" | "pet.updated" | "pet.deleted" | "category.created" | "category.updated" | "category.deleted" | "order.created" | "order.updated" | "order.deleted")[];
+                /** @description The maximum number of events, 1 to 100. Absent means 20. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of events. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    Link: components["headers"]["Link-Next"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "id": 1,
+                     *         "type": "pet.updated",
+                     *         "time": "2026-10-01T12:00:00.500Z",
+                     *         "pet": {
+                     *           "id": 1,
+                     *           "name": "Tom",
+                     *           "categoryId": 1,
+                     *           "status": "available"
+                     *         },
+                     *         "inventory": {
+                     *           "petId": 1,
+                     *           "quantity": 12,
+                     *           "status": "available"
+                     *         }
+                     *       }
+                     *     ]
+                     */
+                    "application/json": components["schemas"]["Events"];
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Gone.
+             *     - `EVENTS_EXPIRED`: the events after 7 are not kept any more, the oldest is 1000: read the lists again, then go on
+             */
+            410: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    watchEvents: {
+        parameters: {
+            query?: {
+                /** @description The stream goes on after this id. Absent: it begins now. Over REST the header Last-Event-ID wins. */
+                after?: number;
+                /** @description Only events of these types. Absent: all. */
+                types?: ("pet.created" | "pet.updated" | "pet.deleted" | "category.created" | "category.updated" | "category.deleted" | "order.created" | "order.updated" | "order.deleted")[];
+            };
+            header?: {
+                /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. */
+                "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Server-sent events. The data of each is one Event as JSON; that of `ready` is empty. A comment comes every 15 s while nothing happens. */
+            200: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example retry: 2000
+                     *     event: ready
+                     *     id: 0
+                     *     data: {}
+                     *
+                     *     id: 1
+                     *     event: pet.updated
+                     *     data: {"id":1,"type":"pet.updated","time":"2026-10-01T12:00:00.500Z","pet":{"id":1,"name":"Tom","categoryId":1,"status":"available"},"inventory":{"petId":1,"quantity":12,"status":"available"}}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            /**
+             * @description Bad Request.
+             *     - `INVALID_ARGUMENT`: colour: is not a query parameter here
+             *     - `UNSUPPORTED_CONTENT_TYPE`: a request with a body must say "Content-Type: application/json"; this one says "text/plain"
+             *     - `MALFORMED_BODY`: the request body can't be read: Closing quote expected in string.
+             */
+            400: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            /**
+             * @description Gone.
+             *     - `EVENTS_EXPIRED`: the events after 7 are not kept any more, the oldest is 1000: read the lists again, then go on
+             */
+            410: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["PayloadTooLarge"];
+            /**
+             * @description Too Many Requests.
+             *     - `RATE_LIMITED`: the limit of 1000 per minute is used up: try again in 30 s
+             *     - `API_KEY_BANNED`: the API key is banned for sending on after refusals: try again in 30 s, and back off after a 429
+             *     - `TOO_MANY_STREAMS`: the account follows the events on 1000 streams already: end one first
+             */
+            429: {
+                headers: {
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             504: components["responses"]["GatewayTimeout"];

@@ -34,6 +34,12 @@ export interface ConnectionOptions {
 export interface Connection {
   /** The methods of a generated service definition. */
   service<D extends Definition>(definition: D): Methods<D>;
+  /** Opens a server stream. The iteration throws PetstoreError at any end but that of the signal. */
+  stream<Request extends object, Message>(
+    method: MethodOf<string, Request, Message>,
+    request: Request,
+    signal: AbortSignal | undefined,
+  ): AsyncIterable<Message>;
   /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
   close(): Promise<void>;
 }
@@ -59,7 +65,7 @@ export function connect(options: ConnectionOptions): Connection {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
     const expiry = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
     const message = { ...method.requestDeserialize(NO_BYTES), ...request };
-    const metadata = toMetadata(options.apiKey, method, callOptions);
+    const metadata = toMetadata(options.apiKey, method.path, callOptions);
     try {
       signal?.throwIfAborted();
       return await admission.run(() => send(client, method, message, metadata, expiry), expiry);
@@ -76,6 +82,22 @@ export function connect(options: ConnectionOptions): Connection {
         (request: object, callOptions?: AnyOptions) => call(method as AnyMethod, request, callOptions),
       ]);
       return Object.fromEntries(methods) as Methods<D>;
+    },
+
+    async *stream(method, request, signal) {
+      const { path, requestSerialize, responseDeserialize } = method;
+      const metadata = toMetadata(options.apiKey, path, {});
+      const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
+      const cancel = () => call.cancel();
+      signal?.addEventListener('abort', cancel, { once: true });
+      try {
+        yield* call;
+      } catch (error) {
+        throw toPetstoreError(error as ServiceError);
+      } finally {
+        signal?.removeEventListener('abort', cancel);
+        cancel();
+      }
     },
 
     async close() {
@@ -98,7 +120,7 @@ type AnyOptions = CreateOptions & WriteOptions;
 const NO_BYTES = Buffer.alloc(0);
 
 /** The metadata of every attempt at a call. */
-function toMetadata(apiKey: string, { path }: AnyMethod, { idempotencyKey, ifMatch }: AnyOptions): Metadata {
+function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions): Metadata {
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${apiKey}`);
   if (CREATING.some((creating) => creating === path)) metadata.set('idempotency-key', idempotencyKey ?? randomUUID());

@@ -4,18 +4,22 @@
  * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase.
  */
 import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
+import { type Event, EventServiceService } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
+import { type EventsOptions, follow } from './events.ts';
 import type { Methods } from './methods.ts';
 
 export type { Category } from '../../gen/petstore/v1/categories.ts';
+export type { Event } from '../../gen/petstore/v1/events.ts';
 export type { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 export type { Order } from '../../gen/petstore/v1/orders.ts';
 export { type NewPet, type Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 export type { ConnectionOptions as ClientOptions } from './connection.ts';
 export { etagOf } from './etags.ts';
+export type { EventsOptions } from './events.ts';
 export type { CallOptions, CreateOptions, WriteOptions } from './methods.ts';
 export { pages } from './pages.ts';
 export { type FieldViolation, PetstoreError } from './petstore-error.ts';
@@ -30,6 +34,14 @@ export interface PetstoreClient {
   readonly categories: Methods<CategoryServiceService>;
   readonly orders: Methods<OrderServiceService>;
   readonly inventory: Methods<InventoryServiceService>;
+  /**
+   * What changes, without end: `for await (const event of client.events({ after }))`. A lost connection is opened
+   * again, and no event is skipped or repeated. Store the id of the last event that you have dealt with: it is the
+   * `after` of the next start.
+   *
+   * @throws PetstoreError `EVENTS_EXPIRED` when what followed `after` is not kept any more: read the lists again.
+   */
+  events(options?: EventsOptions): AsyncGenerator<Event, void, undefined>;
   /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
   close(): Promise<void>;
 }
@@ -45,6 +57,8 @@ export function createClient(options: ConnectionOptions): PetstoreClient {
     categories: connection.service(CategoryServiceService),
     orders: connection.service(OrderServiceService),
     inventory: connection.service(InventoryServiceService),
+    events: (options = {}) =>
+      follow((request, signal) => connection.stream(EventServiceService.watchEvents, request, signal), options),
     close: () => connection.close(),
   };
 }

@@ -162,6 +162,7 @@ const STORAGE = {
     'The Redis that counts limits for all servers: `redis://` or `rediss://` (TLS). For a cluster, several nodes ' +
       'separated by commas, `redis://:password@a:6379,b:6379`, or one with `?cluster=true`.',
   ),
+  EVENTS_DAYS: setting(toCount, '30', 'How many days events are kept.'),
   USAGE_DAYS: setting(toCount, '400', 'How many days of usage are kept for each account, besides today.'),
   IDEMPOTENCY_HOURS: setting(
     wholeNumber('number', MAX_HOURS),
@@ -268,6 +269,8 @@ const LIMITS = {
     '300',
     'The maximum age of a stream, in seconds: a health watch, reflection, a file that is read slowly.',
   ),
+  EVENT_STREAMS: setting(toCount, '10', 'How many streams of events an account may have open on a server.'),
+  EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
   MAX_ADDRESSES: setting(
     toCount,
     '100000',

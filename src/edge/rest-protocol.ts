@@ -15,6 +15,7 @@ import { addLink } from '../interceptors/deprecation.ts';
 import { ETAG } from '../interceptors/etags.ts';
 import { compilePath, type Operation } from '../proto/operations.ts';
 import { matchesWeakly } from '../services/entity-tags.ts';
+import { EVENT_STREAM, eventStream } from './event-stream.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 import { jsonArrayWriter, jsonWriter } from './json.ts';
 import { parameterName } from './rest.ts';
@@ -28,6 +29,7 @@ type Render = (call: Call, response: Response) => HttpResponse;
 export function restProtocol(operations: Iterable<Operation>): Protocol {
   const withRoutes = [...operations].filter(({ routes, isStream }) => routes.length > 0 && !isStream);
   const renderers = new Map(withRoutes.map((operation) => [operation, compile(operation)]));
+  const feeds = new Map([...operations].filter(({ isFeed }) => isFeed).map((feed) => [feed, eventStream(feed.output)]));
   return {
     name: 'REST',
     respond(call, response) {
@@ -36,15 +38,19 @@ export function restProtocol(operations: Iterable<Operation>): Protocol {
       return render(call, response);
     },
     fail: restError,
-    begin(_call, first) {
+    begin(call, first) {
+      if (call.operation.isFeed) return EVENT_STREAM;
       const { contentType = '' } = (first ?? {}) as Partial<HttpBody>;
       return { status: 200, headers: typed(contentType), body: '' };
     },
-    piece: (_call, message) => (message as HttpBody).data as Buffer,
+    piece(call, message) {
+      const feed = feeds.get(call.operation);
+      return feed === undefined ? ((message as HttpBody).data as Buffer) : feed(call, message);
+    },
   };
 }
 
-function compile({ path, output, isRaw, response: { status, location, list } }: Operation): Render {
+function compile({ path, output, isRaw, response: { status, location, list, next } }: Operation): Render {
   if (isRaw) {
     return (call, { message }) => {
       const { contentType, data } = message as HttpBody;
@@ -56,7 +62,9 @@ function compile({ path, output, isRaw, response: { status, location, list } }: 
     const [write, items] = [jsonArrayWriter(list), list.localName];
     return (call, response) => {
       const message = response.message as Readonly<Record<string, unknown>>;
-      addNextPage(call, message.nextPageToken);
+      if (next !== undefined && message[next.field.localName]) {
+        addNextPage(call, next.parameter, String(message[next.field.localName]));
+      }
       return withBody(call, status, 'application/json', write(message[items]));
     };
   }
@@ -71,12 +79,11 @@ function compile({ path, output, isRaw, response: { status, location, list } }: 
   };
 }
 
-/** Adds a link to the next page: the path of this request, with another page token. */
-function addNextPage(call: Call, token: unknown): void {
-  if (typeof token !== 'string' || token === '') return;
+/** Adds a link to the next page: the path of this request, with another value of the parameter. */
+function addNextPage(call: Call, name: string, value: string): void {
   const [pathname = '', query = ''] = (call.header(ORIGINAL_PATH) ?? '').split(/\?(.*)/s, 2);
-  const kept = query.split('&').filter((parameter) => parameter !== '' && parameterName(parameter) !== 'pageToken');
-  addLink(call.responseHeaders, `<${pathname}?${[...kept, `pageToken=${token}`].join('&')}>; rel="next"`);
+  const kept = query.split('&').filter((parameter) => parameter !== '' && parameterName(parameter) !== name);
+  addLink(call.responseHeaders, `<${pathname}?${[...kept, `${name}=${value}`].join('&')}>; rel="next"`);
 }
 
 /** The error as a response, for REST and for what Envoy asks on behalf of REST callers. */

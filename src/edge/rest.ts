@@ -7,6 +7,7 @@ import { apiError, invalidArgument, type Violation } from '../errors.ts';
 import type { Interceptor } from '../interceptors/chain.ts';
 import { readCondition } from '../interceptors/etags.ts';
 import type { Operation } from '../proto/operations.ts';
+import { resume } from './event-stream.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 
 /** How many invalid query parameters an error names at most. */
@@ -33,6 +34,7 @@ export const rest: Interceptor = {
     if (call.protocol.name !== 'REST') return next(call);
     checkContentType(call.header(EDGE_HEADERS.bodyType));
     checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
+    if (call.operation.isFeed) return resume(call, next);
     const ifNoneMatch = readCondition(call, 'if-none-match');
     if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
     return next(call);

@@ -3,9 +3,9 @@
  *
  * On PostgreSQL a transaction takes the ids of its events before it commits. So 51 may be visible before 50, and 50 may
  * also never come, because it was rolled back. A reader that meets such a gap asks which transactions have locked the
- * table `events`: only these can still fill it, since a transaction locks the table before it takes an id, and unlocks it
- * after its events have become visible. When all of them have ended, the gap has been filled or never will be. A long
- * transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
+ * table `events`: only these can still fill it, since a transaction locks the table before it takes an id, and unlocks
+ * it after its events have become visible. When all of them have ended, the gap has been filled or never will be. A
+ * long transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type EventId, type StoredEvent, toEventId } from '../model.ts';

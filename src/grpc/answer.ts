@@ -45,6 +45,7 @@ export class Answer {
   readonly #base: BaseCall;
   readonly #stream: ServerHttp2Stream;
   #events: CallEvents | undefined;
+  #isResumable = false;
   #trailers: HttpResponse['trailers'];
   /** Settles the `send` in progress. */
   #sent: ((isSent: boolean) => void) | undefined;
@@ -114,6 +115,7 @@ export class Answer {
   begin(start: HttpResponse, headers: ReadonlyMap<string, string>): void {
     if (this.#state !== 'open') return;
     this.#state = 'streaming';
+    this.#isResumable = start.isResumable === true;
     this.#sendHeaders(start, headers, false);
   }
 
@@ -137,12 +139,13 @@ export class Answer {
   }
 
   /**
-   * Ends the call with an error. A stream that has begun without trailers is reset: its caller must not take it for
-   * complete.
+   * Ends the call with an error. A stream that has begun without trailers is reset, since its caller must not take it
+   * for complete. One that is resumable just ends.
    */
   abort(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
     if (this.#state === 'open') this.respond(response, headers);
     else if (this.#state !== 'streaming') return;
+    else if (this.#isResumable) this.#end();
     else if (this.#trailers === undefined || response.trailers === undefined) this.reset();
     else {
       this.#trailers = response.trailers;

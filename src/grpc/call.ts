@@ -12,10 +12,11 @@ import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import type { AnyResponse, Call, Codec, End, Protocol, StreamResponse } from '../interceptors/chain.ts';
-import type { Caller } from '../keys/caller.ts';
+import type { Caller, Identity } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
+import { Batch } from '../services/service.ts';
 import type { Answer, CallEvents } from './answer.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
@@ -39,6 +40,13 @@ export interface Arrival extends Pick<Call, 'operation' | 'header' | 'peer'> {
 /** What that tells of its caller. */
 export type Origin = Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
 
+/** How old streams may be. They end even when their callers have forgotten them. */
+export interface MaxAges {
+  readonly maxStreamMs: number;
+  /** A feed is meant to be followed for long. */
+  readonly maxFeedMs: number;
+}
+
 export interface CallOptions {
   /** Finds out where a call comes from, and how its caller speaks. */
   readonly originOf: (call: Arrival) => Origin;
@@ -60,6 +68,8 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   ifMatch?: EntityTags;
   ifNoneMatch?: EntityTags;
   remember?: Remember;
+  resumeAfter?: bigint;
+  identify?: () => Identity | Promise<Identity>;
   readonly #answer: Answer;
   readonly #metadata: Metadata;
   readonly #beforeAnswer: CallOptions['beforeAnswer'];
@@ -179,11 +189,13 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
-  checkAge(maxStreamMs: number): void {
+  checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
     const ageMs = performance.now() - this.#startMs;
     this.#answer.endStalled(UNREAD_MS);
     if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
-    if (this.operation.isStream && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
+    const { isStream, isFeed } = this.operation;
+    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'));
+    else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
 
   /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
@@ -222,11 +234,17 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     };
     for await (const message of messages) {
       if (!hasBegun) begin(message);
-      const bytes = this.protocol.piece(this, message);
+      const bytes = this.#encode(message);
       if (bytes.length > 0 && !(await this.#answer.send(bytes))) return;
     }
     if (!hasBegun) begin(undefined);
     this.#answer.finish();
+  }
+
+  #encode(message: unknown): Buffer {
+    const { protocol } = this;
+    if (!(message instanceof Batch)) return protocol.piece(this, message);
+    return message.encode(protocol, (one) => protocol.piece(this, one));
   }
 
   /** How the call ended, with this error or with none. If it was given up before, that is how. */

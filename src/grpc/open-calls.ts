@@ -16,7 +16,7 @@ import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
 import type { Call } from '../interceptors/chain.ts';
 import type { Shares } from '../interceptors/limits.ts';
 import type { AccountId } from '../model.ts';
-import type { IncomingCall } from './call.ts';
+import type { IncomingCall, MaxAges } from './call.ts';
 
 export const MAX_PER_ADDRESS = 50;
 /** The server is crowded when accounts have this many calls open. */
@@ -26,23 +26,30 @@ const SHARE_OF_CROWDED = MAX_CALLS_PER_SERVER / 8;
 
 const SWEEP_MS = 500;
 
-export interface OpenCallsOptions {
-  /** The maximum age of a stream. */
-  readonly maxStreamMs: number;
+/** The feeds that a server has open at most. They wait nearly all of the time, so they are not among its calls. */
+const MAX_FEEDS = 2_000;
+
+export interface OpenCallsOptions extends MaxAges {
+  /** How many feeds an account may have open. */
+  readonly maxFeeds: number;
 }
 
 export class OpenCalls implements Shares {
   readonly #calls = new Set<IncomingCall>();
   readonly #byAddress = new Counts<string>();
   readonly #byAccount = new Counts<AccountId>();
+  readonly #feedsByAccount = new Counts<AccountId>();
+  readonly #maxFeeds: number;
   readonly #timer: NodeJS.Timeout;
   #isDraining = false;
 
-  constructor({ maxStreamMs }: OpenCallsOptions) {
+  constructor({ maxFeeds, ...maxAges }: OpenCallsOptions) {
+    this.#maxFeeds = maxFeeds;
     this.#timer = setInterval(() => {
       for (const call of this.#calls) {
         if (this.#isDraining && call.operation.isStream) call.giveUp(apiError('UNAVAILABLE'));
-        call.checkAge(maxStreamMs);
+        call.checkAge(maxAges);
+        if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
     }, SWEEP_MS).unref();
   }
@@ -71,10 +78,18 @@ export class OpenCalls implements Shares {
   }
 
   /**
-   * Counts a call against the account of its caller until it is closed. Throws RATE_LIMITED past the share of a crowded
-   * server; UNAVAILABLE when the server has no room for more calls of an account that is alone.
+   * Counts a call against the account of its caller until it is closed. Throws TOO_MANY_STREAMS for a feed too many;
+   * RATE_LIMITED past the share of a crowded server; UNAVAILABLE when the server has no room for more calls of an
+   * account that is alone.
    */
   holdForAccount(call: Call, account: AccountId): void {
+    if (call.operation.isFeed) {
+      if (this.#feedsByAccount.of(account) >= this.#maxFeeds)
+        throw apiError('TOO_MANY_STREAMS', { limit: this.#maxFeeds });
+      if (this.#feedsByAccount.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
+      this.#feedsByAccount.hold(account, call);
+      return;
+    }
     const isCrowded = this.#byAccount.total >= CROWDED;
     const held = this.#byAccount.of(account);
     if (isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
@@ -101,6 +116,15 @@ export class OpenCalls implements Shares {
       call.giveUp(pastShare(account));
       return;
     }
+  }
+}
+
+/** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */
+async function endUnlessValid(call: IncomingCall, identify: NonNullable<IncomingCall['identify']>): Promise<void> {
+  try {
+    if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'));
+  } catch {
+    // The key can't be looked up now.
   }
 }
 

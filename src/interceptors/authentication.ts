@@ -19,6 +19,7 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
         release = await anonymous.hold(call, isGuess);
       };
       const found = key === undefined ? undefined : keys.identify(key, () => hold(true));
+      if (call.operation.isFeed && key !== undefined) call.identify = () => keys.identify(key);
       if (isCaller(found)) {
         call.caller = found;
         return next(call);

@@ -13,7 +13,7 @@
 
 import type { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { Caller } from '../keys/caller.ts';
+import type { Caller, Identity } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
@@ -75,6 +75,10 @@ export interface Call {
   isOperator?: true;
   /** Set by `etags`: a write must find one of these tags, or change nothing. */
   ifMatch?: EntityTags;
+  /** Set by `authentication` for a feed: looks again whose key it came with. */
+  identify?: () => Identity | Promise<Identity>;
+  /** Set by `rest` for a feed: the id that the caller has last got. */
+  resumeAfter?: bigint;
   /** Set by `rest`: a response that matches one of these tags is not sent again. */
   ifNoneMatch?: EntityTags;
   /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
@@ -103,6 +107,8 @@ export interface HttpResponse {
   readonly body: string | Buffer;
   /** What gRPC sends after the body. Without a body they are headers ("Trailers-Only"). */
   readonly trailers?: Readonly<Record<string, string>>;
+  /** True for a stream that may end after any message: its caller knows how to go on. */
+  readonly isResumable?: true;
 }
 
 /** How a caller speaks, and what the response to such a caller looks like. */

@@ -46,11 +46,19 @@ function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
       checkKnown(field, StringRulesSchema, type.value, ['max_len', 'example']);
       return type.value.maxLen === 0n ? {} : { maxLength: Number(type.value.maxLen) };
     case 'repeated':
-      checkKnown(field, RepeatedRulesSchema, type.value, ['max_items']);
-      return { maxItems: Number(type.value.maxItems) };
+      checkKnown(field, RepeatedRulesSchema, type.value, ['max_items', 'items']);
+      return { maxItems: Number(type.value.maxItems), ...itemKeywords(field, type.value.items?.type) };
     default:
       throw new Error(`${field.toString()}: the document does not support rules of the kind ${type.case}`);
   }
+}
+
+/** The items of a list: texts of a few values. */
+function itemKeywords(field: DescField, type: FieldRules['type'] | undefined): JsonObject {
+  if (type === undefined) return {};
+  if (type.case !== 'string') throw new Error(`${field.toString()}: the document supports rules for texts in a list`);
+  checkKnown(field, StringRulesSchema, type.value, ['in']);
+  return { items: { type: 'string', enum: type.value.in } };
 }
 
 function checkKnown(

@@ -14,6 +14,9 @@ export const ETAG = '"4lopUGI33HG_w_A_43xix1"';
 export function exampleOf(field: DescField): Json | undefined {
   if (field.fieldKind === 'enum') return enumExample(field.enum, rulesOf(field));
   if (field.fieldKind === 'scalar' && field.scalar === ScalarType.INT64) return FIRST_ID;
+  if (field.fieldKind === 'message' && field.message.typeName !== TimestampSchema.typeName) {
+    return exampleOfMessage(field.message);
+  }
   if (field.fieldKind === 'list' && field.scalar === ScalarType.INT64) return [FIRST_ID];
   const { type } = rulesOf(field);
   switch (type.case) {
@@ -21,6 +24,10 @@ export function exampleOf(field: DescField): Json | undefined {
     case 'int32':
     case 'string':
       return type.value.example[0];
+    case 'repeated': {
+      const items = type.value.items?.type;
+      return items?.case === 'string' ? items.value.in.slice(0, 1) : undefined;
+    }
     case 'timestamp':
       return type.value.example[0] && toJson(TimestampSchema, type.value.example[0]);
     default:
@@ -28,12 +35,13 @@ export function exampleOf(field: DescField): Json | undefined {
   }
 }
 
-/** An object with the example of every included field that has one. */
+/** An object with the example of every included field that has one; of a oneof, with its first field. */
 export function exampleOfMessage(
   message: DescMessage,
   includes: (field: DescField) => boolean = () => true,
 ): JsonObject {
-  const fields = message.fields.filter(includes);
+  const isFirst = (field: DescField) => field.oneof === undefined || field.oneof.fields[0] === field;
+  const fields = message.fields.filter((field) => isFirst(field) && includes(field));
   return Object.fromEntries(fields.map((field) => [field.jsonName, exampleOf(field)]));
 }
 

@@ -84,6 +84,7 @@ function request(operation: Operation, template: string, { schemas, registry }: 
     ...input.fields.filter(inPath).map((field) => pathParameter(field, schemas)),
     ...input.fields.filter(inQuery).map((field) => queryParameter(field, schemas)),
     ...(condition === undefined ? [] : [refTo('parameters', CONDITIONS[condition])]),
+    ...(operation.isFeed ? [refTo('parameters', 'Last-Event-ID')] : []),
     ...(takesIdempotencyKey ? [refTo('parameters', 'Idempotency-Key')] : []),
   ];
   return {
@@ -134,7 +135,7 @@ function responses(
     status,
     isAnnounced(status) ? withDeprecation(response) : response,
   ]);
-  return { ...Object.fromEntries(announced), ...errors.common };
+  return { ...errors.common, ...Object.fromEntries(announced) };
 }
 
 function bodyOf({ input, bodyField }: Operation) {

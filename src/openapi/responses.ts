@@ -20,6 +20,7 @@ export function successResponses({ method, operation, sent }: Success, schemas: 
   const { status, list, location } = operation.response;
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
   if (list?.message !== undefined) return { [status]: page(method, list.message, schemas) };
+  if (operation.isFeed) return { [status]: feed(output) };
   const response = {
     description: commentOf(output),
     headers: location === undefined ? headers('ETag') : headers('Location', 'ETag', 'Idempotency-Replayed'),
@@ -34,6 +35,23 @@ const NOT_MODIFIED = {
     headers: headers('ETag'),
   },
 };
+
+/** Server-sent events (HTML Standard, section 9.2). */
+function feed(output: DescMessage): JsonObject {
+  const event = output.fields.find(({ name }) => name === 'event')?.message;
+  if (event === undefined) throw new Error(`${output.typeName} has no event`);
+  const example = exampleOfMessage(event);
+  const sent = [
+    'retry: 2000\nevent: ready\nid: 0\ndata: {}',
+    `id: ${example.id}\nevent: ${example.type}\ndata: ${JSON.stringify(example)}`,
+  ];
+  const description = `Server-sent events. The data of each is one ${event.name} as JSON; that of \`ready\` is empty.`;
+  return {
+    description: `${description} A comment comes every 15 s while nothing happens.`,
+    headers: headers(),
+    content: { 'text/event-stream': { schema: { type: 'string' }, example: sent.map((one) => `${one}\n\n`).join('') } },
+  };
+}
 
 function page({ name, output }: DescMethod, items: DescMessage, schemas: Schemas): JsonObject {
   const description = commentOf(output);

@@ -53,6 +53,8 @@ export interface SuccessResponse {
   readonly location: string | undefined;
   /** The field of the response message that is written as a bare array; undefined unless the response is a list. */
   readonly list: ListField | undefined;
+  /** Where the next page of a list begins: in the response message, and the query parameter that goes there. */
+  readonly next: { readonly field: DescField; readonly parameter: string } | undefined;
 }
 
 export interface Operation {
@@ -62,6 +64,8 @@ export interface Operation {
   readonly output: DescMessage;
   /** True when the response is a stream of messages. */
   readonly isStream: boolean;
+  /** True for a stream of JSON messages without an end of its own: server-sent events over REST. */
+  readonly isFeed: boolean;
   /** True when the response is bytes of any content type (google.api.HttpBody) instead of JSON. */
   readonly isRaw: boolean;
   /** True when it changes nothing. Envoy may send it to a second server before the first has responded. */
@@ -163,11 +167,12 @@ function withOptions(base: Base, rule?: HttpRule, options?: OperationOptions): O
   const { input, output } = base;
   const routes = rule === undefined ? [] : [rule, ...rule.additionalBindings].map(toRoute);
   const isRaw = output.typeName === HTTP_BODY;
-  const response = toSuccessResponse(output, options);
+  const response = toSuccessResponse(base, options);
   const isOneMessage = !isRaw && !base.isStream && response.status !== 204 && response.list === undefined;
   const isTagged = routes.length > 0 && isOneMessage;
   return {
     ...base,
+    isFeed: base.isStream && !isRaw && routes.length > 0,
     isRaw,
     routes,
     response,
@@ -193,15 +198,17 @@ function conditionOf([route]: readonly RestRoute[], isTagged: boolean): Operatio
   return route !== undefined && ['PUT', 'PATCH', 'DELETE'].includes(route.method) ? 'if-match' : undefined;
 }
 
-/** An empty message means no body; a message of a list and a page token is a page of a list. */
-function toSuccessResponse({ typeName, fields }: DescMessage, options: OperationOptions | undefined): SuccessResponse {
+/** An empty message means no body; a message of a list and `next_page_token`, or the like, is a page of a list. */
+function toSuccessResponse({ input, output }: Base, options: OperationOptions | undefined): SuccessResponse {
   const location = options?.created || undefined;
-  const [items, token] = fields;
-  const isPage = fields.length === 2 && token?.name === 'next_page_token' && items?.fieldKind === 'list';
+  const [items, field] = output.fields;
+  const parameter = input.fields.find(({ name }) => field?.name === `next_${name}`)?.jsonName;
+  const next = field === undefined || parameter === undefined ? undefined : { field, parameter };
   return {
-    status: typeName === EmptySchema.typeName ? 204 : location === undefined ? 200 : 201,
+    status: output.typeName === EmptySchema.typeName ? 204 : location === undefined ? 200 : 201,
     location,
-    list: isPage ? items : undefined,
+    list: next !== undefined && items?.fieldKind === 'list' ? items : undefined,
+    next,
   };
 }
 

@@ -15,22 +15,27 @@ export function inventoryService(store: CallStore): Service<InventoryServiceServ
     async listInventory(request) {
       const filter = { status: fromProtoStatus(request.status) };
       const page = await store.pets.page(toPageRequest('inventory', request), filter);
-      return { items: page.rows.map(toMessage), nextPageToken: nextPageToken('inventory', page, ({ id }) => id) };
+      return {
+        items: page.rows.map(inventoryMessage),
+        nextPageToken: nextPageToken('inventory', page, ({ id }) => id),
+      };
     },
 
     getInventoryItem: async ({ petId }) =>
-      toMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('INVENTORY_NOT_FOUND', { petId }))),
+      inventoryMessage(
+        existing(await store.pets.find(toPetId(petId)), () => apiError('INVENTORY_NOT_FOUND', { petId })),
+      ),
 
     setInventory({ inventory, ...request }, call) {
       const petId = toPetId(request.petId);
       return store.forCall(call).transaction(async (tx) => {
         const pet = existing(await tx.pets.lock(petId), () => apiError('INVENTORY_NOT_FOUND', { petId }));
-        checkIfMatch(call, InventoryItem, toMessage(pet));
+        checkIfMatch(call, InventoryItem, inventoryMessage(pet));
         const quantity = inventory?.quantity ?? pet.quantity;
         await checkRoom(tx, pet, quantity);
         const restocked = { ...pet, ...restock(pet, quantity) };
         await tx.pets.update(restocked);
-        return toMessage(restocked);
+        return inventoryMessage(restocked);
       }, contendedPet(petId));
     },
   };
@@ -46,6 +51,6 @@ async function checkRoom(tx: Transaction, pet: Pet, quantity: number): Promise<v
   throw invalidArgument([{ path: 'inventory.quantity', name: 'quantity', description }]);
 }
 
-function toMessage({ id, quantity, status }: Pet): InventoryItem {
+export function inventoryMessage({ id, quantity, status }: Pet): InventoryItem {
   return { petId: id, quantity, status: toProtoStatus(status) };
 }

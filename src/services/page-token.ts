@@ -5,7 +5,7 @@
 import { invalidArgument } from '../errors.ts';
 import type { Page, PageRequest } from '../model.ts';
 
-const DEFAULT_LIMIT = 20;
+export const DEFAULT_LIMIT = 20;
 
 const LISTS = ['pets', 'categories', 'orders', 'inventory', 'accounts', 'keys', 'bans'] as const;
 type List = (typeof LISTS)[number];

@@ -17,21 +17,21 @@ export function petService(store: CallStore): Service<PetServiceServer> {
       const filter = { status: fromProtoStatus(request.status), categoryId };
       if (ids.length > 0) {
         const pets = await store.pets.findAll(ids.map(toPetId), filter);
-        return { pets: pets.map(toMessage), nextPageToken: '' };
+        return { pets: pets.map(petMessage), nextPageToken: '' };
       }
       const page = await store.pets.page(toPageRequest('pets', request), filter);
-      return { pets: page.rows.map(toMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
+      return { pets: page.rows.map(petMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
     },
 
     createPet({ pet }, call) {
       const newPet = replacement(pet);
       return store.forCall(call).write(async ({ pets }) => {
-        return toMessage(existing(await pets.insert(newPet), () => apiError('UNKNOWN_CATEGORY', newPet)));
+        return petMessage(existing(await pets.insert(newPet), () => apiError('UNKNOWN_CATEGORY', newPet)));
       });
     },
 
     getPet: async ({ petId }) =>
-      toMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('PET_NOT_FOUND', { petId }))),
+      petMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('PET_NOT_FOUND', { petId }))),
 
     replacePet: ({ petId, pet }, call) => change(toPetId(petId), () => replacement(pet), call),
 
@@ -66,7 +66,7 @@ export function petService(store: CallStore): Service<PetServiceServer> {
       const current = await lock(tx, petId, call);
       const changed = { ...current, ...toFields(current) };
       if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
-      return toMessage(changed);
+      return petMessage(changed);
     }, contendedPet(petId));
   }
 }
@@ -74,7 +74,7 @@ export function petService(store: CallStore): Service<PetServiceServer> {
 /** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
 async function lock(tx: Transaction, petId: PetId, call: Context): Promise<Pet> {
   const pet = existing(await tx.pets.lock(petId), () => apiError('PET_NOT_FOUND', { petId }));
-  checkIfMatch(call, PetMessage, toMessage(pet));
+  checkIfMatch(call, PetMessage, petMessage(pet));
   return pet;
 }
 
@@ -87,6 +87,6 @@ function replacement(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
   };
 }
 
-function toMessage({ id, name, categoryId, status }: Pet): PetMessage {
+export function petMessage({ id, name, categoryId, status }: Pet): PetMessage {
   return { id, name, categoryId, status: toProtoStatus(status) };
 }

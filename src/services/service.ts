@@ -13,11 +13,27 @@ export interface Context extends WritingCall {
   readonly ifMatch?: EntityTags;
 }
 
+/** Consecutive messages that several streams send. They are encoded once per protocol. */
+export class Batch<Message> {
+  readonly messages: readonly Message[];
+  readonly #encoded = new Map<object, Buffer>();
+
+  constructor(messages: readonly Message[]) {
+    this.messages = messages;
+  }
+
+  encode(protocol: object, encode: (message: Message) => Buffer): Buffer {
+    const bytes = this.#encoded.get(protocol) ?? Buffer.concat(this.messages.map(encode));
+    this.#encoded.set(protocol, bytes);
+    return bytes;
+  }
+}
+
 /** The methods of a generated service interface, as plain functions. */
 export type Service<S, C = Context> = {
   readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
     ? (request: Request, context: C) => Promise<Response>
     : S[M] extends handleServerStreamingCall<infer Request, infer Response>
-      ? (request: Request, context: C) => AsyncIterable<Response>
+      ? (request: Request, context: C) => AsyncIterable<Response | Batch<Response>>
       : never;
 };

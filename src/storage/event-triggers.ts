@@ -1,6 +1,6 @@
 /**
- * Triggers that write an event for each row that a statement inserts, changes or deletes. An update that changes nothing
- * writes none. The event has the whole row: as it is afterwards, or as it was before its deletion.
+ * Triggers that write an event for each row that a statement inserts, changes or deletes. An update that changes
+ * nothing writes none. The event has the whole row: as it is afterwards, or as it was before its deletion.
  *
  * A trigger runs in the transaction of the change, while that holds the lock of the row: so the events of one row have
  * the order of its changes. On PostgreSQL an id is taken after the transaction has locked the table `events`, which

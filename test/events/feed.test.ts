@@ -92,7 +92,7 @@ test('Page - of certain types looks through a bounded number of events, and says
   t.deepEqual([found, pages], [1, 2]);
 });
 
-test('Page - an id older than what is kept is EVENTS_EXPIRED, one that the feed has not reached INVALID_ARGUMENT', async (t) => {
+test('Page - an id older than what is kept is EVENTS_EXPIRED, one not reached yet INVALID_ARGUMENT', async (t) => {
   const { feed, store } = t.context;
   await addMany(t.context, 5);
   await store.write(({ events }) => events.deleteOldest(3, Date.now() + 60_000));

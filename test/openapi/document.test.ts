@@ -66,6 +66,8 @@ test('Document - it describes exactly the operations of the contract, each under
       'GET /store/inventory',
       'GET /store/inventory/{petId}',
       'PUT /store/inventory/{petId}',
+      'GET /events',
+      'GET /events/stream',
     ],
   });
 });
@@ -86,7 +88,7 @@ test('Document - only GET /pets/{petId} is deprecated, with its sunset', (t) => 
   t.deepEqual(marked('x-sunset'), { 'GET /pets/{petId}': '2027-12-31T23:59:59Z' });
 });
 
-test('Document - inventory is beta and PATCH experimental; nothing else carries a marker', (t) => {
+test('Document - inventory and events are beta and PATCH experimental; nothing else carries a marker', (t) => {
   t.deepEqual(marked('x-stability'), {
     'PATCH /pets/{petId}': 'experimental',
     'PATCH /categories/{categoryId}': 'experimental',
@@ -94,6 +96,8 @@ test('Document - inventory is beta and PATCH experimental; nothing else carries 
     'GET /store/inventory': 'beta',
     'GET /store/inventory/{petId}': 'beta',
     'PUT /store/inventory/{petId}': 'beta',
+    'GET /events': 'beta',
+    'GET /events/stream': 'beta',
   });
 });
 

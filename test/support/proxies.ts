@@ -103,7 +103,7 @@ export const caddy = kind(
     const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
     await adapt('Caddyfile', file, {
       [SERVICE]: service,
-      'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1`,
+      'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1 ::1`,
     });
     // No files of the machine, and no UDP for HTTP/3.
     const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];

@@ -62,9 +62,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     });
   });
 
-  // Caddy does without being told. With two addresses here it would redirect on one of them only.
-  const ipv6Test = name === 'caddy' ? test.skip : test;
-  ipv6Test(`${name} - listens on IPv6 too, with HTTP/2`, async (t) => {
+  test(`${name} - listens on IPv6 too, with HTTP/2`, async (t) => {
     const { port, ca } = t.context.proxy.door;
     const socket = connect({ host: '::1', port, ca, servername: 'localhost', ALPNProtocols: ['h2'] });
     t.teardown(() => socket.destroy());

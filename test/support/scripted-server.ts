@@ -75,7 +75,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
       scripts.set(call.requestId, makeScript(call));
       super.add(call);
     }
-  })({ maxStreamMs });
+  })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10 });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
   const shares: Interceptor = {
     name: 'shares',

@@ -10,7 +10,7 @@ async function eventsOf(store: Store): Promise<readonly StoredEvent[]> {
 }
 
 export function eventTests(): void {
-  test('Events - each change of a row stores one, with the row as it is then, or was before its deletion', async (t) => {
+  test('Events - each change of a row stores one, with the row, or what it was before its deletion', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store, 'Cats "and" \u{1f408}');
     const pet = await store.write(({ pets }) => pets.insert({ name: 'Tom', categoryId, status: 'available' }));

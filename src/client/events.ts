@@ -1,0 +1,62 @@
+/** Follows the feed of events, and goes on by itself after a lost connection. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import type { Event, WatchEventsRequest, WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
+import { PetstoreError } from './petstore-error.ts';
+
+/** The delays before a stream is opened again: 0.2 s, twice as long after each failure, and 0 to 50 % more. */
+const FIRST_DELAY_MS = 200;
+const MAX_DELAY_MS = 10_000;
+
+/** With any other status the stream ends: the same request would fail again. */
+const PASSING = [
+  ...[status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.RESOURCE_EXHAUSTED],
+  ...[status.CANCELLED, status.INTERNAL, status.UNKNOWN], // a connection that broke amid the stream
+];
+
+export interface EventsOptions {
+  /** The id of the last event, or checkpoint, that you have: what followed comes first. Default: begin now. */
+  readonly after?: bigint;
+  /** Only events of these types, such as `pet.created`. Default: all. */
+  readonly types?: readonly string[];
+  /** Ends the stream when it aborts; the iteration then throws the signal's reason. */
+  readonly signal?: AbortSignal;
+  /**
+   * Called with an id up to which you have got everything: at the start, and every 15 s without an event. Store it like
+   * the id of an event. With `types` it may be well ahead of the last event.
+   */
+  readonly onCheckpoint?: (id: bigint) => void;
+}
+
+/** Opens one stream. */
+export type Watch = (
+  request: WatchEventsRequest,
+  signal: AbortSignal | undefined,
+) => AsyncIterable<WatchEventsResponse>;
+
+/**
+ * Each event once, in ascending order of id, without end.
+ *
+ * @throws PetstoreError `EVENTS_EXPIRED` when what follows `after` is not kept any more: read the lists again. Other
+ * errors that a retry does not mend are thrown too.
+ */
+export async function* follow(watch: Watch, options: EventsOptions): AsyncGenerator<Event, void, undefined> {
+  const { types = [], signal, onCheckpoint } = options;
+  let { after } = options;
+  for (let failures = 0; ; failures += 1) {
+    try {
+      for await (const { event, checkpoint } of watch({ after, types: [...types] }, signal)) {
+        failures = 0;
+        after = event?.id ?? checkpoint?.id ?? after;
+        if (event !== undefined) yield event;
+        else if (checkpoint !== undefined) onCheckpoint?.(checkpoint.id);
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!(error instanceof PetstoreError) || !PASSING.includes(error.grpcStatus)) throw error;
+      const backoffMs = Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS) * (1 + Math.random() / 2);
+      await delay(Math.max(backoffMs, error.retryAfterMs ?? 0), undefined, { signal }).catch(() => undefined);
+      signal?.throwIfAborted();
+    }
+  }
+}

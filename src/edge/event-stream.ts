@@ -1,0 +1,67 @@
+/**
+ * Server-sent events (HTML Standard, section 9.2). A message of a feed has either an `event`, with `id` and `type`, or
+ * a `checkpoint`, with `id`. The first message is a checkpoint: it becomes the event `ready`. The others become
+ * comments, with their id: a browser that reconnects goes on there.
+ */
+import type { DescMessage } from '@bufbuild/protobuf';
+import { invalidArgument } from '../errors.ts';
+import type { AnyResponse, Call, HttpResponse, Next } from '../interceptors/chain.ts';
+import { isHead } from './headers.ts';
+import { jsonWriter } from './json.ts';
+
+/** When a browser whose connection is lost opens another. */
+const RETRY_MS = 2_000;
+
+export const EVENT_STREAM: HttpResponse = {
+  status: 200,
+  headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' },
+  body: '',
+  isResumable: true,
+};
+
+interface Message {
+  readonly event?: { readonly id: bigint; readonly type: string };
+  readonly checkpoint?: { readonly id: bigint };
+}
+
+const LAST_EVENT_ID = 'last-event-id';
+const MAX_ID = 2n ** 63n - 1n;
+
+const NOTHING = Buffer.alloc(0);
+
+/** Compiles a writer of the messages of this type. */
+export function eventStream({ typeName, fields }: DescMessage): (call: Call, message: unknown) => Buffer {
+  const type = fields.find(({ name }) => name === 'event')?.message;
+  if (type === undefined) throw new Error(`${typeName} has no event`);
+  const write = jsonWriter(type);
+  const begun = new WeakSet<Call>();
+  return (call, message) => {
+    if (isHead(call)) return NOTHING;
+    const { event, checkpoint } = message as Message;
+    if (event !== undefined) return Buffer.from(`id: ${event.id}\nevent: ${event.type}\ndata: ${write(event)}\n\n`);
+    const id = `id: ${checkpoint?.id}`;
+    if (begun.has(call)) return Buffer.from(`: nothing new\n${id}\n\n`);
+    begun.add(call);
+    return Buffer.from(`retry: ${RETRY_MS}\nevent: ready\n${id}\ndata: {}\n\n`);
+  };
+}
+
+/** A feed goes on after Last-Event-ID (server-sent events, HTML Standard, section 9.2.3). HEAD has headers only. */
+export async function resume(call: Call, next: Next): Promise<AnyResponse> {
+  const lastId = call.header(LAST_EVENT_ID)?.trim();
+  if (lastId) {
+    const isId = /^\d{1,19}$/.test(lastId) && BigInt(lastId) <= MAX_ID;
+    const description = `"${lastId}" is no id of an event`;
+    if (!isId) throw invalidArgument([{ path: LAST_EVENT_ID, name: 'Last-Event-ID', description }]);
+    call.resumeAfter = BigInt(lastId);
+  }
+  const response = await next(call);
+  return isHead(call) && 'messages' in response ? { messages: first(response.messages) } : response;
+}
+
+async function* first(messages: AsyncIterable<unknown>): AsyncIterable<unknown> {
+  for await (const message of messages) {
+    yield message;
+    return;
+  }
+}

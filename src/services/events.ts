@@ -1,0 +1,65 @@
+/** EventService: what has changed. */
+import type { Event, EventServiceServer, WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
+import type { EventFeed } from '../events/feed.ts';
+import { EVENT_TYPES, type EventType, type StoredEvent, toEventId } from '../model.ts';
+import { resourceOf } from '../storage/events.ts';
+import { inventoryMessage } from './inventory.ts';
+import { DEFAULT_LIMIT } from './page-token.ts';
+import { petMessage } from './pets.ts';
+import { Batch, type Service } from './service.ts';
+
+/** What the service uses of a call. */
+export interface WatchCall {
+  onClose(listener: () => void): void;
+  /** Where the caller goes on, if a header tells it. */
+  readonly resumeAfter?: bigint;
+}
+
+export function eventService(feed: EventFeed): Service<EventServiceServer, WatchCall> {
+  /** Streams that send the same events send the same batch. */
+  const batches = new WeakMap<readonly StoredEvent[], Batch<WatchEventsResponse>>();
+
+  const toBatch = (events: readonly StoredEvent[]): Batch<WatchEventsResponse> => {
+    const batch = batches.get(events) ?? new Batch(events.map((event) => ({ event: toMessage(event) })));
+    batches.set(events, batch);
+    return batch;
+  };
+
+  return {
+    async listEvents({ after, types, limit = DEFAULT_LIMIT }) {
+      const page = await feed.page(toEventId(after), known(types), limit);
+      return { events: page.events.map(toMessage), nextAfter: page.next ?? 0n };
+    },
+
+    async *watchEvents({ after, types }, call) {
+      const from = call.resumeAfter ?? after;
+      const progress = feed.follow({
+        after: from === undefined ? undefined : toEventId(from),
+        types: known(types),
+        onClose: (listener) => call.onClose(listener),
+      });
+      for await (const { events, upTo } of progress) {
+        yield events.length === 0 ? { checkpoint: { id: upTo } } : toBatch(events);
+      }
+    },
+  };
+}
+
+/** Validation has refused what is no type. In one order, so that streams with the same types share their batches. */
+function known(types: readonly string[]): readonly EventType[] {
+  return EVENT_TYPES.filter((type) => types.includes(type));
+}
+
+function toMessage(event: StoredEvent): Event {
+  const { id, type, timeMs } = event;
+  const time = { seconds: BigInt(Math.floor(timeMs / 1_000)), nanos: (timeMs % 1_000) * 1_000_000 };
+  const resource = resourceOf(event);
+  switch (resource.kind) {
+    case 'pet':
+      return { id, type, time, pet: petMessage(resource.pet), inventory: inventoryMessage(resource.pet) };
+    case 'category':
+      return { id, type, time, category: resource.category };
+    case 'order':
+      return { id, type, time, order: resource.order };
+  }
+}

@@ -1,0 +1,75 @@
+/** A reader of server-sent events over a raw connection: what the tests see is what was sent. */
+export interface SentEvent {
+  readonly id: string | undefined;
+  readonly event: string | undefined;
+  /** Undefined for a comment. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
+  readonly data: any;
+  readonly comment: string | undefined;
+  readonly retry: string | undefined;
+}
+
+export interface EventSource {
+  readonly response: Response;
+  /** The next event or comment; undefined at a clean end. Rejects when the connection breaks. */
+  next(): Promise<SentEvent | undefined>;
+  /** The next events, without comments and `ready`. */
+  take(count: number): Promise<SentEvent[]>;
+  close(): void;
+}
+
+export async function openEvents(
+  url: string,
+  key: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<EventSource> {
+  const abort = new AbortController();
+  const response = await fetch(url, { headers: { authorization: `Bearer ${key}`, ...headers }, signal: abort.signal });
+  let reader: AsyncIterator<string> | undefined;
+  const chunk = () => {
+    const body = response.body ?? new ReadableStream<Uint8Array>();
+    reader ??= body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
+    return reader.next();
+  };
+  let buffer = '';
+  const next = async (): Promise<SentEvent | undefined> => {
+    for (let end = buffer.indexOf('\n\n'); end === -1; end = buffer.indexOf('\n\n')) {
+      const { value, done } = await chunk();
+      if (done === true) {
+        if (buffer !== '') throw new Error(`the stream ended amid an event: ${buffer}`);
+        return undefined;
+      }
+      buffer += value;
+    }
+    const end = buffer.indexOf('\n\n');
+    const lines = buffer.slice(0, end).split('\n');
+    buffer = buffer.slice(end + 2);
+    const field = (name: string) =>
+      lines
+        .find((line) => line.startsWith(`${name}:`))
+        ?.slice(name.length + 1)
+        .trim();
+    const data = field('data');
+    return {
+      id: field('id'),
+      event: field('event'),
+      data: data === undefined ? undefined : JSON.parse(data),
+      comment: field(''),
+      retry: field('retry'),
+    };
+  };
+  return {
+    response,
+    next,
+    async take(count) {
+      const events: SentEvent[] = [];
+      while (events.length < count) {
+        const event = await next();
+        if (event === undefined) throw new Error('the stream has ended');
+        if (event.data !== undefined && event.event !== 'ready') events.push(event);
+      }
+      return events;
+    },
+    close: () => abort.abort(),
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * The replica rule: who starts from an empty copy and the first event, or from lists read after a stream began, and
+ * applies what follows in order, has what the GETs say. Random changes, and followers of every kind.
+ */
+import type { ExecutionContext } from 'ava';
+import { createClient } from '../../src/client/index.ts';
+import { TcpProxy } from './chaos/proxy.ts';
+import { openEvents } from './event-source.ts';
+import { changeAtRandom, Replica, readLists } from './replica.ts';
+import type { TestStack } from './stack.ts';
+
+const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+const CHANGE_MS = 5_000;
+
+/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A follower that has a replica, and what is wrong with the order of what it got. */
+interface Follower {
+  readonly name: string;
+  readonly replica: Replica;
+  readonly faults: string[];
+  /** Follows until the event with this id has been applied. */
+  readonly done: (last: number) => Promise<void>;
+}
+
+/** Applies an event, which must come after all others of its connection. */
+function apply({ name, replica, faults }: Pick<Follower, 'name' | 'replica' | 'faults'>, event: { id: number }): void {
+  if (event.id <= replica.last) faults.push(`${name} got ${event.id} after ${replica.last}`);
+  replica.apply(event);
+}
+
+/** Reconnects with Last-Event-ID. Its connections are cut at random. */
+function overEvents(url: string, key: string, random: () => number, start: 'empty' | 'lists'): Follower {
+  const follower = { name: `events from ${start}`, replica: new Replica(), faults: [] as string[] };
+  const { replica } = follower;
+  let goal = Number.POSITIVE_INFINITY;
+  const follow = async () => {
+    let isLoaded = start === 'empty';
+    let lastId = start === 'empty' ? '0' : undefined;
+    while (replica.last < goal) {
+      const stream = await openEvents(
+        `${url}/events/stream`,
+        key,
+        lastId === undefined ? {} : { 'last-event-id': lastId },
+      );
+      const cut = setTimeout(() => stream.close(), 100 + random() * 700);
+      try {
+        for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
+          lastId = event.id ?? lastId;
+          if (!isLoaded) {
+            replica.load(await readLists(url, key));
+            isLoaded = true;
+          }
+          if (event.event !== 'ready' && event.data !== undefined) apply(follower, event.data);
+          if (replica.last >= goal) break;
+        }
+      } catch {
+        // the connection was cut
+      } finally {
+        clearTimeout(cut);
+        stream.close();
+      }
+    }
+  };
+  const following = follow();
+  following.catch(() => undefined);
+  return {
+    ...follower,
+    done(last) {
+      goal = last;
+      return following;
+    },
+  };
+}
+
+/** The typed client, through a proxy that cuts its connections at random. */
+function overGrpc(address: string, key: string, toJson: (event: object) => { id: number }): Follower {
+  const client = createClient({ address, apiKey: key });
+  const follower = { name: 'the client', replica: new Replica(), faults: [] as string[] };
+  const abort = new AbortController();
+  let goal = Number.POSITIVE_INFINITY;
+  const follow = async () => {
+    try {
+      for await (const event of client.events({ after: 0n, signal: abort.signal })) {
+        apply(follower, toJson(event));
+        if (follower.replica.last >= goal) break;
+      }
+    } catch (error) {
+      if (!abort.signal.aborted) throw error;
+    }
+    await client.close();
+  };
+  const following = follow();
+  following.catch(() => undefined);
+  return {
+    ...follower,
+    done(last) {
+      goal = last;
+      if (follower.replica.last >= goal) abort.abort();
+      return following;
+    },
+  };
+}
+
+/** Reads page after page. */
+function overPages(url: string, key: string): Follower {
+  const follower = { name: 'pages', replica: new Replica(), faults: [] as string[] };
+  let goal = Number.POSITIVE_INFINITY;
+  const follow = async () => {
+    while (follower.replica.last < goal) {
+      const headers = { authorization: `Bearer ${key}` };
+      const page = await fetch(`${url}/events?limit=100&after=${follower.replica.last}`, { headers });
+      for (const event of (await page.json()) as { id: number }[]) apply(follower, event);
+    }
+  };
+  const following = follow();
+  following.catch(() => undefined);
+  return {
+    ...follower,
+    done(last) {
+      goal = last;
+      return following;
+    },
+  };
+}
+
+const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
+
+/** The JSON of a message of the typed client. */
+function toJson(event: object): { id: number } {
+  return JSON.parse(
+    JSON.stringify(event, (name, value) => {
+      if (name === 'status') return STATUSES[value];
+      return typeof value === 'bigint' ? Number(value) : value;
+    }),
+  );
+}
+
+export async function isReplicated(t: ExecutionContext, stack: TestStack): Promise<void> {
+  t.log(`SEED=${SEED}`);
+  const { key, rest, config } = stack;
+  const { url } = rest;
+  const random = seeded(SEED);
+  const proxy = await TcpProxy.open(config.port);
+  const cutting = setInterval(() => proxy.cut(), 300);
+  const endMs = Date.now() + CHANGE_MS;
+  const changing = Promise.all(Array.from({ length: 4 }, () => changeAtRandom(url, key, endMs, random)));
+  const followers = [
+    overEvents(url, key, random, 'empty'),
+    overGrpc(`127.0.0.1:${proxy.port}`, key, toJson),
+    overPages(url, key),
+  ];
+  await new Promise((resolve) => setTimeout(resolve, CHANGE_MS / 2));
+  followers.push(overEvents(url, key, random, 'lists'));
+  await changing;
+  // The last event of all is a category of this test.
+  const id = await rest.category('the last');
+  const lists = await readLists(url, key);
+  let last = 0;
+  for (let after = 0; last === 0; ) {
+    const { body } = await rest.get(`/events?limit=100&after=${after}`);
+    after = body.at(-1)?.id ?? after;
+    last = body.find((event: { category?: { id: number } }) => event.category?.id === id)?.id ?? 0;
+  }
+  await Promise.all(followers.map(({ done }) => done(last)));
+  clearInterval(cutting);
+  await proxy.close();
+  for (const { name, replica, faults } of followers) {
+    t.deepEqual(faults, [], name);
+    t.deepEqual(replica.lists(), lists, name);
+  }
+  t.true(last > 50, `only ${last} events`);
+}
