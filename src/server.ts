@@ -20,7 +20,7 @@ import { edgeOnly, rest } from './edge/rest.ts';
 import { webService } from './edge/web-service.ts';
 import type { EventFeed } from './events/feed.ts';
 import { createHealth } from './grpc/health.ts';
-import { OpenCalls, type OpenCallsOptions } from './grpc/open-calls.ts';
+import { OpenCalls, type OpenCallsOptions, type OpenCounts } from './grpc/open-calls.ts';
 import { REFLECTION_PATHS, reflection } from './grpc/reflection.ts';
 import { createGrpcServer, serve, serveRaw } from './grpc/server.ts';
 import { audit } from './interceptors/audit.ts';
@@ -71,7 +71,7 @@ export interface PetstoreServer {
   /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
   drain(): Promise<void>;
   /** How many calls are open. */
-  openCalls(): { readonly unary: number; readonly stream: number };
+  openCalls(): OpenCounts;
 }
 
 export interface Dependencies {

@@ -109,6 +109,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     server: { openCalls: () => server.openCalls() },
     keyCache: keys,
     usage,
+    events,
     database: engine.state,
     certificates: tls,
     redis: redisLimiter,

@@ -24,6 +24,10 @@ export interface EventFeed {
   follow(follower: Follower): AsyncGenerator<Progress, void>;
   /** Tells that this server has written. */
   noteWrite(): void;
+  /** How many events have been sent, once for each stream. */
+  readonly sent: number;
+  /** For how long the streams have not moved on, although there may be more events. */
+  readonly stalledMs: number;
 }
 
 export function createEventFeed(reads: EventReads, onFailure: (error: unknown) => void): EventFeed {
@@ -60,5 +64,11 @@ export function createEventFeed(reads: EventReads, onFailure: (error: unknown) =
       yield* tail.follow(follower);
     },
     noteWrite: () => tail.noteWrite(),
+    get sent() {
+      return tail.sent;
+    },
+    get stalledMs() {
+      return tail.stalledMs;
+    },
   };
 }

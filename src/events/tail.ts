@@ -90,11 +90,18 @@ export class Tail {
   #batches: Batch[] = [];
   #hasNews = false;
   #wake = (): void => undefined;
+  /** When the loop last read an event, or found that there is no other. */
+  #readAtMs = 0;
+  sent = 0;
 
   constructor(events: SettledEvents, readPage: ReadPage, onFailure: (error: unknown) => void) {
     this.#events = events;
     this.#readPage = readPage;
     this.#onFailure = onFailure;
+  }
+
+  get stalledMs(): number {
+    return this.#last === undefined ? 0 : performance.now() - this.#readAtMs;
   }
 
   /** Tells that this server has written. */
@@ -123,6 +130,7 @@ export class Tail {
         const events = batch?.ofTypes(types) ?? [];
         if (events.length > 0 || performance.now() >= heartbeatMs) {
           yield { events, upTo: cursor };
+          this.sent += events.length;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
         } else if (batch === undefined) {
           await new Promise<void>((resolve) => {
@@ -152,6 +160,7 @@ export class Tail {
 
   async #run(head: EventId): Promise<void> {
     let last = head;
+    this.#readAtMs = performance.now();
     this.#last = last;
     while (this.#streams > 0) {
       const beganMs = performance.now();
@@ -171,7 +180,9 @@ export class Tail {
 
   async #read(after: EventId): Promise<readonly StoredEvent[]> {
     try {
-      return await this.#events.after(after, MAX_ROWS);
+      const events = await this.#events.after(after, MAX_ROWS);
+      if (events.length > 0 || !this.#events.isWaiting) this.#readAtMs = performance.now();
+      return events;
     } catch (error) {
       this.#onFailure(error);
       return [];

@@ -11,7 +11,7 @@ import type { Http2Session } from 'node:http2';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS } from '../config/constants.ts';
 import { type ApiError, apiError } from '../errors.ts';
-import type { AnyResponse, Call, Codec, End, Protocol, StreamResponse } from '../interceptors/chain.ts';
+import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from '../interceptors/chain.ts';
 import type { Caller, Identity } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
@@ -85,6 +85,10 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   #isReceiving = false;
   /** Why the call was given up, such as its deadline; undefined unless it was. */
   #reason: ApiError | undefined;
+  #feedEnd: FeedEnd | undefined;
+  /** Whether the headers of a stream have been sent. */
+  #hasBegun = false;
+  #onBegin = (): void => undefined;
 
   constructor(answer: Answer, metadata: Metadata, { operation, codec }: Method, options: CallOptions) {
     this.#answer = answer;
@@ -179,7 +183,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   expired(): void {
-    this.giveUp(apiError('DEADLINE_EXCEEDED'));
+    this.giveUp(apiError('DEADLINE_EXCEEDED'), 'caller');
   }
 
   closed(): void {
@@ -191,10 +195,11 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
   checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
     const ageMs = performance.now() - this.#startMs;
+    if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
     this.#answer.endStalled(UNREAD_MS);
     if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
     const { isStream, isFeed } = this.operation;
-    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'));
+    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'), 'age');
     else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
 
@@ -205,9 +210,10 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   }
 
   /** Gives the call up: its caller gets this error, and what it waits for ends. */
-  giveUp(error: ApiError): void {
+  giveUp(error: ApiError, feedEnd?: FeedEnd): void {
     if (this.#reason !== undefined) return;
     this.#reason = error;
+    this.#feedEnd = feedEnd;
     this.#failRead(error);
     if (this.#answer.unreadMs > STALLED_MS) this.#answer.reset();
     else this.fail(error);
@@ -225,19 +231,19 @@ export class IncomingCall implements Call, Arrival, CallEvents {
 
   /** The first message decides on the headers, so that an error before it is a whole answer. */
   async #stream({ messages }: StreamResponse): Promise<void> {
-    let hasBegun = false;
     const begin = (first: unknown) => {
-      hasBegun = true;
+      this.#hasBegun = true;
       const start = this.protocol.begin(this, first);
       this.#beforeAnswer?.(this);
       this.#answer.begin(start, this.responseHeaders);
+      this.#onBegin();
     };
     for await (const message of messages) {
-      if (!hasBegun) begin(message);
+      if (!this.#hasBegun) begin(message);
       const bytes = this.#encode(message);
       if (bytes.length > 0 && !(await this.#answer.send(bytes))) return;
     }
-    if (!hasBegun) begin(undefined);
+    if (!this.#hasBegun) begin(undefined);
     this.#answer.finish();
   }
 
@@ -247,12 +253,21 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     return message.encode(protocol, (one) => protocol.piece(this, one));
   }
 
+  /** Resolves when a stream has begun, as if it had ended then. */
+  begun(): Promise<End> {
+    return new Promise((resolve) => {
+      this.#onBegin = () => resolve(this.end(undefined));
+    });
+  }
+
   /** How the call ended, with this error or with none. If it was given up before, that is how. */
   end(thrown: ApiError | undefined): End {
     const error = this.#reason ?? thrown;
     const hasLeft = this.#reason === undefined && this.#answer.isClosed;
     const code = hasLeft ? Status.CANCELLED : (error?.grpcStatus ?? Status.OK);
-    return { code, error, durationMs: performance.now() - this.#startMs };
+    const feedEnd = this.#feedEnd ?? (code === Status.OK || hasLeft ? 'caller' : 'error');
+    const isFeed = this.operation.isFeed && this.#hasBegun;
+    return { code, error, durationMs: performance.now() - this.#startMs, feedEnd: isFeed ? feedEnd : undefined };
   }
 
   /** Answers with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */

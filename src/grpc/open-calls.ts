@@ -29,6 +29,9 @@ const SWEEP_MS = 500;
 /** The feeds that a server has open at most. They wait nearly all of the time, so they are not among its calls. */
 const MAX_FEEDS = 2_000;
 
+/** How many calls are open: unary ones, streams, and feeds. */
+export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
+
 export interface OpenCallsOptions extends MaxAges {
   /** How many feeds an account may have open. */
   readonly maxFeeds: number;
@@ -47,7 +50,7 @@ export class OpenCalls implements Shares {
     this.#maxFeeds = maxFeeds;
     this.#timer = setInterval(() => {
       for (const call of this.#calls) {
-        if (this.#isDraining && call.operation.isStream) call.giveUp(apiError('UNAVAILABLE'));
+        if (this.#isDraining && call.operation.isStream) call.giveUp(apiError('UNAVAILABLE'), 'drain');
         call.checkAge(maxAges);
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
@@ -55,10 +58,11 @@ export class OpenCalls implements Shares {
   }
 
   /** How many calls are open, for metrics. */
-  counts(): { readonly unary: number; readonly stream: number } {
-    let stream = 0;
-    for (const call of this.#calls) if (call.operation.isStream) stream += 1;
-    return { unary: this.#calls.size - stream, stream };
+  counts(): OpenCounts {
+    let streams = 0;
+    for (const call of this.#calls) if (call.operation.isStream) streams += 1;
+    const feed = this.#feedsByAccount.total;
+    return { unary: this.#calls.size - streams, stream: streams - feed, feed };
   }
 
   add(call: IncomingCall): void {
@@ -122,7 +126,7 @@ export class OpenCalls implements Shares {
 /** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */
 async function endUnlessValid(call: IncomingCall, identify: NonNullable<IncomingCall['identify']>): Promise<void> {
   try {
-    if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'));
+    if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'), 'key');
   } catch {
     // The key can't be looked up now.
   }

@@ -25,6 +25,10 @@ export interface Codec {
   responseDeserialize(bytes: Buffer): unknown;
 }
 
+/** Why a feed ended. A feed may end at any time, as its caller goes on from the last id: only `error` is a fault. */
+export const FEED_ENDS = ['caller', 'unread', 'age', 'key', 'drain', 'error'] as const;
+export type FeedEnd = (typeof FEED_ENDS)[number];
+
 /** How a call ended. */
 export interface End {
   readonly code: Status;
@@ -32,6 +36,8 @@ export interface End {
   readonly error: ApiError | undefined;
   /** From the headers of the call to its end. */
   readonly durationMs: number;
+  /** Undefined for other calls, and for a feed that was refused before its first message. */
+  readonly feedEnd?: FeedEnd | undefined;
 }
 
 /** Learns how each call has ended. Must neither block nor throw. */

@@ -6,7 +6,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import type { ErrorCode } from '../errors.ts';
 import type { Caller } from '../keys/caller.ts';
-import type { Observer } from './chain.ts';
+import type { FeedEnd, Observer } from './chain.ts';
 import { REPLAYED } from './idempotency.ts';
 
 /** How a call ended. */
@@ -23,15 +23,19 @@ export interface CallRecorder {
   end(outcome: Outcome): void;
   /** A call failed with this error. The caller is undefined without a valid key. */
   fail(reason: ErrorCode, caller: Caller | undefined): void;
+  /** A feed ended for this reason. */
+  endFeed(reason: FeedEnd): void;
   /** A call was answered from an idempotency record. */
   replay(): void;
 }
 
 export function recordMetrics(recorder: CallRecorder): Observer {
-  return ({ operation, responseHeaders, caller }, { code, error, durationMs }) => {
+  return ({ operation, responseHeaders, caller }, { code, error, durationMs, feedEnd }) => {
     const { path, isStream } = operation;
     recorder.end({ path, code, seconds: isStream ? undefined : durationMs / 1_000 });
     if (code === Status.OK && responseHeaders.has(REPLAYED)) recorder.replay();
+    if (feedEnd !== undefined) recorder.endFeed(feedEnd);
+    if (feedEnd !== undefined && feedEnd !== 'error') return;
     if (code === Status.DEADLINE_EXCEEDED) recorder.fail('DEADLINE_EXCEEDED', caller);
     else if (code !== Status.CANCELLED && error !== undefined) recorder.fail(error.code, caller);
   };

@@ -3,6 +3,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { ErrorCode } from '../errors.ts';
+import { FEED_ENDS } from '../interceptors/chain.ts';
 import type { CallRecorder } from '../interceptors/metrics.ts';
 import type { Caller } from '../keys/caller.ts';
 import type { Plan } from '../model.ts';
@@ -51,9 +52,16 @@ export function callMetrics(registry: Registry): CallMetrics {
     help: 'Calls that were answered from the record of an earlier one with the same Idempotency-Key.',
     registers,
   });
+  const feeds = new Counter({
+    name: 'petstore_event_streams_ended_total',
+    help: 'Streams of events that ended. Only "error" is a fault.',
+    labelNames: ['reason'],
+    registers,
+  });
   // Prometheus sees an increase only of a series that exists: without the zeros it would miss the first ban and error.
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);
+  for (const reason of FEED_ENDS) feeds.inc({ reason }, 0);
   return {
     end({ path, code, seconds }) {
       const method = path.slice(1); // petstore.v1.PetService/GetPet
@@ -61,6 +69,7 @@ export function callMetrics(registry: Registry): CallMetrics {
       if (seconds !== undefined) durations.observe({ method }, seconds);
     },
     fail: (reason, caller) => errors.inc({ reason, plan: caller?.plan ?? NO_PLAN }),
+    endFeed: (reason) => feeds.inc({ reason }),
     replay: () => replays.inc(),
     ban: ({ plan }) => bans.inc({ plan }),
   };

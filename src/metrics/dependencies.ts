@@ -1,13 +1,16 @@
 /** Metrics of what calls depend on. Most are read at each scrape; commits are observed as they happen. */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { EventFeed } from '../events/feed.ts';
+import type { OpenCounts } from '../grpc/open-calls.ts';
 import type { CommitListener } from '../storage/group-commit.ts';
 import type { PoolReading } from '../storage/postgres-pool.ts';
 
 /** The sources that are read at each scrape. */
 export interface Dependencies {
-  readonly server: { openCalls(): { readonly unary: number; readonly stream: number } };
+  readonly server: { openCalls(): OpenCounts };
   readonly keyCache: { readonly hits: number; readonly misses: number; readonly size: number };
   readonly usage: { readonly backlog: number };
+  readonly events: Pick<EventFeed, 'sent' | 'stalledMs'>;
   readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
   /** When the certificates in use end, by setting. */
   readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
@@ -55,7 +58,7 @@ type Reading = number | Readonly<Record<string, number>>;
 
 export function dependencyMetrics(
   registry: Registry,
-  { server, keyCache, usage, database, certificates, redis }: Dependencies,
+  { server, keyCache, usage, events, database, certificates, redis }: Dependencies,
 ): void {
   /** Adds a metric that is read at each scrape. */
   const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
@@ -79,6 +82,9 @@ export function dependencyMetrics(
   add(Counter, 'key_cache_lookups_total', cached, lookups, 'result');
   add(Gauge, 'key_cache_keys', 'API keys in the cache.', () => keyCache.size);
   add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
+  add(Counter, 'events_sent_total', 'Events sent, once for each stream.', () => events.sent);
+  const stalled = 'For how long the events after the last one could not be read. 0 while no stream is open.';
+  add(Gauge, 'events_stalled_seconds', stalled, () => events.stalledMs / 1_000);
   const works = '1 while the database works, 0 while calls fail because it is unavailable or full.';
   add(Gauge, 'database_up', works, () => (database.isAway ? 0 : 1));
   const daysLeft = () =>

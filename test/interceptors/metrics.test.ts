@@ -22,6 +22,7 @@ function eventsOf(how: Partial<End>, { caller, isReplay = false }: { caller?: Ca
   const recorder: CallRecorder = {
     end: ({ path, code, seconds }) => events.push([path, Status[code], seconds]),
     fail: (reason, failing) => events.push([reason, failing?.plan]),
+    endFeed: (reason) => events.push(['feed', reason]),
     replay: () => events.push('replay'),
   };
   const call = newCall('PetService/GetPet');
@@ -77,9 +78,21 @@ test('Metrics - a stream is counted when it ends, without a duration', (t) => {
   const recorder = {
     end: (outcome: Outcome) => outcomes.push(outcome),
     fail: () => undefined,
+    endFeed: () => undefined,
     replay: () => undefined,
   };
   const call = newCall('/grpc.health.v1.Health/Watch');
   recordMetrics(recorder)(call, OK);
   t.deepEqual(outcomes, [{ path: '/grpc.health.v1.Health/Watch', code: Status.OK, seconds: undefined }]);
+});
+
+test('Metrics - a feed is counted by the reason of its end, which is an error only if something went wrong', (t) => {
+  const unavailable = failed(apiError('UNAVAILABLE'));
+  for (const feedEnd of ['age', 'key', 'drain'] as const) {
+    t.deepEqual(eventsOf({ ...unavailable, feedEnd }).slice(1), [['feed', feedEnd]]);
+  }
+  t.deepEqual(eventsOf({ ...unavailable, feedEnd: 'error' }).slice(1), [
+    ['feed', 'error'],
+    ['UNAVAILABLE', undefined],
+  ]);
 });

@@ -12,6 +12,7 @@ import {
   spansOf,
   startCollector,
 } from '../support/collector.ts';
+import { openEvents } from '../support/event-source.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import type { RestRequest } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -189,4 +190,26 @@ test('Traces - no key, path, user agent, body or other header is in a span', asy
   const { received } = t.context.collector;
   t.false(received.includes(secret));
   t.false(received.includes(key.slice(4, 20)));
+});
+
+test('Traces - a stream of events has one span of the server, which is sent when the stream begins', async (t) => {
+  const { rest, key } = t.context.service;
+  await rest.category(); // the server knows the key from now on
+  const { traceId, traceparent } = newTrace();
+  const stream = await openEvents(`${rest.url}/events/stream?after=0`, key, { traceparent });
+  const call = 'petstore.v1.EventService/WatchEvents';
+  const isOfServer = (span: Span) => span.traceId === traceId && span.service === 'petstore';
+  const isOfCall = (span: Span) => isOfServer(span) && span.name === call;
+  await until(() => t.context.collector.spans.find(isOfCall), 'the span of the server');
+  await rest.category();
+  await stream.take(1);
+  stream.close();
+  const spans = await spansOf(t.context.collector, traceId, ['GET', call]);
+  t.like(spans.get(call), { parentSpanId: spans.get('GET')?.spanId, status: 0 });
+  t.is(spans.get(call)?.attributes['rpc.grpc.status_code'], 0);
+  const names = t.context.collector.spans.filter(isOfServer).map(({ name }) => name);
+  t.deepEqual(
+    names.filter((name) => !name.includes('EdgeService')),
+    [call],
+  );
 });
