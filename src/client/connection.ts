@@ -5,13 +5,17 @@ import { CREATING } from '../../gen/client/methods.ts';
 import { Admission, type Expiry } from './admission.ts';
 import { keepEtag } from './etags.ts';
 import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
-import { toPetstoreError } from './petstore-error.ts';
+import { clientError, toPetstoreError } from './petstore-error.ts';
 import { MAX_ATTEMPTS, retryConfig } from './retries.ts';
 import { security, type TlsOptions } from './tls.ts';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 /** Less than half of the refusals that ban a key, so that those of two windows together don't ban it. */
 const DEFAULT_MAX_IN_FLIGHT = 8;
+/** A stream on which nothing comes for so long is taken for lost: the server sends something every 15 s. */
+const SILENCE_MS = 35_000;
+/** A connection whose other end does not respond within 10 s is closed, so that the next attempt opens another. */
+const KEEPALIVE = { 'grpc.keepalive_time_ms': 20_000, 'grpc.keepalive_timeout_ms': 10_000 };
 /** The first and the longest delay before a lost connection is opened again. */
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 200, 'grpc.max_reconnect_backoff_ms': 5_000 };
 
@@ -34,12 +38,17 @@ export interface ConnectionOptions {
 export interface Connection {
   /** The methods of a generated service definition. */
   service<D extends Definition>(definition: D): Methods<D>;
-  /** Opens a server stream. The iteration throws PetstoreError at any end but that of the signal. */
+  /**
+   * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end, and
+   * the signal's reason when that aborts.
+   */
   stream<Request extends object, Message>(
     method: MethodOf<string, Request, Message>,
     request: Request,
-    signal: AbortSignal | undefined,
+    signal: AbortSignal,
   ): AsyncIterable<Message>;
+  /** Aborts when the connection begins to close, with a PetstoreError as its reason. */
+  readonly closing: AbortSignal;
   /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
   close(): Promise<void>;
 }
@@ -56,10 +65,12 @@ export function connect(options: ConnectionOptions): Connection {
   const client = new Client(secured.target, secured.credentials, {
     ...secured.options,
     ...RECONNECT,
+    ...KEEPALIVE,
     'grpc.service_config': retryConfig(maxAttempts),
     'grpc.service_config_disable_resolution': 1,
   });
   const admission = new Admission(maxInFlight);
+  const closing = new AbortController();
 
   async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
@@ -76,6 +87,8 @@ export function connect(options: ConnectionOptions): Connection {
   }
 
   return {
+    closing: closing.signal,
+
     service<D extends Definition>(definition: D) {
       const methods = Object.entries(definition).map(([name, method]) => [
         name,
@@ -85,22 +98,31 @@ export function connect(options: ConnectionOptions): Connection {
     },
 
     async *stream(method, request, signal) {
+      signal.throwIfAborted();
       const { path, requestSerialize, responseDeserialize } = method;
       const metadata = toMetadata(options.apiKey, path, {});
       const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
       const cancel = () => call.cancel();
-      signal?.addEventListener('abort', cancel, { once: true });
+      const silence = setTimeout(cancel, SILENCE_MS);
+      signal.addEventListener('abort', cancel, { once: true });
       try {
-        yield* call;
+        for await (const message of call) {
+          signal.throwIfAborted(); // what came before has been buffered
+          yield message;
+          silence.refresh();
+        }
       } catch (error) {
+        signal.throwIfAborted();
         throw toPetstoreError(error as ServiceError);
       } finally {
-        signal?.removeEventListener('abort', cancel);
+        clearTimeout(silence);
+        signal.removeEventListener('abort', cancel);
         cancel();
       }
     },
 
     async close() {
+      closing.abort(clientError('CANCELLED', 'the client is closed'));
       await admission.close();
       client.close();
     },

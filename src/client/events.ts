@@ -29,20 +29,22 @@ export interface EventsOptions {
 }
 
 /** Opens one stream. */
-export type Watch = (
-  request: WatchEventsRequest,
-  signal: AbortSignal | undefined,
-) => AsyncIterable<WatchEventsResponse>;
+export type Watch = (request: WatchEventsRequest, signal: AbortSignal) => AsyncIterable<WatchEventsResponse>;
 
 /**
  * Each event once, in ascending order of id, without end.
  *
  * @throws PetstoreError `EVENTS_EXPIRED` when what follows `after` is not kept any more: read the lists again. Other
- * errors that a retry does not mend are thrown too.
+ * errors that a retry does not mend are thrown too, and the reason of `closing`, by which the client ends.
  */
-export async function* follow(watch: Watch, options: EventsOptions): AsyncGenerator<Event, void, undefined> {
-  const { types = [], signal, onCheckpoint } = options;
+export async function* follow(
+  watch: Watch,
+  closing: AbortSignal,
+  options: EventsOptions,
+): AsyncGenerator<Event, void, undefined> {
+  const { types = [], onCheckpoint } = options;
   let { after } = options;
+  const signal = AbortSignal.any([closing, ...(options.signal === undefined ? [] : [options.signal])]);
   for (let failures = 0; ; failures += 1) {
     try {
       for await (const { event, checkpoint } of watch({ after, types: [...types] }, signal)) {
@@ -52,11 +54,10 @@ export async function* follow(watch: Watch, options: EventsOptions): AsyncGenera
         else if (checkpoint !== undefined) onCheckpoint?.(checkpoint.id);
       }
     } catch (error) {
-      signal?.throwIfAborted();
-      if (!(error instanceof PetstoreError) || !PASSING.includes(error.grpcStatus)) throw error;
+      if (signal.aborted || !(error instanceof PetstoreError) || !PASSING.includes(error.grpcStatus)) throw error;
       const backoffMs = Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS) * (1 + Math.random() / 2);
       await delay(Math.max(backoffMs, error.retryAfterMs ?? 0), undefined, { signal }).catch(() => undefined);
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
     }
   }
 }

@@ -9,7 +9,7 @@ import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { type EventsOptions, follow } from './events.ts';
+import { type EventsOptions, follow, type Watch } from './events.ts';
 import type { Methods } from './methods.ts';
 
 export type { Category } from '../../gen/petstore/v1/categories.ts';
@@ -42,7 +42,10 @@ export interface PetstoreClient {
    * @throws PetstoreError `EVENTS_EXPIRED` when what followed `after` is not kept any more: read the lists again.
    */
   events(options?: EventsOptions): AsyncGenerator<Event, void, undefined>;
-  /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
+  /**
+   * Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED, and so
+   * do iterations of `events`.
+   */
   close(): Promise<void>;
 }
 
@@ -52,13 +55,13 @@ export interface PetstoreClient {
  */
 export function createClient(options: ConnectionOptions): PetstoreClient {
   const connection = connect(options);
+  const watch: Watch = (request, signal) => connection.stream(EventServiceService.watchEvents, request, signal);
   return {
     pets: connection.service(PetServiceService),
     categories: connection.service(CategoryServiceService),
     orders: connection.service(OrderServiceService),
     inventory: connection.service(InventoryServiceService),
-    events: (options = {}) =>
-      follow((request, signal) => connection.stream(EventServiceService.watchEvents, request, signal), options),
+    events: (options = {}) => follow(watch, connection.closing, options),
     close: () => connection.close(),
   };
 }
