@@ -26,7 +26,6 @@ class Batch {
   readonly after: EventId;
   readonly upTo: EventId;
   readonly #events: readonly StoredEvent[];
-  readonly #ofTypes = new Map<string, readonly StoredEvent[]>();
 
   constructor(after: EventId, events: readonly StoredEvent[]) {
     this.after = after;
@@ -34,13 +33,9 @@ class Batch {
     this.#events = events;
   }
 
-  /** The events of these types, or all. Streams with the same types get the same array. */
+  /** The events of these types, or all. */
   ofTypes(types: readonly EventType[]): readonly StoredEvent[] {
-    if (types.length === 0) return this.#events;
-    const key = types.join();
-    const events = this.#ofTypes.get(key) ?? this.#events.filter(({ type }) => types.includes(type));
-    this.#ofTypes.set(key, events);
-    return events;
+    return types.length === 0 ? this.#events : this.#events.filter(({ type }) => types.includes(type));
   }
 
   /** Without the events up to an id. */
@@ -56,7 +51,7 @@ class Batch {
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
 export interface Progress {
-  /** Streams that send the same events get the same array. */
+  /** Streams that send the same event get the same object. */
   readonly events: readonly StoredEvent[];
   /** Everything up to here has been sent then. */
   readonly upTo: EventId;

@@ -16,13 +16,13 @@ export interface WatchCall {
 }
 
 export function eventService(feed: EventFeed): Service<EventServiceServer, WatchCall> {
-  /** Streams that send the same events send the same batch. */
-  const batches = new WeakMap<readonly StoredEvent[], Batch<WatchEventsResponse>>();
+  /** Streams that send the same event send the same message, which is encoded once. */
+  const messages = new WeakMap<StoredEvent, WatchEventsResponse>();
 
-  const toBatch = (events: readonly StoredEvent[]): Batch<WatchEventsResponse> => {
-    const batch = batches.get(events) ?? new Batch(events.map((event) => ({ event: toMessage(event) })));
-    batches.set(events, batch);
-    return batch;
+  const toShared = (event: StoredEvent): WatchEventsResponse => {
+    const message = messages.get(event) ?? { event: toMessage(event) };
+    messages.set(event, message);
+    return message;
   };
 
   return {
@@ -39,7 +39,7 @@ export function eventService(feed: EventFeed): Service<EventServiceServer, Watch
         onClose: (listener) => call.onClose(listener),
       });
       for await (const { events, upTo } of progress) {
-        yield events.length === 0 ? { checkpoint: { id: upTo } } : toBatch(events);
+        yield events.length === 0 ? { checkpoint: { id: upTo } } : new Batch(events.map(toShared));
       }
     },
   };

@@ -13,19 +13,26 @@ export interface Context extends WritingCall {
   readonly ifMatch?: EntityTags;
 }
 
-/** Consecutive messages that several streams send. They are encoded once per protocol. */
-export class Batch<Message> {
+/** The bytes of messages that several streams send, by protocol. */
+const ENCODED = new WeakMap<object, WeakMap<object, Buffer>>();
+
+/** Consecutive messages that other streams send too. Each is encoded once per protocol. */
+export class Batch<Message extends object> {
   readonly messages: readonly Message[];
-  readonly #encoded = new Map<object, Buffer>();
 
   constructor(messages: readonly Message[]) {
     this.messages = messages;
   }
 
   encode(protocol: object, encode: (message: Message) => Buffer): Buffer {
-    const bytes = this.#encoded.get(protocol) ?? Buffer.concat(this.messages.map(encode));
-    this.#encoded.set(protocol, bytes);
-    return bytes;
+    const encoded = ENCODED.get(protocol) ?? new WeakMap<object, Buffer>();
+    ENCODED.set(protocol, encoded);
+    const pieces = this.messages.map((message) => {
+      const bytes = encoded.get(message) ?? encode(message);
+      encoded.set(message, bytes);
+      return bytes;
+    });
+    return Buffer.concat(pieces);
   }
 }
 
@@ -34,6 +41,6 @@ export type Service<S, C = Context> = {
   readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
     ? (request: Request, context: C) => Promise<Response>
     : S[M] extends handleServerStreamingCall<infer Request, infer Response>
-      ? (request: Request, context: C) => AsyncIterable<Response | Batch<Response>>
+      ? (request: Request, context: C) => AsyncIterable<Response | Batch<Response & object>>
       : never;
 };
