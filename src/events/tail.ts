@@ -1,7 +1,7 @@
 /**
  * Follows the feed, for all streams of this server. While there is a stream, one loop reads the newest events, once:
  * after each write of this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages by
- * itself until it has caught up.
+ * itself until it has caught up; all such streams take turns, so that they never occupy the server.
  *
  * Failure: while the database is away nothing is read. The streams stay open, and go on when it is back.
  */
@@ -14,6 +14,8 @@ const POLL_MS = 100;
 const GATHER_MS = 10;
 /** A stream on which nothing happens gets a checkpoint this often. */
 const HEARTBEAT_MS = 15_000;
+/** The pause after each page for a stream that is behind. */
+const BEHIND_MS = 5;
 /** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. */
 const MAX_ROWS = 100;
 const MAX_BATCH_BYTES = 32_768;
@@ -84,6 +86,8 @@ export class Tail {
   /** The newest events that it has read, in order. */
   #batches: Batch[] = [];
   #hasNews = false;
+  /** Resolves when the next stream that is behind may read. */
+  #turn: Promise<unknown> = Promise.resolve();
   #wake = (): void => undefined;
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
@@ -120,7 +124,8 @@ export class Tail {
       yield { events: [], upTo: cursor };
       let heartbeatMs = performance.now() + HEARTBEAT_MS;
       while (!isClosed) {
-        const batch = this.#kept(cursor) ?? (this.#isBehind(cursor) ? await this.#readBehind(cursor) : undefined);
+        const batch =
+          this.#kept(cursor) ?? (this.#isBehind(cursor) ? await this.#readBehind(cursor, () => isClosed) : undefined);
         cursor = batch?.upTo ?? cursor;
         const events = batch?.ofTypes(types) ?? [];
         if (events.length > 0 || performance.now() >= heartbeatMs) {
@@ -205,8 +210,14 @@ export class Tail {
     return this.#isBehind(after) ? this.#batches.findLast((batch) => batch.after <= after)?.from(after) : undefined;
   }
 
-  async #readBehind(after: EventId): Promise<Batch | undefined> {
-    const [batch] = batchesOf(after, await this.#readPage(after, MAX_ROWS));
+  /** A page for a stream that is behind, when it is its turn. */
+  async #readBehind(after: EventId, isClosed: () => boolean): Promise<Batch | undefined> {
+    const turn = this.#turn.then(() => (isClosed() ? [] : this.#readPage(after, MAX_ROWS)));
+    this.#turn = turn.then(
+      () => delay(BEHIND_MS),
+      () => delay(BEHIND_MS),
+    );
+    const [batch] = batchesOf(after, await turn);
     return batch;
   }
 }

@@ -183,3 +183,17 @@ test('Stream - one that does not read delays no other', async (t) => {
   t.is((await slow.ids(500)).length, 500);
   await Promise.all([slow.end(), quick.end()]);
 });
+
+test('Streams - many that begin with the oldest event leave the server to others', async (t) => {
+  const { feed, reads } = t.context;
+  await addMany(t.context, 1_000);
+  const streams = Array.from({ length: 100 }, () => follow(feed, 0n));
+  const before = reads.count;
+  const beganMs = performance.now();
+  const reading = Promise.all(streams.map((stream) => stream.ids(1_000)));
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const perSecond = ((reads.count - before) * 1_000) / (performance.now() - beganMs);
+  t.true(perSecond < 250, `${perSecond} pages a second`);
+  for (const ids of await reading) t.is(ids.length, 1_000);
+  await Promise.all(streams.map((stream) => stream.end()));
+});
