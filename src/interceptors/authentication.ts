@@ -19,11 +19,12 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
         release = await anonymous.hold(call, isGuess);
       };
       const found = key === undefined ? undefined : keys.identify(key, () => hold(true));
-      if (call.operation.isFeed && key !== undefined) call.identify = () => keys.identify(key);
-      if (isCaller(found)) {
-        call.caller = found;
+      const admit = (caller: Caller) => {
+        call.caller = caller;
+        if (call.operation.isFeed && key !== undefined) call.identify = () => keys.identify(key);
         return next(call);
-      }
+      };
+      if (isCaller(found)) return admit(found);
       // The response needs the headers when the look-up fails, or takes longer than the caller waits.
       const [identity] = await Promise.all([found ?? hold(false), found instanceof Promise && anonymous.show(call)]);
       if (!isCaller(identity)) {
@@ -33,8 +34,7 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
           : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
       }
       release();
-      call.caller = identity;
-      return next(call);
+      return admit(identity);
     },
   };
 }

@@ -162,6 +162,20 @@ test('Authentication - past the open calls of its address nothing is looked up, 
   t.is(keys.misses, 0);
 });
 
+test("Authentication - a feed's key is looked at again only once it is admitted", async (t) => {
+  const looked = Promise.withResolvers<undefined>();
+  const anonymous = { count: async () => undefined, hold: async () => () => undefined, show: async () => undefined };
+  const call = newCall('EventService/WatchEvents', { metadata: { authorization: `Bearer ${generateKey()}` } });
+  const slow = authentication({ identify: () => looked.promise }, anonymous).intercept(call, handler().next);
+  t.is(call.identify, undefined, 'the sweep would end it as UNAVAILABLE');
+  looked.resolve(undefined);
+  t.is(((await t.throwsAsync(slow, { instanceOf: ApiError })) as ApiError).code, 'API_KEY_INVALID');
+  const admitted = newCall('EventService/WatchEvents', { metadata: { authorization: `Bearer ${t.context.key}` } });
+  const keys = createApiKeyCache(t.context.store.accounts, { free: QUOTA, pro: QUOTA, business: QUOTA });
+  await authentication(keys, anonymous).intercept(admitted, handler().next);
+  t.like(await admitted.identify?.(), { accountId: t.context.accountId });
+});
+
 test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_INVALID', async (t) => {
   const anonymousCalls: Call[] = [];
   const interceptor = operatorOnly(OPERATOR_KEY, {
