@@ -3,7 +3,8 @@
  * after each write of this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages by
  * itself until it has caught up; all such streams take turns, so that they never occupy the server.
  *
- * Failure: while the database is away nothing is read. The streams stay open, and go on when it is back.
+ * Failure: while the database is away nothing is read, which is reported once. The streams stay open, and go on when it
+ * is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventId, EventType, StoredEvent } from '../model.ts';
@@ -88,6 +89,8 @@ export class Tail {
   #hasNews = false;
   /** Resolves when the next stream that is behind may read. */
   #turn: Promise<unknown> = Promise.resolve();
+  /** The last read has failed: an hour without the database is one line in the log. */
+  #isFailing = false;
   #wake = (): void => undefined;
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
@@ -182,9 +185,11 @@ export class Tail {
     try {
       const events = await this.#events.after(after, MAX_ROWS);
       if (events.length > 0 || !this.#events.isWaiting) this.#readAtMs = performance.now();
+      this.#isFailing = false;
       return events;
     } catch (error) {
-      this.#onFailure(error);
+      if (!this.#isFailing) this.#onFailure(error);
+      this.#isFailing = true;
       return [];
     }
   }

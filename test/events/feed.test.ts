@@ -197,3 +197,25 @@ test('Streams - many that begin with the oldest event leave the server to others
   for (const ids of await reading) t.is(ids.length, 1_000);
   await Promise.all(streams.map((stream) => stream.end()));
 });
+
+test('Streams - an outage of the database is reported once, and they go on after it', async (t) => {
+  const { store } = t.context;
+  let isAway = false;
+  const failures: unknown[] = [];
+  const after: Store['events']['after'] = async (...args) => {
+    if (isAway) throw new Error('the database is away');
+    return store.events.after(...args);
+  };
+  const feed = createEventFeed({ ...store.events, after }, (error) => failures.push(error));
+  const stream = follow(feed);
+  await stream.next();
+  for (const outages of [1, 2]) {
+    isAway = true;
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    t.is(failures.length, outages);
+    isAway = false;
+    await newCategory(store, `${outages}`);
+    t.deepEqual(await stream.ids(1), [outages]);
+  }
+  await stream.end();
+});
