@@ -8,6 +8,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventId, EventType, StoredEvent } from '../model.ts';
+import { StoreUnavailable } from '../storage/store-errors.ts';
 import type { SettledEvents } from './settled.ts';
 
 const POLL_MS = 100;
@@ -19,7 +20,11 @@ const HEARTBEAT_MS = 15_000;
 const BEHIND_MS = 5;
 /** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. */
 const MAX_ROWS = 100;
-const MAX_BATCH_BYTES = 32_768;
+const MAX_BATCH_BYTES = 16_384;
+/** How many rows a stream that is behind reads first. Then as many as make a batch. */
+const FIRST_ROWS = 10;
+/** How long a stream that is behind waits when the database is away. */
+const RETRY_MS = 500;
 /** How many batches are kept for streams that are a little behind. */
 const MAX_BATCHES = 100;
 
@@ -28,11 +33,13 @@ class Batch {
   /** The events follow this id. */
   readonly after: EventId;
   readonly upTo: EventId;
+  readonly size: number;
   readonly #events: readonly StoredEvent[];
 
   constructor(after: EventId, events: readonly StoredEvent[]) {
     this.after = after;
     this.upTo = events.at(-1)?.id ?? after;
+    this.size = events.length;
     this.#events = events;
   }
 
@@ -125,17 +132,20 @@ export class Tail {
       const beginning = await this.#beginning;
       let cursor = after ?? this.#last ?? beginning;
       yield { events: [], upTo: cursor };
+      let rows = FIRST_ROWS;
       let heartbeatMs = performance.now() + HEARTBEAT_MS;
       while (!isClosed) {
         const batch =
-          this.#kept(cursor) ?? (this.#isBehind(cursor) ? await this.#readBehind(cursor, () => isClosed) : undefined);
+          this.#kept(cursor) ??
+          (this.#isBehind(cursor) ? await this.#readBehind(cursor, rows, () => isClosed) : undefined);
+        rows = Math.min(2 * (batch?.size ?? rows), MAX_ROWS);
         cursor = batch?.upTo ?? cursor;
         const events = batch?.ofTypes(types) ?? [];
         if (events.length > 0 || performance.now() >= heartbeatMs) {
           yield { events, upTo: cursor };
           this.sent += events.length;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
-        } else if (batch === undefined) {
+        } else if (!this.#isBehind(cursor)) {
           await new Promise<void>((resolve) => {
             wake = resolve;
             this.#waiting.set(resolve, heartbeatMs);
@@ -215,15 +225,21 @@ export class Tail {
     return this.#isBehind(after) ? this.#batches.findLast((batch) => batch.after <= after)?.from(after) : undefined;
   }
 
-  /** A page for a stream that is behind, when it is its turn. */
-  async #readBehind(after: EventId, isClosed: () => boolean): Promise<Batch | undefined> {
-    const turn = this.#turn.then(() => (isClosed() ? [] : this.#readPage(after, MAX_ROWS)));
+  /** A page for a stream that is behind, when it is its turn. While the database is away the stream waits. */
+  async #readBehind(after: EventId, rows: number, isClosed: () => boolean): Promise<Batch | undefined> {
+    const turn = this.#turn.then(() => (isClosed() ? [] : this.#readPage(after, rows)));
     this.#turn = turn.then(
       () => delay(BEHIND_MS),
       () => delay(BEHIND_MS),
     );
-    const [batch] = batchesOf(after, await turn);
-    return batch;
+    try {
+      const [batch] = batchesOf(after, await turn);
+      return batch;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      await delay(RETRY_MS);
+      return undefined;
+    }
   }
 }
 
@@ -231,7 +247,7 @@ export class Tail {
 function* batchesOf(after: EventId, events: readonly StoredEvent[]): Generator<Batch> {
   let [previous, start, bytes] = [after, 0, 0];
   for (const [index, { row }] of events.entries()) {
-    bytes += row.length;
+    bytes += Buffer.byteLength(row);
     if (bytes < MAX_BATCH_BYTES && index < events.length - 1) continue;
     const batch = new Batch(previous, events.slice(start, index + 1));
     yield batch;

@@ -5,6 +5,7 @@ import { createEventFeed, type EventFeed } from '../../src/events/feed.ts';
 import type { Progress } from '../../src/events/tail.ts';
 import { type EventType, toEventId } from '../../src/model.ts';
 import { createStore, type Store } from '../../src/storage/store.ts';
+import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { newCategory, newPet } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/database.ts';
 
@@ -12,7 +13,7 @@ interface Context {
   readonly store: Store;
   readonly feed: EventFeed;
   /** How often the table has been read. */
-  readonly reads: { count: number };
+  readonly reads: { count: number; rows: number; isAway: boolean };
   readonly remove: () => Promise<void>;
 }
 const test = anyTest as TestFn<Context>;
@@ -20,15 +21,18 @@ const test = anyTest as TestFn<Context>;
 test.beforeEach(async (t) => {
   const database = await createTestDatabase();
   const store = createStore(await database.open());
-  const reads = { count: 0 };
+  const reads = { count: 0, rows: 0, isAway: false };
   const counted: Store['events'] = {
     ...store.events,
-    after: (...args) => {
+    after: async (...args) => {
       reads.count += 1;
-      return store.events.after(...args);
+      if (reads.isAway) throw new StoreUnavailable('away');
+      const events = await store.events.after(...args);
+      reads.rows += events.length;
+      return events;
     },
   };
-  const feed = createEventFeed(counted, (error) => t.fail(String(error)));
+  const feed = createEventFeed(counted, (error) => error instanceof StoreUnavailable || t.fail(String(error)));
   t.context = { store, feed, reads, remove: database.remove };
 });
 test.afterEach.always(async (t) => {
@@ -218,4 +222,39 @@ test('Streams - an outage of the database is reported once, and they go on after
     t.deepEqual(await stream.ids(1), [outages]);
   }
   await stream.end();
+});
+
+test('Stream - that is behind reads hardly more rows than it sends, however large they are', async (t) => {
+  const { feed, store, reads } = t.context;
+  const count = 120;
+  for (let index = 0; index < count; index += 1) {
+    await store.write(({ categories }) => categories.insert({ name: `${index}`, description: '猫'.repeat(2_000) }));
+  }
+  const now = follow(feed);
+  await now.next();
+  const stream = follow(feed, 0n);
+  await stream.next();
+  let sent = 0;
+  for (reads.rows = 0; sent < count; ) {
+    const { events } = await stream.next();
+    sent += events.length;
+    const bytes = events.reduce((sum, { row }) => sum + Buffer.byteLength(row), 0);
+    t.true(bytes < 32_768, `${bytes} bytes at once`);
+  }
+  t.true(reads.rows < 4 * count, `${reads.rows} rows for ${count} events`);
+  await Promise.all([now.end(), stream.end()]);
+});
+
+test('Stream - stays open while the database is away, and goes on when it is back', async (t) => {
+  const { feed, reads } = t.context;
+  await addMany(t.context, 50);
+  const [now, behind] = [follow(feed), follow(feed, 0n)];
+  await Promise.all([now.next(), behind.next()]);
+  reads.isAway = true;
+  const next = Promise.all([now.ids(1), behind.ids(51)]);
+  await addMany(t.context, 1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  reads.isAway = false;
+  t.deepEqual(await next, [[51], Array.from({ length: 51 }, (_, index) => index + 1)]);
+  await Promise.all([now.end(), behind.end()]);
 });
