@@ -1,0 +1,173 @@
+/** How streams of events end: cleanly between two events, so that who resumes misses and repeats nothing. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, type ServiceError, status } from '@grpc/grpc-js';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
+import { EventServiceService as Events, type WatchEventsResponse } from '../../../gen/petstore/v1/events.ts';
+import { openEvents } from '../../support/event-source.ts';
+import { bearer, insecure } from '../../support/grpc.ts';
+import { connectOperator, type Operator } from '../../support/operator.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+
+interface Context extends TestStack {
+  readonly operator: Operator;
+}
+const test = anyTest as TestFn<Context>;
+
+const MAX_AGE_SECONDS = 6;
+
+test.before(async (t) => {
+  const stack = await startTestStack({ EVENT_STREAM_SECONDS: String(MAX_AGE_SECONDS) });
+  t.context = { ...stack, operator: await connectOperator(stack) };
+});
+test.after.always(async ({ context: { operator, close } }) => {
+  operator?.close();
+  await close?.();
+});
+
+/** Changes the shop until it is told to stop. Some events are large. */
+async function changeAll({ rest }: TestStack, signal: AbortSignal): Promise<void> {
+  const id = await rest.category();
+  for (let count = 0; !signal.aborted; count += 1) {
+    await rest.put(`/categories/${id}`, { name: `${count}`, description: '猫'.repeat((count % 5) * 400) });
+  }
+}
+
+interface Ended {
+  /** The ids of the events. */
+  readonly ids: readonly number[];
+  /** The gRPC status; undefined for the clean end of a body. */
+  readonly code?: status | undefined;
+}
+
+/** Reads until the stream ends by itself. Rejects when a body breaks. */
+async function readEvents({ rest }: TestStack, key: string, after: number): Promise<Ended> {
+  const stream = await openEvents(`${rest.url}/events/stream?after=${after}`, key);
+  if (stream.response.status !== 200) throw new Error(await stream.response.text());
+  const ids: number[] = [];
+  for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
+    if (event.data?.id !== undefined) ids.push(event.data.id);
+  }
+  return { ids };
+}
+
+async function readGrpc(address: string, key: string, after: number): Promise<Ended> {
+  const client = new Client(address, insecure);
+  const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
+  const ids: number[] = [];
+  const call = client
+    .makeServerStreamRequest(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      { after: BigInt(after), types: [] },
+      bearer(key),
+    )
+    .on('data', ({ event }: WatchEventsResponse) => {
+      if (event !== undefined) ids.push(Number(event.id));
+    });
+  const code = await new Promise<status>((resolve) => {
+    call.on('error', (error: ServiceError) => resolve(error.code));
+    call.on('end', () => resolve(status.OK));
+  });
+  client.close();
+  return { ids, code };
+}
+
+/** The ids of all events after an id, from the list. */
+async function listed({ rest }: TestStack, after: number): Promise<number[]> {
+  const ids: number[] = [];
+  for (let path: string | undefined = `/events?limit=100&after=${after}`; path !== undefined; ) {
+    const { body, headers }: Awaited<ReturnType<typeof rest.get>> = await rest.get(path);
+    ids.push(...body.map(({ id }: { id: number }) => id));
+    path = /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+  }
+  return ids;
+}
+
+/** What all streams of a key have got when `end` has ended them, amid a busy feed. They end within the time. */
+async function endsCleanly(
+  t: ExecutionContext<Context>,
+  key: string,
+  end: () => Promise<unknown>,
+  maxMs: number,
+): Promise<void> {
+  const stack = t.context;
+  const busy = new AbortController();
+  const changing = changeAll(stack, busy.signal);
+  const after = (await listed(stack, 0)).at(-1) ?? 0;
+  const streams = [
+    readEvents(stack, key, after),
+    readGrpc(stack.publicAddress, key, after),
+    readGrpc(stack.grpcAddress, key, after),
+  ];
+  const all = Promise.all(streams);
+  all.catch(() => undefined);
+  await delay(1_000);
+  await end();
+  const ended = await Promise.race([all, delay(maxMs).then(() => undefined)]);
+  busy.abort();
+  await changing;
+  if (ended === undefined) return t.fail(`a stream went on for ${maxMs} ms`);
+  const expected = await listed(stack, after);
+  for (const { ids } of ended) {
+    t.true(ids.length > 0);
+    t.deepEqual(ids, expected.slice(0, ids.length), 'it misses and repeats nothing');
+  }
+  t.deepEqual(
+    ended.map(({ code }) => code),
+    [undefined, status.UNAVAILABLE, status.UNAVAILABLE],
+  );
+}
+
+const WITHIN_MS = 5_000;
+const FREELY = { perMinute: 100_000, perDay: 100_000 };
+
+test.serial('End - within 5 s of the revocation of its key, cleanly between two events', async (t) => {
+  const { operator } = t.context;
+  const account = await operator.account(FREELY);
+  const { id, key } = await operator.key(account.id);
+  await endsCleanly(t, key, () => operator.call(Admin.revokeKey, { keyId: id }), WITHIN_MS - 1_000);
+});
+
+test.serial('End - within 5 s of the suspension of its account, cleanly between two events', async (t) => {
+  const { operator } = t.context;
+  const account = await operator.account(FREELY);
+  const { key } = await operator.key(account.id);
+  await endsCleanly(t, key, () => operator.call(Admin.suspendAccount, { accountId: account.id }), WITHIN_MS - 1_000);
+});
+
+test.serial('End - within 5 s of the expiry of its key, cleanly between two events', async (t) => {
+  const { operator } = t.context;
+  const account = await operator.account(FREELY);
+  const { key } = await operator.key(account.id, Date.now() + 3_000);
+  await endsCleanly(t, key, () => delay(1_500), WITHIN_MS - 1_000);
+});
+
+test.serial('End - after EVENT_STREAM_SECONDS, cleanly between two events', async (t) => {
+  await endsCleanly(t, t.context.key, async () => undefined, (MAX_AGE_SECONDS + 2) * 1_000);
+});
+
+test.serial('End - when its server drains, cleanly; who resumes misses and repeats nothing', async (t) => {
+  const own = await startTestStack();
+  t.teardown(() => own.close());
+  const { key, stack, rest } = own;
+  const after = (await listed(own, 0)).at(-1) ?? 0;
+  const busy = new AbortController();
+  const changing = changeAll(own, busy.signal).catch(() => undefined); // one server: some writes are refused
+  const first = Promise.all([readEvents(own, key, after), readGrpc(own.publicAddress, key, after)]);
+  await delay(1_000);
+  await stack.restart();
+  const ended = await first;
+  busy.abort();
+  await changing;
+  await rest.category('the last');
+  const expected = await listed(own, after);
+  for (const { ids, code } of ended) {
+    t.true(code === undefined || code === status.UNAVAILABLE, `${code}`);
+    const resumed = await openEvents(`${rest.url}/events/stream?after=${ids.at(-1) ?? after}`, key);
+    const more = await resumed.take(expected.length - ids.length);
+    t.deepEqual([...ids, ...more.map(({ data }) => data.id)], expected);
+    resumed.close();
+  }
+});
