@@ -29,21 +29,31 @@ export interface Output {
 export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...inputs: Inputs) => Promise<Output>) {
   return async (...args: [...Inputs, Command]): Promise<void> => {
     const command = args.at(-1) as Command;
-    const options = command.optsWithGlobals<{ address?: ServerAddress; json?: true }>();
     const config = readConfig();
-    const { host, port } = options.address ?? { host: toReachableHost(config.grpcHost), port: config.grpcPort };
-    const address = formatAddress(host, port);
     const { key, source } = await findOperatorKey(config);
-    const connection = connect({ address, apiKey: key, maxAttempts: 1, tls: await toTls(config, host) });
+    const server = await findServer(command, config);
+    const connection = connect({ ...server, apiKey: key, maxAttempts: 1 });
     try {
       const { json, text } = await call(connection.service(AdminServiceService), ...(args.slice(0, -1) as Inputs));
-      process.stdout.write(`${options.json ? toJson(json) : text}\n`);
+      process.stdout.write(`${command.optsWithGlobals<{ json?: true }>().json ? toJson(json) : text}\n`);
     } catch (error) {
-      throw error instanceof PetstoreError ? explain(error, command, address, config, source) : error;
+      throw error instanceof PetstoreError ? explain(error, command, server, source) : error;
     } finally {
       await connection.close();
     }
   };
+}
+
+/** Where a command connects to, and how. */
+export interface Server {
+  readonly address: string;
+  readonly tls: TlsOptions | false;
+}
+
+export async function findServer(command: Command, config = readConfig()): Promise<Server> {
+  const { address } = command.optsWithGlobals<{ address?: ServerAddress }>();
+  const { host, port } = address ?? { host: toReachableHost(config.grpcHost), port: config.grpcPort };
+  return { address: formatAddress(host, port), tls: await toTls(config, host) };
 }
 
 /**
@@ -74,8 +84,11 @@ async function findOperatorKey({ operatorKey, dataDir }: Config): Promise<{ key:
   throw new Failure('OPERATOR_KEY_MISSING', `there is no operator key in ${source}, or it is damaged`);
 }
 
-/** What went wrong and what to do about it, in one line. Messages of the server are unchanged. */
-function explain(error: PetstoreError, command: Command, address: string, config: Config, keySource: string): Failure {
+/**
+ * What went wrong and what to do about it, in one line. Messages of the server are unchanged. `keySource` tells where
+ * the operator key is from; undefined for a call with an API key.
+ */
+export function explain(error: PetstoreError, command: Command, { address, tls }: Server, keySource?: string): Failure {
   const { code, grpcStatus, message, retryAfterMs } = error;
   if (code === 'OPERATOR_KEY_INVALID')
     return new Failure(code, `the server at ${address} does not accept the key in ${keySource}`);
@@ -83,13 +96,14 @@ function explain(error: PetstoreError, command: Command, address: string, config
   if (grpcStatus === status.DEADLINE_EXCEEDED)
     return new Failure(code, `the server at ${address} did not answer in time`);
   if (grpcStatus === status.UNAVAILABLE && retryAfterMs === undefined) {
-    const where = `${address}${config.internalTls ? ' by mutual TLS' : ''}`;
+    const where = `${address}${tls ? ' by mutual TLS' : ''}`;
     const settings = 'INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
-    const tls = config.internalTls ? '' : `; a server with mutual TLS answers only with its host's ${settings}`;
-    const advice = `start the service with "npm start", or name another --address${tls}`;
+    const hint = tls ? '' : `; a server with mutual TLS answers only with its host's ${settings}`;
+    const advice = `start the service with "npm start", or name another --address${hint}`;
     return new Failure('SERVER_AWAY', `nothing answers at ${where}: ${advice}`);
   }
-  if (grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED) {
+  const isUnknown = grpcStatus === status.UNAUTHENTICATED || grpcStatus === status.UNIMPLEMENTED;
+  if (isUnknown && keySource !== undefined) {
     const advice = 'it is on the private gRPC port (GRPC_PORT), not on the public one';
     return new Failure('NO_ADMIN_SERVICE', `there is no admin service at ${address}: ${advice}`);
   }

@@ -26,9 +26,13 @@ export function table(rows: readonly Fields[]): string {
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
-/** Control characters, which a label may contain, could move the cursor. */
 function format(value: Fields[string]): string {
-  return typeof value === 'number' ? count(value) : String(value ?? '').replaceAll(/\p{Cc}/gu, '\u{fffd}');
+  return typeof value === 'number' ? count(value) : printable(String(value ?? ''));
+}
+
+/** Without control characters, which could move the cursor: a label may contain them. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '\u{fffd}');
 }
 
 /** `12,345`. */

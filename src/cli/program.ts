@@ -4,6 +4,7 @@ import { version } from '../config/constants.ts';
 import { accountCommand } from './account-command.ts';
 import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
+import { eventsCommand } from './events-command.ts';
 import { keyCommand } from './key-command.ts';
 import { usageCommand } from './usage-command.ts';
 
@@ -13,10 +14,11 @@ Examples:
   petstore key create --account 2 --label laptop
   petstore ban list
   petstore usage --account 2 --days 7
+  API_KEY=pst_… petstore events tail --types pet.created pet.deleted
 
 It calls the admin service of a running pet store, with the operator key in the
 environment variable OPERATOR_KEY, or else in the file operator.key in DATA_DIR,
-which the service creates when it first starts.
+which the service creates when it first starts. "events tail" needs an API key.
 
 Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --json an error
 is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
@@ -46,5 +48,6 @@ export function program(isJson: boolean): Command {
   keyCommand(root.command('key').helpCommand(false));
   banCommand(root.command('ban').helpCommand(false));
   usageCommand(root.command('usage').helpCommand(false));
+  eventsCommand(root.command('events').helpCommand(false));
   return root;
 }

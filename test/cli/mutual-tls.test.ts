@@ -1,5 +1,9 @@
 /** The command against a server with mutual TLS: it presents the certificate of its host. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import type { TestFn } from 'ava';
+import { createClient } from '../../src/client/index.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -50,6 +54,26 @@ test("mutual TLS - the command works with the settings of the server's host alon
   const { exitCode, stdout, stderr } = await list(t.context.settings);
   t.deepEqual([exitCode, stderr], [0, '']);
   t.is(JSON.parse(stdout)[0].name, 'Demo');
+});
+
+test('mutual TLS - events are followed with an API key', async (t) => {
+  const { settings, address } = t.context;
+  const read = (name: string) => readFile(settings[name] ?? '', 'utf8');
+  const [ca, cert, key] = await Promise.all([
+    ...([read('INTERNAL_TLS_CA'), read('INTERNAL_TLS_CERT'), read('INTERNAL_TLS_KEY')] as const),
+  ]);
+  const keyFile = `${settings.DATA_DIR}/demo.key`;
+  const apiKey = (await readFile(keyFile, 'utf8')).trim();
+  const client = createClient({ address, apiKey, tls: { ca, cert, key, serverName: 'petstore-0' } });
+  await client.categories.createCategory({ category: { name: 'Cats' } });
+  await client.close();
+  const args = [`${ROOT}src/cli/main.ts`, 'events', 'tail', '--after', '0', '--key-file', keyFile];
+  const tail = spawn(process.execPath, args, { env: { PATH: process.env.PATH ?? '', ...settings } });
+  t.teardown(() => tail.kill('SIGKILL'));
+  const [line] = await once(tail.stdout, 'data');
+  t.regex(String(line), /^1 {2}\S+ {2}category\.created {2}\{"category":\{"id":1,"name":"Cats"\}\}\n$/);
+  tail.kill('SIGINT');
+  t.deepEqual(await once(tail, 'close'), [0, null]);
 });
 
 test('mutual TLS - a server of another authority is refused, and a call without TLS fails', async (t) => {
