@@ -42,11 +42,14 @@ export class SettledEvents {
   /** At most `rows` events after an id, in order, up to the first gap that may still be filled. */
   async after(after: EventId, rows: number): Promise<readonly StoredEvent[]> {
     await this.#clearSuspects();
+    const settled = this.#settled; // before the read, which has seen all events up to here
     const events = await this.#events.after(after, rows);
-    const settled = this.#upToGap(after, events);
-    if (settled.length === events.length || this.#suspects !== undefined) return settled;
+    const some = upToGap(after, events, settled);
+    const last = some.at(-1)?.id;
+    if (last !== undefined && after <= settled) this.#settle(last);
+    if (some.length === events.length || this.#suspects !== undefined) return some;
     await this.#findSuspects();
-    return this.#suspects === undefined ? this.after(after, rows) : settled;
+    return this.#suspects === undefined ? this.after(after, rows) : some;
   }
 
   /**
@@ -65,17 +68,6 @@ export class SettledEvents {
       await delay(RETRY_MS);
     }
     return this.#settled;
-  }
-
-  /** The events before the first gap that may still be filled. */
-  #upToGap(after: EventId, events: readonly StoredEvent[]): readonly StoredEvent[] {
-    let previous = after;
-    for (const [index, { id }] of events.entries()) {
-      if (id > previous + 1n && id > this.#settled + 1n) return events.slice(0, index);
-      previous = id;
-      if (after <= this.#settled && id > this.#settled) this.#settled = id;
-    }
-    return events;
   }
 
   /** Ids are taken in ascending order: who may fill a gap has taken its id before the newest event was visible. */
@@ -98,4 +90,14 @@ export class SettledEvents {
   #settle(upTo: EventId): void {
     if (upTo > this.#settled) this.#settled = upTo;
   }
+}
+
+/** The events before the first gap behind `settled`. */
+function upToGap(after: EventId, events: readonly StoredEvent[], settled: EventId): readonly StoredEvent[] {
+  let reached = after > settled ? after : settled;
+  for (const [index, { id }] of events.entries()) {
+    if (id > reached + 1n) return events.slice(0, index);
+    if (id > reached) reached = id;
+  }
+  return events;
 }

@@ -116,6 +116,32 @@ test('Gap - a long transaction that changes nothing of the shop, such as a backu
   t.deepEqual(await idsAfter(settled), [2]);
 });
 
+test('Gap - who has read it before another found it filled does not pass it', async (t) => {
+  const { store, connect } = t.context;
+  const [hasRead, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let isFirst = true;
+  const settled = new SettledEvents({
+    ...store.events,
+    async after(...page) {
+      const isSlow = isFirst;
+      isFirst = false;
+      const events = await store.events.after(...page);
+      hasRead.resolve();
+      if (isSlow) await mayGoOn.promise;
+      return events;
+    },
+  });
+  await add(t.context);
+  const late = await takeId(connect);
+  await add(t.context);
+  const slow = idsAfter(settled);
+  await hasRead.promise;
+  await late.query('COMMIT');
+  t.deepEqual(await idsAfter(settled), [1, 2, 3]);
+  mayGoOn.resolve();
+  t.deepEqual(await slow, [1, 2, 3]);
+});
+
 test('Gap - a reader who starts behind it passes it as soon as it is settled', async (t) => {
   const { settled, connect } = t.context;
   for (let round = 0; round < 3; round += 1) {
@@ -132,7 +158,14 @@ test('Head - waits for what has been begun, and not for what begins later', asyn
   await add(t.context);
   const late = await takeId(connect);
   await add(t.context);
-  const head = new SettledEvents(store.events).head();
+  const hasLooked = Promise.withResolvers<void>();
+  const writers = async () => {
+    const transactions = await store.events.writers();
+    hasLooked.resolve();
+    return transactions;
+  };
+  const head = new SettledEvents({ ...store.events, writers }).head();
+  await hasLooked.promise;
   const later = await takeId(connect);
   let isKnown = false;
   void head.then(() => {
