@@ -1,0 +1,188 @@
+/**
+ * The feed of events on three servers with PostgreSQL, while a server stands still or ends between taking an event's id
+ * and committing it. A lock holds the write there: the record of its idempotency key is stored last.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { createClient } from '../../src/client/index.ts';
+import { SERVER_TIMEOUTS } from '../../src/storage/postgres-pool.ts';
+import { findProgram } from '../support/find-program.ts';
+import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { until } from '../support/until.ts';
+
+/** PostgreSQL ends the transaction of a server that does not go on. */
+const BOUND_MS = SERVER_TIMEOUTS.idle_in_transaction_session_timeout;
+/** The machine may be busy with other tests. */
+const ALLOWANCE_MS = 3_000;
+/** Long enough to see that nothing comes. */
+const NOTHING_MS = 500;
+
+interface Context {
+  readonly postgres: TestPostgres;
+  readonly folder: Awaited<ReturnType<typeof createDataDir>>;
+  readonly url: string;
+  readonly servers: readonly [ServerProcess, ServerProcess, ServerProcess];
+  readonly follower: Follower;
+}
+const test = testUnless<Context>(postgresMissing);
+
+test.before(async (t) => {
+  t.context = { ...t.context, postgres: await connectPostgres() };
+});
+test.beforeEach(async (t) => {
+  const { postgres } = t.context;
+  const [folder, url] = [await createDataDir(), await postgres.createDatabase()];
+  const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
+  const servers = [await start(), await start(), await start()] as const;
+  t.context = { postgres, folder, url, servers, follower: await follow(servers[2]) };
+});
+test.afterEach.always(async (t) => {
+  const { servers = [], folder, follower } = t.context;
+  await follower?.end();
+  for (const server of servers) if (!server.hasEnded) await server.end('SIGKILL');
+  await folder?.remove();
+});
+test.after.always((t) => t.context.postgres?.stop());
+
+interface Follower {
+  /** The names of the categories that were created, in the order of their events. */
+  readonly names: readonly (string | undefined)[];
+  readonly end: () => Promise<void>;
+}
+
+/** Follows the feed from now on. */
+async function follow({ address, key }: ServerProcess): Promise<Follower> {
+  const client = createClient({ address, apiKey: key });
+  const [begun, over] = [Promise.withResolvers<void>(), new AbortController()];
+  const names: (string | undefined)[] = [];
+  const following = (async () => {
+    const options = { signal: over.signal, onCheckpoint: () => begun.resolve() };
+    for await (const { category } of client.events(options)) names.push(category?.name);
+  })().catch((error: unknown) => {
+    if (!over.signal.aborted) begun.reject(error);
+  });
+  await begun.promise;
+  return {
+    names,
+    async end() {
+      over.abort();
+      await following;
+      await client.close();
+    },
+  };
+}
+
+/** Begins a write that has taken its event's id and can't commit. */
+async function holdWrite({ grpc }: ServerProcess, url: string, name: string) {
+  const holder = new Client({ connectionString: url });
+  await holder.connect();
+  await holder.query('BEGIN; LOCK TABLE idempotency_records IN SHARE MODE');
+  const outcome = grpc
+    .exchange(Categories.createCategory, { category: { name } }, { metadata: { 'idempotency-key': name } })
+    .then(
+      () => 'done',
+      () => 'failed',
+    );
+  const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'idempotency_records'::regclass";
+  await until(async () => (await query(url, waiting)).length > 0, 'the held write');
+  return { outcome, release: () => holder.end() };
+}
+
+/** Resolves with the time that it took until the follower had as many events. */
+async function untilSeen({ names }: Follower, count: number): Promise<number> {
+  const startMs = performance.now();
+  await until(() => names.length >= count, `event ${count}`);
+  return performance.now() - startMs;
+}
+
+test.serial(
+  'Gap - a server that is killed there delays the feed for a bounded time, and nothing is lost',
+  async (t) => {
+    const { servers, url, follower } = t.context;
+    const [first, second, third] = servers;
+    await first.grpc.category('before');
+    const { outcome, release } = await holdWrite(first, url, 'late');
+    await second.grpc.category('after 1');
+    await delay(NOTHING_MS);
+    t.deepEqual(follower.names, ['before']);
+    await first.end('SIGKILL');
+    t.true((await untilSeen(follower, 2)) < BOUND_MS + ALLOWANCE_MS);
+    await third.grpc.category('after 2');
+    t.true((await untilSeen(follower, 3)) < ALLOWANCE_MS);
+    t.deepEqual(follower.names, ['before', 'after 1', 'after 2']);
+    t.is(await outcome, 'failed');
+    await release();
+    t.deepEqual(await stored(url), follower.names);
+  },
+);
+
+test.serial('Gap - a server that stands still there delays the feed for a bounded time, and goes on', async (t) => {
+  const { servers, url, follower } = t.context;
+  const [first, second] = servers;
+  const { outcome, release } = await holdWrite(first, url, 'late');
+  first.process.kill('SIGSTOP');
+  await release();
+  await second.grpc.category('after');
+  const tookMs = await untilSeen(follower, 1);
+  t.log({ tookMs });
+  t.true(tookMs > NOTHING_MS && tookMs < BOUND_MS + ALLOWANCE_MS, `${tookMs} ms`);
+  first.process.kill('SIGCONT');
+  const isDone = (await outcome) === 'done';
+  await first.grpc.category('at last');
+  await untilSeen(follower, isDone ? 3 : 2);
+  t.deepEqual(follower.names, isDone ? ['after', 'late', 'at last'] : ['after', 'at last']);
+  t.deepEqual(await stored(url), follower.names);
+});
+
+test.serial('Gap - what a server commits that stood still there comes before what is newer', async (t) => {
+  const { servers, url, follower } = t.context;
+  const [first, second] = servers;
+  const { outcome, release } = await holdWrite(first, url, 'late');
+  first.process.kill('SIGSTOP');
+  await release();
+  await second.grpc.category('after');
+  await delay(NOTHING_MS);
+  t.deepEqual(follower.names, []);
+  first.process.kill('SIGCONT');
+  t.true((await untilSeen(follower, 2)) < ALLOWANCE_MS);
+  t.deepEqual(follower.names, ['late', 'after']);
+  t.is(await outcome, 'done');
+});
+
+const pgDump = findProgram(['pg_dump']);
+
+(pgDump === undefined ? test.skip : test.serial)('Gap - pg_dump delays nobody', async (t) => {
+  const { servers, url, follower } = t.context;
+  const [first, second] = servers;
+  const many = 4_000;
+  await query(url, `INSERT INTO categories (name) SELECT repeat('x', 1000) FROM generate_series(1, ${many})`);
+  await untilSeen(follower, many);
+  const dump = spawn(pgDump ?? '', [url], { stdio: ['ignore', 'pipe', 'inherit'] }); // it waits for its reader
+  const copies = "SELECT FROM pg_stat_activity WHERE application_name = 'pg_dump' AND query LIKE 'COPY%'";
+  await until(async () => (await query(url, copies)).length > 0, 'the dump');
+  const { outcome, release } = await holdWrite(first, url, 'late');
+  await second.grpc.category('after 1');
+  await first.end('SIGKILL');
+  await release();
+  t.true((await untilSeen(follower, many + 1)) < ALLOWANCE_MS);
+  await second.grpc.category('after 2');
+  t.true((await untilSeen(follower, many + 2)) < ALLOWANCE_MS);
+  t.deepEqual(follower.names.slice(many), ['after 1', 'after 2']);
+  t.is(await outcome, 'failed');
+  t.is((await query(url, copies)).length, 1, 'it still runs');
+  dump.stdout.resume();
+  t.deepEqual(await once(dump, 'exit'), [0, null]);
+});
+
+/** The names of all categories, in the order of their events. */
+async function stored(url: string): Promise<unknown[]> {
+  const events = "SELECT resource::json ->> 'id' AS category FROM events WHERE type = 'category.created' ORDER BY id";
+  const names = new Map((await query(url, 'SELECT id, name FROM categories')).map(({ id, name }) => [id, name]));
+  const inOrder = (await query(url, events)).map(({ category }) => names.get(category));
+  return inOrder.length === names.size ? inOrder : [...names.values()];
+}
