@@ -28,12 +28,13 @@ async function runMinute(t: ExecutionContext, deployment: 'sqlite' | 'postgres',
   t.is(report.undecided, 0, 'every history is short enough to be decided');
 }
 
-anyTest.serial('Chaos - one server on SQLite: nothing lost, nothing stuck, limits and usage right', (t) =>
+anyTest.serial('Chaos - one server on SQLite: nothing lost, nothing stuck, limits, usage and events right', (t) =>
   runMinute(t, 'sqlite', 25_000),
 );
 
 const test = testUnless<unknown>(sharedMissing);
 
-test.serial('Chaos - three servers, PostgreSQL and Redis: nothing lost, nothing stuck, limits and usage right', (t) =>
-  runMinute(t, 'postgres', 40_000),
+test.serial(
+  'Chaos - three servers, PostgreSQL and Redis: nothing lost, nothing stuck, limits, usage and events right',
+  (t) => runMinute(t, 'postgres', 40_000),
 );

@@ -135,11 +135,12 @@ function overPages(url: string, key: string): Follower {
 
 const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
 
-/** The JSON of a message of the typed client. */
-function toJson(event: object): { id: number } {
+/** A message of the typed client as REST shows it, but for its time. */
+export function toJson(event: object): { id: number; type: string } {
   return JSON.parse(
     JSON.stringify(event, (name, value) => {
       if (name === 'status') return STATUSES[value];
+      if (name === 'shipDate') return value && `${new Date(Number(value.seconds) * 1_000).toISOString().slice(0, 19)}Z`;
       return typeof value === 'bigint' ? Number(value) : value;
     }),
   );

@@ -43,7 +43,7 @@ export class Replica {
   }
 }
 
-interface Lists {
+export interface Lists {
   readonly pets: readonly Json[];
   readonly inventory: readonly Json[];
   readonly categories: readonly Json[];
@@ -51,7 +51,7 @@ interface Lists {
 }
 
 /** Reads all pages of a list, through any number of changes meanwhile. */
-async function readAll(url: string, key: string, path: string): Promise<Json[]> {
+export async function readAll(url: string, key: string, path: string): Promise<Json[]> {
   const rows: Json[] = [];
   for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
     const response: Response = await fetch(`${url}${next}`, { headers: { authorization: `Bearer ${key}` } });

@@ -4,7 +4,7 @@ import type { Request } from './history.ts';
 import type { Model } from './linearize.ts';
 
 /** Undefined before the category is created and after it is deleted. */
-type CategoryState = { readonly name: string; readonly description: string } | undefined;
+export type CategoryState = { readonly name: string; readonly description: string } | undefined;
 
 export function categoryModel(id: number): Model<CategoryState, Request> {
   const shown = (state: { readonly name: string; readonly description: string }) => ({

@@ -1,7 +1,13 @@
-/** Checks linearizability: some order of the writes that respects real time explains every response. */
+/**
+ * Checks linearizability: some order of the writes that respects real time explains every response, and the events of
+ * the feed.
+ */
 import { answerOf } from './answers.ts';
 import { categoryModel } from './category-model.ts';
+import { lineOf as lineOfEvent } from './check-feed.ts';
 import type { Violation } from './evidence.ts';
+import type { FeedEvent } from './feed.ts';
+import { type EndOfFeed, endOfFeed, type RowsOf, rowsOfCategory, rowsOfPet, toldBy, withFeed } from './feed-model.ts';
 import { type Call, isTurnedAway, type Request } from './history.ts';
 import { linearize, type Model, type Operation } from './linearize.ts';
 import { petModel } from './pet-model.ts';
@@ -12,6 +18,16 @@ interface Seen extends Operation<Request> {
   readonly call: Call;
 }
 
+/** An object, and how to check it. */
+interface Checked<State> {
+  readonly name: string;
+  readonly model: Model<State, Request>;
+  readonly rowsOf: RowsOf<State>;
+  readonly seen: readonly Seen[];
+  /** Its events; undefined when nothing is known of the feed. */
+  readonly events: readonly FeedEvent[] | undefined;
+}
+
 export interface ObjectsReport {
   readonly violations: readonly Violation[];
   readonly objects: number;
@@ -19,30 +35,57 @@ export interface ObjectsReport {
   readonly undecided: number;
 }
 
-export function checkObjects(calls: readonly Call[]): ObjectsReport {
+/** Without `feed` the responses alone are checked. */
+export function checkObjects(calls: readonly Call[], feed?: readonly FeedEvent[]): ObjectsReport {
   const violations: Violation[] = [];
   let undecided = 0;
-  const objects = byObject(calls);
+  const objects = byObject(calls, feed ?? []);
+  const told = Map.groupBy(feed ?? [], (event) => toldBy(event).object);
+  for (const name of told.keys()) if (!objects.has(name)) objects.set(name, []);
   for (const [name, seen] of objects) {
     const id = Number(name.split(' ')[1]);
-    const found = name.startsWith('pet') ? check(name, petModel(id), seen) : check(name, categoryModel(id), seen);
+    const events = feed && (told.get(name) ?? []);
+    const found = name.startsWith('category')
+      ? check({ name, model: categoryModel(id), rowsOf: rowsOfCategory(id), seen, events })
+      : check({ name, model: petModel(id), rowsOf: rowsOfPet(id), seen, events });
     if (found === 'undecided') undecided += 1;
     else if (found !== undefined) violations.push(found);
   }
   return { violations, objects: objects.size, undecided };
 }
 
-function check<State>(name: string, model: Model<State, Request>, seen: readonly Seen[]) {
+/** The events explain the responses too, so these are only checked by themselves when something is wrong. */
+function check<State>(checked: Checked<State>): Violation | 'undecided' | undefined {
+  const { name, model, rowsOf, seen, events } = checked;
+  if (events !== undefined) {
+    const all = [...seen, endOfFeed(Math.max(0, ...seen.map(({ call }) => call.endMs)) + 1)];
+    const fed = withFeed(model, rowsOf, events);
+    const verdict = linearize(fed, all);
+    if (verdict !== 'unexplained') return verdict === 'undecided' ? verdict : undefined;
+    const wrong = check({ ...checked, events: undefined });
+    if (wrong !== undefined) return wrong;
+    const title = `no order of the writes explains the events of ${name}`;
+    return { title, lines: [...linesOf(fed, all), ...events.map(lineOfEvent)] };
+  }
   const verdict = linearize(model, seen);
   if (verdict === 'undecided') return verdict;
-  if (verdict === 'explained') return undefined;
-  const { operations, others } = shrink(model, seen);
+  return verdict === 'explained'
+    ? undefined
+    : { title: `no order of the writes explains ${name}`, lines: linesOf(model, seen) };
+}
+
+function linesOf<State>(
+  model: Model<State, Request | EndOfFeed>,
+  all: readonly (Seen | Operation<EndOfFeed>)[],
+): string[] {
+  const { operations, others } = shrink<State, Request | EndOfFeed, Seen | Operation<EndOfFeed>>(model, all);
   const doubted = others === 0 ? [] : [`whatever became of ${others} other writes of it`];
-  return { title: `no order of the writes explains ${name}`, lines: [...operations.map(lineOf), ...doubted] };
+  return [...operations.map((one) => ('call' in one ? lineOf(one) : 'then the feed ended')), ...doubted];
 }
 
 /** Groups the calls by the pet or category that they are about. */
-function byObject(calls: readonly Call[]): Map<string, Seen[]> {
+function byObject(calls: readonly Call[], feed: readonly FeedEvent[]): Map<string, Seen[]> {
+  const created = creations(feed);
   const objects = new Map<string, Seen[]>();
   const add = (name: string, seen: Seen) => objects.set(name, [...(objects.get(name) ?? []), seen]);
   for (const call of calls) {
@@ -52,7 +95,7 @@ function byObject(calls: readonly Call[]): Map<string, Seen[]> {
       for (const [name, seen] of eachPet(call, request.petIds)) add(name, seen);
       continue;
     }
-    const name = nameOf(call);
+    const name = nameOf(call, created);
     if (name === undefined) continue;
     const answer = answerOf(outcome);
     const endMs = answer === undefined ? Number.POSITIVE_INFINITY : call.endMs;
@@ -73,10 +116,16 @@ function eachPet(call: Call, petIds: readonly number[]): [string, Seen][] {
   });
 }
 
-/** Undefined for a creation without a response: no client knows its id. */
-function nameOf({ request, outcome }: Call): string | undefined {
+/** The objects that the feed says were created, by their names, which are unique. */
+function creations(feed: readonly FeedEvent[]): Map<string, string> {
+  const created = feed.filter(({ type }) => type === 'pet.created' || type === 'category.created');
+  return new Map(created.map((event) => [(event.pet ?? event.category)?.name ?? '', toldBy(event).object]));
+}
+
+/** Only the feed knows the id of a creation without a response. */
+function nameOf({ request, outcome }: Call, created: ReadonlyMap<string, string>): string | undefined {
   if (request.do === 'createPet' || request.do === 'createCategory') {
-    if (outcome.kind !== 'ok') return undefined;
+    if (outcome.kind !== 'ok') return created.get(request.name);
     if ('pet' in outcome.value) return `pet ${outcome.value.pet.id}`;
     return 'category' in outcome.value ? `category ${outcome.value.category.id}` : undefined;
   }

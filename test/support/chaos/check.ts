@@ -1,4 +1,5 @@
 /** The checker: finds the violations in the evidence of a chaos run. */
+import { checkFeed } from './check-feed.ts';
 import { checkLimits } from './check-limits.ts';
 import { checkObjects } from './check-objects.ts';
 import { checkAnswers } from './check-service.ts';
@@ -14,8 +15,9 @@ export interface Verdict {
 }
 
 export function check(evidence: Evidence): Verdict {
-  const { violations, objects, undecided } = checkObjects(evidence.calls);
+  const { violations, objects, undecided } = checkObjects(evidence.calls, evidence.feed);
   const others = [
+    ...checkFeed(evidence),
     ...checkStock(evidence),
     ...checkOrigins(evidence),
     ...checkLimits(evidence),

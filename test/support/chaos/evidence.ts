@@ -1,5 +1,7 @@
 /** The evidence of a chaos run, for the checker. */
+import type { Lists } from '../replica.ts';
 import type { ChaosAccount } from './accounts.ts';
+import type { FeedEvent, Followed } from './feed.ts';
 import type { Call, Order, Pet } from './history.ts';
 import type { Happened } from './schedule.ts';
 
@@ -18,6 +20,11 @@ export interface Evidence {
   /** All pets and orders at the end. */
   readonly pets: readonly Pet[];
   readonly orders: readonly Order[];
+  /** All events, and what the lists of the shop say, at the end. */
+  readonly feed: readonly FeedEvent[];
+  readonly lists: Lists;
+  /** What those who followed the feed have got. */
+  readonly followed: readonly Followed[];
   readonly usage: readonly Usage[];
 }
 

@@ -1,9 +1,9 @@
 /** Reads the final state: each object by itself, as calls of the history, and then all lists, page by page. */
-import { RestClient } from '../rest-client.ts';
+import { readAll, readLists } from '../replica.ts';
 import type { OpenAccount } from './accounts.ts';
-import type { Recorder } from './clients.ts';
+import type { Caller } from './clients.ts';
 import type { Deployment } from './deployment.ts';
-import type { Order, Pet } from './history.ts';
+import type { Evidence } from './evidence.ts';
 import { toOrder } from './rest-calls.ts';
 import type { Workload } from './workload.ts';
 
@@ -12,11 +12,10 @@ const LOOKS = 16;
 
 export async function lookAtAll(
   { publicAddress }: Deployment,
-  { name, key }: OpenAccount,
-  recorder: Recorder,
+  caller: Caller,
+  { key }: OpenAccount,
   { petIds, categoryIds }: Workload,
-): Promise<{ pets: Pet[]; orders: Order[] }> {
-  const caller = recorder.caller('REST', name, key);
+): Promise<Pick<Evidence, 'pets' | 'orders' | 'lists' | 'feed'>> {
   const ofPet = (petId: number) =>
     (['getPet', 'getInventory', 'listOrders'] as const).map((what) => ({ do: what, petId }));
   const ofCategory = (categoryId: number) => ({ do: 'getCategory', categoryId }) as const;
@@ -25,20 +24,8 @@ export async function lookAtAll(
     for (const request of requests) await caller.call(request);
   };
   await Promise.all(Array.from({ length: LOOKS }, look));
-  const rest = new RestClient(`http://${publicAddress}`, key);
-  const [pets, orders] = await Promise.all([walk(rest, '/pets'), walk(rest, '/store/orders')]);
-  return { pets, orders: orders.map(toOrder) };
-}
-
-/** All rows of a list. */
-// biome-ignore lint/suspicious/noExplicitAny: the rows of whatever list it is
-async function walk(rest: RestClient, path: string): Promise<any[]> {
-  const rows = [];
-  for (let next: string | undefined = `${path}?limit=100`; next !== undefined; ) {
-    const { status, headers, body, text } = await rest.get(next);
-    if (status !== 200) throw new Error(`GET ${next} answered ${status}: ${text}`);
-    rows.push(...body);
-    next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1];
-  }
-  return rows;
+  const url = `http://${publicAddress}`;
+  const lists = await readLists(url, key);
+  const feed = await readAll(url, key, '/events');
+  return { pets: lists.pets, orders: lists.orders.map(toOrder), lists, feed };
 }

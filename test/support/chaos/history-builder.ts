@@ -115,5 +115,7 @@ export function burst(startSeconds: number, count: number, told: Told, account =
 
 export function evidence(some: Partial<Evidence>): Evidence {
   const accounts = [{ name: 'minute', perMinute: 100, perDay: 150, transports: [] }];
-  return { servers: 1, calls: [], faults: [], accounts, pets: [], orders: [], usage: [], ...some };
+  const lists = { pets: [], inventory: [], categories: [], orders: [] };
+  const nothing = { calls: [], faults: [], pets: [], orders: [], feed: [], lists, followed: [], usage: [] };
+  return { servers: 1, accounts, ...nothing, ...some };
 }

@@ -1,7 +1,6 @@
 /** A chaos run: starts the service, runs clients and faults, waits for recovery, and checks what the clients saw. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectOperator, type Operator } from '../operator.ts';
-import { RestClient } from '../rest-client.ts';
 import { until } from '../until.ts';
 import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
 import { check } from './check.ts';
@@ -10,6 +9,7 @@ import { type Caller, Recorder, runClient } from './clients.ts';
 import { Deployment, type DeploymentName } from './deployment.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Fault } from './faults.ts';
+import { Followers } from './feed.ts';
 import { lookAtAll } from './final-state.ts';
 import { SETTLE_MS } from './losses.ts';
 import { Random } from './random.ts';
@@ -76,17 +76,21 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
   const operator = await connectOperator(reachable);
   let lastOperator: Operator | undefined;
   const callers: Caller[] = [];
+  let followers: Followers | undefined;
   try {
     const accounts = await Promise.all([...ACCOUNTS, CHECKER].map((account) => openAccount(operator, account)));
     const checker = accounts.find(({ name }) => name === CHECKER.name) ?? accounts[0];
     if (checker === undefined) throw new Error('there is no account');
-    const workload = new Workload(await homes(deployment, checker));
+    const own = recorder.caller('REST', checker.name, checker.key);
+    const workload = new Workload(await homes(own));
+    followers = await Followers.start(deployment.publicAddress, checker.key);
     callers.push(
       ...accounts.flatMap(({ name, key, transports }) => transports.map((one) => recorder.caller(one, name, key))),
     );
     const faults = await disturb(deployment, callers, workload, recorder, random, options);
     options.onProgress('the checker looks at everything');
-    const { pets, orders } = await lookAtAll(deployment, checker, recorder, workload);
+    const seen = await lookAtAll(deployment, own, checker, workload);
+    await followers.end(seen.feed.at(-1)?.id ?? 0);
     // After many failures the first operator's connection backs off for long, so a new one is used.
     lastOperator = await connectOperator(reachable);
     const servers = await checkServers(deployment);
@@ -95,8 +99,8 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
       calls: recorder.calls,
       faults,
       accounts: ACCOUNTS,
-      pets,
-      orders,
+      ...seen,
+      followed: followers.followed,
       usage: await usageOf(
         lastOperator,
         accounts.filter(({ name }) => name !== CHECKER.name),
@@ -108,6 +112,7 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     return report.violations.length === 0 ? report : { ...report, kept: await keep(deployment, report) };
   } finally {
     for (const caller of callers) caller.close();
+    await followers?.close();
     operator.close();
     lastOperator?.close();
   }
@@ -172,11 +177,13 @@ async function disturb(
   return happened;
 }
 
-async function homes({ publicAddress }: Deployment, { key }: OpenAccount): Promise<[number, ...number[]]> {
-  const rest = new RestClient(`http://${publicAddress}`, key);
-  const [first = 0, ...others] = await Promise.all(
-    Array.from({ length: HOMES }, (_, index) => rest.category(`Home ${index + 1}`)),
-  );
+async function homes(caller: Caller): Promise<[number, ...number[]]> {
+  const home = async (number: number) => {
+    const outcome = await caller.call({ do: 'createCategory', name: `Home ${number}`, description: 'of pets' });
+    if (outcome.kind === 'ok' && 'category' in outcome.value) return outcome.value.category.id;
+    throw new Error(`there is no home for the pets: ${JSON.stringify(outcome)}`);
+  };
+  const [first = 0, ...others] = await Promise.all(Array.from({ length: HOMES }, (_, index) => home(index + 1)));
   return [first, ...others];
 }
 

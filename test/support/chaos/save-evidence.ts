@@ -12,6 +12,8 @@ export async function keep({ dataDir }: Deployment, report: Report): Promise<str
   const lines = report.evidence.calls.map((call) => `${JSON.stringify(call)}\n`);
   await writeFile(join(folder, 'violations.txt'), formatViolations(report));
   await writeFile(join(folder, 'calls.jsonl'), lines.join(''));
+  const { feed, followed } = report.evidence;
+  await writeFile(join(folder, 'feed.json'), JSON.stringify({ feed, followed }));
   await cp(join(dataDir, 'logs'), join(folder, 'logs'), { recursive: true });
   return folder;
 }
