@@ -66,7 +66,9 @@ const HEALTH_NAMES = ['', READINESS_SERVICE, ...LISTED];
 export interface PetstoreServer {
   /** Listens on an IP address, in plain text or with TLS. Port 0 picks a free one. Resolves with the port. */
   listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
-  /** Fails Envoy's health check, but keeps serving. Resolves when Envoy sends new calls to other servers. */
+  /** Ends the feeds: their callers go on from where they are. Everything else is served as before. */
+  endFeeds(): void;
+  /** Fails Envoy's health check, but keeps serving. Ends the feeds when Envoy sends new calls to other servers. */
   startDraining(): Promise<void>;
   /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
   drain(): Promise<void>;
@@ -152,9 +154,12 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       return bound;
     },
 
-    startDraining() {
+    endFeeds: () => openCalls.endFeeds(),
+
+    async startDraining() {
       health.set([READINESS_SERVICE], false);
-      return readiness.startDraining();
+      await readiness.startDraining();
+      openCalls.endFeeds();
     },
 
     async drain() {

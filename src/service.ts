@@ -12,7 +12,7 @@ import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
 import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './limits/usage-recorder.ts';
 import { createLogger } from './logging/logger.ts';
-import { createServer } from './server.ts';
+import { createServer, type PetstoreServer } from './server.ts';
 import { explainUnavailable, openEngine } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
 import { createStore, type Store } from './storage/store.ts';
@@ -23,15 +23,11 @@ import type { Tracing } from './tracing/tracing.ts';
 
 const DAY_MS = 86_400_000;
 
-export interface Service {
+export interface Service extends Pick<PetstoreServer, 'endFeeds' | 'startDraining' | 'drain'> {
   readonly store: Store;
   readonly logger: Logger;
   /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
   listen(): Promise<number>;
-  /** Fails Envoy's health check, but keeps serving. Resolves when Envoy sends new calls to other servers. */
-  startDraining(): Promise<void>;
-  /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
-  drain(): Promise<void>;
   /** Drains, stores the counts, and closes all connections. */
   close(): Promise<void>;
 }
@@ -145,6 +141,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
       logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
       return port;
     },
+    endFeeds: () => server.endFeeds(),
     startDraining: () => server.startDraining(),
     drain: () => server.drain(),
     close: () => opened.disposeAsync(),

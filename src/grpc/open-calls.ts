@@ -44,13 +44,16 @@ export class OpenCalls implements Shares {
   readonly #feedsByAccount = new Counts<AccountId>();
   readonly #maxFeeds: number;
   readonly #timer: NodeJS.Timeout;
+  #endsFeeds = false;
   #isDraining = false;
 
   constructor({ maxFeeds, ...maxAges }: OpenCallsOptions) {
     this.#maxFeeds = maxFeeds;
     this.#timer = setInterval(() => {
       for (const call of this.#calls) {
-        if (this.#isDraining && call.operation.isStream) call.giveUp(apiError('UNAVAILABLE'), 'drain');
+        const { isStream, isFeed, isRaw } = call.operation;
+        const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
+        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'), 'drain');
         call.checkAge(maxAges);
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
@@ -90,7 +93,7 @@ export class OpenCalls implements Shares {
     if (call.operation.isFeed) {
       if (this.#feedsByAccount.of(account) >= this.#maxFeeds)
         throw apiError('TOO_MANY_STREAMS', { limit: this.#maxFeeds });
-      if (this.#feedsByAccount.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
+      if (this.#endsFeeds || this.#feedsByAccount.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
       this.#feedsByAccount.hold(account, call);
       return;
     }
@@ -102,8 +105,14 @@ export class OpenCalls implements Shares {
     this.#byAccount.hold(account, call);
   }
 
-  /** From now on streams end, with UNAVAILABLE. */
+  /** From now on feeds end, with UNAVAILABLE. Everything else goes on. */
+  endFeeds(): void {
+    this.#endsFeeds = true;
+  }
+
+  /** From now on all streams end that have no end of their own, with UNAVAILABLE. */
   drain(): void {
+    this.endFeeds();
     this.#isDraining = true;
   }
 

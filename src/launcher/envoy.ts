@@ -25,8 +25,8 @@ const JSON_LOG_FORMAT = '{"time":"%Y-%m-%dT%T.%e%z","level":"%l","logger":"%n","
 /** The prefix of Envoy's runtime keys for the limits of calls. */
 const CIRCUIT_BREAKERS = 'circuit_breakers.petstore.default';
 
-/** Each server is in all: for calls, for callers without a known key, for what needs no key, for /healthz. */
-const CLUSTERS = ['petstore', 'petstore_anonymous', 'petstore_open', 'petstore_health'];
+/** Each server is in all: for calls, feeds, callers without a known key, for what needs no key, for /healthz. */
+const CLUSTERS = ['petstore', 'petstore_feeds', 'petstore_anonymous', 'petstore_open', 'petstore_health'];
 
 /** A server, from Envoy's point of view. */
 export interface Host {

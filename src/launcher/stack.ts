@@ -165,7 +165,9 @@ function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, repor
     restart: () => rollingRestart(servers, envoy, { shutdown, report }),
     async stop() {
       stopping.abort();
-      await envoy.drain();
+      const drained = envoy.drain();
+      for (const server of servers) server.endFeeds(); // Envoy would wait for them, and then break them off
+      await drained;
       await envoy.stop(CLOSE_MS);
       await stopServers();
       await ended.catch(() => undefined);

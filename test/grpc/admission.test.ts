@@ -6,6 +6,7 @@ import { status as Status } from '@grpc/grpc-js';
 import test, { type ExecutionContext } from 'ava';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { WebServiceService } from '../../gen/petstore/web/v1/web.ts';
 import { MAX_PER_ADDRESS } from '../../src/grpc/open-calls.ts';
 import { generateKey } from '../../src/keys/format.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
@@ -97,6 +98,21 @@ test('Admission - streams end with UNAVAILABLE when the server drains', async (t
   t.like(await trailers, { 'grpc-status': String(Status.UNAVAILABLE) });
   t.true(performance.now() - startMs < 5_000);
   session.destroy();
+});
+
+test('Admission - a file that is read slowly is sent to its end while the server drains', async (t) => {
+  const { address, drain } = await start(t);
+  const session = await openSession(targetOf(address, '127.0.0.1'));
+  const stream = begin(session, WebServiceService.getFile.path);
+  stream.end(grpcFrame(WebServiceService.getFile.requestSerialize({ file: 'docs/swagger-ui-bundle.js' })));
+  const trailers = new Promise<object>((resolve) => stream.on('trailers', resolve).on('close', () => resolve({})));
+  await new Promise((resolve) => stream.on('response', resolve));
+  const drained = drain();
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  stream.resume();
+  t.like(await trailers, { 'grpc-status': String(Status.OK) });
+  session.destroy();
+  await drained;
 });
 
 test('Admission - hundreds of compressed messages in one frame do not occupy the server', async (t) => {
