@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { generateKey, hashKey } from '../../src/keys/format.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { SchemaRefused } from '../../src/storage/store-errors.ts';
@@ -61,6 +62,8 @@ test('Grants - the servers work with them, before and after a restore, and may n
   const server = await startServerProcess(join(folder, 'server'), { DATABASE_URL: as('shop'), MIGRATE_AT_START: 'no' });
   const petId = await server.grpc.pet({ stock: 1 });
   t.truthy(await server.grpc.order({ petId, quantity: 1 }));
+  const kept = await server.grpc.call(Events.listEvents, { after: 0n, types: ['order.created'] });
+  t.is(kept.events.length, 1);
   server.grpc.close();
   t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
   t.deepEqual(await query(as('owner'), 'SELECT requests > 0 AS stored FROM usage'), [{ stored: true }]);
@@ -68,6 +71,15 @@ test('Grants - the servers work with them, before and after a restore, and may n
     await t.throwsAsync(query(as('shop'), statement), { message: /permission denied|must be owner/ }, statement);
   }
 
-  await query(as('owner'), 'REVOKE UPDATE ON pets FROM shop');
-  await t.throwsAsync(open(), { message: /^the user of DATABASE_URL lacks rights on pets: / });
+  for (const [right, on] of [
+    ['UPDATE', 'pets'],
+    ['INSERT', 'events'],
+    ['USAGE', 'events_id_seq'],
+  ] as const) {
+    const what = on === 'events_id_seq' ? `SEQUENCE ${on}` : on;
+    await query(as('owner'), `REVOKE ${right} ON ${what} FROM shop`);
+    const message = new RegExp(`^the user of DATABASE_URL lacks rights on ${on}: `);
+    await t.throwsAsync(open(), { message }, on);
+    await query(as('owner'), `GRANT ${right} ON ${what} TO shop`);
+  }
 });

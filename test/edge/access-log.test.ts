@@ -1,10 +1,15 @@
 /** What Envoy's access log contains for each kind of request, and what it never contains. */
 
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/keys/format.ts';
+import { openEvents } from '../support/event-source.ts';
+import { bearer, insecure } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
@@ -20,6 +25,9 @@ interface Line {
   readonly user_agent: string | null;
   readonly status: number;
   readonly path: string;
+  readonly duration_ms: number;
+  readonly bytes_sent: number;
+  readonly details: string;
 }
 
 interface Session {
@@ -91,7 +99,28 @@ test.before(async (t) => {
     ids.set(name, response.headers.get('x-request-id') ?? 'none');
   }
   await callByGrpc(service, ids);
+  const left = await openEvents(`${rest.url}/events/stream?after=0`, key);
+  await left.take(1);
+  left.close();
+  const drained = await openEvents(`${rest.url}/events/stream`, key);
+  await drained.next();
+  ids.set('stream, left', left.response.headers.get('x-request-id') ?? 'none');
+  ids.set('stream, drained', drained.response.headers.get('x-request-id') ?? 'none');
+  const grpc = new Client(service.publicAddress, insecure);
+  const watch = grpc.makeServerStreamRequest(
+    ...([
+      Events.watchEvents.path,
+      Events.watchEvents.requestSerialize,
+      Events.watchEvents.responseDeserialize,
+    ] as const),
+    { after: undefined, types: [] },
+    bearer(key),
+  );
+  watch.on('error', () => undefined).resume();
+  const [metadata] = await once(watch, 'metadata');
+  ids.set('grpc stream, drained', String(metadata.get('x-request-id')[0]));
   await service.stack.servers[0]?.stop(5_000);
+  grpc.close();
   await send('server gone', 'GET', '/categories/1');
   service.stack.ended.catch(() => undefined);
   await service.stack.stop();
@@ -137,6 +166,9 @@ const EXPECTED: Readonly<Record<string, Partial<Line>>> = {
   grpc: { status: 200, ...DEMO, ...OK },
   'grpc, missing': { status: 200, ...DEMO, code: 'PET_NOT_FOUND', grpc_status: 5 },
   'grpc, no key': { status: 200, ...ANONYMOUS, code: 'API_KEY_MISSING', grpc_status: 16 },
+  'stream, left': { status: 200, ...DEMO, ...OK, path: '/events/stream' },
+  'stream, drained': { status: 200, ...DEMO, ...OK, path: '/events/stream' },
+  'grpc stream, drained': { status: 200, ...DEMO, code: null },
   'server gone': { status: 503, ...ANONYMOUS, code: 'UNAVAILABLE', grpc_status: 14, user_agent: AGENT },
 };
 
@@ -145,6 +177,16 @@ for (const [name, expected] of Object.entries(EXPECTED)) {
     t.like(t.context.lines.get(name), expected);
   });
 }
+
+test('Access log - a stream of events has one line, at its end, with duration and bytes', (t) => {
+  for (const name of ['stream, left', 'stream, drained', 'grpc stream, drained']) {
+    const line = t.context.lines.get(name);
+    t.is(line?.details, name === 'stream, left' ? 'downstream_remote_disconnect' : 'via_upstream');
+    t.is(t.context.all.filter(({ request_id }) => request_id === line?.request_id).length, 1, name);
+    t.true((line?.duration_ms ?? 0) > 0, name);
+    t.true((line?.bytes_sent ?? 0) > 0, name);
+  }
+});
 
 test('Access log - a 429 has account and key id, also when it is sent before the body', (t) => {
   const { lines, limited } = t.context;

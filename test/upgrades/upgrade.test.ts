@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
@@ -43,6 +44,7 @@ async function upgradeAndGoBack(t: Test, baseline: string, settings: Settings, m
     const server = await startServerProcess(dataDir, settings);
     t.teardown(() => server.end('SIGKILL'));
     await hasAll(t, server, step);
+    await hasEvents(t, server, settings);
     t.is(await server.grpc.category(), 3n, 'ids go on');
     server.grpc.close();
     t.deepEqual(await server.end('SIGTERM'), { code: 0, signal: null });
@@ -71,6 +73,25 @@ async function hasAll(t: Test, { grpc }: ServerProcess, step: string): Promise<v
     { petId: 1n, quantity: 1, complete: true },
   ];
   t.deepEqual(placed, [open, done], step);
+}
+
+/** The feed begins with what there was, and has what a release without events writes beside this one. */
+async function hasEvents(t: Test, { grpc, dataDir }: ServerProcess, { DATABASE_URL }: Settings): Promise<void> {
+  const feed = async () => (await grpc.call(Events.listEvents, { after: 0n, types: [], limit: 100 })).events;
+  const before = await feed();
+  const named = before.flatMap(({ pet, category }) => pet?.name ?? category?.name ?? []);
+  t.deepEqual(named, ['Cats', 'Dogs', 'Tom', 'Kitty', 'Rex']);
+  t.is(before.filter(({ type }) => type === 'order.created').length, 2);
+  const write = "UPDATE pets SET name = 'Max' WHERE name = 'Rex'; UPDATE pets SET name = 'Rex' WHERE name = 'Max'";
+  await (DATABASE_URL === undefined ? change(dataDir, write) : query(DATABASE_URL, write));
+  const later = (await feed()).slice(before.length);
+  t.deepEqual(
+    later.map(({ type, pet }) => [type, pet?.name]),
+    [
+      ['pet.updated', 'Max'],
+      ['pet.updated', 'Rex'],
+    ],
+  );
 }
 
 test('SQLite - from 1.0.0 to this release and back', (t) =>
