@@ -294,6 +294,6 @@ test.serial('Answer - a deadline that is far away leaves no timer behind an answ
 test.after('Answer - every cell of the table was walked, and nothing was thrown outside of a call', (t) => {
   const { server, faults } = t.context;
   t.deepEqual([...walked].sort(), ALL.map((cell) => nameOf(...cell)).sort());
-  t.deepEqual(server.openCalls.counts(), { unary: 0, stream: 0 });
+  t.deepEqual(server.openCalls.counts(), { unary: 0, stream: 0, feed: 0 });
   t.deepEqual(faults, []);
 });
