@@ -14,12 +14,11 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
+import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
-import { PRIVATE_UMASK } from '../src/files/private-folder.ts';
-import { checkSqlite } from './check-sqlite.ts';
+import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
+import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';
 
@@ -44,7 +43,7 @@ const LAST_SUCCESS = [
 /** How long nothing has written to a file of a run that was killed. */
 const UNFINISHED_MS = 3_600_000;
 
-function main(): void {
+async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);
   const options = {
     to: { type: 'string' },
@@ -62,6 +61,7 @@ function main(): void {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE });
 
   const config = readConfig();
+  if (existsSync(config.dataDir)) await makePrivate(config.dataDir); // its user reads the metrics and the backup
   try {
     backUp(config, folder, Number(values.keep));
     writeMetrics(config, true);
@@ -78,9 +78,9 @@ function backUp(config: Config, folder: string, keep: number): void {
   const backup =
     config.databaseUrl === undefined ? backUpSqlite(config, name) : backUpPostgres(config.databaseUrl, name);
   const key = join(config.dataDir, 'operator.key');
-  if (existsSync(key)) copyFileSync(key, `${name}.operator.key`);
+  if (existsSync(key)) whole(`${name}.operator.key`, (part) => copyFileSync(key, part));
   process.stdout.write(`${backup}\n`);
-  deleteOldest(folder, keep);
+  deleteOldest(folder, basename(backup), keep);
 }
 
 /** Leaves the result and the time of the last success for METRICS_PORT, in Prometheus's text format. */
@@ -107,9 +107,7 @@ function backUpSqlite({ dataDir }: Config, name: string): string {
   const file = join(dataDir, 'petstore.sqlite');
   if (!existsSync(file)) throw new ConfigError(`there is no ${file}: is DATA_DIR the service's?`);
   return whole(`${name}.sqlite`, (part) => {
-    const database = new DatabaseSync(file, { readOnly: true });
-    database.prepare('VACUUM INTO ?').run(part);
-    database.close();
+    copySqlite(file, part);
     checkSqlite(part);
   });
 }
@@ -137,9 +135,11 @@ function whole(file: string, make: (part: string) => void): string {
   return file;
 }
 
-function deleteOldest(folder: string, keep: number): void {
-  const backups = globSync('petstore-*T*Z.{sqlite,dump}', { cwd: folder }).sort();
-  for (const backup of backups.slice(0, -keep)) {
+/** Keeps `made` whatever its name: the clock may have been set back. */
+function deleteOldest(folder: string, made: string, keep: number): void {
+  const others = globSync('petstore-*T*Z.{sqlite,dump}', { cwd: folder }).filter((name) => name !== made);
+  const newestFirst = others.sort().reverse();
+  for (const backup of newestFirst.slice(keep - 1)) {
     rmSync(join(folder, backup));
     rmSync(join(folder, backup.replace(/\.\w+$/, '.operator.key')), { force: true });
   }

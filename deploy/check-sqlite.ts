@@ -1,4 +1,4 @@
-/** Checks a copy of a SQLite database. */
+/** Makes and checks a copy of a SQLite database. */
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../src/config.ts';
 import { UNKNOWN_MIGRATIONS } from './restored-data.ts';
@@ -24,5 +24,18 @@ export function checkSqlite(file: string, name = file): void {
     }
   } finally {
     copy.close();
+  }
+}
+
+/** Copies what the latest transaction left, from the write-ahead log too, while others read and write. */
+export function copySqlite(file: string, to: string): void {
+  let from: DatabaseSync | undefined;
+  try {
+    from = new DatabaseSync(file, { readOnly: true });
+    from.prepare('VACUUM INTO ?').run(to);
+  } catch (error) {
+    throw new ConfigError(`${file} can't be copied to ${to}: ${(error as Error).message}`);
+  } finally {
+    from?.close();
   }
 }

@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createClient, pages } from '../src/client/index.ts';
 import { ConfigError, readConfig } from '../src/config.ts';
@@ -119,7 +120,7 @@ async function readFromServer(place: Place): Promise<readonly number[]> {
 /** Runs one of the repository's programs. Returns its output. */
 function run(file: string, args: readonly string[], env: Place): string {
   try {
-    return execFileSync(process.execPath, [new URL(file, ROOT).pathname, ...args], {
+    return execFileSync(process.execPath, [fileURLToPath(new URL(file, ROOT)), ...args], {
       env,
       encoding: 'utf8',
       stdio: 'pipe',

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ConfigError } from '../src/config.ts';
-import { checkSqlite } from './check-sqlite.ts';
+import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { listRevived } from './restored-data.ts';
 
 /** SQLite's files beside a database. The latest writes may be in them. */
@@ -38,7 +38,8 @@ export function restoreSqlite(dataDir: string, backup: string, time: string): Re
   const next = `${file}.restoring`;
   for (const end of ['', ...BESIDE]) rmSync(next + end, { force: true }); // of a restore that was killed
   try {
-    copy(backup, next);
+    copySqlite(backup, next);
+    sync(next);
     checkSqlite(next, backup);
     const isWhole = settle(file);
     const revived = existsSync(file) && isWhole ? compare(next, file) : undefined;
@@ -61,19 +62,6 @@ export function placeKey(dataDir: string, backup: string): void {
   copyFileSync(from, `${to}.restoring`);
   sync(`${to}.restoring`);
   renameSync(`${to}.restoring`, to);
-}
-
-/** Copies what the backup's latest transaction left, from its write-ahead log too, and makes the copy durable. */
-function copy(backup: string, to: string): void {
-  const from = new DatabaseSync(backup, { readOnly: true });
-  try {
-    from.prepare('VACUUM INTO ?').run(to);
-  } catch (error) {
-    throw new ConfigError(`${backup} can't be read: ${(error as Error).message}`);
-  } finally {
-    from.close();
-  }
-  sync(to);
 }
 
 /** Lets SQLite move all writes into the file, as a stop of the service does. Returns false if the file is damaged. */

@@ -2,11 +2,11 @@
  * Restores a backup of `deploy/backup.ts`. It reads the service's settings. The service must not run. A kill at any
  * moment leaves the old data or the restored data. The old data is kept.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Config, ConfigError, readConfig } from '../src/config.ts';
-import { PRIVATE_UMASK } from '../src/files/private-folder.ts';
+import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { lockDataFolder } from '../src/launcher/data-lock.ts';
 import { endWithOneLine } from './one-line.ts';
 import { restorePostgres } from './restore-postgres.ts';
@@ -23,7 +23,6 @@ is used only where DATA_DIR has none.
   --force  restores a .dump while sessions are connected to the database: servers go on with the restored data at once.
            What they wrote after the backup is only in what is kept, and the same ids are given out a second time.
 `;
-const FOLDER_MODE = 0o700;
 
 async function main(): Promise<void> {
   process.umask(PRIVATE_UMASK);
@@ -44,7 +43,7 @@ async function main(): Promise<void> {
       config.databaseUrl === undefined ? 'SQLite (DATABASE_URL is not set)' : 'PostgreSQL (DATABASE_URL is set)';
     throw new ConfigError(`${backup} is not a backup of the engine that the settings name: ${has}`);
   }
-  mkdirSync(config.dataDir, { recursive: true, mode: FOLDER_MODE });
+  await makePrivate(config.dataDir); // a service of another user could not read what this one writes
   const lock = lockDataFolder(config.dataDir);
   try {
     const { kept, revived } = await restore(config, backup, values.force);

@@ -7,7 +7,7 @@ import { diskFull } from '../files/private-folder.ts';
 import type { Engine } from './engine.ts';
 import type { CommitListener } from './group-commit.ts';
 import { openSqlite } from './sqlite.ts';
-import { isLockedByOther } from './sqlite-errors.ts';
+import { isLockedByOther, isUnusable } from './sqlite-errors.ts';
 import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
 
 /**
@@ -48,6 +48,10 @@ export async function openEngine(
     });
   } catch (error) {
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
+    if (isUnusable(error)) {
+      const advice = 'check who owns it; if it is damaged, restore a backup';
+      throw new ConfigError(`${join(dataDir, 'petstore.sqlite')} can't be used (${error.message}): ${advice}`);
+    }
     throw error instanceof StoreUnavailable ? explainUnavailable(error, config) : error;
   }
 }

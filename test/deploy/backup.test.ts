@@ -1,6 +1,19 @@
 /** `deploy/backup.ts` and `deploy/restore.ts` on the running service, with SQLite. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { launch, type Test, test } from '../launcher/launch.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
@@ -61,6 +74,48 @@ test('Backup - --keep deletes the oldest backups, and no other file of the folde
   t.deepEqual(left.filter((name) => name.endsWith('.sqlite')).length, 2);
   t.true(left.includes('notes.sqlite'));
   t.false(left.some((name) => name.includes('20260101')));
+});
+
+test('Backup - a clock that was set back does not make the new backup the oldest one', async (t) => {
+  const { settings, folder } = places(t);
+  await makeStore(settings.DATA_DIR ?? '', 'mine');
+  mkdirSync(folder);
+  for (const year of [9_998, 9_999]) writeFileSync(join(folder, `petstore-${year}0101T000000Z.sqlite`), '');
+  const { code, output } = await run('backup', ['--to', folder, '--keep', '2'], settings);
+  t.is(code, 0);
+  const left = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
+  t.deepEqual(left.sort(), [basename(output.trim()), 'petstore-99990101T000000Z.sqlite']);
+});
+
+(process.getuid?.() === 0 ? test : test.skip)(
+  'Backup and restore - as another user than the service are refused, as it could not read what they write',
+  async (t) => {
+    const { settings, folder } = places(t);
+    const dataDir = settings.DATA_DIR ?? '';
+    await makeStore(dataDir, 'mine');
+    const file = await backup(folder, settings);
+    chownSync(dataDir, 65_534, 65_534);
+    for (const ended of [await run('backup', ['--to', folder], settings), await run('restore', [file], settings)]) {
+      t.is(ended.code, 1);
+      t.regex(ended.errors, /^petstore: \S.* belongs to another user: .+\n$/);
+    }
+    t.false(readdirSync(dataDir).some((name) => name.startsWith('before-restore-')));
+  },
+);
+
+test('Drill - runs from a folder with a space in its path', async (t) => {
+  const { settings, folder } = places(t);
+  await makeStore(settings.DATA_DIR ?? '', 'mine');
+  rmSync(join(settings.DATA_DIR ?? '', 'operator.key')); // it is none
+  await backup(folder, settings);
+  const copy = join(dirname(folder), 'pet store');
+  const root = new URL('../../', import.meta.url);
+  for (const name of ['deploy', 'src', 'gen', 'envoy', 'package.json']) {
+    cpSync(new URL(name, root), join(copy, name), { recursive: true });
+  }
+  symlinkSync(fileURLToPath(new URL('node_modules', root)), join(copy, 'node_modules'));
+  const drill = await run('drill', ['--from', folder], settings, join(copy, 'deploy'));
+  t.is(drill.code, 0, drill.errors);
 });
 
 test('Backup - leaves its result and time for the metrics, and deletes what killed runs left', async (t) => {

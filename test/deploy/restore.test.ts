@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import anyTest, { type TestFn } from 'ava';
+import { ConfigError } from '../../src/config.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { backup, run } from './backups.ts';
@@ -156,6 +157,31 @@ test('Restore - lists what was revoked or suspended since the backup, and leaves
     '',
   ]);
   t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'a new key\n');
+});
+
+test('Backup and restore - a file that SQLite can not open is named in the error', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  await makeStore(dataDir, 'mine');
+  const noFile = join(folder, 'folder.sqlite');
+  mkdirSync(noFile);
+  const restore = await run('restore', [noFile], settings);
+  t.regex(restore.errors, /^petstore: .+folder\.sqlite can't be copied to .+\n$/);
+  writeFileSync(join(dataDir, 'petstore.sqlite'), Buffer.alloc(8_192, 'no database '));
+  const made = await run('backup', ['--to', join(folder, 'backups')], settings);
+  t.regex(made.errors, /^petstore: \S+petstore\.sqlite can't be copied to \S+: file is not a database\n$/);
+  t.deepEqual([restore.code, made.code], [1, 1]);
+});
+
+test('Start - on a damaged database ends with one line that names it and says what to do', async (t) => {
+  const { dataDir } = t.context;
+  await makeStore(dataDir, 'mine');
+  const file = join(dataDir, 'petstore.sqlite');
+  const bytes = readFileSync(file);
+  for (const damaged of [Buffer.alloc(8_192, 'no database '), bytes.fill(0x55, 4_096)]) {
+    writeFileSync(file, damaged);
+    const message = new RegExp(`^${file} can't be used \\(.*SQLITE_(NOTADB|CORRUPT): .+\\): .*restore a backup$`);
+    await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message });
+  }
 });
 
 test('Start - without a database beside an unfinished restore is refused with one line', async (t) => {
