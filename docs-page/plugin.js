@@ -5,6 +5,7 @@
  * https://swagger.io/docs/open-source-tools/swagger-ui/customization/plugin-api/
  */
 import { headingId, OperationContainer, OperationTag } from './chapters.js';
+import { feed } from './feed.js';
 
 /** The key in this tab's sessionStorage under which the page keeps a pasted API key. */
 export const AUTHORIZED = 'petstore.authorized';
@@ -38,19 +39,35 @@ function trimKey(original) {
 
 // Extensions of the document
 
-/** Offers "Try it out" unless the operation says `x-try-it: false`. */
-function allowTryItOutFor(original) {
-  return (state, path, method) =>
-    state.getIn(['json', 'paths', path, method, 'x-try-it']) !== false && original(state, path, method);
+/** Whether the answer is a stream, which Swagger UI would await to its end. */
+function isStream(operation) {
+  return operation.hasIn(['responses', '200', 'content', 'text/event-stream']);
 }
 
-/** Says why "Try it out" is missing, above the parameters. */
-function parameters(Original, { React: { createElement: h } }) {
-  return (props) => [
-    !props.allowTryItOut &&
-      h('p', { key: 'note', className: 'no-try-it-out' }, '“Try it out” is off: see the description above.'),
-    h(Original, { key: 'parameters', ...props }),
-  ];
+/** Offers "Try it out" unless the operation says `x-try-it: false`, or is a stream. */
+function allowTryItOutFor(original) {
+  return (state, path, method) => {
+    const operation = state.getIn(['json', 'paths', path, method]);
+    return operation.get('x-try-it') !== false && !isStream(operation) && original(state, path, method);
+  };
+}
+
+/** Above the parameters: a live feed, or why "Try it out" is missing. */
+function parameters(Original, { React: { createElement: h, memo }, specSelectors, authSelectors }) {
+  const key = () => authSelectors.authorized()?.getIn(['apiKey', 'value']);
+  /** Rendered once: React would call another `ref` each time. */
+  const Feed = memo(({ path }) => h('div', { className: 'feed', ref: feed(path, key) }));
+  return (props) => {
+    const [path, method] = props.pathMethod;
+    const isFeed = isStream(specSelectors.specJson().getIn(['paths', path, method]));
+    return [
+      isFeed && h(Feed, { key: 'feed', path }),
+      !isFeed &&
+        !props.allowTryItOut &&
+        h('p', { key: 'note', className: 'no-try-it-out' }, '“Try it out” is off: see the description above.'),
+      h(Original, { key: 'parameters', ...props }),
+    ];
+  };
 }
 
 /**
@@ -221,6 +238,12 @@ function labelled(Original, { React: { createElement: h } }) {
     h('label', null, h('span', { className: 'visually-hidden' }, props.description), h(Original, props));
 }
 
+/** A list of values to choose from is one field; any other list has a field and a button for each item. */
+function labelledChoice(Original, system) {
+  const [Labelled, { createElement: h }] = [labelled(Original, system), system.React];
+  return (props) => h(props.schema.hasIn(['items', 'enum']) ? Labelled : Original, props);
+}
+
 function TextArea(Original, { React: { createElement: h } }) {
   return (props) => h(Original, { 'aria-label': 'Request body', ...props });
 }
@@ -246,6 +269,7 @@ export function petstore() {
       headers,
       HttpAuth,
       InfoContainer,
+      JsonSchema_array: labelledChoice,
       JsonSchema_boolean: labelled,
       JsonSchema_string: labelled,
       operations: headedBy('Guide and operations'),

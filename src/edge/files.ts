@@ -46,6 +46,7 @@ export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['docs/page.js', served('docs-page/page.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/plugin.js', served('docs-page/plugin.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/chapters.js', served('docs-page/chapters.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
+  ['docs/feed.js', served('docs-page/feed.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/page.css', served('docs-page/page.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/operations.css', served('docs-page/operations.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
   ['docs/favicon.svg', served('docs-page/favicon.svg', 'image/svg+xml', { ...PAGE, ...FIVE_MINUTES })],

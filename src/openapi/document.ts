@@ -9,7 +9,10 @@ import { BASE, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
 
 /** The pages after the operations. */
-const PAGES = ['requests', 'retrying', 'paging', 'conditional-requests', 'errors', 'limits', 'versions'];
+const PAGES = [
+  ...['requests', 'retrying', 'paging', 'following-changes', 'conditional-requests'],
+  ...['errors', 'limits', 'versions'],
+];
 
 /** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {

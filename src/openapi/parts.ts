@@ -13,7 +13,7 @@ interface Base extends JsonObject {
   readonly components: Readonly<Record<'schemas' | 'parameters' | 'headers', Readonly<Record<string, JsonObject>>>>;
 }
 
-const { limits, idempotencyMs } = readConfig({});
+const { limits, idempotencyMs, eventsDays } = readConfig({});
 const PLANS = Object.entries(limits.plans).map(([plan, { perMinute, perDay }]) => {
   return { plan, perMinute: formatCount(perMinute), perDay: formatCount(perDay) };
 });
@@ -22,6 +22,8 @@ const VALUES = {
   etag: ETAG,
   idempotencyKey: IDEMPOTENCY_KEY.source,
   idempotencyHours: formatCount(idempotencyMs / 3_600_000),
+  eventsDays: formatCount(eventsDays),
+  eventStreams: formatCount(limits.maxFeeds),
   addressPerMinute: formatCount(limits.addressPerMinute),
   banRefusals: formatCount(limits.ban.refusals),
   banWindowSeconds: formatCount(limits.ban.windowMs / 1_000),

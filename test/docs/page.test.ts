@@ -35,6 +35,7 @@ test.serial('The page - loads its own files and the description, and nothing els
   t.deepEqual(others.toSorted(), [
     '/docs',
     '/docs/chapters.js',
+    '/docs/feed.js',
     '/docs/operations.css',
     '/docs/page.css',
     '/docs/page.js',
@@ -66,7 +67,7 @@ test.serial('Chapters - tags without operations show their whole text', async (t
   }
 });
 
-test.serial('Contents - link to every tag, and to Categories, Orders and Inventory in theirs', async (t) => {
+test.serial('Contents - link to every tag, and to Categories, Orders, Inventory and Events in theirs', async (t) => {
   const { page } = t.context;
   const links = page.getByRole('navigation', { name: 'Contents' }).getByRole('link');
   const names = await links.allInnerTexts();
@@ -75,7 +76,7 @@ test.serial('Contents - link to every tag, and to Categories, Orders and Invento
     names.filter((name) => tags.includes(name)),
     tags,
   );
-  for (const group of ['Categories', 'Orders', 'Inventory']) t.true(names.includes(group), group);
+  for (const group of ['Categories', 'Orders', 'Inventory', 'Events']) t.true(names.includes(group), group);
   for (const name of names) {
     await links.getByText(name, { exact: true }).click();
     t.true(await isInView(tags.includes(name) ? heading(page, name) : page.locator(`#group-${name}`)), name);

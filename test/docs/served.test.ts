@@ -20,6 +20,7 @@ const FILES = {
   '/docs/page.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/page.js', seconds: 300 },
   '/docs/plugin.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/plugin.js', seconds: 300 },
   '/docs/chapters.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/chapters.js', seconds: 300 },
+  '/docs/feed.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/feed.js', seconds: 300 },
   '/docs/page.css': { type: 'text/css; charset=utf-8', file: 'docs-page/page.css', seconds: 300 },
   '/docs/operations.css': { type: 'text/css; charset=utf-8', file: 'docs-page/operations.css', seconds: 300 },
   '/docs/favicon.svg': { type: 'image/svg+xml', file: 'docs-page/favicon.svg', seconds: 300 },

@@ -154,6 +154,7 @@ test('Document - the pages are tags without operations', (t) => {
       'Requests and responses',
       'Retrying',
       'Paging',
+      'Following changes',
       'Conditional requests',
       'Errors',
       'Limits',
