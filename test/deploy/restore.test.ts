@@ -48,7 +48,8 @@ test('Restore - two restores one after the other after a crash: each keeps what 
   t.is(output, `restored ${first}\nkept what was there: ${where}\n`);
   t.deepEqual(categoriesIn(dataDir), ['first']);
   await startOn(dataDir);
-  await new Promise((resolve) => setTimeout(resolve, 1_100)); // the names have seconds
+  const nextSecond = () => new Promise((resolve) => setTimeout(resolve, 1_100)); // the names have seconds
+  await nextSecond();
   t.is((await run('restore', [second], settings)).code, 0);
   await startOn(dataDir);
   t.deepEqual(categoriesIn(dataDir), ['second']);
@@ -58,6 +59,7 @@ test('Restore - two restores one after the other after a crash: each keeps what 
     ['key of crashed\n', 'key of crashed\n'],
   );
 
+  await nextSecond();
   t.is((await run('restore', [join(where, 'petstore.sqlite')], settings)).code, 0);
   t.deepEqual(categoriesIn(dataDir), ['crashed'], 'the way back');
 });
