@@ -13,6 +13,7 @@ import {
   openSync,
   renameSync,
   rmSync,
+  truncateSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -36,7 +37,11 @@ export interface Restored {
 export function restoreSqlite(dataDir: string, backup: string, time: string): Restored {
   const file = join(dataDir, 'petstore.sqlite');
   const next = `${file}.restoring`;
-  for (const end of ['', ...BESIDE]) rmSync(next + end, { force: true }); // of a restore that was killed
+  for (const end of BESIDE) rmSync(next + end, { force: true }); // of a restore that was killed
+  // Without the database the file of a killed restore keeps a start from making an empty one: it stays until the end.
+  const isUnfinished = existsSync(next) && !existsSync(file);
+  const clear = () => (isUnfinished ? truncateSync(next) : rmSync(next, { force: true }));
+  clear();
   try {
     copySqlite(backup, next);
     sync(next);
@@ -50,7 +55,7 @@ export function restoreSqlite(dataDir: string, backup: string, time: string): Re
     sync(dataDir);
     return { kept, revived: kept === undefined ? [] : revived };
   } catch (error) {
-    rmSync(next, { force: true });
+    clear();
     throw error;
   }
 }

@@ -198,3 +198,18 @@ test('Start - without a database beside an unfinished restore is refused with on
     /^petstore: there is no \S+petstore\.sqlite, as a restore was not finished: run it again, .*\n$/,
   );
 });
+
+test('Restore - a refused one leaves the file of a killed one, which prevents an empty store', async (t) => {
+  const { folder, dataDir, settings } = t.context;
+  const [bad, good] = [join(folder, 'bad.sqlite'), await backupOf(folder, 'good')];
+  writeFileSync(bad, 'no database');
+  mkdirSync(dataDir, { recursive: true });
+  writeFileSync(join(dataDir, 'petstore.sqlite.restoring'), 'half of a copy');
+  t.is((await run('restore', [bad], settings)).code, 1);
+  t.deepEqual(
+    readdirSync(dataDir).filter((name) => name.startsWith('petstore.')),
+    ['petstore.sqlite.restoring'],
+  );
+  t.is((await run('restore', [good], settings)).code, 0);
+  t.deepEqual(categoriesIn(dataDir), ['good']);
+});
