@@ -135,7 +135,7 @@ export function resource<R extends { readonly id: bigint }>(
     byIds,
     page: page.statement,
     lock: compile(`${name}.lock`, engine.forUpdate(byId().select(columns))),
-    insert: compile(`${name}.insert`, knex(name).insert(values).returning(columns)),
+    insert: compile(`${name}.insert`, knex(name).insert(values).returning('id')),
     update: compile(`${name}.update`, byId().update(changeable)),
     delete: compile(`${name}.delete`, byId().delete()),
   };
@@ -143,8 +143,11 @@ export function resource<R extends { readonly id: bigint }>(
     statements,
     reads: { find, findAll, page: page.read },
     writes: (tx: Runner) => ({
-      insert: async (fields: Omit<R, 'id'>): Promise<R> =>
-        toRecord(onlyRow(await tx.all(statements.insert, toParams(fields as Partial<R>)))),
+      /** Only the id is read back: SQLite gives other large integers as inexact numbers. */
+      async insert(fields: Omit<R, 'id'>): Promise<R> {
+        const row = onlyRow(await tx.all(statements.insert, toParams(fields as Partial<R>)));
+        return { ...fields, id: table.fields.id.read(row) } as unknown as R; // each of its fields
+      },
       /** Finds a record and locks it until the transaction ends. */
       async lock(id: R['id']): Promise<R | undefined> {
         const [row] = await tx.all(statements.lock, { id });
