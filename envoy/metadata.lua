@@ -8,13 +8,13 @@ function M.printable(value)
   return (value:gsub("\t", " "):gsub("[^ -~]", "?"))
 end
 
--- Headers whose value is a list over several lines. The server would only see the first line.
-local LISTS = { "if-match", "if-none-match" }
+-- Headers that the server must see even when they are wrong. Of a list over several lines it would only see the first.
+local SHOWN = { "if-match", "if-none-match", "last-event-id" }
 
-local function join_lists(headers)
-  for i = 1, #LISTS do
-    local value = headers:get(LISTS[i])
-    if value then headers:replace(LISTS[i], M.printable(value)) end
+local function show(headers)
+  for i = 1, #SHOWN do
+    local value = headers:get(SHOWN[i])
+    if value then headers:replace(SHOWN[i], M.printable(value)) end
   end
 end
 
@@ -32,7 +32,7 @@ function M.on_request(handle)
   local headers = handle:headers()
   if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end
   check_idempotency_key(headers)
-  join_lists(headers)
+  show(headers)
 end
 
 return M

@@ -12,6 +12,7 @@ export const SKIP_METADATA = skipWhen(
   not(requestHeader('idempotency-key', ANY_BYTES)),
   not(requestHeader('if-match', ANY_BYTES)),
   not(requestHeader('if-none-match', ANY_BYTES)),
+  not(requestHeader('last-event-id', ANY_BYTES)),
   not(requestHeader(':method', { exact: 'CONNECT' })),
 );
 

@@ -46,6 +46,12 @@ test('Last-Event-ID - of every shape over HTTP/1.1: an id goes on after it, an e
   for (const id of IS_ID) t.regex(await rawGet(t.context, lineOf(id)), /^HTTP\/1.1 200 [\s\S]*id: [01]\n/, id);
   for (const id of ['', ' ']) t.regex(await rawGet(t.context, lineOf(id)), /^HTTP\/1.1 200 /, id);
   for (const id of IS_NO_ID) t.regex(await rawGet(t.context, lineOf(id)), /^HTTP\/1.1 400 [\s\S]*INVALID_ARGUMENT/, id);
+  for (const id of ['1\u00e9', '\u732b', '\u00b2'])
+    t.regex(
+      await rawGet(t.context, [Buffer.from(`last-event-id: ${id}`)]),
+      /^HTTP\/1.1 400 [\s\S]*INVALID_ARGUMENT/,
+      id,
+    );
   t.regex(await rawGet(t.context, [...lineOf('1'), ...lineOf('1')]), /^HTTP\/1.1 400 [\s\S]*INVALID_ARGUMENT/, 'twice');
 });
 
@@ -65,7 +71,7 @@ test('Last-Event-ID - of every shape over HTTP/2', async (t) => {
       });
     });
   for (const id of ['0', '1', '01', '']) t.is(await statusOf(id), 200, id);
-  for (const id of ['x', '-1', '1.0', '1,1', '9'.repeat(19)]) t.is(await statusOf(id), 400, id);
+  for (const id of ['x', '-1', '1.0', '1,1', '9'.repeat(19), '1\u00e9', '\u732b']) t.is(await statusOf(id), 400, id);
   session.destroy();
 });
 
