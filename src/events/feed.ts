@@ -2,7 +2,7 @@
 import { apiError, invalidArgument } from '../errors.ts';
 import { type EventId, type EventType, type StoredEvent, toEventId } from '../model.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
-import { type Follower, type Progress, Tail } from './tail.ts';
+import { type Follower, ofTypes, type Progress, Tail } from './tail.ts';
 
 /** How many events are looked through for a page of certain types. */
 const WINDOW = 500;
@@ -55,7 +55,7 @@ export function createEventFeed(reads: EventReads, onFailure: (error: unknown) =
     async page(after, types, limit) {
       const rows = types.length === 0 ? limit + 1 : WINDOW;
       const events = await read(after, rows);
-      const found = types.length === 0 ? events : events.filter(({ type }) => types.includes(type));
+      const found = ofTypes(events, types);
       if (found.length > limit) return { events: found.slice(0, limit), next: found[limit - 1]?.id };
       return { events: found, next: events.length < rows ? undefined : events.at(-1)?.id };
     },

@@ -28,24 +28,22 @@ const RETRY_MS = 500;
 /** How many batches are kept for streams that are a little behind. */
 const MAX_BATCHES = 100;
 
+/** The events of these types, or all. */
+export function ofTypes(events: readonly StoredEvent[], types: readonly EventType[]): readonly StoredEvent[] {
+  return types.length === 0 ? events : events.filter(({ type }) => types.includes(type));
+}
+
 /** Consecutive events, shared by all streams that have come as far. */
 class Batch {
   /** The events follow this id. */
   readonly after: EventId;
   readonly upTo: EventId;
-  readonly size: number;
-  readonly #events: readonly StoredEvent[];
+  readonly events: readonly StoredEvent[];
 
   constructor(after: EventId, events: readonly StoredEvent[]) {
     this.after = after;
     this.upTo = events.at(-1)?.id ?? after;
-    this.size = events.length;
-    this.#events = events;
-  }
-
-  /** The events of these types, or all. */
-  ofTypes(types: readonly EventType[]): readonly StoredEvent[] {
-    return types.length === 0 ? this.#events : this.#events.filter(({ type }) => types.includes(type));
+    this.events = events;
   }
 
   /** Without the events up to an id. */
@@ -54,7 +52,7 @@ class Batch {
       ? this
       : new Batch(
           after,
-          this.#events.filter(({ id }) => id > after),
+          this.events.filter(({ id }) => id > after),
         );
   }
 }
@@ -138,9 +136,9 @@ export class Tail {
         const batch =
           this.#kept(cursor) ??
           (this.#isBehind(cursor) ? await this.#readBehind(cursor, rows, () => isClosed) : undefined);
-        rows = Math.min(2 * (batch?.size ?? rows), MAX_ROWS);
+        rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
         cursor = batch?.upTo ?? cursor;
-        const events = batch?.ofTypes(types) ?? [];
+        const events = ofTypes(batch?.events ?? [], types);
         if (events.length > 0 || performance.now() >= heartbeatMs) {
           yield { events, upTo: cursor };
           this.sent += events.length;

@@ -16,7 +16,7 @@ import type { Caller, Identity } from '../keys/caller.ts';
 import type { Remember } from '../model.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { EntityTags } from '../services/entity-tags.ts';
-import { Batch } from '../services/service.ts';
+import { SharedMessages } from '../services/service.ts';
 import type { Answer, CallEvents } from './answer.ts';
 
 /** Longer request ids are replaced: they would only fill the logs. */
@@ -249,7 +249,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
 
   #encode(message: unknown): Buffer {
     const { protocol } = this;
-    if (!(message instanceof Batch)) return protocol.piece(this, message);
+    if (!(message instanceof SharedMessages)) return protocol.piece(this, message);
     return message.encode(protocol, (one) => protocol.piece(this, one));
   }
 

@@ -6,7 +6,7 @@ import { resourceOf } from '../storage/events.ts';
 import { inventoryMessage } from './inventory.ts';
 import { DEFAULT_LIMIT } from './page-token.ts';
 import { petMessage } from './pets.ts';
-import { Batch, type Service } from './service.ts';
+import { type Service, SharedMessages } from './service.ts';
 
 /** What the service uses of a call. */
 export interface WatchCall {
@@ -39,13 +39,13 @@ export function eventService(feed: EventFeed): Service<EventServiceServer, Watch
         onClose: (listener) => call.onClose(listener),
       });
       for await (const { events, upTo } of progress) {
-        yield events.length === 0 ? { checkpoint: { id: upTo } } : new Batch(events.map(toShared));
+        yield events.length === 0 ? { checkpoint: { id: upTo } } : new SharedMessages(events.map(toShared));
       }
     },
   };
 }
 
-/** Validation has refused what is no type. In one order, so that streams with the same types share their batches. */
+/** Validation has refused what is no type. */
 function known(types: readonly string[]): readonly EventType[] {
   return EVENT_TYPES.filter((type) => types.includes(type));
 }

@@ -17,7 +17,7 @@ export interface Context extends WritingCall {
 const ENCODED = new WeakMap<object, WeakMap<object, Buffer>>();
 
 /** Consecutive messages that other streams send too. Each is encoded once per protocol. */
-export class Batch<Message extends object> {
+export class SharedMessages<Message extends object> {
   readonly messages: readonly Message[];
 
   constructor(messages: readonly Message[]) {
@@ -41,6 +41,6 @@ export type Service<S, C = Context> = {
   readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
     ? (request: Request, context: C) => Promise<Response>
     : S[M] extends handleServerStreamingCall<infer Request, infer Response>
-      ? (request: Request, context: C) => AsyncIterable<Response | Batch<Response & object>>
+      ? (request: Request, context: C) => AsyncIterable<Response | SharedMessages<Response & object>>
       : never;
 };

@@ -4,7 +4,7 @@
  *
  * A trigger runs in the transaction of the change, while that holds the lock of the row: so the events of one row have
  * the order of its changes. On PostgreSQL an id is taken after the transaction has locked the table `events`, which
- * feed.ts relies on.
+ * settled.ts relies on.
  */
 import type { Knex } from 'knex';
 

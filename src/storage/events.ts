@@ -13,8 +13,8 @@ import type { Engine, Runner } from './engine.ts';
 import { bigInteger, integer, oneOf, optional, type Row, record, text } from './fields.ts';
 import { ORDERS } from './orders.ts';
 import { PETS } from './pets.ts';
-import { compile, param } from './statement.ts';
-import { onlyRow, pages, table } from './table.ts';
+import { compile } from './statement.ts';
+import { oldest, onlyRow, pages, table } from './table.ts';
 
 const EVENTS = table<StoredEvent>('events', {
   id: bigInteger<EventId>('id'),
@@ -38,19 +38,13 @@ const START = toEventId(0n);
 export function eventTable(engine: Engine) {
   const { knex, reader } = engine;
   const page = pages(engine, EVENTS, () => knex('events').select(EVENTS.columns));
-  const oldest = knex('events')
-    .select('id')
-    .orderByRaw('?? limit ?', ['id', param('count')] as never);
   const newest = knex.raw('(select max(id) from events)');
-  const deleteOldest = knex('events').whereIn('id', oldest).where('time_ms', '<', param('beforeMs'));
+  const expired = oldest(engine, 'events', 'id', 'time_ms', newest);
   const statements = {
     page: page.statement,
     // Two queries, since SQLite finds only one end of an index per query.
     bounds: compile('events.bounds', knex.raw('select (select min(id) from events) as oldest, ? as newest', [newest])),
-    deleteOldest: compile(
-      'events.delete_oldest',
-      knex.raw('? returning id', [deleteOldest.where('id', '<', newest).delete()]),
-    ),
+    deleteOldest: expired.statement,
   };
   return {
     statements,
@@ -66,9 +60,8 @@ export function eventTable(engine: Engine) {
       writers: () => engine.writersOf('events'),
     },
     writes: (tx: Runner) => ({
-      /** Deletes those of the `count` oldest events that are older than `beforeMs`. The newest event stays. */
-      deleteOldest: async (count: number, beforeMs: number) =>
-        (await tx.all(statements.deleteOldest, { count, beforeMs })).length,
+      /** The newest event stays. */
+      deleteOldest: expired.write(tx),
     }),
   };
 }

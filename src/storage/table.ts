@@ -118,6 +118,23 @@ export function pages<R extends object>(
   };
 }
 
+/** Deletes old records, by the column `timeMs`, in the ascending order of `key`; all or only those below a `limit`. */
+export function oldest({ knex }: Engine, name: string, key: string, timeMs: string, limit?: Knex.Raw) {
+  // Raw SQL since knex drops `returning` from a delete, and its `limit` takes no parameter.
+  const first = knex(name)
+    .select(key)
+    .orderByRaw('?? limit ?', [key, param('count')] as never);
+  const old = knex(name).whereIn(key, first).where(timeMs, '<', param('beforeMs'));
+  if (limit !== undefined) old.where(key, '<', limit);
+  const statement = compile(`${name}.delete_oldest`, knex.raw('? returning ??', [old.delete(), key]));
+  return {
+    statement,
+    /** Deletes those of the `count` oldest records that are older than `beforeMs`. Returns how many it deleted. */
+    write: (tx: Runner) => async (count: number, beforeMs: number) =>
+      (await tx.all(statement, { count, beforeMs })).length,
+  };
+}
+
 /** A table whose records have an id that the database gives them. An update leaves the columns `constant` alone. */
 export function resource<R extends { readonly id: bigint }>(
   engine: Engine,
