@@ -95,7 +95,7 @@ export interface Dependencies {
   readonly metrics?: CallMetrics | undefined;
   /** The secret by which Envoy is believed to name the addresses of callers. */
   readonly edgeSecret: string | undefined;
-  readonly streams: OpenCallsOptions;
+  readonly streams: Omit<OpenCallsOptions, 'countFeeds'>;
   readonly events: EventFeed;
 }
 
@@ -104,7 +104,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const { logger, auditLog, tracing, metrics, edgeSecret, streams, events } = dependencies;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
-  const openCalls = new OpenCalls(streams);
+  const openCalls = new OpenCalls({ ...streams, countFeeds: limiter.countStreams });
   const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each

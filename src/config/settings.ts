@@ -269,7 +269,11 @@ const LIMITS = {
     '300',
     'The maximum age of a stream, in seconds: a health watch, reflection, a file that is read slowly.',
   ),
-  EVENT_STREAMS: setting(toCount, '10', 'How many streams of events an account may have open on a server.'),
+  EVENT_STREAMS: setting(
+    toCount,
+    '10',
+    'How many streams of events an account may have open: with Redis over all servers, else on each.',
+  ),
   EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
   MAX_ADDRESSES: setting(
     toCount,

@@ -8,6 +8,8 @@
  *   server is crowded. Then a call of an account past its share is refused; if the new call is another's, one of those
  *   calls ends that wait for their caller. So nobody can take all slots by holding calls open.
  *
+ * A feed waits nearly all of the time, and is bounded apart from the calls: by its account over all servers.
+ *
  * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
  * of its own.
  */
@@ -15,6 +17,7 @@ import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
 import type { Call } from '../interceptors/chain.ts';
 import type { Shares } from '../interceptors/limits.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { AccountId } from '../model.ts';
 import type { IncomingCall, MaxAges } from './call.ts';
 
@@ -26,8 +29,10 @@ const SHARE_OF_CROWDED = MAX_CALLS_PER_SERVER / 8;
 
 const SWEEP_MS = 500;
 
-/** The feeds that a server has open at most. They wait nearly all of the time, so they are not among its calls. */
+/** The feeds that a server has open at most. */
 const MAX_FEEDS = 2_000;
+/** How often other servers learn how many feeds the accounts have here. */
+const TELL_MS = 3_000;
 
 /** How many calls are open: unary ones, streams, and feeds. */
 export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
@@ -35,6 +40,8 @@ export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
 export interface OpenCallsOptions extends MaxAges {
   /** How many feeds an account may have open. */
   readonly maxFeeds: number;
+  /** Tells other servers how many feeds an account has here. False: over all servers they are more than `max`. */
+  readonly countFeeds: Limiter['countStreams'];
 }
 
 export class OpenCalls implements Shares {
@@ -43,13 +50,15 @@ export class OpenCalls implements Shares {
   readonly #byAccount = new Counts<AccountId>();
   readonly #feedsByAccount = new Counts<AccountId>();
   readonly #maxFeeds: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #countFeeds: OpenCallsOptions['countFeeds'];
+  readonly #timers: readonly NodeJS.Timeout[];
   #endsFeeds = false;
   #isDraining = false;
 
-  constructor({ maxFeeds, ...maxAges }: OpenCallsOptions) {
+  constructor({ maxFeeds, countFeeds, ...maxAges }: OpenCallsOptions) {
     this.#maxFeeds = maxFeeds;
-    this.#timer = setInterval(() => {
+    this.#countFeeds = countFeeds;
+    const sweep = () => {
       for (const call of this.#calls) {
         const { isStream, isFeed, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
@@ -57,7 +66,11 @@ export class OpenCalls implements Shares {
         call.checkAge(maxAges);
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
-    }, SWEEP_MS).unref();
+    };
+    const tell = () => {
+      for (const account of this.#feedsByAccount.keys()) this.#tellFeeds(account);
+    };
+    this.#timers = [setInterval(sweep, SWEEP_MS).unref(), setInterval(tell, TELL_MS).unref()];
   }
 
   /** How many calls are open, for metrics. */
@@ -89,20 +102,32 @@ export class OpenCalls implements Shares {
    * RATE_LIMITED past the share of a crowded server; UNAVAILABLE when the server has no room for more calls of an
    * account that is alone.
    */
-  holdForAccount(call: Call, account: AccountId): void {
-    if (call.operation.isFeed) {
-      if (this.#feedsByAccount.of(account) >= this.#maxFeeds)
-        throw apiError('TOO_MANY_STREAMS', { limit: this.#maxFeeds });
-      if (this.#endsFeeds || this.#feedsByAccount.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
-      this.#feedsByAccount.hold(account, call);
-      return;
-    }
+  holdForAccount(call: Call, account: AccountId): void | Promise<void> {
+    if (call.operation.isFeed) return this.#holdFeed(call, account);
     const isCrowded = this.#byAccount.total >= CROWDED;
     const held = this.#byAccount.of(account);
     if (isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
     if (held >= SHARE_OF_ALONE) throw apiError('UNAVAILABLE');
     if (isCrowded) this.#endOneOfMany(account);
     this.#byAccount.hold(account, call);
+  }
+
+  async #holdFeed(call: Call, account: AccountId): Promise<void> {
+    const [feeds, max] = [this.#feedsByAccount, this.#maxFeeds];
+    const tooManyFeeds = () => apiError('TOO_MANY_STREAMS', { limit: max });
+    if (feeds.of(account) >= max) throw tooManyFeeds();
+    if (this.#endsFeeds || feeds.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
+    const release = feeds.hold(account, call);
+    if (await this.#countFeeds(account, feeds.of(account), max)) {
+      call.onClose(() => this.#tellFeeds(account));
+      return;
+    }
+    release();
+    throw tooManyFeeds();
+  }
+
+  #tellFeeds(account: AccountId): void {
+    void this.#countFeeds(account, this.#feedsByAccount.of(account), Number.MAX_SAFE_INTEGER);
   }
 
   /** From now on feeds end, with UNAVAILABLE. Everything else goes on. */
@@ -117,7 +142,7 @@ export class OpenCalls implements Shares {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
   }
 
   /** Ends one call that waits for its caller, of another account that is past the share of a crowded server. */
@@ -152,6 +177,10 @@ class Counts<K> {
 
   get size(): number {
     return this.#counts.size;
+  }
+
+  keys(): Iterable<K> {
+    return this.#counts.keys();
   }
 
   of(key: K): number {

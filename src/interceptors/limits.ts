@@ -28,7 +28,7 @@ export interface AnonymousLimits {
 /** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
 export interface Shares {
   holdForAddress(call: Call, what: string): () => void;
-  holdForAccount(call: Call, account: AccountId): void;
+  holdForAccount(call: Call, account: AccountId): void | Promise<void>;
 }
 
 export interface Limits {
@@ -61,9 +61,9 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
     return verdict;
   };
   /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
-  const hold = async <T>(call: Call, attempt: Attempt, take: () => T): Promise<T> => {
+  const hold = async <T>(call: Call, attempt: Attempt, take: () => T | Promise<T>): Promise<T> => {
     try {
-      return take();
+      return await take();
     } catch (error) {
       await peek(call, attempt);
       throw error;

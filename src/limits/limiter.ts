@@ -46,6 +46,12 @@ export interface Limiter {
   admit(attempt: Attempt): Decision | Promise<Decision>;
   /** Returns the verdict of the windows, for a response that shows the numbers. Counts nothing; ignores bans. */
   peek(attempt: Attempt): Verdict | Promise<Verdict>;
+  /**
+   * Tells how many streams of events of an account this server has open. Returns false, and takes no notice, if with
+   * those of other servers they are more than `max`. It must be told again within 10 s. While it is not known what
+   * other servers have, each counts alone.
+   */
+  countStreams(accountId: AccountId, own: number, max: number): boolean | Promise<boolean>;
 }
 
 /** What an account has used at one moment, for the operator. */

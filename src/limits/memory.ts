@@ -127,6 +127,7 @@ export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimite
       if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
       else bans.forget(attempt.keyId);
     },
+    countStreams: () => true,
     drain: () => accounts.drain(),
     restoreUsage(rows) {
       for (const row of rows) accounts.restore(row);

@@ -1,16 +1,21 @@
 /**
- * Calls of `redis.lua`: each reads and changes the state of one subject, in one atomic step and one round trip. Rejects
- * when Redis can't be reached or fails.
+ * Calls of `redis.lua` and `streams.lua`: each reads and changes the state of one subject, in one atomic step and one
+ * round trip. Rejects when Redis can't be reached or fails.
  */
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { AccountId, KeyId } from '../model.ts';
 import type { RedisClient } from '../redis/client.ts';
 import { type Attempt, type Subject, subjectName } from './limiter.ts';
 import { type Known, type Learned, type MemoryLimiterOptions, quotaOf } from './memory.ts';
 
-const SCRIPT = readFileSync(new URL('./redis.lua', import.meta.url), 'utf8');
-const SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
+const LIMITS = load('./redis.lua');
+const STREAMS = load('./streams.lua');
+
+function load(file: string): readonly [script: string, sha1: string] {
+  const script = readFileSync(new URL(file, import.meta.url), 'utf8');
+  return [script, createHash('sha1').update(script).digest('hex')];
+}
 
 /** The state of a subject in Redis after a call. */
 export interface SubjectState extends Learned {
@@ -28,15 +33,21 @@ export interface LimitScriptOptions extends Pick<MemoryLimiterOptions, 'ban' | '
 export function createLimitScript(client: RedisClient, options: LimitScriptOptions) {
   const { ban, prefix = 'petstore', time = 'redis' } = options;
 
-  /** The names of a subject's entries in Redis. The braces make a cluster keep them on one node. */
+  /** This server's. A new process is a new server. */
+  const server = randomUUID();
+
+  /** The braces make a cluster keep all entries of a subject on one node. */
+  const nameOf = (subject: Subject) => `${prefix}:{${subjectName(subject)}}`;
+
+  /** The names of a subject's entries in Redis. */
   function namesOf(subject: Subject, keyId?: KeyId): string[] {
-    const name = `${prefix}:{${subjectName(subject)}}`;
+    const name = nameOf(subject);
     return [`${name}:used`, ...(keyId === undefined ? [] : [`${name}:refusals:${keyId}`, `${name}:ban:${keyId}`])];
   }
 
   function run(action: string, names: string[], nowMs: number, args: readonly (number | string)[]): Promise<unknown> {
     const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
-    return client.evaluate(SCRIPT, SHA1, names, [...common, ...args].map(String));
+    return client.evaluate(...LIMITS, names, [...common, ...args].map(String));
   }
 
   return {
@@ -55,6 +66,12 @@ export function createLimitScript(client: RedisClient, options: LimitScriptOptio
     /** Ends a ban. Resolves with the latest end that a ban can have which began until now. */
     async unban(accountId: AccountId, keyId: KeyId, nowMs: number): Promise<number> {
       return (await run('unban', namesOf({ kind: 'account', accountId }, keyId), nowMs, [])) as number;
+    },
+
+    /** Tells how many streams of an account this server has. Resolves with false if those of all are too many. */
+    async streams(accountId: AccountId, own: number, max: number): Promise<boolean> {
+      const name = `${nameOf({ kind: 'account', accountId })}:streams`;
+      return (await client.evaluate(...STREAMS, [name], [server, String(own), String(max)])) === 1;
     },
   };
 }

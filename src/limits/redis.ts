@@ -102,6 +102,9 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     get fallbackDecisions() {
       return fallbackDecisions;
     },
+    async countStreams(accountId, own, max) {
+      return (await client.run(() => script.streams(accountId, own, max))) ?? true;
+    },
     close: () => client.close(),
   };
 }

@@ -20,7 +20,7 @@ function setUp(startMs = MIDNIGHT_MS - 90_000) {
     if (isFull) throw apiError('RATE_LIMITED', { limit: 50, window: AT_A_TIME, retryAfterSeconds: 1 });
     return () => undefined;
   };
-  const shares = { holdForAddress: takeShare, holdForAccount: takeShare };
+  const shares = { holdForAddress: takeShare, holdForAccount: () => void takeShare() };
   const { interceptor, anonymous } = limits(limiter, { shares, nowMs: () => clock.nowMs });
   return {
     clock,

@@ -75,7 +75,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
       scripts.set(call.requestId, makeScript(call));
       super.add(call);
     }
-  })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10 });
+  })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10, countFeeds: () => true });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
   const shares: Interceptor = {
     name: 'shares',
@@ -83,7 +83,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
       const account = call.header('x-account');
       if (account !== undefined) {
         const accountId = toAccountId(BigInt(account));
-        openCalls.holdForAccount(call, accountId);
+        await openCalls.holdForAccount(call, accountId);
         call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
       } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
       return next(call);
