@@ -93,6 +93,15 @@ async function holdWrite({ grpc }: ServerProcess, url: string, name: string) {
   return { outcome, release: () => holder.end() };
 }
 
+/** Begins a write on the first server, which then stands still with it, and writes "after" on the second. */
+async function standStill({ servers: [first, second], url }: Context) {
+  const { outcome, release } = await holdWrite(first, url, 'late');
+  first.process.kill('SIGSTOP');
+  await release();
+  await second.grpc.category('after');
+  return { outcome, goOn: () => first.process.kill('SIGCONT') };
+}
+
 /** Resolves with the time that it took until the follower had as many events. */
 async function untilSeen({ names }: Follower, count: number): Promise<number> {
   const startMs = performance.now();
@@ -123,32 +132,24 @@ test.serial(
 
 test.serial('Gap - a server that stands still there delays the feed for a bounded time, and goes on', async (t) => {
   const { servers, url, follower } = t.context;
-  const [first, second] = servers;
-  const { outcome, release } = await holdWrite(first, url, 'late');
-  first.process.kill('SIGSTOP');
-  await release();
-  await second.grpc.category('after');
+  const { outcome, goOn } = await standStill(t.context);
   const tookMs = await untilSeen(follower, 1);
   t.log({ tookMs });
   t.true(tookMs > NOTHING_MS && tookMs < BOUND_MS + ALLOWANCE_MS, `${tookMs} ms`);
-  first.process.kill('SIGCONT');
+  goOn();
   const isDone = (await outcome) === 'done';
-  await first.grpc.category('at last');
+  await servers[0].grpc.category('at last');
   await untilSeen(follower, isDone ? 3 : 2);
   t.deepEqual(follower.names, isDone ? ['after', 'late', 'at last'] : ['after', 'at last']);
   t.deepEqual(await stored(url), follower.names);
 });
 
 test.serial('Gap - what a server commits that stood still there comes before what is newer', async (t) => {
-  const { servers, url, follower } = t.context;
-  const [first, second] = servers;
-  const { outcome, release } = await holdWrite(first, url, 'late');
-  first.process.kill('SIGSTOP');
-  await release();
-  await second.grpc.category('after');
+  const { follower } = t.context;
+  const { outcome, goOn } = await standStill(t.context);
   await delay(NOTHING_MS);
   t.deepEqual(follower.names, []);
-  first.process.kill('SIGCONT');
+  goOn();
   t.true((await untilSeen(follower, 2)) < ALLOWANCE_MS);
   t.deepEqual(follower.names, ['late', 'after']);
   t.is(await outcome, 'done');

@@ -5,23 +5,13 @@
 import type { ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/index.ts';
 import { TcpProxy } from './chaos/proxy.ts';
+import { Random } from './chaos/random.ts';
 import { openEvents } from './event-source.ts';
 import { changeAtRandom, Replica, readLists } from './replica.ts';
 import type { TestStack } from './stack.ts';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CHANGE_MS = 5_000;
-
-/** Numbers from 0 to 1 that a seed repeats (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** A follower that has a replica, and what is wrong with the order of what it got. */
 interface Follower {
@@ -32,27 +22,45 @@ interface Follower {
   readonly done: (last: number) => Promise<void>;
 }
 
-/** Applies an event, which must come after all others of its connection. */
-function apply({ name, replica, faults }: Pick<Follower, 'name' | 'replica' | 'faults'>, event: { id: number }): void {
-  if (event.id <= replica.last) faults.push(`${name} got ${event.id} after ${replica.last}`);
-  replica.apply(event);
+/** What a way to follow applies its events to. */
+interface Goal {
+  readonly replica: Replica;
+  /** Applies an event, which must come after all others. */
+  readonly apply: (event: { id: number }) => void;
+  /** Aborts when the last event has been applied. */
+  readonly reached: AbortSignal;
+}
+
+function following(name: string, follow: (goal: Goal) => Promise<void>): Follower {
+  const [replica, faults, reached] = [new Replica(), [] as string[], new AbortController()];
+  let goal = Number.POSITIVE_INFINITY;
+  const check = () => replica.last >= goal && reached.abort();
+  const apply = (event: { id: number }) => {
+    if (event.id <= replica.last) faults.push(`${name} got ${event.id} after ${replica.last}`);
+    replica.apply(event);
+    check();
+  };
+  const followed = follow({ replica, apply, reached: reached.signal });
+  followed.catch(() => undefined);
+  return {
+    ...{ name, replica, faults },
+    done(last) {
+      goal = last;
+      check();
+      return followed;
+    },
+  };
 }
 
 /** Reconnects with Last-Event-ID. Its connections are cut at random. */
-function overEvents(url: string, key: string, random: () => number, start: 'empty' | 'lists'): Follower {
-  const follower = { name: `events from ${start}`, replica: new Replica(), faults: [] as string[] };
-  const { replica } = follower;
-  let goal = Number.POSITIVE_INFINITY;
-  const follow = async () => {
+function overEvents(url: string, key: string, random: Random, start: 'empty' | 'lists'): Follower {
+  return following(`events from ${start}`, async ({ replica, apply, reached }) => {
     let isLoaded = start === 'empty';
     let lastId = start === 'empty' ? '0' : undefined;
-    while (replica.last < goal) {
-      const stream = await openEvents(
-        `${url}/events/stream`,
-        key,
-        lastId === undefined ? {} : { 'last-event-id': lastId },
-      );
-      const cut = setTimeout(() => stream.close(), 100 + random() * 700);
+    while (!reached.aborted) {
+      const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
+      const stream = await openEvents(`${url}/events/stream`, key, headers);
+      const cut = setTimeout(() => stream.close(), random.int(100, 800));
       try {
         for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
           lastId = event.id ?? lastId;
@@ -60,8 +68,8 @@ function overEvents(url: string, key: string, random: () => number, start: 'empt
             replica.load(await readLists(url, key));
             isLoaded = true;
           }
-          if (event.event !== 'ready' && event.data !== undefined) apply(follower, event.data);
-          if (replica.last >= goal) break;
+          if (event.event !== 'ready' && event.data !== undefined) apply(event.data);
+          if (reached.aborted) break;
         }
       } catch {
         // the connection was cut
@@ -70,67 +78,31 @@ function overEvents(url: string, key: string, random: () => number, start: 'empt
         stream.close();
       }
     }
-  };
-  const following = follow();
-  following.catch(() => undefined);
-  return {
-    ...follower,
-    done(last) {
-      goal = last;
-      return following;
-    },
-  };
+  });
 }
 
 /** The typed client, through a proxy that cuts its connections at random. */
-function overGrpc(address: string, key: string, toJson: (event: object) => { id: number }): Follower {
-  const client = createClient({ address, apiKey: key });
-  const follower = { name: 'the client', replica: new Replica(), faults: [] as string[] };
-  const abort = new AbortController();
-  let goal = Number.POSITIVE_INFINITY;
-  const follow = async () => {
+function overGrpc(address: string, key: string): Follower {
+  return following('the client', async ({ apply, reached }) => {
+    const client = createClient({ address, apiKey: key });
     try {
-      for await (const event of client.events({ after: 0n, signal: abort.signal })) {
-        apply(follower, toJson(event));
-        if (follower.replica.last >= goal) break;
-      }
+      for await (const event of client.events({ after: 0n, signal: reached })) apply(toJson(event));
     } catch (error) {
-      if (!abort.signal.aborted) throw error;
+      if (!reached.aborted) throw error;
     }
     await client.close();
-  };
-  const following = follow();
-  following.catch(() => undefined);
-  return {
-    ...follower,
-    done(last) {
-      goal = last;
-      if (follower.replica.last >= goal) abort.abort();
-      return following;
-    },
-  };
+  });
 }
 
 /** Reads page after page. */
 function overPages(url: string, key: string): Follower {
-  const follower = { name: 'pages', replica: new Replica(), faults: [] as string[] };
-  let goal = Number.POSITIVE_INFINITY;
-  const follow = async () => {
-    while (follower.replica.last < goal) {
+  return following('pages', async ({ replica, apply, reached }) => {
+    while (!reached.aborted) {
       const headers = { authorization: `Bearer ${key}` };
-      const page = await fetch(`${url}/events?limit=100&after=${follower.replica.last}`, { headers });
-      for (const event of (await page.json()) as { id: number }[]) apply(follower, event);
+      const page = await fetch(`${url}/events?limit=100&after=${replica.last}`, { headers });
+      for (const event of (await page.json()) as { id: number }[]) apply(event);
     }
-  };
-  const following = follow();
-  following.catch(() => undefined);
-  return {
-    ...follower,
-    done(last) {
-      goal = last;
-      return following;
-    },
-  };
+  });
 }
 
 const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
@@ -150,14 +122,14 @@ export async function isReplicated(t: ExecutionContext, stack: TestStack): Promi
   t.log(`SEED=${SEED}`);
   const { key, rest, config } = stack;
   const { url } = rest;
-  const random = seeded(SEED);
+  const random = new Random(SEED);
   const proxy = await TcpProxy.open(config.port);
   const cutting = setInterval(() => proxy.cut(), 300);
   const endMs = Date.now() + CHANGE_MS;
   const changing = Promise.all(Array.from({ length: 4 }, () => changeAtRandom(url, key, endMs, random)));
   const followers = [
     overEvents(url, key, random, 'empty'),
-    overGrpc(`127.0.0.1:${proxy.port}`, key, toJson),
+    overGrpc(`127.0.0.1:${proxy.port}`, key),
     overPages(url, key),
   ];
   await new Promise((resolve) => setTimeout(resolve, CHANGE_MS / 2));

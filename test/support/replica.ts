@@ -1,4 +1,6 @@
 /** A copy of the shop, kept by its events. */
+import type { Random } from './chaos/random.ts';
+
 // biome-ignore lint/suspicious/noExplicitAny: the bodies of REST, of every shape
 type Json = any;
 
@@ -72,9 +74,9 @@ export async function readLists(url: string, key: string): Promise<Lists> {
 }
 
 /** Changes the shop at random until `endMs`, with whatever answers come. */
-export async function changeAtRandom(url: string, key: string, endMs: number, random: () => number): Promise<void> {
+export async function changeAtRandom(url: string, key: string, endMs: number, random: Random): Promise<void> {
   const ids = { pets: [] as number[], categories: [] as number[], orders: [] as number[] };
-  const pick = (list: readonly number[]) => list[Math.floor(random() * list.length)] ?? 1;
+  const pick = (list: readonly number[]) => random.pickAny(list) ?? 1;
   const send = async (method: string, path: string, json?: unknown): Promise<Json> => {
     const response = await fetch(`${url}${path}`, {
       method,
@@ -89,21 +91,22 @@ export async function changeAtRandom(url: string, key: string, endMs: number, ra
     if (id !== undefined) list.push(id);
   };
   await add(ids.categories, '/categories', { name: 'first' });
-  const quantity = () => 1 + Math.floor(random() * 5);
+  const quantity = () => random.int(1, 5);
   const changes = [
-    () => add(ids.categories, '/categories', { name: `category ${random()}` }),
-    () => add(ids.pets, '/pets', { name: `pet ${random()}`, categoryId: pick(ids.categories) }),
-    () => add(ids.pets, '/pets', { name: `pet ${random()}`, categoryId: pick(ids.categories) }),
+    () => add(ids.categories, '/categories', { name: `category ${random.next()}` }),
+    () => add(ids.pets, '/pets', { name: `pet ${random.next()}`, categoryId: pick(ids.categories) }),
+    () => add(ids.pets, '/pets', { name: `pet ${random.next()}`, categoryId: pick(ids.categories) }),
     () => send('PUT', `/store/inventory/${pick(ids.pets)}`, { quantity: quantity() * 3 }),
     () => send('PUT', `/store/inventory/${pick(ids.pets)}`, { quantity: quantity() * 3 }),
-    () => add(ids.orders, '/store/orders', { petId: pick(ids.pets), quantity: quantity(), complete: random() < 0.2 }),
+    () =>
+      add(ids.orders, '/store/orders', { petId: pick(ids.pets), quantity: quantity(), complete: random.chance(0.2) }),
     () => add(ids.orders, '/store/orders', { petId: pick(ids.pets), quantity: quantity() }),
     () => send('PATCH', `/store/orders/${pick(ids.orders)}`, { quantity: quantity() }),
     () => send('PATCH', `/store/orders/${pick(ids.orders)}`, { complete: true }),
     () => send('DELETE', `/store/orders/${pick(ids.orders)}`),
-    () => send('PATCH', `/pets/${pick(ids.pets)}`, { status: random() < 0.5 ? 'sold' : 'available' }),
+    () => send('PATCH', `/pets/${pick(ids.pets)}`, { status: random.chance(0.5) ? 'sold' : 'available' }),
     () => send('DELETE', `/pets/${pick(ids.pets)}`),
     () => send('DELETE', `/categories/${pick(ids.categories)}`),
   ];
-  while (Date.now() < endMs) await changes[Math.floor(random() * changes.length)]?.();
+  while (Date.now() < endMs) await random.pickAny(changes)?.();
 }
