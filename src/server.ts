@@ -143,6 +143,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     traceCall: tracing?.traceCall,
   });
 
+  let address: string | undefined;
   return {
     async listen(host, port, credentials = ServerCredentials.createInsecure()) {
       const bound = await new Promise<number>((resolve, reject) => {
@@ -151,6 +152,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
         );
       });
       health.set(HEALTH_NAMES, true);
+      address = formatAddress(host, bound);
       return bound;
     },
 
@@ -164,11 +166,10 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
 
     async drain() {
       health.set(HEALTH_NAMES, false);
-      const closed = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       openCalls.drain();
-      const deadline = setTimeout(() => server.forceShutdown(), DRAIN_MS);
-      await closed;
-      clearTimeout(deadline);
+      // Cuts the connections off in the end. forceShutdown would not: without channelz it knows of none.
+      if (address !== undefined) server.drain(address, DRAIN_MS);
+      await new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
       openCalls.close();
     },
 

@@ -102,7 +102,11 @@ test('SIGTERM - during many writes keeps the successful ones, and the others get
 test('SIGTERM - a call that does not end is cut off after 10 seconds', async (t) => {
   const { server } = t.context;
   const call = await beginCall(server.address, server.key, Categories.createCategory, { category: { name: 'Never' } });
+  const beganMs = performance.now();
   t.deepEqual(await server.end('SIGTERM'), CLEAN);
+  const tookMs = performance.now() - beganMs;
+  t.true(tookMs > 9_500 && tookMs < 15_000, `${tookMs} ms`);
+  await t.throwsAsync(call.answered);
   t.deepEqual(filesOf(server), ['petstore.sqlite']);
   call.close();
 });

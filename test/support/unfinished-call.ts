@@ -8,6 +8,8 @@ export interface UnfinishedCall<A> {
   finish(): Promise<A>;
   /** Sends the other half and cancels. Resolves when the server has received both. */
   cancel(): Promise<void>;
+  /** The response. Rejects when the call fails or is cut off. */
+  readonly answered: Promise<A>;
   close(): void;
 }
 
@@ -55,6 +57,7 @@ export async function beginCall<Q, A>(
   stream.write(frame.subarray(0, half));
   await ping(session); // frames arrive in order, so the response to the ping follows the half
   return {
+    answered,
     async finish() {
       stream.end(frame.subarray(half));
       return answered.finally(() => session.close());
