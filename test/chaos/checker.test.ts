@@ -140,8 +140,8 @@ test('Recovery - a call that fails too long after the last fault is a violation'
   t.is(checkRecovery({ calls, faults }, 8_000).length, 1);
 });
 
-test('Responses - one later than promised, and a refusal of a valid key, are violations', (t) => {
+test('Responses - one later than promised, a fault, and a refusal of a valid key are violations', (t) => {
   t.deepEqual(checkAnswers([at(0, 15, READ)]), []);
   t.is(checkAnswers([at(0, 21, READ)]).length, 1);
-  t.is(checkAnswers([at(0, 1, refused(READ, 'API_KEY_INVALID'))]).length, 1);
+  for (const code of ['API_KEY_INVALID', 'INTERNAL']) t.is(checkAnswers([at(0, 1, refused(READ, code))]).length, 1);
 });

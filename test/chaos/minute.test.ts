@@ -7,8 +7,6 @@ import { testUnless } from '../support/programs.ts';
 import { sharedMissing } from '../support/shared.ts';
 
 const SEED = 12;
-/** The machine may be busy with other tests. */
-const RECOVER_WITHIN_MS = 30_000;
 const GIVE_UP_MS = 600_000;
 
 async function runMinute(t: ExecutionContext, deployment: 'sqlite' | 'postgres', lastsMs: number): Promise<void> {
@@ -18,7 +16,6 @@ async function runMinute(t: ExecutionContext, deployment: 'sqlite' | 'postgres',
     deployment,
     lastsMs,
     faults: FAULTS,
-    recoverWithinMs: RECOVER_WITHIN_MS,
     signal: new AbortController().signal,
     onProgress: () => undefined,
     onNote: () => undefined,

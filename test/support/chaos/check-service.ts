@@ -1,16 +1,20 @@
-/** Checks that each response is in time, that no valid key is refused, and that the service recovers after faults. */
+/** Checks that each response is in time and none is a fault, that no valid key is refused, and that the service recovers after faults. */
 import { timeOf } from './check-objects.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Call } from './history.ts';
 
 /** Envoy ends a call after 15 seconds. */
 const LONGEST_MS = 20_000;
+/** The code of a 500, and gRPC statuses that a server has without a code. */
+const FAULTS: readonly string[] = ['INTERNAL', 'UNKNOWN', 'DATA_LOSS', 'UNIMPLEMENTED'];
 
 export function checkAnswers(calls: readonly Call[]): Violation[] {
   const late = calls.filter(({ startMs, endMs }) => endMs - startMs > LONGEST_MS);
+  const faults = calls.filter(({ outcome }) => outcome.kind === 'refused' && FAULTS.includes(outcome.code));
   const shut = calls.filter(({ outcome }) => outcome.kind === 'refused' && outcome.code.startsWith('API_KEY_INVALID'));
   return [
     ...first(late, `took more than ${LONGEST_MS / 1_000} s`),
+    ...first(faults, 'were answered with a fault of the server'),
     ...first(shut, 'were told that a valid key is not'),
   ];
 }

@@ -10,14 +10,10 @@ import { bearer, insecure, type UnaryMethod, unary } from '../grpc.ts';
 import type * as History from './history.ts';
 import { tagToTime, timeToTag } from './tags.ts';
 
-/** Statuses after which the request may have been executed or not. */
-const UNKNOWN: readonly status[] = [
-  status.UNAVAILABLE,
-  status.DEADLINE_EXCEEDED,
-  status.INTERNAL,
-  status.UNKNOWN,
-  status.CANCELLED,
-];
+/** Statuses after which the request may have been executed or not. Any other of a server's is a fault. */
+const UNKNOWN: readonly status[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED];
+/** What grpc-js itself says, as INTERNAL, when a response was cut off in the middle. */
+const CUT_OFF = /^Received RST_STREAM with code [02]\b/;
 
 export interface GrpcClient {
   call(request: History.Request, timeoutMs: number): Promise<History.Outcome>;
@@ -37,7 +33,8 @@ export function openGrpcClient(address: string, key: string): GrpcClient {
         return { kind: 'ok', value: await ask(send, request) };
       } catch (error) {
         const { code, grpcStatus, message } = toPetstoreError(error as ServiceError);
-        if (!UNKNOWN.includes(grpcStatus)) return { kind: 'refused', code };
+        const isUnknown = UNKNOWN.includes(grpcStatus) || (code === 'INTERNAL' && CUT_OFF.test(message));
+        if (!isUnknown) return { kind: 'refused', code };
         return { kind: 'unknown', why: `${status[grpcStatus]}: ${message}` };
       }
     },

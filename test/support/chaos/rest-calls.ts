@@ -24,7 +24,8 @@ export async function callRest(client: RestClient, request: Request): Promise<Ou
     return { kind: 'unknown', why: String((error.cause as Error | undefined)?.message ?? error.message) };
   }
   const { status, text } = response;
-  if (status >= 500 || status === 408) return { kind: 'unknown', why: `${status} ${response.body.code}` };
+  // Any other 5xx is a fault, which the checker reports as a refusal that it can't explain.
+  if ([408, 503, 504].includes(status)) return { kind: 'unknown', why: `${status} ${response.body.code}` };
   if (status >= 400) return { kind: 'refused', code: response.body.code };
   return { kind: 'ok', value: read(text === '' ? undefined : response.body) };
 }
