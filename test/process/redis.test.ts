@@ -1,16 +1,14 @@
 /** Server processes with one Redis: they share the limits, and neither start nor stop depends on it. */
 
-import { execFileSync } from 'node:child_process';
-import { join } from 'node:path';
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { findProgram } from '../support/find-program.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, type ServerProcess, startServerProcess, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
+import { makeCertificates, noOpenssl } from '../support/tls.ts';
 
 interface Context {
   readonly redis: RedisProcess;
@@ -19,7 +17,7 @@ interface Context {
   readonly closing: (() => Promise<unknown>)[];
 }
 
-const test: TestFn<Context> = testUnless(MISSING_REDIS_SERVER);
+const test: TestFn<Context> = testUnless(MISSING_REDIS_SERVER ?? noOpenssl);
 
 const PER_DAY = 50;
 
@@ -102,28 +100,15 @@ test('Invalid REDIS_URL - a server does not start, and does not show the passwor
 });
 
 test('rediss:// - limits are counted over TLS', async (t) => {
-  const openssl = findProgram(['openssl']);
-  if (openssl === undefined) {
-    t.log('skipped: install openssl, which makes the certificate');
-    t.pass();
-    return;
-  }
-  const { path, remove } = await createDataDir();
-  t.context.closing.push(remove);
-  const [keyFile, certFile] = [join(path, 'key.pem'), join(path, 'cert.pem')];
-  const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
-  execFileSync(
-    openssl,
-    ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', certFile, ...subject],
-    {
-      stdio: 'ignore',
-    },
-  );
+  const certificates = await makeCertificates();
+  t.context.closing.push(() => certificates.remove());
+  await certificates.issue('redis', 'IP:127.0.0.1');
   const port = String((await freePorts(1))[0]);
-  const files = ['--tls-cert-file', certFile, '--tls-key-file', keyFile, '--tls-auth-clients', 'no'];
+  const [cert, key, ca] = ['redis.pem', 'redis-key.pem', 'ca.pem'].map((file) => certificates.path(file));
+  const files = ['--tls-cert-file', `${cert}`, '--tls-key-file', `${key}`, '--tls-auth-clients', 'no'];
   const redis = await RedisProcess.start(['--tls-port', port, ...files]);
   t.context.closing.push(() => redis.stop());
-  const overTls = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: certFile };
+  const overTls = { REDIS_URL: `rediss://127.0.0.1:${port}`, NODE_EXTRA_CA_CERTS: `${ca}` };
   const [one, other] = [await t.context.start(overTls), await t.context.start(overTls)];
   t.is(await exhaust(one), PER_DAY);
   t.is(await exhaust(other), 0);

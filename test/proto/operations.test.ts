@@ -24,7 +24,6 @@ function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescFiel
 }
 
 const answerFields = methods.flatMap(({ output }) => fieldsOf(output));
-const scalarsOf = (...types: ScalarType[]) => answerFields.filter(({ scalar }) => types.includes(scalar as ScalarType));
 
 function routesWith(method: string): string[] {
   return operations.flatMap(({ routes }) =>
@@ -96,24 +95,6 @@ test('Operations - the query parameters are those of the contract', (t) => {
     '/petstore.v1.InventoryService/ListInventory': ['status', 'limit', 'pageToken'],
   };
   for (const { path, queryParameters } of operations) t.deepEqual([...queryParameters.keys()], table[path] ?? [], path);
-});
-
-// rest.lua finds the int64 fields of a response by their names.
-test('Responses - every int64 field is named id or ends in _id', (t) => {
-  const int64 = scalarsOf(ScalarType.INT64);
-  t.true(int64.length > 0);
-  for (const { name, jsonName } of int64) {
-    t.regex(name, /^(?:.+_)?id$/);
-    t.regex(jsonName, /[iI]d$/);
-  }
-});
-
-test('Responses - no string field has a name that rest.lua could take for an id', (t) => {
-  for (const { jsonName } of scalarsOf(ScalarType.STRING, ScalarType.BYTES)) t.notRegex(jsonName, /[iI]d$/);
-});
-
-test('Responses - there is no other 64-bit number: it would be printed as a string', (t) => {
-  t.deepEqual(scalarsOf(ScalarType.UINT64, ScalarType.SINT64, ScalarType.FIXED64, ScalarType.SFIXED64), []);
 });
 
 test('Responses - a created resource has its id as first field', (t) => {

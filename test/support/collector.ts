@@ -31,6 +31,7 @@ export interface Collector {
   readonly requests: number;
   /** From now on accepts requests without responding. */
   freeze(): void;
+  thaw(): void;
   close(): Promise<void>;
 }
 
@@ -63,6 +64,9 @@ export async function startCollector(port = 0): Promise<Collector> {
     },
     freeze() {
       isFrozen = true;
+    },
+    thaw() {
+      isFrozen = false;
     },
     async close() {
       for (const socket of sockets) socket.destroy();

@@ -3,6 +3,7 @@
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '../../src/client/index.ts';
 import { https } from '../support/https.ts';
 import { startLoad, untilMore } from '../support/load.ts';
@@ -20,6 +21,9 @@ interface Context {
 }
 
 const test = testUnless<Context>(noOpenssl);
+
+/** Files are read every second. */
+const NOTICED_MS = 2_500;
 
 let made = 0;
 test.beforeEach(async (t) => {
@@ -117,6 +121,7 @@ test('Renewal - half of it changes nothing, and Envoy restarts with the previous
   const secret = join(stack.config.dataDir, 'public.sds.json');
   const before = await readFile(secret, 'utf8');
   await copyFile(certificates.path('second.pem'), join(folder, 'tls.crt'));
+  await delay(NOTICED_MS);
   stack.stack.envoy.process.kill('SIGKILL');
   await until(() => served(t.context, stack).catch(() => undefined), 'a response');
   t.is(await served(t.context, stack), named('first'));
@@ -127,6 +132,7 @@ test('Renewal - half of it changes nothing, and Envoy restarts with the previous
   t.true(await untilServed(t.context, stack, 'second'));
   await rm(join(folder, 'tls.key'));
   await copyFile(certificates.path('third.pem'), join(folder, 'tls.crt'));
+  await delay(NOTICED_MS);
   t.is(await served(t.context, stack), named('second'));
 });
 

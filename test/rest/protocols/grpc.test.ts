@@ -54,6 +54,7 @@ test('gRPC - next_page_token continues a list', async (t) => {
     ids.push(...message.orders.map(({ id }) => id));
     pageToken = message.nextPageToken;
   } while (pageToken !== '');
+  t.is(ids.length, 5);
   t.is(new Set(ids).size, 5);
 });
 
