@@ -1,3 +1,4 @@
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
@@ -148,4 +149,22 @@ test.serial('retries - maxAttempts 1 switches them off', async (t) => {
   await t.throwsAsync(client.pets.listPets({}), { code: 'UNAVAILABLE' });
   t.true(performance.now() - startMs < 1_500);
   await client.close();
+});
+
+test('retries - a call that is safe to repeat has 5 attempts while the server is unavailable, another has one', async (t) => {
+  const requests: string[] = [];
+  const server = createHttp2Server().on('stream', (stream: ServerHttp2Stream, headers) => {
+    requests.push(String(headers[':path']));
+    stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '14' }, { endStream: true });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: t.context.key });
+  t.teardown(() => client.close().then(() => server.close()));
+  await t.throwsAsync(client.pets.getPet({ petId: 1n }));
+  t.is(requests.splice(0).length, 5);
+  await t.throwsAsync(client.pets.createPet({ pet: { name: 'Tom', categoryId: 1n } }));
+  t.is(requests.splice(0).length, 5);
+  await t.throwsAsync(client.pets.updatePet({ petId: 1n, pet: { name: 'Tom' } }));
+  t.is(requests.length, 1);
 });

@@ -175,13 +175,17 @@ async function untilHealthy(context: Context, count: number): Promise<void> {
   }
 }
 
-test.serial('Names - are found in /etc/hosts and DNS, and a new address of a name adds a server', async (t) => {
-  await untilHealthy(t.context, 2);
-  const { hosts, network } = t.context;
-  network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
-  await untilHealthy(t.context, 3);
-  t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
-});
+test.serial(
+  'Names - are found in /etc/hosts and DNS, with IPv4 before IPv6; a new address adds a server',
+  async (t) => {
+    await untilHealthy(t.context, 2);
+    const { hosts, network } = t.context;
+    network.names.set('petstore-others', [hosts['petstore-1'].address, hosts['petstore-2'].address]);
+    await untilHealthy(t.context, 3);
+    t.regex(await requestAdmin(t.context, 'edge-0', '/stats?filter=^cluster.petstore.membership_total$'), /: 3\n/);
+    t.is((await call(t.context, 'edge-0', '/healthz')).status, 200);
+  },
+);
 
 test.serial('DNS - an outage changes nothing, and a removed address is used while its server is healthy', async (t) => {
   const { hosts, network } = t.context;

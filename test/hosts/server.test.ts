@@ -122,6 +122,19 @@ test('Standalone server - is one process, with the Node options that the launche
   t.deepEqual(await server.end('SIGINT'), { code: 0, signal: null });
 });
 
+test('Standalone server - an invalid setting is exit code 1, a temporary failure is 75, with one line each', async (t) => {
+  const [nobody] = await freePorts(1);
+  const shared = { OPERATOR_KEY: 'the-operator-of-this-test', DATABASE_URL: `postgres://x@127.0.0.1:${nobody}/x` };
+  for (const [code, settings, line] of [
+    [1, { GRPC_PORT: 'none' }, /^petstore: GRPC_PORT [^\n]+\n$/],
+    [75, shared, /^[^\n]+\npetstore: [^\n]*ECONNREFUSED[^\n]*\n/],
+  ] as const) {
+    const server = run(t.context, settings);
+    t.deepEqual(await server.ended, { code, signal: null }, server.errors);
+    t.regex(server.errors, line);
+  }
+});
+
 test('Mutual TLS - only a client with a certificate of the authority is served', async (t) => {
   await startWithTls(t.context);
   const known = await clientAs(t.context, 'client');

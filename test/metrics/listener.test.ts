@@ -179,3 +179,21 @@ test('Metrics port - a metric that can not be read is a 500, and the cause is lo
   t.like(failures, [{ message: 'no such number' }]);
   await listener.close();
 });
+
+test('Metrics port - however often it is scraped, the metrics are collected once a second at most', async (t) => {
+  let collected = 0;
+  const registry = new Registry();
+  const collect = () => {
+    collected += 1;
+  };
+  new Gauge({ name: 'collected', help: 'How often.', registers: [registry], collect });
+  const listener = await listen(registry, { host: '127.0.0.1', port: t.context.port }, (error) =>
+    t.fail(String(error)),
+  );
+  const scrape = async () => (await fetch(`http://127.0.0.1:${t.context.port}/metrics`)).text();
+  const beganMs = performance.now();
+  while (performance.now() < beganMs + 2_200) await Promise.all(Array.from({ length: 10 }, scrape));
+  const mayBe = Math.floor((performance.now() - beganMs) / 1_000) + 1;
+  t.true(collected > 1 && collected <= mayBe, `${collected} of ${mayBe}`);
+  await listener.close();
+});

@@ -48,6 +48,22 @@ test('PgBouncer - a start without the setting fails with the reason', async (t) 
   await t.throwsAsync(openPostgres(url), { instanceOf: StoreUnavailable, message: /^unsupported startup parameter/ });
 });
 
+test('PgBouncer - in session mode a server works too, and leaves nothing in a session', async (t) => {
+  const database = await server.createDatabase();
+  const inSessionMode = await startPgBouncer(database, 'session');
+  t.teardown(() => inSessionMode.stop());
+  const url = inSessionMode.through(database);
+  const stores = (await Promise.all([openPostgres(url, POOLED), openPostgres(url, POOLED)])).map(createStore);
+  for (const store of stores) {
+    const { id } = await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined }));
+    for (const other of stores) t.is((await other.categories.find(id))?.name, 'Cats');
+  }
+  for (const store of stores) await store.close();
+  for (const what of ['pg_prepared_statements', `(${ADVISORY}) AS locks`]) {
+    t.deepEqual(await query(url, `SELECT * FROM ${what}`), []);
+  }
+});
+
 test('PgBouncer - several processes that start at once on an empty database all succeed', async (t) => {
   const url = bouncer.through(await server.createDatabase());
   const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url, POOLED)));

@@ -174,6 +174,29 @@ test('PostgreSQL - a start that waits too long for another migration fails, with
   await other.end();
 });
 
+test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails and changes nothing', async (t) => {
+  const { url } = t.context;
+  await (await openPostgres(url)).close();
+  await query(url, 'DROP TABLE key_uses');
+  await query(url, 'ALTER TABLE bans DROP COLUMN duration_ms, DROP COLUMN refusals, DROP COLUMN window_seconds');
+  await query(url, "DELETE FROM schema_migrations WHERE name = '005-key-uses'");
+  const user = new Client({ connectionString: url });
+  await user.connect();
+  await user.query('BEGIN; LOCK TABLE bans');
+  const beganMs = performance.now();
+  await t.throwsAsync(openPostgres(url), { instanceOf: StoreUnavailable });
+  const waitedMs = performance.now() - beganMs;
+  t.true(waitedMs > 9_500 && waitedMs < 20_000, `${waitedMs} ms`);
+  const found = async () => (await query(url, "SELECT to_regclass('key_uses') AS found"))[0]?.found;
+  t.is(await found(), null);
+  const started = openPostgres(url);
+  await delay(1_000);
+  await user.query('COMMIT');
+  await user.end();
+  await (await started).close();
+  t.not(await found(), null);
+});
+
 test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
   const reported: string[] = [];
   const availability = new Availability({ onAway: () => reported.push('away'), onBack: () => reported.push('back') });

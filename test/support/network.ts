@@ -27,6 +27,9 @@ function whyNot(): string | undefined {
   }
 }
 
+/** Types of DNS records. */
+const [A, AAAA] = [1, 28] as const;
+
 const ip = (...args: string[]) => promisify(execFile)('ip', args);
 
 export interface Host {
@@ -96,7 +99,7 @@ export class Network {
     this.#closing.push(() => server.close());
   }
 
-  /** Starts a DNS server (RFC 1035) for IPv4 addresses. */
+  /** Starts a DNS server (RFC 1035). Each name also has an IPv6 address (RFC 3596), which nobody can reach. */
   async #serveNames(): Promise<void> {
     const socket = createSocket('udp4');
     socket.on('message', (query, from) => socket.send(this.#respond(query), from.port, from.address));
@@ -111,14 +114,16 @@ export class Network {
       labels.push(message.toString('latin1', end + 1, end + 1 + length));
       end += 1 + length;
     }
-    const isA = message.readUInt16BE(end + 1) === 1;
-    const addresses = isA && !this.isDnsFailing ? (this.names.get(labels.join('.').toLowerCase()) ?? []) : [];
+    const type = message.readUInt16BE(end + 1);
+    const known = this.isDnsFailing ? [] : (this.names.get(labels.join('.').toLowerCase()) ?? []);
+    const addresses = { [A]: known, [AAAA]: known.length === 0 ? [] : ['fd00::1'] }[type] ?? [];
     const header = Buffer.from(message.subarray(0, 12));
     header.writeUInt16BE(this.isDnsFailing ? 0x8582 : 0x8580, 2); // an authoritative response, or SERVFAIL
     for (const [at, count] of [1, addresses.length, 0, 0].entries()) header.writeUInt16BE(count, 4 + 2 * at);
-    const answers = addresses.map((address) =>
-      Buffer.from([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 1, 0, 4, ...address.split('.').map(Number)]),
-    );
+    const answers = addresses.map((address) => {
+      const bytes = type === A ? address.split('.').map(Number) : [0xfd, ...Array(14).fill(0), 1];
+      return Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 1, 0, bytes.length, ...bytes]);
+    });
     return Buffer.concat([header, message.subarray(12, end + 5), ...answers]);
   }
 

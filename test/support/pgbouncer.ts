@@ -1,4 +1,4 @@
-/** Runs PgBouncer in front of a PostgreSQL server, in transaction mode: clients share sessions per transaction. */
+/** Runs PgBouncer in front of a PostgreSQL server. In transaction mode clients share sessions per transaction. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ export interface PgBouncer {
 }
 
 /** Starts PgBouncer in front of the server of `url`. */
-export async function startPgBouncer(url: string): Promise<PgBouncer> {
+export async function startPgBouncer(url: string, mode: 'transaction' | 'session' = 'transaction'): Promise<PgBouncer> {
   const owner = await serverOwner(); // PgBouncer and PostgreSQL refuse to run as root
   const folder = await mkdtemp(join(tmpdir(), 'petstore-pgbouncer-'));
   if (owner.uid !== undefined && owner.gid !== undefined) await chown(folder, owner.uid, owner.gid);
@@ -35,7 +35,7 @@ export async function startPgBouncer(url: string): Promise<PgBouncer> {
     '[pgbouncer]',
     `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
     `auth_type = trust\nauth_file = ${file('users')}`,
-    'pool_mode = transaction\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1',
+    `pool_mode = ${mode}\ndefault_pool_size = 15\nmax_client_conn = 500\nserver_login_retry = 1`,
   ];
   await writeFile(file('pgbouncer.ini'), `${settings.join('\n')}\n`, { mode: 0o644 });
   const bouncer: ChildProcess = spawn(PROGRAM ?? 'pgbouncer', ['-q', file('pgbouncer.ini')], {
