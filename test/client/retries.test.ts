@@ -151,7 +151,7 @@ test.serial('retries - maxAttempts 1 switches them off', async (t) => {
   await client.close();
 });
 
-test('retries - a call that is safe to repeat has 5 attempts while the server is unavailable, another has one', async (t) => {
+test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
   const requests: string[] = [];
   const server = createHttp2Server().on('stream', (stream: ServerHttp2Stream, headers) => {
     requests.push(String(headers[':path']));

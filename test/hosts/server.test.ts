@@ -122,7 +122,7 @@ test('Standalone server - is one process, with the Node options that the launche
   t.deepEqual(await server.end('SIGINT'), { code: 0, signal: null });
 });
 
-test('Standalone server - an invalid setting is exit code 1, a temporary failure is 75, with one line each', async (t) => {
+test('Standalone server - an invalid setting is exit code 1, a temporary failure is 75', async (t) => {
   const [nobody] = await freePorts(1);
   const shared = { OPERATOR_KEY: 'the-operator-of-this-test', DATABASE_URL: `postgres://x@127.0.0.1:${nobody}/x` };
   for (const [code, settings, line] of [

@@ -1,4 +1,7 @@
-/** Checks that each response is in time and none is a fault, that no valid key is refused, and that the service recovers after faults. */
+/**
+ * Checks that each response is in time and none is a fault, that no valid key is refused, and that the service recovers
+ * after faults.
+ */
 import { timeOf } from './check-objects.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Call } from './history.ts';
