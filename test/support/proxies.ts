@@ -44,6 +44,11 @@ interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+interface Traits {
+  readonly earlyResponses?: readonly Protocol[];
+  readonly redirects?: boolean;
+}
+
 const CONFIGURATIONS = fileURLToPath(new URL('../../deploy/proxies', import.meta.url));
 /** The service's address in all configurations. */
 const SERVICE = '127.0.0.1:8080';
@@ -85,15 +90,19 @@ export const haproxy = kind('haproxy', async ({ folder, port, redirectPort, serv
 
 /** HAProxy as a TCP load balancer, with a version of the PROXY protocol. */
 export function haproxyTcp(version: 1 | 2): ProxyKind {
-  return kind('haproxy', async ({ folder, port, service }) => {
-    const file = join(folder, 'haproxy.cfg');
-    await adapt('haproxy-tcp.cfg', file, {
-      [SERVICE]: service,
-      'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
-      ' send-proxy-v2 ': version === 1 ? ' send-proxy ' : ' send-proxy-v2 ',
-    });
-    return { args: ['-db', '-f', file] };
-  });
+  return kind(
+    'haproxy',
+    async ({ folder, port, service }) => {
+      const file = join(folder, 'haproxy.cfg');
+      await adapt('haproxy-tcp.cfg', file, {
+        [SERVICE]: service,
+        'bind :443,:::443 ': `bind 127.0.0.1:${port},::1:${port} `,
+        ' send-proxy-v2 ': version === 1 ? ' send-proxy ' : ' send-proxy-v2 ',
+      });
+      return { args: ['-db', '-f', file] };
+    },
+    { redirects: false },
+  );
 }
 
 export const caddy = kind(
@@ -101,10 +110,8 @@ export const caddy = kind(
   async ({ folder, port, redirectPort, service, certificates }) => {
     const file = join(folder, 'Caddyfile');
     const tls = `tls ${certificates.path('server.pem')} ${certificates.path('server-key.pem')}`;
-    await adapt('Caddyfile', file, {
-      [SERVICE]: service,
-      'petstore.example {': `localhost {\n\t${tls}\n\tbind 127.0.0.1 ::1`,
-    });
+    // On all addresses, as shipped: with two of them in a `bind` Caddy redirects on the last one only.
+    await adapt('Caddyfile', file, { [SERVICE]: service, 'petstore.example {': `localhost {\n\t${tls}` });
     // No files of the machine, and no UDP for HTTP/3.
     const options = ['admin off', 'auto_https disable_certs', 'skip_install_trust'];
     const ports = [`http_port ${redirectPort}`, `https_port ${port}`, 'servers {\nprotocols h1 h2\n}'];
@@ -112,7 +119,7 @@ export const caddy = kind(
     const env = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
     return { args: ['run', '--config', file, '--adapter', 'caddyfile'], env };
   },
-  ['HTTP/2', 'gRPC'],
+  { earlyResponses: ['HTTP/2', 'gRPC'] },
 ); // over HTTP/1.1 it waits for the first 256 KiB
 
 /** Copies a configuration and replaces texts in it. Throws if one of them is missing. */
@@ -128,7 +135,7 @@ async function adapt(name: string, to: string, replaced: Readonly<Record<string,
 function kind(
   name: string,
   prepare: (setup: Setup) => Promise<Program>,
-  earlyResponses: readonly Protocol[] = PROTOCOLS,
+  { earlyResponses = PROTOCOLS, redirects = true }: Traits = {},
 ): ProxyKind {
   const program = findProgram([name], ['/usr/sbin']);
   return {
@@ -140,14 +147,14 @@ function kind(
         : undefined,
     async start(servicePort, certificates) {
       const folder = await mkdtemp(join(tmpdir(), `petstore-${name}-`));
-      const [port = 0, redirectPort = 0] = await freePorts(2);
+      const [port = 0, redirectPort = 0] = await freePorts(redirects ? 2 : 1);
       const service = `127.0.0.1:${servicePort}`;
       const { args, env } = await prepare({ folder, port, redirectPort, service, certificates });
       const child = spawn(program ?? name, args, {
         env: { ...process.env, ...env },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
-      await listening(child, port);
+      await listening(child, redirects ? [port, redirectPort] : [port]);
       return {
         door: { port, ca: await certificates.read('ca.pem') },
         redirectPort,
@@ -162,15 +169,15 @@ function kind(
   };
 }
 
-/** Resolves when the port is open. Rejects with the program's stderr if it exits first. */
-async function listening(child: ChildProcess, port: number): Promise<void> {
+/** Resolves when all ports are open. Rejects with the program's stderr if it exits first. */
+async function listening(child: ChildProcess, ports: readonly number[]): Promise<void> {
   let errors = '';
   child.stderr?.on('data', (chunk: Buffer) => {
     errors += chunk;
   });
   await until(async () => {
     if (child.exitCode !== null) throw new Error(`${child.spawnfile} has ended: ${errors}`);
-    return isOpen(port);
+    return (await Promise.all(ports.map(isOpen))).every(Boolean);
   }, child.spawnfile);
 }
 
