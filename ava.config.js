@@ -1,5 +1,11 @@
+import { resolve } from 'node:path';
+
+// Servers, commands and AVA's own threads start in half the CPU time with it. Coverage is less precise with it.
+const compileCache = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/petstore') };
+
 export default {
   extensions: ['ts'],
   files: ['test/**/*.test.ts'],
   timeout: '2m',
+  environmentVariables: process.env.NODE_V8_COVERAGE === undefined ? compileCache : {},
 };

@@ -18,7 +18,7 @@ export function petstore({ config }: Pick<TestStack, 'config'>): Petstore {
   const settings = {
     GRPC_PORT: String(config.grpcPort),
     DATA_DIR: config.dataDir,
-    NODE_COMPILE_CACHE: `${config.dataDir}/compiled`, // a hundred starts: this halves their time
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // a hundred starts: this halves their time
   };
   return (args, env) => run(process.execPath, [`${ROOT}src/cli/main.ts`, ...args], { ...settings, ...env });
 }
