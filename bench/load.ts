@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../src/launcher/child.ts';
-import { LogFile } from '../src/logging/log-file.ts';
+import { LogFile } from '../src/observe/logging/log-file.ts';
 import { CommandFailed } from '../test/support/command-line.ts';
 import type { Processes } from '../test/support/cpu-time.ts';
 import type { Target } from './http-client.ts';

@@ -1,5 +1,4 @@
 /** Measures how much the service can take, then offers multiples of that. */
-
 import { formatCount } from '../test/support/numbers.ts';
 import type { Progress } from '../test/support/progress.ts';
 import { until } from '../test/support/until.ts';

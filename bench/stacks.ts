@@ -1,7 +1,8 @@
 /** The services that are measured: each with a database, ports and a folder of its own. */
 import pino from 'pino';
-import type { Config } from '../src/config.ts';
+import type { Config } from '../src/config/config.ts';
 import type { Child } from '../src/launcher/child.ts';
+import { MIGRATIONS } from '../src/schema.ts';
 import { openEngine } from '../src/storage/open.ts';
 import { formatCount } from '../test/support/numbers.ts';
 import { query } from '../test/support/postgres.ts';
@@ -79,7 +80,7 @@ async function processesOf({ postgres, redis }: Shared): Promise<Counted> {
 
 async function fill(config: Config, pets: number, { signal, progress }: StackSetup): Promise<void> {
   progress.update(`Filling a database with ${formatCount(pets)} pets …`);
-  const engine = await openEngine(config, pino({ level: 'silent' }));
+  const engine = await openEngine(config, MIGRATIONS, pino({ level: 'silent' }));
   await fillDatabase(engine, pets, signal).finally(() => engine.close());
   // Otherwise autovacuum would do it during the measurement, and the planner would not know the size.
   if (config.databaseUrl !== undefined) await query(config.databaseUrl, 'VACUUM (ANALYZE)');

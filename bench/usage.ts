@@ -1,10 +1,11 @@
 /** `npm run bench:usage`: how long a write waits while the usage of many accounts is stored. */
 import pino from 'pino';
-import { createUsageRecorder, type UsageRecorder, type UsageSource } from '../src/limits/usage-recorder.ts';
-import { dayIndexAt } from '../src/limits/windows.ts';
-import { toAccountId } from '../src/model.ts';
+import { createUsageRecorder, type UsageRecorder, type UsageSource } from '../src/access/limits/usage-recorder.ts';
+import { dayIndexAt } from '../src/access/limits/windows.ts';
+import { toAccountId } from '../src/rpc/caller.ts';
+import { MIGRATIONS, type Store, TABLES } from '../src/schema.ts';
 import { openPostgres } from '../src/storage/postgres.ts';
-import { createStore, type Store } from '../src/storage/store.ts';
+import { createStore } from '../src/storage/store.ts';
 import { createCommand, run } from '../test/support/command-line.ts';
 import { createTestStore } from '../test/support/database.ts';
 import { median } from '../test/support/numbers.ts';
@@ -88,7 +89,7 @@ async function main(): Promise<void> {
   await measure('SQLite', sqlite);
   const server = await startPostgres();
   cleanUp.defer(() => server.stop());
-  const postgres = createStore(await openPostgres(await server.createDatabase()));
+  const postgres = createStore(await openPostgres(await server.createDatabase(), MIGRATIONS), TABLES);
   cleanUp.defer(() => postgres.close());
   await measure('PostgreSQL', postgres);
 }

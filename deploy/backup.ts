@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import { type Config, ConfigError, readConfig } from '../src/config/config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { checkSqlite, copySqlite } from './check-sqlite.ts';
 import { endWithOneLine } from './one-line.ts';

@@ -12,7 +12,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { createClient, pages } from '../src/client/index.ts';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config/config.ts';
 import { endWithOneLine } from './one-line.ts';
 import { runProgram } from './postgres-program.ts';
 

@@ -1,6 +1,6 @@
 /** Runs a program of this folder. An expected error becomes one line on stderr. */
-import { ConfigError } from '../src/config.ts';
-import { hideKeys } from '../src/keys/format.ts';
+import { hideKeys } from '../src/access/keys/format.ts';
+import { ConfigError } from '../src/config/config.ts';
 
 export async function endWithOneLine(main: () => void | Promise<void>): Promise<void> {
   try {

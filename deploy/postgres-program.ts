@@ -3,7 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { ConfigError } from '../src/config.ts';
+import { ConfigError } from '../src/config/config.ts';
 
 /** Runs a program to its end. Returns its output. Throws ConfigError with its message if it fails. */
 export function runProgram(program: string, args: readonly string[], databaseUrl?: string): string {

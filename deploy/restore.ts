@@ -5,7 +5,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, readConfig } from '../src/config.ts';
+import { type Config, ConfigError, readConfig } from '../src/config/config.ts';
 import { makePrivate, PRIVATE_UMASK } from '../src/files/private-folder.ts';
 import { lockDataFolder } from '../src/launcher/data-lock.ts';
 import { endWithOneLine } from './one-line.ts';

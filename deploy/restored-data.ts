@@ -1,7 +1,7 @@
 /** SQL about a restored database, for both engines. */
-import { MIGRATION_NAMES } from '../src/storage/migrate.ts';
+import { MIGRATIONS } from '../src/schema.ts';
 
-const NAMES = MIGRATION_NAMES.map((name) => `'${name}'`).join(', ');
+const NAMES = MIGRATIONS.map(({ name }) => `'${name}'`).join(', ');
 
 /** The migrations of a newer release, on which this one can't work. */
 export const UNKNOWN_MIGRATIONS = `SELECT name FROM schema_migrations WHERE NOT additive AND name NOT IN (${NAMES})`;

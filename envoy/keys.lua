@@ -49,7 +49,7 @@ function M.learn(spelling, now_ms)
   expires[spelling], is_renewing[spelling] = now_ms + TTL_MS, nil
 end
 
--- The format of keys, with their checksum (src/keys/format.ts). A key of another format was never issued.
+-- The format of keys, with their checksum (src/access/keys/format.ts). A key of another format was never issued.
 
 local ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 local CHECKSUM_LENGTH = 6

@@ -1,11 +1,11 @@
 /** The server process: starts the service, waits for the signal to stop, drains, closes and exits with 0. */
 import { logVerbosity, setLogVerbosity } from '@grpc/grpc-js';
+import { hideKeys } from './access/keys/format.ts';
+import { ConfigError, readConfig } from './config/config.ts';
 import { EXIT_TEMPORARY_FAILURE } from './config/constants.ts';
-import { ConfigError, readConfig } from './config.ts';
 import { isDiskFull, makePrivate, PRIVATE_UMASK } from './files/private-folder.ts';
-import { hideKeys } from './keys/format.ts';
 import { lockDataFolder } from './launcher/data-lock.ts';
-import { LogFile } from './logging/log-file.ts';
+import { LogFile } from './observe/logging/log-file.ts';
 import { createService } from './service.ts';
 import { StoreUnavailable } from './storage/store-errors.ts';
 

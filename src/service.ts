@@ -3,23 +3,24 @@
  * needs. The server process, the tests and the benchmark all start here.
  */
 import type { DestinationStream, Logger } from 'pino';
-import type { Config, TracesConfig } from './config.ts';
+import { createApiKeyCache } from './access/keys/api-key-cache.ts';
+import { ensureDemoKey, ensureOperatorKey } from './access/keys/key-files.ts';
+import { createMemoryLimiter, type MemoryLimiterOptions } from './access/limits/memory.ts';
+import { createUsageRecorder, deleteOldUsage, restoreLimits } from './access/limits/usage-recorder.ts';
+import type { Config, TracesConfig } from './config/config.ts';
 import { createEventFeed } from './events/feed.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
-import { mutualTls } from './grpc/mutual-tls.ts';
-import { createApiKeyCache } from './keys/api-key-cache.ts';
-import { ensureDemoKey, ensureOperatorKey } from './keys/key-files.ts';
-import { createMemoryLimiter, type MemoryLimiterOptions } from './limits/memory.ts';
-import { createUsageRecorder, deleteOldUsage, restoreLimits } from './limits/usage-recorder.ts';
-import { createLogger } from './logging/logger.ts';
+import { createLogger } from './observe/logging/logger.ts';
+import { traceLimiter } from './observe/tracing/limiter.ts';
+import { traceStore } from './observe/tracing/store.ts';
+import type { Tracing } from './observe/tracing/tracing.ts';
+import { mutualTls } from './rpc/mutual-tls.ts';
+import { MIGRATIONS, type Store, TABLE_NAMES, TABLES } from './schema.ts';
 import { createServer, type PetstoreServer } from './server.ts';
 import { explainUnavailable, openEngine } from './storage/open.ts';
 import { startRetention } from './storage/retention.ts';
-import { createStore, type Store } from './storage/store.ts';
+import { createStore } from './storage/store.ts';
 import { StoreUnavailable } from './storage/store-errors.ts';
-import { traceLimiter } from './tracing/limiter.ts';
-import { traceStore } from './tracing/store.ts';
-import type { Tracing } from './tracing/tracing.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -59,13 +60,13 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   opened.defer(() => tracing?.close());
   const logger = createLogger(config, log, tracing?.traceId);
   const tls = config.internalTls && (await mutualTls(config.internalTls, logger));
-  const metrics = config.metrics && (await import('./metrics/metrics.ts')).createMetrics(config.dataDir);
+  const metrics = config.metrics && (await import('./observe/metrics/metrics.ts')).createMetrics(config.dataDir);
 
-  const engine = await openEngine(config, logger, metrics?.commits);
-  const untraced = createStore(engine);
+  const engine = await openEngine(config, MIGRATIONS, logger, metrics?.commits);
+  const untraced = createStore(engine, TABLES);
   opened.defer(() => untraced.close());
   const system = config.databaseUrl === undefined ? 'sqlite' : 'postgresql';
-  const store = tracing === undefined ? untraced : traceStore(untraced, tracing, system);
+  const store = tracing === undefined ? untraced : traceStore(untraced, TABLE_NAMES, tracing, system);
   const operatorKey = await makeKeys(config, store);
 
   const usage = createUsageRecorder(store, logger);
@@ -77,7 +78,9 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   };
   const redisLimiter =
     config.redis &&
-    (await (await import('./limits/redis.ts')).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
+    (await (
+      await import('./access/limits/redis.ts')
+    ).openRedisLimiter({ ...limiterOptions, redis: config.redis, logger }));
   const tracedLimiter = redisLimiter && tracing ? traceLimiter(redisLimiter, tracing) : redisLimiter;
   const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
   opened.defer(() => limiter.close());
@@ -151,7 +154,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
 /** The lines about the collector's state belong to no call: they have a logger without trace ids. */
 async function startTracing(config: Config, traces: TracesConfig, log: DestinationStream): Promise<Tracing> {
   const logger = createLogger(config, log);
-  return (await import('./tracing/otel.ts')).startTracing(traces, {
+  return (await import('./observe/tracing/otel.ts')).startTracing(traces, {
     onUnavailable: (cause) => logger.warn({ cause }, 'traces can not be sent: spans are dropped until they can'),
     onAvailable: () => logger.info('traces are sent again'),
   });

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import test from 'ava';
-import { grpcPorts, metricsPorts, readConfig } from '../src/config.ts';
+import { grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
 import { configError } from './support/config-error.ts';
 
 test('Config - without settings all values are defaults, and listeners are on loopback', (t) => {

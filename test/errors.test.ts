@@ -3,8 +3,8 @@ import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
 import { ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
-import { toTrailers } from '../src/grpc/status.ts';
-import { entityTag } from '../src/services/entity-tags.ts';
+import { entityTag } from '../src/rpc/entity-tags.ts';
+import { toTrailers } from '../src/rpc/status.ts';
 import { newCall } from './support/call.ts';
 
 const LONG = 'x'.repeat(100_000);

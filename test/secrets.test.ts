@@ -6,8 +6,9 @@ import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../gen/petstore/v1/pets.ts';
-import { generateKey } from '../src/keys/format.ts';
-import { operatorKeyFile } from '../src/keys/key-files.ts';
+import { generateKey } from '../src/access/keys/format.ts';
+import { operatorKeyFile } from '../src/access/keys/key-files.ts';
+import { MIGRATIONS } from '../src/schema.ts';
 import { openSqlite } from '../src/storage/sqlite.ts';
 import { compile } from '../src/storage/statement.ts';
 import { bearer, insecure, unary } from './support/grpc.ts';
@@ -53,7 +54,7 @@ test.before(async (t) => {
   for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
 
   // From here on the service fails.
-  const database = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
+  const database = await openSqlite(join(config.dataDir, 'petstore.sqlite'), MIGRATIONS);
   const sql = 'ALTER TABLE categories RENAME TO hidden';
   await database.transaction((tx) => tx.all(compile(sql, database.knex.raw(sql)), {}));
   await database.close();

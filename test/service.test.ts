@@ -3,7 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
 import test from 'ava';
-import { ConfigError, readConfig } from '../src/config.ts';
+import { ConfigError, readConfig } from '../src/config/config.ts';
 import { createService } from '../src/service.ts';
 import { createTestDatabase } from './support/database.ts';
 import { holdTransaction } from './support/hold-transaction.ts';

@@ -4,7 +4,7 @@
  * The launcher writes it as YAML (src/launcher/envoy-config.ts). A comment explains each difference from Envoy's best
  * practices for edge proxies: https://www.envoyproxy.io/docs/envoy/latest/configuration/best_practices/edge
  */
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { adminCluster, serverClusters, tracesCluster } from './clusters.ts';
 import { publicListener, redirectListener, statisticsListener } from './listeners.ts';
 import { type Message, when } from './message.ts';

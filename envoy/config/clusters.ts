@@ -1,6 +1,7 @@
 /** Where Envoy sends requests: to the servers, for each kind of request with slots of its own; and two helpers. */
+
+import type { Config, TracesConfig } from '../../src/config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../../src/config/constants.ts';
-import type { Config, TracesConfig } from '../../src/config.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import type { Files } from './bootstrap.ts';
 import { any, extension, header, type Message } from './message.ts';

@@ -1,6 +1,7 @@
 /** The HTTP filters of the public port. A request passes them in this order, and its response in reverse. */
+
+import type { Config } from '../../src/config/config.ts';
 import { MAX_BODY_BYTES } from '../../src/config/constants.ts';
-import type { Config } from '../../src/config.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { LOG_FILTER } from './access-log.ts';
 import type { Files } from './bootstrap.ts';

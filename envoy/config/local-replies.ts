@@ -2,7 +2,7 @@
  * Errors that Envoy detects, in the API's error shape. Where possible the Lua filter asks the server for the response:
  * headers of the local reply describe the request, and its body has Envoy's message.
  */
-import type { Config } from '../../src/config.ts';
+import type { Config } from '../../src/config/config.ts';
 import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';

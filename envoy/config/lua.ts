@@ -1,12 +1,12 @@
 /** The Lua filters in envoy/, and what they need to know of the proto files, the server and the settings. */
 import { Status } from '../../gen/google/rpc/status.ts';
+import type { Config } from '../../src/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS, MAX_BODY_BYTES, MAX_WAITING_BODIES } from '../../src/config/constants.ts';
-import type { Config } from '../../src/config.ts';
 import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
-import { toDetails } from '../../src/grpc/status.ts';
+import { toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
 import { EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
 import { RETRIES } from './routes.ts';

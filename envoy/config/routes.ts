@@ -3,8 +3,9 @@
  * else, so they are complete. The server's other services have no route. The matcher `grpc: {}` would not match
  * gRPC-Web, whose route is selected before its filter converts it.
  */
+
+import type { Config } from '../../src/config/config.ts';
 import { BODY_TIMEOUT_MS, CALL_TIMEOUT_MS } from '../../src/config/constants.ts';
-import type { Config } from '../../src/config.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { corsPolicy } from './cors.ts';
 import { CONNECT_HEADER, EMPTY_HOST, REST_HEADER } from './local-replies.ts';

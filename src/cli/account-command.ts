@@ -1,9 +1,9 @@
 /** `petstore account …` */
 import { type Command, Option } from 'commander';
 import type { Account, Standing, WindowStanding } from '../../gen/petstore/admin/v1/admin.ts';
+import { PLANS } from '../access/admin/admin-messages.ts';
 import { pages } from '../client/pages.ts';
-import type { Plan } from '../model.ts';
-import { PLANS } from '../services/admin-messages.ts';
+import type { Plan } from '../rpc/caller.ts';
 import { adminAction, type Output } from './admin.ts';
 import { toCount, toId } from './arguments.ts';
 import { allBans, type BanOfKey, explainBan } from './ban-command.ts';

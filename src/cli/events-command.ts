@@ -1,13 +1,12 @@
 /** `petstore events tail`: follows the feed of events with an API key, as the operator's key reads no resources. */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { connect } from '../client/connection.ts';
 import { follow, type Watch } from '../client/events.ts';
 import { PetstoreError } from '../client/petstore-error.ts';
 import { jsonWriter } from '../edge/json.ts';
-import { EVENT_TYPES } from '../model.ts';
 import { loadOperations } from '../proto/operations.ts';
 import { explain, findServer } from './admin.ts';
 import { toId } from './arguments.ts';
@@ -28,7 +27,7 @@ export function eventsCommand(events: Command): void {
     .command('tail')
     .description('Prints a line for each event when it happens, until Ctrl-C. A lost connection is opened again.')
     .option('--after <id>', 'begin after the event with this id, 0: at the oldest (default: now)', toId('--after'))
-    .addOption(new Option('--types <type...>', 'only these types of events').choices(EVENT_TYPES))
+    .option('--types <type...>', 'only these types of events: pet.created, …')
     .option('--key-file <file>', 'the file with an API key (default: the environment variable API_KEY)')
     .action(async (_options: Options, command: Command) => tail(command, command.optsWithGlobals<Options>()));
 }
@@ -40,7 +39,7 @@ async function tail(command: Command, { keyFile, json, after, types = [] }: Opti
   const { signal, abort } = abortOnSignal();
   try {
     // A stream is opened again and again. What is wrong from the start is found before.
-    await connection.service(Events).listEvents({ after: after ?? 0n, types: [], limit: 1 }, { signal });
+    await connection.service(Events).listEvents({ after: after ?? 0n, types: [...types], limit: 1 }, { signal });
     const watch: Watch = (request, end) => connection.stream(Events.watchEvents, request, end);
     for await (const event of follow(watch, signal, { ...(after === undefined ? {} : { after }), types })) {
       if (!process.stdout.write(`${toLine(event)}\n`)) await once(process.stdout, 'drain', { signal });

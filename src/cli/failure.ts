@@ -1,6 +1,6 @@
 /** Failures of commands: the message for people, the code for programs, and the exit code. */
 import { CommanderError } from 'commander';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 
 /** A command that failed. The message is one line that says what to do. */
 export class Failure extends Error {

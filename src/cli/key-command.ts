@@ -1,8 +1,8 @@
 /** `petstore key …` */
 import type { Command } from 'commander';
 import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
+import { toMs, toTimestamp } from '../access/admin/admin-messages.ts';
 import { pages } from '../client/pages.ts';
-import { toMs, toTimestamp } from '../services/admin-messages.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
 import { explainBan } from './ban-command.ts';

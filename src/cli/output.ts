@@ -1,6 +1,6 @@
 /** What commands print: text for people, and JSON for programs. */
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
-import { PLANS, toMs, WINDOWS } from '../services/admin-messages.ts';
+import { PLANS, toMs, WINDOWS } from '../access/admin/admin-messages.ts';
 
 /** Values by their names. An id is a bigint, a count a number. */
 export type Fields = Readonly<Record<string, string | number | bigint | undefined>>;

@@ -1,8 +1,7 @@
 /** Adds response headers for Envoy's access log: whose request it was, and the error that it ended with. */
-
 import { status as Status } from '@grpc/grpc-js';
 import type { ApiError } from '../errors.ts';
-import type { Call } from '../interceptors/chain.ts';
+import type { Call } from '../rpc/chain.ts';
 import { EDGE_HEADERS } from './headers.ts';
 
 /** Does nothing for a call that did not come through Envoy. Envoy removes the headers from the response. */

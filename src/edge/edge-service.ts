@@ -7,9 +7,9 @@ import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { MAX_WAITING_BODIES } from '../config/constants.ts';
 import { ApiError, AT_A_TIME, apiError, invalidArgument, short, tooMany } from '../errors.ts';
-import type { Call } from '../interceptors/chain.ts';
 import type { Operation } from '../proto/operations.ts';
-import type { Service } from '../services/service.ts';
+import type { Call } from '../rpc/chain.ts';
+import type { Service } from '../rpc/service.ts';
 import { checkContentType, checkQuery } from './rest.ts';
 
 /** The method of a route that takes all methods: google.api.CustomHttpPattern's `kind`. */

@@ -5,7 +5,7 @@
  */
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidArgument } from '../errors.ts';
-import type { AnyResponse, Call, HttpResponse, Next } from '../interceptors/chain.ts';
+import type { AnyResponse, Call, HttpResponse, Next } from '../rpc/chain.ts';
 import { isHead } from './headers.ts';
 import { jsonWriter } from './json.ts';
 

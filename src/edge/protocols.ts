@@ -1,11 +1,11 @@
 /** The protocols of callers, and what the headers of a call tell about its caller. */
 import { timingSafeEqual } from 'node:crypto';
-import type { Arrival, Origin } from '../grpc/call.ts';
-import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../grpc/status.ts';
-import { addressOf } from '../interceptors/address.ts';
-import type { Protocol } from '../interceptors/chain.ts';
-import { hashKey } from '../keys/format.ts';
+import { hashKey } from '../access/keys/format.ts';
 import type { Operation } from '../proto/operations.ts';
+import { addressOf } from '../rpc/address.ts';
+import type { Arrival, Origin } from '../rpc/call.ts';
+import type { Protocol } from '../rpc/chain.ts';
+import { GRPC_HEADERS, GRPC_OK, toFrame, toTrailers } from '../rpc/status.ts';
 import { connectBody, connectHttpStatus } from './connect-error.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 import { restError, restProtocol, withBody, withError } from './rest-protocol.ts';

@@ -3,7 +3,7 @@
  * it reports NOT_SERVING and still serves, until every edge has seen that: from then on no edge sends it a call.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Call } from '../interceptors/chain.ts';
+import type { Call } from '../rpc/chain.ts';
 
 /** The name in Envoy's health checks. Its health is the readiness of this server. */
 export const READINESS_SERVICE = 'petstore.TakesCalls';

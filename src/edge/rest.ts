@@ -2,11 +2,10 @@
  * What only REST requests need before the handler: checks that the transcoder does not make, of query parameters and
  * content type, and the condition If-None-Match (RFC 9110, section 13.1.2). rest-protocol.ts makes the response.
  */
-
 import { apiError, invalidArgument, type Violation } from '../errors.ts';
-import type { Interceptor } from '../interceptors/chain.ts';
-import { readCondition } from '../interceptors/etags.ts';
 import type { Operation } from '../proto/operations.ts';
+import type { Interceptor } from '../rpc/chain.ts';
+import { readCondition } from '../rpc/interceptors/etags.ts';
 import { resume } from './event-stream.ts';
 import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 

@@ -5,8 +5,8 @@
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import type { WebServiceServer } from '../../gen/petstore/web/v1/web.ts';
 import { apiError } from '../errors.ts';
-import type { Call } from '../interceptors/chain.ts';
-import type { Service } from '../services/service.ts';
+import type { Call } from '../rpc/chain.ts';
+import type { Service } from '../rpc/service.ts';
 import { FILES } from './files.ts';
 import { EDGE_HEADERS, isHead, ORIGINAL_PATH } from './headers.ts';
 

@@ -1,6 +1,6 @@
 /** The feed of events: pages of it (settled.ts says in which order), and streams (tail.ts). */
 import { apiError, invalidArgument } from '../errors.ts';
-import { type EventId, type EventType, type StoredEvent, toEventId } from '../model.ts';
+import { type EventId, type StoredEvent, toEventId } from '../storage/model.ts';
 import { type EventReads, SettledEvents } from './settled.ts';
 import { type Follower, ofTypes, type Progress, Tail } from './tail.ts';
 
@@ -19,7 +19,7 @@ export interface EventFeed {
    * At most `limit` events after an id, of these types, or all. A page may have fewer events, or none, although there
    * is a next one. Throws EVENTS_EXPIRED, and INVALID_ARGUMENT for an id that the feed has not reached.
    */
-  page(after: EventId, types: readonly EventType[], limit: number): Promise<EventPage>;
+  page(after: EventId, types: readonly string[], limit: number): Promise<EventPage>;
   /** A stream. Throws like `page`. */
   follow(follower: Follower): AsyncGenerator<Progress, void>;
   /** Tells that this server has written. */

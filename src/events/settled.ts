@@ -8,8 +8,8 @@
  * long transaction that changes nothing of the shop, such as a backup's, is not among them and delays nobody.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EventId, type StoredEvent, toEventId } from '../model.ts';
-import type { Reads } from '../storage/store.ts';
+import { type EventId, type StoredEvent, toEventId } from '../storage/model.ts';
+import type { PLATFORM_TABLES, Reads } from '../storage/store.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 
 const RETRY_MS = 10;
@@ -22,7 +22,7 @@ interface Suspects {
   readonly transactions: ReadonlySet<string>;
 }
 
-export type EventReads = Reads['events'];
+export type EventReads = Reads<typeof PLATFORM_TABLES>['events'];
 
 export class SettledEvents {
   readonly #events: EventReads;

@@ -7,7 +7,7 @@
  * is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { EventId, EventType, StoredEvent } from '../model.ts';
+import type { EventId, StoredEvent } from '../storage/model.ts';
 import { StoreUnavailable } from '../storage/store-errors.ts';
 import type { SettledEvents } from './settled.ts';
 
@@ -29,7 +29,7 @@ const RETRY_MS = 500;
 const MAX_BATCHES = 100;
 
 /** The events of these types, or all. */
-export function ofTypes(events: readonly StoredEvent[], types: readonly EventType[]): readonly StoredEvent[] {
+export function ofTypes(events: readonly StoredEvent[], types: readonly string[]): readonly StoredEvent[] {
   return types.length === 0 ? events : events.filter(({ type }) => types.includes(type));
 }
 
@@ -70,7 +70,7 @@ export interface Follower {
   /** Undefined: it begins now. */
   readonly after: EventId | undefined;
   /** Empty: all. */
-  readonly types: readonly EventType[];
+  readonly types: readonly string[];
   /** Calls the listener once, when nobody reads the stream any more. */
   onClose(listener: () => void): void;
 }

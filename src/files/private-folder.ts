@@ -3,7 +3,7 @@
  * files 0600, whatever the umask is.
  */
 import { chmod, mkdir, stat } from 'node:fs/promises';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 
 /** The umask of processes that write to the data folder, and of their children. */
 export const PRIVATE_UMASK = 0o077;

@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogFile } from '../logging/log-file.ts';
+import type { LogFile } from '../observe/logging/log-file.ts';
 
 export interface ChildOptions {
   /** Its environment variables. Default: those of this process. */

@@ -1,11 +1,11 @@
 /** What all commands have in common: the settings that they read, `--help`, and how errors are printed. */
 import { parseArgs } from 'node:util';
+import { hideKeys } from '../access/keys/format.ts';
+import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { describeMisspelled } from '../config/misspelled.ts';
 import type { Setting } from '../config/setting.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { type Config, ConfigError, readConfig } from '../config.ts';
 import { PRIVATE_UMASK } from '../files/private-folder.ts';
-import { hideKeys } from '../keys/format.ts';
 import { ChildExited } from './child.ts';
 import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
 

@@ -2,7 +2,7 @@
  * A component of the service, a server or Envoy: a child process, which a new one replaces when it ends. The stack
  * starts the first one, and its supervisor all others.
  */
-import type { LogFile } from '../logging/log-file.ts';
+import type { LogFile } from '../observe/logging/log-file.ts';
 import type { Child } from './child.ts';
 
 /** How long open requests may take when a server or the service stops. The server's own drain is as long. */

@@ -1,9 +1,8 @@
 /** `npm run edge`: runs Envoy without servers in the foreground, until a signal stops it. */
-
 import { listServers } from '../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
-import { type Config, ConfigError } from '../config.ts';
-import { createLogger } from '../logging/logger.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { createLogger } from '../observe/logging/logger.ts';
 import { type Command, checkSingleInstance, run } from './command.ts';
 import { logDir } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 
 /** The longest path of a Unix socket, in bytes: 107 on Linux, 103 on macOS. */
 const MAX_PATH_BYTES = 103;

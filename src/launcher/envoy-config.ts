@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { bootstrap } from '../../envoy/config/bootstrap.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { adminSocket } from './envoy-admin.ts';
 import { accessLog, ROOT } from './paths.ts';
 import { secretFile } from './secrets.ts';

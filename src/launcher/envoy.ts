@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Config, ConfigError } from '../config/config.ts';
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
-import { type Config, ConfigError } from '../config.ts';
-import { LogFile } from '../logging/log-file.ts';
+import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
 import { Component, DRAIN_MS } from './component.ts';
 import { EnvoyAdmin } from './envoy-admin.ts';

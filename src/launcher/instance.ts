@@ -1,10 +1,9 @@
 /** One of the servers behind Envoy. */
-
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { type Config, ConfigError, metricsPorts } from '../config/config.ts';
 import { EXIT_TEMPORARY_FAILURE } from '../config/constants.ts';
-import { type Config, ConfigError, metricsPorts } from '../config.ts';
-import { LogFile } from '../logging/log-file.ts';
+import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
 import { Component } from './component.ts';
 import { auditLog, logDir, SERVER_NODE_OPTIONS } from './paths.ts';

@@ -5,7 +5,7 @@
  * (Libraries such as pino-roll rotate only what their own process writes. Here Envoy writes too.)
  */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { repeat } from './repeat.ts';
 
 const POLL_MS = 1_000;

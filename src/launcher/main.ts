@@ -1,7 +1,7 @@
 /** `npm start`: runs the service in the foreground. Its message when it is open has a curl line that can be pasted. */
 import { existsSync } from 'node:fs';
-import { type Config, ConfigError } from '../config.ts';
-import { demoKeyFile } from '../keys/key-files.ts';
+import { demoKeyFile } from '../access/keys/key-files.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 import { run } from './command.ts';
 import { logDir } from './paths.ts';
 import { printLine, publicUrl, runInForeground } from './program.ts';

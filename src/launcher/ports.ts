@@ -1,6 +1,6 @@
 /** Checks at start that the ports are free, so that a busy one is one clear line. */
 import { createServer } from 'node:net';
-import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config.ts';
+import { type Config, ConfigError, grpcPorts, metricsPorts } from '../config/config.ts';
 
 /** Checks the ports of Envoy, and of the servers that start with it. Throws ConfigError when one is not free. */
 export async function checkPorts(config: Config, hasServers: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 /** The service, or an edge, in the foreground: a signal stops it, another one restarts its servers. */
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { type Stack, startStack } from './stack.ts';
 
 /** Signals this close together are one key press: both the terminal and npm send it to the launcher. */

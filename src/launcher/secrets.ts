@@ -8,7 +8,7 @@
  */
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Config, InternalTls } from '../config.ts';
+import type { Config, InternalTls } from '../config/config.ts';
 import { readAuthorities, readIdentity } from '../files/tls-files.ts';
 import { watchCertificates } from '../files/tls-watch.ts';
 import { repeat } from './repeat.ts';

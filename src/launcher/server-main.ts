@@ -3,7 +3,7 @@
  * prints a message, and replaces itself with src/main.ts and its Node options, in the same process.
  */
 import { formatAddress } from '../config/addresses.ts';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 import { type Command, checkSingleInstance, run } from './command.ts';
 import { SERVER, SERVER_NODE_OPTIONS } from './paths.ts';
 import { checkFree } from './ports.ts';

@@ -6,7 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { diskFull, isDiskFull, makePrivate } from '../files/private-folder.ts';
 import { type Child, ChildExited } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './component.ts';

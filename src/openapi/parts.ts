@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
+import { readConfig } from '../config/config.ts';
 import { IDEMPOTENCY_KEY } from '../config/constants.ts';
-import { readConfig } from '../config.ts';
 import { ETAG } from './examples.ts';
 import type { JsonObject } from './json.ts';
 

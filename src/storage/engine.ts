@@ -1,7 +1,7 @@
 /** The interface between the tables' SQL and the database engine that runs it. */
 import type { Knex } from 'knex';
-import type { IsCancelled } from '../model.ts';
 import type { Row } from './fields.ts';
+import type { IsCancelled } from './model.ts';
 import type { PoolReading } from './postgres-pool.ts';
 import type { Params, Statement } from './statement.ts';
 

@@ -12,8 +12,8 @@
  * to the database's thread. That fails while another process has the file locked: then the batch goes back to the queue
  * and runs in a transaction, whose beginning waits for the lock.
  */
-import type { IsCancelled } from '../model.ts';
 import type { Row } from './fields.ts';
+import type { IsCancelled } from './model.ts';
 import type { Params, Statement } from './statement.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 

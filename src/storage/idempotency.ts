@@ -1,7 +1,7 @@
 /** The `idempotency_records` table: completed requests with an idempotency key, and their responses. */
-import type { IdempotencyRecord } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { bytes, integer, text } from './fields.ts';
+import type { IdempotencyRecord } from './model.ts';
 import { compile } from './statement.ts';
 import { AlreadyDone } from './store-errors.ts';
 import { lookup, oldest, paramsOf, table } from './table.ts';

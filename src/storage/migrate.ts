@@ -6,31 +6,14 @@
  * is not additive, all servers of earlier releases must be stopped.
  */
 import type { Knex } from 'knex';
-import * as catalogue from './migrations/001-catalogue.ts';
-import * as accounts from './migrations/002-accounts.ts';
-import * as usage from './migrations/003-usage.ts';
-import * as idempotency from './migrations/004-idempotency.ts';
-import * as keyUses from './migrations/005-key-uses.ts';
-import * as events from './migrations/006-events.ts';
 import { SchemaRefused } from './store-errors.ts';
 
-interface Migration {
+export interface Migration {
+  /** Migrations run in the order of their names. */
   readonly name: string;
   readonly up: (knex: Knex) => Promise<void>;
   readonly isAdditive: boolean;
 }
-
-const MIGRATIONS: readonly Migration[] = [
-  { name: '001-catalogue', up: catalogue.up, isAdditive: false },
-  { name: '002-accounts', up: accounts.up, isAdditive: true },
-  { name: '003-usage', up: usage.up, isAdditive: true },
-  { name: '004-idempotency', up: idempotency.up, isAdditive: true },
-  { name: '005-key-uses', up: keyUses.up, isAdditive: true },
-  { name: '006-events', up: events.up, isAdditive: true },
-];
-
-/** In the order in which they run. */
-export const MIGRATION_NAMES: readonly string[] = namesOf(MIGRATIONS);
 
 const TABLE = 'schema_migrations';
 
@@ -40,6 +23,8 @@ export interface MigrationListener {
 }
 
 interface MigrateOptions {
+  /** All migrations of this release, in the order in which they run. */
+  readonly migrations: readonly Migration[];
   /** Whether to run missing migrations, rather than throw SchemaRefused. */
   readonly migrates: boolean;
   /** Prevents other processes from migrating until the transaction ends. */
@@ -54,10 +39,10 @@ interface MigrateOptions {
  */
 export async function migrate(
   knex: Knex,
-  { migrates, lock, transaction = {} }: MigrateOptions,
+  { migrations, migrates, lock, transaction = {} }: MigrateOptions,
   { onMigrated }: MigrationListener,
 ): Promise<void> {
-  const missing = namesOf(await findMissing(knex));
+  const missing = namesOf(await findMissing(knex, migrations));
   if (missing.length === 0) return;
   if (!migrates) {
     const hint = 'run "npm run migrate", or start with MIGRATE_AT_START=yes';
@@ -66,7 +51,7 @@ export async function migrate(
   const done = await knex.transaction(async (trx) => {
     await lock?.(trx);
     await prepareTable(trx);
-    const pending = await findMissing(trx); // another process may have migrated meanwhile
+    const pending = await findMissing(trx, migrations); // another process may have migrated meanwhile
     for (const { name, up, isAdditive } of pending) {
       await up(trx);
       await trx(TABLE).insert({ name, batch: 1, migration_time: new Date(), additive: isAdditive });
@@ -76,10 +61,10 @@ export async function migrate(
   if (done.length > 0) onMigrated?.(done);
 }
 
-async function findMissing(knex: Knex): Promise<readonly Migration[]> {
-  if (!(await knex.schema.hasTable(TABLE))) return MIGRATIONS;
+async function findMissing(knex: Knex, migrations: readonly Migration[]): Promise<readonly Migration[]> {
+  if (!(await knex.schema.hasTable(TABLE))) return migrations;
   const rows: readonly { name: string; additive: unknown }[] = await knex(TABLE).select();
-  const known = new Set(MIGRATION_NAMES);
+  const known = new Set(namesOf(migrations));
   const unknown = rows.filter(({ name, additive }) => !known.has(name) && !additive).map(({ name }) => name);
   if (unknown.length > 0) {
     const what = `the database has the migrations ${unknown.join(', ')} of a newer release`;
@@ -88,7 +73,7 @@ async function findMissing(knex: Knex): Promise<readonly Migration[]> {
     );
   }
   const done = new Set(rows.map(({ name }) => name));
-  return MIGRATIONS.filter(({ name }) => !done.has(name));
+  return migrations.filter(({ name }) => !done.has(name));
 }
 
 async function prepareTable(trx: Knex.Transaction): Promise<void> {

@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { type Config, ConfigError } from '../config.ts';
+import { type Config, ConfigError } from '../config/config.ts';
 import { diskFull } from '../files/private-folder.ts';
 import type { Engine } from './engine.ts';
 import type { CommitListener } from './group-commit.ts';
+import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
 import { isLockedByOther, isUnusable } from './sqlite-errors.ts';
 import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
@@ -17,18 +18,19 @@ import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
  */
 export async function openEngine(
   config: Config,
+  migrations: readonly Migration[],
   logger: Pick<Logger, 'info' | 'warn'>,
   commitListener?: CommitListener,
 ): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, pgbouncer: isPooled, migrateAtStart: migrates } = config;
   const warn = (text: string) => (cause: Error) => logger.warn({ cause: cause.message }, text);
   const onBack = () => logger.info('the database is back');
-  const onMigrated = (migrations: readonly string[]) =>
-    logger.info({ migrations }, "the database's schema is up to date now");
+  const onMigrated = (names: readonly string[]) =>
+    logger.info({ migrations: names }, "the database's schema is up to date now");
   try {
     if (databaseUrl === undefined) {
       const onAway = warn("the database can't be written to: calls that change something fail");
-      return await openSqlite(findSqlite(dataDir), {
+      return await openSqlite(findSqlite(dataDir), migrations, {
         migrates,
         onMigrated,
         onAway,
@@ -36,7 +38,7 @@ export async function openEngine(
         commitListener,
       });
     }
-    return await (await import('./postgres.ts')).openPostgres(databaseUrl, {
+    return await (await import('./postgres.ts')).openPostgres(databaseUrl, migrations, {
       connections: databaseConnections,
       isPooled,
       migrates,

@@ -14,10 +14,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import makeKnex, { type Knex } from 'knex';
 import { DatabaseError } from 'pg';
-import type { IsCancelled } from '../model.ts';
 import { Availability, type AvailabilityListener } from './availability.ts';
 import type { Engine } from './engine.ts';
-import { type MigrationListener, migrate } from './migrate.ts';
+import { type Migration, type MigrationListener, migrate } from './migrate.ts';
+import type { IsCancelled } from './model.ts';
 import { isConflict, toStoreError, unavailable } from './postgres-errors.ts';
 import { type LockOptions, takeLock } from './postgres-lock.ts';
 import { type Connection, PostgresPool } from './postgres-pool.ts';
@@ -51,7 +51,11 @@ export interface PostgresOptions extends AvailabilityListener, MigrationListener
  * @throws StoreUnavailable when the database can't be reached, with the reason as its message.
  * @throws SchemaRefused when this release does not support the schema.
  */
-export async function openPostgres(url: string, options: PostgresOptions = {}): Promise<Engine> {
+export async function openPostgres(
+  url: string,
+  migrations: readonly Migration[],
+  options: PostgresOptions = {},
+): Promise<Engine> {
   const { connections = 10, isPooled = false, migrates = true } = options;
   const connection = { connectionString: url, connectionTimeoutMillis: CONNECT_MS };
   const log = { warn: () => undefined }; // it also throws what it logs
@@ -60,7 +64,7 @@ export async function openPostgres(url: string, options: PostgresOptions = {}): 
     await knex.raw('SELECT 1').catch((error: unknown) => Promise.reject(unavailable(error)));
     await checkRights(knex);
     const lock = (trx: Knex.Transaction) => lockForMigration(trx, options);
-    await migrate(knex, { migrates, lock, ...READ_COMMITTED }, options);
+    await migrate(knex, { migrations, migrates, lock, ...READ_COMMITTED }, options);
   } catch (error) {
     throw error instanceof DatabaseError ? toStoreError(error) : error;
   } finally {

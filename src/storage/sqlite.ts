@@ -10,7 +10,7 @@ import makeKnex from 'knex';
 import { Availability, type AvailabilityListener } from './availability.ts';
 import type { Engine } from './engine.ts';
 import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
-import { type MigrationListener, migrate } from './migrate.ts';
+import { type Migration, type MigrationListener, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { isLockedByOther, toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
@@ -36,11 +36,15 @@ export interface SqliteOptions extends AvailabilityListener, MigrationListener {
  * @throws StoreUnavailable when another process locks the file for too long, or the disk is full.
  * @throws SchemaRefused when this release does not support the schema.
  */
-export async function openSqlite(file: string, options: SqliteOptions = {}): Promise<Engine> {
+export async function openSqlite(
+  file: string,
+  migrations: readonly Migration[],
+  options: SqliteOptions = {},
+): Promise<Engine> {
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrates: options.migrates ?? true }, options);
+    await migrate(knex, { migrations, migrates: options.migrates ?? true }, options);
   } catch (error) {
     throw toStoreError(error);
   } finally {

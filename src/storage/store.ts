@@ -1,38 +1,26 @@
 /** All tables as one store: reads of the latest committed state, and transactions that change it. */
-import type { IsCancelled, Remember } from '../model.ts';
-import { accountTable, keyTable } from './accounts.ts';
-import { banTable } from './bans.ts';
-import { categoryTable } from './categories.ts';
 import type { Contended, Engine, Runner } from './engine.ts';
 import { eventTable } from './events.ts';
 import { idempotencyTable } from './idempotency.ts';
-import { orderTable } from './orders.ts';
-import { petTable } from './pets.ts';
+import type { IsCancelled, Remember } from './model.ts';
 import { StoreUnavailable } from './store-errors.ts';
-import { usageTable } from './usage.ts';
 
-/** Each table's reads, and what makes its writes in a transaction. */
-const TABLES = {
-  pets: petTable,
-  categories: categoryTable,
-  orders: orderTable,
-  accounts: accountTable,
-  keys: keyTable,
-  usage: usageTable,
-  bans: banTable,
-  idempotency: idempotencyTable,
-  events: eventTable,
-};
+/** Makes the reads of each table, and what makes its writes in a transaction. */
+export type Tables = Readonly<Record<string, (engine: Engine) => Table>>;
 
-export const TABLE_NAMES = Object.keys(TABLES) as readonly (keyof typeof TABLES)[];
+interface Table {
+  readonly reads: object;
+  readonly writes: (tx: Runner) => object;
+}
 
-type Tables = { readonly [Name in keyof typeof TABLES]: ReturnType<(typeof TABLES)[Name]> };
+/** The tables that every store has. */
+export const PLATFORM_TABLES = { idempotency: idempotencyTable, events: eventTable };
 
 /** The reads of each table, outside of transactions. */
-export type Reads = { readonly [Name in keyof Tables]: Tables[Name]['reads'] };
+export type Reads<T extends Tables> = { readonly [Name in keyof T]: ReturnType<T[Name]>['reads'] };
 
 /** The statements of each table, in one transaction. */
-export type Transaction = { readonly [Name in keyof Tables]: ReturnType<Tables[Name]['writes']> };
+export type Transaction<T extends Tables> = { readonly [Name in keyof T]: ReturnType<ReturnType<T[Name]>['writes']> };
 
 /** The call that a write belongs to. */
 export interface WritingCall {
@@ -42,7 +30,7 @@ export interface WritingCall {
   readonly remember?: Remember;
 }
 
-export interface Writer {
+export interface Writer<T extends Tables> {
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
    * back. Transactions with the same `contended` name, such as the pet that they lock, run one at a time.
@@ -50,26 +38,27 @@ export interface Writer {
    * @throws Cancelled when the call is cancelled before `work` begins.
    * @throws AlreadyDone when the call's idempotency record exists.
    */
-  transaction<T>(work: (tx: Transaction) => Promise<T>, contended?: Contended): Promise<T>;
+  transaction<R>(work: (tx: Transaction<T>) => Promise<R>, contended?: Contended): Promise<R>;
   /** Like `transaction`, for work that runs exactly one statement. It costs less. */
-  write<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  write<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
 }
 
 /** The store as the handlers of calls see it: every write belongs to a call. */
-export interface CallStore extends Reads {
+export type CallStore<T extends Tables> = Reads<T> & {
   /** Makes the writes of a call, each with the call's idempotency record, if any, in the same transaction. */
-  forCall(call: WritingCall): Writer;
-}
+  forCall(call: WritingCall): Writer<T>;
+};
 
 /** Every method throws StoreUnavailable after `close`. */
-export interface Store extends CallStore, Writer {
-  /** Calls the listener after each write. */
-  onWrite(listener: () => void): void;
-  /** Refuses new calls, waits for those in progress, closes the database. */
-  close(): Promise<void>;
-}
+export type Store<T extends Tables> = CallStore<T> &
+  Writer<T> & {
+    /** Calls the listener after each write. */
+    onWrite(listener: () => void): void;
+    /** Refuses new calls, waits for those in progress, closes the database. */
+    close(): Promise<void>;
+  };
 
-export function createStore(opened: Engine): Store {
+export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: Engine, makers: T): Store<T> {
   let [calls, isClosed] = [0, false];
   const drained = Promise.withResolvers<void>();
   const unlessClosed = async <T>(call: () => Promise<T>): Promise<T> => {
@@ -94,11 +83,11 @@ export function createStore(opened: Engine): Store {
     transaction: (...args) => noting(() => opened.transaction(...args)),
     write: (...args) => noting(() => opened.write(...args)),
   };
-  const tables = mapTables(TABLES, (table) => table(engine)) as Tables;
-  const bind = bindTo(tables);
+  const tables = mapTables(makers, (makeTable) => makeTable(engine)) as Readonly<Record<string, Table>>;
+  const bind = bindTo<T>(tables);
 
-  const writerFor = ({ isCancelled, remember }: Partial<WritingCall>): Writer => {
-    const transaction: Writer['transaction'] = (work, contended) =>
+  const writerFor = ({ isCancelled, remember }: Partial<WritingCall>): Writer<T> => {
+    const transaction: Writer<T>['transaction'] = (work, contended) =>
       engine.transaction(
         async (runner) => {
           const tx = bind(runner);
@@ -114,7 +103,7 @@ export function createStore(opened: Engine): Store {
   };
 
   return {
-    ...(mapTables(tables, ({ reads }) => reads) as Reads),
+    ...(mapTables(tables, ({ reads }) => reads) as Reads<T>),
     ...writerFor({}),
     forCall: writerFor,
     onWrite(listener) {
@@ -141,7 +130,7 @@ function singleStatement(engine: Engine, isCancelled?: IsCancelled): Runner {
 }
 
 /** Makes the writes of a table when they are first used: most transactions use few tables. */
-function bindTo(tables: Tables): (runner: Runner) => Transaction {
+function bindTo<T extends Tables>(tables: Readonly<Record<string, Table>>): (runner: Runner) => Transaction<T> {
   const prototype = Object.create(
     null,
     mapTables(tables, ({ writes }) => ({
@@ -150,7 +139,7 @@ function bindTo(tables: Tables): (runner: Runner) => Transaction {
       },
     })) as PropertyDescriptorMap,
   );
-  return (runner) => ({ __proto__: prototype, runner }) as unknown as Transaction;
+  return (runner) => ({ __proto__: prototype, runner }) as unknown as Transaction<T>;
 }
 
 function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {

@@ -1,8 +1,8 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
-import type { Page, PageRequest } from '../model.ts';
 import type { Engine, Runner } from './engine.ts';
 import { type Field, type Fields, type Row, record } from './fields.ts';
+import type { Page, PageRequest } from './model.ts';
 import { batchedLookup, namedReads } from './shared-reads.ts';
 import { compile, type Params, param, type SqlValue, type Statement, toJson } from './statement.ts';
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Client, type Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin, ListAccountsRequest } from '../../gen/petstore/admin/v1/admin.ts';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { bearer, detailsOf, insecure, unary } from '../support/grpc.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';

@@ -1,5 +1,4 @@
 /** Bans, remaining requests and last uses, as the operator sees them, on real servers of each kind of deployment. */
-
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext, TestFn } from 'ava';
 import { AdminServiceService as Admin, type BannedKey, Window } from '../../gen/petstore/admin/v1/admin.ts';

@@ -2,7 +2,7 @@ import { readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
-import { isWellFormed } from '../../src/keys/format.ts';
+import { isWellFormed } from '../../src/access/keys/format.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';

@@ -1,5 +1,4 @@
 /** Bans, remaining requests and times of last use, in tables and in JSON. */
-
 import anyTest, { type TestFn } from 'ava';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Petstore, petstore } from './command.ts';
 

@@ -1,5 +1,4 @@
 /** Responses of the public port to pages of other origins, with CORS_ORIGINS set. */
-
 import { readFileSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';

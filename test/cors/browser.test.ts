@@ -1,5 +1,4 @@
 /** Cross-origin calls of a real browser, and the docs page, over TLS. */
-
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';

@@ -1,6 +1,6 @@
 /** CORS_ORIGINS: no origin is allowed by default, and bad values are refused. */
 import anyTest, { type TestFn } from 'ava';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn;

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
-import { generateKey, hashKey } from '../../src/keys/format.ts';
+import { generateKey, hashKey } from '../../src/access/keys/format.ts';
+import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { SchemaRefused } from '../../src/storage/store-errors.ts';
 import { findProgram } from '../support/find-program.ts';
@@ -27,8 +28,8 @@ test('Grants - the servers work with them, before and after a restore, and may n
   const name = new URL(admin).pathname.slice(1);
   const as = (user: string) => Object.assign(new URL(admin), { username: user }).href;
   await query(admin, `CREATE ROLE owner LOGIN CREATEDB; CREATE ROLE shop LOGIN; ALTER DATABASE ${name} OWNER TO owner`);
-  const migrate = async () => (await openPostgres(as('owner'))).close();
-  const open = async () => (await openPostgres(as('shop'), { migrates: false })).close();
+  const migrate = async () => (await openPostgres(as('owner'), MIGRATIONS)).close();
+  const open = async () => (await openPostgres(as('shop'), MIGRATIONS, { migrates: false })).close();
 
   await migrate();
   const lacks =

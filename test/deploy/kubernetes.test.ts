@@ -145,7 +145,7 @@ test('Certificates - every mounted TLS secret has one', (t) => {
 test('Autoscaling by calls - uses a metric that the server exports', (t) => {
   const { spec } = parse(read('autoscaling-by-calls/server.yaml'));
   const { name } = spec.metrics[0].pods.metric;
-  const exported = readFileSync(join(ROOT, 'src/metrics/dependencies.ts'), 'utf8');
+  const exported = readFileSync(join(ROOT, 'src/observe/metrics/dependencies.ts'), 'utf8');
   t.true(exported.includes(`'${name.replace('petstore_', '')}'`));
   t.true(read('autoscaling-by-calls/adapter-values.yaml').includes(`name: { as: ${name} }`));
 });

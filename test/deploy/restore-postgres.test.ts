@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { findProgram } from '../support/find-program.ts';
 import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
@@ -34,7 +35,7 @@ test.beforeEach(async (t) => {
 test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true, force: true }));
 
 async function migrate(url: string): Promise<void> {
-  const engine = await openPostgres(url);
+  const engine = await openPostgres(url, MIGRATIONS);
   await engine.close();
 }
 

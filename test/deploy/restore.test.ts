@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import anyTest, { type TestFn } from 'ava';
-import { ConfigError } from '../../src/config.ts';
+import { ConfigError } from '../../src/config/config.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { backup, run } from './backups.ts';

@@ -2,14 +2,15 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { MIGRATIONS } from '../../src/schema.ts';
 import { openEngine } from '../../src/storage/open.ts';
 
 const LOGGER = { info: () => undefined, warn: () => undefined };
 
 /** Opens the store and its schema as a start of the service does. Throws what the start would. */
 export async function startOn(dataDir: string): Promise<void> {
-  const engine = await openEngine(readConfig({ DATA_DIR: dataDir }), LOGGER);
+  const engine = await openEngine(readConfig({ DATA_DIR: dataDir }), MIGRATIONS, LOGGER);
   await engine.close();
 }
 

@@ -1,5 +1,4 @@
 /** What Envoy's access log contains for each kind of request, and what it never contains. */
-
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +6,7 @@ import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { openEvents } from '../support/event-source.ts';
 import { bearer, insecure } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';

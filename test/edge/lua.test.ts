@@ -7,8 +7,8 @@ import type { ExecutionContext } from 'ava';
 import fc from 'fast-check';
 import { luaSettings } from '../../envoy/config/lua.ts';
 import { FailRequest, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
-import { readConfig } from '../../src/config.ts';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { luaTest, runLua } from '../support/luajit.ts';
 
 const test = luaTest();

@@ -2,8 +2,8 @@ import test from 'ava';
 import { rest } from '../../src/edge/rest.ts';
 import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
-import type { AnyResponse, HttpResponse } from '../../src/interceptors/chain.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
+import type { AnyResponse, HttpResponse } from '../../src/rpc/chain.ts';
 import { handler, newCall } from '../support/call.ts';
 
 /** The response of the service: a pet, and a list of one. */

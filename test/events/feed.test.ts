@@ -3,8 +3,9 @@ import anyTest, { type TestFn } from 'ava';
 import { ApiError } from '../../src/errors.ts';
 import { createEventFeed, type EventFeed } from '../../src/events/feed.ts';
 import type { Progress } from '../../src/events/tail.ts';
-import { type EventType, toEventId } from '../../src/model.ts';
-import { createStore, type Store } from '../../src/storage/store.ts';
+import { type Store, TABLES } from '../../src/schema.ts';
+import { toEventId } from '../../src/storage/model.ts';
+import { createStore } from '../../src/storage/store.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { newCategory, newPet } from '../storage/suite/database.ts';
 import { createTestDatabase } from '../support/database.ts';
@@ -20,7 +21,7 @@ const test = anyTest as TestFn<Context>;
 
 test.beforeEach(async (t) => {
   const database = await createTestDatabase();
-  const store = createStore(await database.open());
+  const store = createStore(await database.open(), TABLES);
   const reads = { count: 0, rows: 0, isAway: false };
   const counted: Store['events'] = {
     ...store.events,
@@ -41,7 +42,7 @@ test.afterEach.always(async (t) => {
 });
 
 /** A stream that is read by hand. */
-function follow(feed: EventFeed, after?: bigint, types: readonly EventType[] = []) {
+function follow(feed: EventFeed, after?: bigint, types: readonly string[] = []) {
   const { promise: closed, resolve: close } = Promise.withResolvers<void>();
   const stream = feed.follow({
     after: after === undefined ? undefined : toEventId(after),

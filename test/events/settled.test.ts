@@ -1,9 +1,10 @@
 /** The order of events on PostgreSQL, where a transaction takes ids before it commits. */
 import { Client } from 'pg';
 import { SettledEvents } from '../../src/events/settled.ts';
-import { toEventId } from '../../src/model.ts';
+import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import { toEventId } from '../../src/storage/model.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
-import { createStore, type Store } from '../../src/storage/store.ts';
+import { createStore } from '../../src/storage/store.ts';
 import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
@@ -26,7 +27,7 @@ test.before(async (t) => {
 test.beforeEach(async (t) => {
   const { server } = t.context;
   const url = await server.createDatabase();
-  const store = createStore(await openPostgres(url));
+  const store = createStore(await openPostgres(url, MIGRATIONS), TABLES);
   const clients: Client[] = [];
   const connect = async () => {
     const client = new Client({ connectionString: url });

@@ -1,5 +1,4 @@
 /** The whole service, three servers behind Envoy, while its database is killed, restarts or hangs. */
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Load, startLoad, total } from '../support/load.ts';

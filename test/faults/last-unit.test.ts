@@ -1,5 +1,4 @@
 /** Concurrent orders for the same unit at two instances on one database. */
-
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { testWithTwoInstances } from '../support/two-instances.ts';

@@ -7,8 +7,8 @@ import test, { type ExecutionContext } from 'ava';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { WebServiceService } from '../../gen/petstore/web/v1/web.ts';
-import { MAX_PER_ADDRESS } from '../../src/grpc/open-calls.ts';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
+import { MAX_PER_ADDRESS } from '../../src/rpc/open-calls.ts';
 import { grpcFrame, grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 

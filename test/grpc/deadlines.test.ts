@@ -4,7 +4,7 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { toPetId } from '../../src/model.ts';
+import { toPetId } from '../../src/shop/model.ts';
 import type { UnaryMethod } from '../support/grpc.ts';
 import { holdTransaction } from '../support/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

@@ -5,7 +5,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { compile } from '../../src/storage/statement.ts';
 import type { Failure } from '../support/grpc-caller.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';

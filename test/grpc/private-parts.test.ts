@@ -1,8 +1,8 @@
-/** The private parts of grpc-js that the server uses (src/grpc/private-parts.ts) are there, and do what it needs. */
+/** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import test from 'ava';
-import { type BaseCall, takeEveryCall } from '../../src/grpc/private-parts.ts';
+import { type BaseCall, takeEveryCall } from '../../src/rpc/private-parts.ts';
 import { grpcHeaders } from '../support/hostile/sockets.ts';
 import { request, startScriptedServer, streamsOf } from '../support/scripted-server.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 /** Bodies of anonymous callers: cheap to send, so they must be cheap to refuse. */
 import type { TestFn } from 'ava';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { HEAVY_BODIES, MAX_RATIO, settledCosts, TRANSPORTS } from '../support/hostile/body-cost.ts';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
 import { endlessBodies } from '../support/hostile/endless-bodies.ts';

@@ -1,5 +1,4 @@
 /** Connections that are opened and left idle. */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestFn } from 'ava';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';

@@ -1,6 +1,6 @@
 /** How many calls one host may hold open, and that no other caller waits for them. */
 import type { ExecutionContext, TestFn } from 'ava';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import type { Attack } from '../support/hostile/attack.ts';
 import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
 import { AS_DEPLOYED, measureAttack, type Report } from '../support/hostile/experiment.ts';

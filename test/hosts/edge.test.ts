@@ -1,7 +1,7 @@
 /** `npm run edge`: a standalone Envoy, in front of servers that start and stop. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { childrenOf } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';

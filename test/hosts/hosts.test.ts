@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Client, type ServiceError } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { bearer, insecure, unary } from '../support/grpc.ts';
 import { startLoad, untilMore } from '../support/load.ts';
 import { type Host, Network, noNamespaces } from '../support/network.ts';

@@ -1,5 +1,5 @@
 import test from 'ava';
-import { ConfigError, readConfig } from '../../src/config.ts';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
 
 const TLS = { INTERNAL_TLS_CA: '/tls/ca.pem', INTERNAL_TLS_CERT: '/tls/cert.pem', INTERNAL_TLS_KEY: '/tls/key.pem' };
 const serversOf = (SERVERS: string) => readConfig({ ...TLS, SERVERS }).servers;

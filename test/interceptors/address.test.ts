@@ -1,5 +1,5 @@
 import test from 'ava';
-import { addressOf } from '../../src/interceptors/address.ts';
+import { addressOf } from '../../src/rpc/address.ts';
 
 const addressFrom = (forwardedFor: string | undefined, peer = '10.0.0.9:40000') => addressOf(forwardedFor, peer);
 

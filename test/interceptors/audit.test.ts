@@ -1,9 +1,9 @@
 import test from 'ava';
 import pino from 'pino';
 import { CreateKeyRequest, Plan, UpdateAccountRequest } from '../../gen/petstore/admin/v1/admin.ts';
+import { audit } from '../../src/access/interceptors/audit.ts';
 import { apiError } from '../../src/errors.ts';
-import { audit } from '../../src/interceptors/audit.ts';
-import type { Next } from '../../src/interceptors/chain.ts';
+import type { Next } from '../../src/rpc/chain.ts';
 import { run as end, newCall, type TestCall } from '../support/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged

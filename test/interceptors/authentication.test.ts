@@ -1,10 +1,10 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { authentication, operatorOnly } from '../../src/access/interceptors/authentication.ts';
+import { createApiKeyCache } from '../../src/access/keys/api-key-cache.ts';
+import { generateKey, hashKey } from '../../src/access/keys/format.ts';
 import { ApiError, apiError } from '../../src/errors.ts';
-import { authentication, operatorOnly } from '../../src/interceptors/authentication.ts';
-import type { Call } from '../../src/interceptors/chain.ts';
-import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
-import { generateKey, hashKey } from '../../src/keys/format.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { Call } from '../../src/rpc/chain.ts';
+import type { Store } from '../../src/schema.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';
 

@@ -1,6 +1,6 @@
 import test from 'ava';
-import { type Call, chain, type Interceptor } from '../../src/interceptors/chain.ts';
-import { toAccountId, toKeyId } from '../../src/model.ts';
+import { toAccountId, toKeyId } from '../../src/rpc/caller.ts';
+import { type Call, chain, type Interceptor } from '../../src/rpc/chain.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 /** Records its name on the way in and on the way out. */

@@ -2,10 +2,11 @@ import test from 'ava';
 import { CreatePetRequest, GetPetRequest } from '../../gen/petstore/v1/pets.ts';
 import { restProtocol } from '../../src/edge/rest-protocol.ts';
 import { ApiError } from '../../src/errors.ts';
-import { chain } from '../../src/interceptors/chain.ts';
-import { deprecation as createDeprecation } from '../../src/interceptors/deprecation.ts';
-import { idempotency } from '../../src/interceptors/idempotency.ts';
-import { type IdempotencyRecord, toAccountId, toKeyId } from '../../src/model.ts';
+import { toAccountId, toKeyId } from '../../src/rpc/caller.ts';
+import { chain } from '../../src/rpc/chain.ts';
+import { deprecation as createDeprecation } from '../../src/rpc/interceptors/deprecation.ts';
+import { idempotency } from '../../src/rpc/interceptors/idempotency.ts';
+import type { IdempotencyRecord } from '../../src/storage/model.ts';
 import { handler, newCall, operations, passThrough, RESPONSE, type TestCall } from '../support/call.ts';
 
 const deprecation = createDeprecation(operations);

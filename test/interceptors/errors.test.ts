@@ -1,6 +1,6 @@
 import test from 'ava';
 import { ApiError, apiError } from '../../src/errors.ts';
-import { toApiError } from '../../src/interceptors/error-mapping.ts';
+import { toApiError } from '../../src/rpc/error-mapping.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 
 const caught = (thrown: unknown) => toApiError(thrown, 'request-7');

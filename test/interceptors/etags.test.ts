@@ -1,7 +1,7 @@
 import test from 'ava';
 import { ApiError } from '../../src/errors.ts';
-import { etags } from '../../src/interceptors/etags.ts';
-import { entityTag } from '../../src/services/entity-tags.ts';
+import { entityTag } from '../../src/rpc/entity-tags.ts';
+import { etags } from '../../src/rpc/interceptors/etags.ts';
 import { handler, newCall } from '../support/call.ts';
 
 const BYTES = Buffer.from('a representation');

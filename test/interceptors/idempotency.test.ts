@@ -1,10 +1,11 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { apiError, type ErrorCode } from '../../src/errors.ts';
-import type { Call, Response } from '../../src/interceptors/chain.ts';
-import { idempotency } from '../../src/interceptors/idempotency.ts';
-import { type AccountId, type IdempotencyRecord, toAccountId, toKeyId } from '../../src/model.ts';
-import type { Store } from '../../src/storage/store.ts';
+import { type AccountId, toAccountId, toKeyId } from '../../src/rpc/caller.ts';
+import type { Call, Response } from '../../src/rpc/chain.ts';
+import { idempotency } from '../../src/rpc/interceptors/idempotency.ts';
+import type { Store } from '../../src/schema.ts';
+import type { IdempotencyRecord } from '../../src/storage/model.ts';
 import { AlreadyDone } from '../../src/storage/store-errors.ts';
 import { jsonCodec, newCall, RESPONSE, type TestCall } from '../support/call.ts';
 import { createTestStore } from '../support/database.ts';

@@ -1,11 +1,11 @@
 import test from 'ava';
+import { authentication } from '../../src/access/interceptors/authentication.ts';
+import { limits } from '../../src/access/interceptors/limits.ts';
+import { createMemoryLimiter } from '../../src/access/limits/memory.ts';
+import { minuteEndSeconds } from '../../src/access/limits/windows.ts';
 import { ApiError, AT_A_TIME, apiError } from '../../src/errors.ts';
-import { authentication } from '../../src/interceptors/authentication.ts';
-import type { Call } from '../../src/interceptors/chain.ts';
-import { limits } from '../../src/interceptors/limits.ts';
-import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import { minuteEndSeconds } from '../../src/limits/windows.ts';
-import { toAccountId, toKeyId } from '../../src/model.ts';
+import { toAccountId, toKeyId } from '../../src/rpc/caller.ts';
+import type { Call } from '../../src/rpc/chain.ts';
 import { newCall, RESPONSE, type TestCall } from '../support/call.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 6, 2);

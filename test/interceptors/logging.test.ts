@@ -1,8 +1,8 @@
 import test from 'ava';
 import pino from 'pino';
 import { apiError, invalidArgument } from '../../src/errors.ts';
-import type { Next } from '../../src/interceptors/chain.ts';
-import { logging } from '../../src/interceptors/logging.ts';
+import type { Next } from '../../src/rpc/chain.ts';
+import { logging } from '../../src/rpc/interceptors/logging.ts';
 import { newCall, RESPONSE, run } from '../support/call.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged

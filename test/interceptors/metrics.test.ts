@@ -1,10 +1,9 @@
 import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
 import { type ApiError, apiError } from '../../src/errors.ts';
-import type { End } from '../../src/interceptors/chain.ts';
-import { type CallRecorder, type Outcome, recordMetrics } from '../../src/interceptors/metrics.ts';
-import type { Caller } from '../../src/keys/caller.ts';
-import { toAccountId, toKeyId } from '../../src/model.ts';
+import { type Caller, toAccountId, toKeyId } from '../../src/rpc/caller.ts';
+import type { End } from '../../src/rpc/chain.ts';
+import { type CallRecorder, type Outcome, recordMetrics } from '../../src/rpc/interceptors/metrics.ts';
 import { newCall } from '../support/call.ts';
 
 const PATH = '/petstore.v1.PetService/GetPet';

@@ -8,8 +8,8 @@ import { ListInventoryRequest, SetInventoryRequest } from '../../gen/petstore/v1
 import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../gen/petstore/v1/orders.ts';
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
-import { readMessage } from '../../src/interceptors/read-message.ts';
 import { createValidation } from '../../src/proto/validation-rules.ts';
+import { readMessage } from '../../src/rpc/interceptors/read-message.ts';
 import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
 
 const interceptor = readMessage(createValidation(protoRegistry));

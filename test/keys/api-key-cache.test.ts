@@ -1,8 +1,9 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import test from 'ava';
-import { createApiKeyCache } from '../../src/keys/api-key-cache.ts';
-import { generateKey, hashKey } from '../../src/keys/format.ts';
-import { type Account, type ApiKey, type Plan, toAccountId, toKeyId } from '../../src/model.ts';
+import { createApiKeyCache } from '../../src/access/keys/api-key-cache.ts';
+import { generateKey, hashKey } from '../../src/access/keys/format.ts';
+import type { Account, ApiKey } from '../../src/access/tables/model.ts';
+import { type Plan, toAccountId, toKeyId } from '../../src/rpc/caller.ts';
 
 const PLANS = {
   free: { perMinute: 60, perDay: 1_000 },

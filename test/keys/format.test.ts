@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import test from 'ava';
 import fc from 'fast-check';
-import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../src/keys/format.ts';
+import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../src/access/keys/format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 

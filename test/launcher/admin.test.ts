@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { adminSocket, EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
 import { isRunning, type Launcher } from '../support/launcher.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
-import { operatorKeyFile } from '../../src/keys/key-files.ts';
+import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { connectOperator, type Operator } from '../support/operator.ts';
 import { type ServerProcess, startServerProcess } from '../support/process.ts';

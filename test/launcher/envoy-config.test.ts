@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test from 'ava';
 import { parse } from 'yaml';
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { writeEnvoyConfig } from '../../src/launcher/envoy-config.ts';
 
 const TLS = { TLS_CERT: '/tls.pem', TLS_KEY: '/tls-key.pem', HTTP_PORT: '8081' };

@@ -1,5 +1,5 @@
 /** The servers of a launched service, from Envoy's point of view. */
-import { readConfig } from '../../src/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
 import type { Launcher } from '../support/launcher.ts';
 

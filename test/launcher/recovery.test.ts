@@ -1,5 +1,4 @@
 /** A component that dies or freezes is restarted, and the others keep running. */
-
 import { isRunning, type Launcher } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';

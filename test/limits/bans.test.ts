@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
-import { BanTracker } from '../../src/limits/ban-tracker.ts';
-import { type BanPolicy, type KeyId, toKeyId } from '../../src/model.ts';
+import { BanTracker } from '../../src/access/limits/ban-tracker.ts';
+import type { BanPolicy } from '../../src/access/tables/model.ts';
+import { type KeyId, toKeyId } from '../../src/rpc/caller.ts';
 
 const POLICY: BanPolicy = { refusals: 20, windowMs: 60_000, durationMs: 300_000 };
 const START_MS = Date.UTC(2026, 6, 1, 12);

@@ -1,10 +1,9 @@
 /** The memory limiter: the suite of all limiters, and bounds of its memory. */
-
 import anyTest from 'ava';
-import { AccountCounters } from '../../src/limits/account-counters.ts';
-import { AddressCounters } from '../../src/limits/address-counters.ts';
-import { createMemoryLimiter, type MemoryLimiter } from '../../src/limits/memory.ts';
-import { toAccountId } from '../../src/model.ts';
+import { AccountCounters } from '../../src/access/limits/account-counters.ts';
+import { AddressCounters } from '../../src/access/limits/address-counters.ts';
+import { createMemoryLimiter, type MemoryLimiter } from '../../src/access/limits/memory.ts';
+import { toAccountId } from '../../src/rpc/caller.ts';
 import { ACCOUNT, ACCOUNT_ID, KEY_ID, type LimitsTest, MIDNIGHT_MS, NOON_MS, OPTIONS } from './suite/setup.ts';
 import { runLimitsSuite } from './suite/suite.ts';
 

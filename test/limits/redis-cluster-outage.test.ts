@@ -1,8 +1,7 @@
 /** An outage of one node of a cluster, which is killed or frozen: every request is decided, and limits hold. */
-
 import type { ExecutionContext, TestFn } from 'ava';
-import { openRedisLimiter } from '../../src/limits/redis.ts';
-import { toAccountId } from '../../src/model.ts';
+import { openRedisLimiter } from '../../src/access/limits/redis.ts';
+import { toAccountId } from '../../src/rpc/caller.ts';
 import { testUnless } from '../support/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../support/redis.ts';
 import { until } from '../support/until.ts';

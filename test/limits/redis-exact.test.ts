@@ -1,6 +1,6 @@
 /** 5,000 requests at 1,000 a minute over three servers: never more than the limit, and nearly all of it. */
-import type { Decision } from '../../src/limits/limiter.ts';
-import type { RedisLimiter } from '../../src/limits/redis.ts';
+import type { Decision } from '../../src/access/limits/limiter.ts';
+import type { RedisLimiter } from '../../src/access/limits/redis.ts';
 import { until } from '../support/until.ts';
 import {
   LARGE,

@@ -1,9 +1,8 @@
 /** Redis recovers with all, some or none of its data: the largest of the servers' counts stands. */
-
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { RedisLimiter } from '../../src/limits/redis.ts';
-import { toAccountId } from '../../src/model.ts';
+import type { RedisLimiter } from '../../src/access/limits/redis.ts';
+import { toAccountId } from '../../src/rpc/caller.ts';
 import { until } from '../support/until.ts';
 import { fill, LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT, NOON_MS, repeat } from './suite/setup.ts';

@@ -1,5 +1,4 @@
 /** How many streams of events an account has open over several servers, which share a real Redis. */
-
 import { until } from '../support/until.ts';
 import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT_ID, OTHER_ACCOUNT } from './suite/setup.ts';

@@ -1,7 +1,6 @@
 /** While Redis is available its clock counts: no server's clock can freeze a limit, or count usage on another day. */
-
 import type { ExecutionContext } from 'ava';
-import { restoreLimits } from '../../src/limits/usage-recorder.ts';
+import { restoreLimits } from '../../src/access/limits/usage-recorder.ts';
 import { createTestStore } from '../support/database.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { LONG_TIMEOUT, type OutageContext, test } from './suite/redis-outage.ts';

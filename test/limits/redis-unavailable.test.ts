@@ -1,5 +1,5 @@
 /** Redis becomes unavailable: every request is decided, limits continue from the known counts, with one log line. */
-import type { Decision } from '../../src/limits/limiter.ts';
+import type { Decision } from '../../src/access/limits/limiter.ts';
 import { RedisProcess } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { LARGE, LONG_TIMEOUT, levels, remaining, test, totals, waitForRecovery } from './suite/redis-outage.ts';

@@ -1,5 +1,5 @@
 /** The operator ends a ban or reads the counts, before, during and after an outage of Redis. */
-import type { RedisLimiter } from '../../src/limits/redis.ts';
+import type { RedisLimiter } from '../../src/access/limits/redis.ts';
 import { ban } from './suite/bans.ts';
 import { LONG_TIMEOUT, test, waitForRecovery } from './suite/redis-outage.ts';
 import { ACCOUNT, ACCOUNT_ID, KEY_ID, NOON_MS, repeat } from './suite/setup.ts';

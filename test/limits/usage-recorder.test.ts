@@ -1,11 +1,10 @@
 /** How counts are stored: many accounts in one statement, with retries after a failure. */
-
 import test from 'ava';
 import pino from 'pino';
-import { createMemoryLimiter } from '../../src/limits/memory.ts';
-import { createUsageRecorder } from '../../src/limits/usage-recorder.ts';
-import { toAccountId, toKeyId } from '../../src/model.ts';
-import type { Store } from '../../src/storage/store.ts';
+import { createMemoryLimiter } from '../../src/access/limits/memory.ts';
+import { createUsageRecorder } from '../../src/access/limits/usage-recorder.ts';
+import { toAccountId, toKeyId } from '../../src/rpc/caller.ts';
+import type { Store } from '../../src/schema.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

@@ -1,10 +1,10 @@
 /** Old usage is deleted in portions. */
 import test from 'ava';
 import pino from 'pino';
-import { deleteOldUsage } from '../../src/limits/usage-recorder.ts';
-import { dayStartMs } from '../../src/limits/windows.ts';
+import { deleteOldUsage } from '../../src/access/limits/usage-recorder.ts';
+import { dayStartMs } from '../../src/access/limits/windows.ts';
+import type { Store } from '../../src/schema.ts';
 import { startRetention } from '../../src/storage/retention.ts';
-import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

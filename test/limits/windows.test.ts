@@ -1,6 +1,6 @@
 import test from 'ava';
-import { countRequest, newCounter, peek, type Verdict } from '../../src/limits/windows.ts';
-import type { Quota } from '../../src/model.ts';
+import { countRequest, newCounter, peek, type Verdict } from '../../src/access/limits/windows.ts';
+import type { Quota } from '../../src/rpc/caller.ts';
 
 const MIDNIGHT_MS = Date.UTC(2026, 6, 1);
 const NOON_MS = Date.UTC(2026, 6, 1, 12);

@@ -12,8 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { LogFile } from '../../src/logging/log-file.ts';
-import { createLogger } from '../../src/logging/logger.ts';
+import { LogFile } from '../../src/observe/logging/log-file.ts';
+import { createLogger } from '../../src/observe/logging/logger.ts';
 
 const test = anyTest as TestFn<{ readonly folder: string; readonly path: string }>;
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { Client, status as Code, type ServiceError } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { toCategoryId } from '../../src/model.ts';
+import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { toCategoryId } from '../../src/shop/model.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { bearer, insecure, unary } from '../support/grpc.ts';
@@ -70,7 +71,7 @@ test('SIGTERM - an open call finishes and its write is kept, while new calls are
   t.is(name, 'Late');
   t.deepEqual(await server.ended, CLEAN);
   t.deepEqual(filesOf(server), ['petstore.sqlite']);
-  const store = createStore(await openSqlite(join(server.dataDir, 'petstore.sqlite')));
+  const store = createStore(await openSqlite(join(server.dataDir, 'petstore.sqlite'), MIGRATIONS), TABLES);
   t.is((await store.categories.find(toCategoryId(id)))?.name, 'Late');
   await store.close();
 });
@@ -93,7 +94,7 @@ test('SIGTERM - during many writes keeps the successful ones, and the others get
   t.deepEqual(await server.end('SIGTERM'), CLEAN);
   await Promise.all(writers);
   t.deepEqual([...codes], [Code.UNAVAILABLE]);
-  const store = createStore(await openSqlite(join(server.dataDir, 'petstore.sqlite')));
+  const store = createStore(await openSqlite(join(server.dataDir, 'petstore.sqlite'), MIGRATIONS), TABLES);
   const found = await Promise.all(kept.map((id) => store.categories.find(toCategoryId(id))));
   t.false(found.includes(undefined));
   await store.close();

@@ -1,7 +1,7 @@
 /** A new operator key, as docs/operations.md changes it. */
 import { readFile, rm } from 'node:fs/promises';
 import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
-import { operatorKeyFile } from '../../src/keys/key-files.ts';
+import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import { start, test } from './server-processes.ts';
 
 test("The operator's key - is a new one after its file was removed, and the old one is refused", async (t) => {

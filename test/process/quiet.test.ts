@@ -5,7 +5,7 @@ import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { generateKey } from '../../src/keys/format.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
 
 const test = anyTest as TestFn<{ server: ServerProcess; remove: () => Promise<void> }>;

@@ -1,5 +1,4 @@
 /** Server processes with one Redis: they share the limits, and neither start nor stop depends on it. */
-
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';

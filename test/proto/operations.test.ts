@@ -1,5 +1,11 @@
-import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
-import { getExtension, hasExtension, ScalarType } from '@bufbuild/protobuf';
+import {
+  type DescField,
+  type DescMessage,
+  type DescMethod,
+  getExtension,
+  hasExtension,
+  ScalarType,
+} from '@bufbuild/protobuf';
 import test from 'ava';
 import { ApiError } from '../../src/errors.ts';
 import { decodeRequest, fileDescriptors, loadOperations, type Operation } from '../../src/proto/operations.ts';

@@ -1,9 +1,9 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Order } from '../../gen/petstore/v1/orders.ts';
 import { ApiError, type ErrorCode } from '../../src/errors.ts';
-import type { PetId } from '../../src/model.ts';
-import { orderService } from '../../src/services/orders.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { Store } from '../../src/schema.ts';
+import type { PetId } from '../../src/shop/model.ts';
+import { orderService } from '../../src/shop/orders.ts';
 import { createTestStore } from '../support/database.ts';
 
 const test = anyTest as TestFn<{ store: Store; orders: ReturnType<typeof orderService> }>;

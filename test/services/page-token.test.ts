@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
 import { ApiError } from '../../src/errors.ts';
-import { nextPageToken, toPageRequest } from '../../src/services/page-token.ts';
+import { nextPageToken, toPageRequest } from '../../src/rpc/page-token.ts';
 
 const LISTS = ['pets', 'categories', 'orders', 'inventory'] as const;
 const MAX_ID = 2n ** 63n - 1n;

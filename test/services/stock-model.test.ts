@@ -4,11 +4,11 @@ import anyTest, { type TestFn } from 'ava';
 import fc from 'fast-check';
 import { PetStatus as ProtoStatus } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
-import { type PetId, type PetStatus, toPetId } from '../../src/model.ts';
-import { inventoryService } from '../../src/services/inventory.ts';
-import { orderService } from '../../src/services/orders.ts';
-import { petService } from '../../src/services/pets.ts';
-import type { Store } from '../../src/storage/store.ts';
+import type { Store } from '../../src/schema.ts';
+import { inventoryService } from '../../src/shop/inventory.ts';
+import { type PetId, type PetStatus, toPetId } from '../../src/shop/model.ts';
+import { orderService } from '../../src/shop/orders.ts';
+import { petService } from '../../src/shop/pets.ts';
 import { createTestStore } from '../support/database.ts';
 import { NaiveShop, type Step } from '../support/naive-shop.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import test from 'ava';
 import fc from 'fast-check';
-import type { PetStatus } from '../../src/model.ts';
-import { close, restock, returnUnits, type Stock, take } from '../../src/services/stock.ts';
+import type { PetStatus } from '../../src/shop/model.ts';
+import { close, restock, returnUnits, type Stock, take } from '../../src/shop/stock.ts';
 
 const STATUSES = ['available', 'pending', 'sold'] as const satisfies readonly PetStatus[];
 

@@ -1,4 +1,5 @@
 /** The storage suite through PgBouncer in transaction mode, whose server sessions must keep no state of a client. */
+import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -30,7 +31,7 @@ const ADVISORY = `SELECT pid FROM pg_locks JOIN pg_database ON oid = database
 
 test('PgBouncer - each transaction has its timeouts, and no session keeps a timeout, statement or lock', async (t) => {
   const url = bouncer.through(await server.createDatabase());
-  const engine = await openPostgres(url, POOLED);
+  const engine = await openPostgres(url, MIGRATIONS, POOLED);
   const show = compile('show', engine.knex.raw("SELECT current_setting('lock_timeout') AS lock_timeout"));
   const inTransaction = await engine.transaction((tx) => tx.all(show, {}));
   const single = [await engine.write(show, {}), await engine.reader.all(show, {})];
@@ -45,7 +46,10 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
 
 test('PgBouncer - a start without the setting fails with the reason', async (t) => {
   const url = bouncer.through(await server.createDatabase());
-  await t.throwsAsync(openPostgres(url), { instanceOf: StoreUnavailable, message: /^unsupported startup parameter/ });
+  await t.throwsAsync(openPostgres(url, MIGRATIONS), {
+    instanceOf: StoreUnavailable,
+    message: /^unsupported startup parameter/,
+  });
 });
 
 test('PgBouncer - in session mode a server works too, and leaves nothing in a session', async (t) => {
@@ -53,7 +57,8 @@ test('PgBouncer - in session mode a server works too, and leaves nothing in a se
   const inSessionMode = await startPgBouncer(database, 'session');
   t.teardown(() => inSessionMode.stop());
   const url = inSessionMode.through(database);
-  const stores = (await Promise.all([openPostgres(url, POOLED), openPostgres(url, POOLED)])).map(createStore);
+  const open = async () => createStore(await openPostgres(url, MIGRATIONS, POOLED), TABLES);
+  const stores = [await open(), await open()];
   for (const store of stores) {
     const { id } = await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined }));
     for (const other of stores) t.is((await other.categories.find(id))?.name, 'Cats');
@@ -66,9 +71,9 @@ test('PgBouncer - in session mode a server works too, and leaves nothing in a se
 
 test('PgBouncer - several processes that start at once on an empty database all succeed', async (t) => {
   const url = bouncer.through(await server.createDatabase());
-  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url, POOLED)));
+  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url, MIGRATIONS, POOLED)));
   for (const engine of engines) {
-    const store = createStore(engine);
+    const store = createStore(engine, TABLES);
     t.truthy(await store.write((tx) => tx.categories.insert({ name: 'Cats', description: undefined })));
     await store.close();
   }

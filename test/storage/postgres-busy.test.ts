@@ -1,10 +1,11 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
 import { Client } from 'pg';
-import { type PetId, toPetId } from '../../src/model.ts';
-import { inventoryService } from '../../src/services/inventory.ts';
-import { orderService } from '../../src/services/orders.ts';
+import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import { inventoryService } from '../../src/shop/inventory.ts';
+import { type PetId, toPetId } from '../../src/shop/model.ts';
+import { orderService } from '../../src/shop/orders.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
-import { createStore, type Store } from '../../src/storage/store.ts';
+import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
@@ -31,8 +32,11 @@ test.beforeEach(async (t) => {
   const { server } = t.context;
   const url = await server.createDatabase();
   const reported: string[] = [];
-  const engine = await openPostgres(url, { onAway: () => reported.push('away'), onBack: () => reported.push('back') });
-  t.context = { server, url, store: createStore(engine), reported };
+  const engine = await openPostgres(url, MIGRATIONS, {
+    onAway: () => reported.push('away'),
+    onBack: () => reported.push('back'),
+  });
+  t.context = { server, url, store: createStore(engine, TABLES), reported };
 });
 test.afterEach.always((t) => t.context.store?.close().catch(() => undefined)); // a test may have closed it
 test.after.always((t) => t.context.server?.stop());
@@ -161,7 +165,7 @@ test.serial(
     const far = new URL(url);
     far.port = String(link.port);
     const options = { onAway: () => reported.push('away'), onBack: () => reported.push('back') };
-    const store = createStore(await openPostgres(far.href, options));
+    const store = createStore(await openPostgres(far.href, MIGRATIONS, options), TABLES);
     const pets = [await newPet(store, { quantity: 100 }), await newPet(store, { quantity: 100 })];
     link.slow(250); // each way
     const startMs = performance.now();

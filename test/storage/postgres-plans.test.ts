@@ -1,3 +1,4 @@
+import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { connectPostgres, postgresMissing } from '../support/postgres.ts';
@@ -34,7 +35,7 @@ if (postgresMissing === undefined) {
   runPlanSuite(async () => {
     const server = await connectPostgres();
     const url = await server.createDatabase();
-    const engine = await openPostgres(`${url}${IN_ORDER}`);
+    const engine = await openPostgres(`${url}${IN_ORDER}`, MIGRATIONS);
     for (const sql of FILL) await engine.write(compile(sql.slice(0, 60), engine.knex.raw(sql)), {});
     return {
       engine,

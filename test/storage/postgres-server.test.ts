@@ -4,15 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { hashKey } from '../../src/keys/format.ts';
-import { demoKeyFile, ensureDemoKey } from '../../src/keys/key-files.ts';
-import { toCategoryId, toPetId } from '../../src/model.ts';
+import { hashKey } from '../../src/access/keys/format.ts';
+import { demoKeyFile, ensureDemoKey } from '../../src/access/keys/key-files.ts';
+import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import { toCategoryId, toPetId } from '../../src/shop/model.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
-import { createStore, type Store } from '../../src/storage/store.ts';
+import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
@@ -72,8 +73,11 @@ function load(store: Store) {
 test.serial('PostgreSQL killed under load - calls fail as unavailable, then succeed without a restart', async (t) => {
   const { server, url } = t.context;
   const reported: string[] = [];
-  const engine = await openPostgres(url, { onAway: () => reported.push('away'), onBack: () => reported.push('back') });
-  const store = createStore(engine);
+  const engine = await openPostgres(url, MIGRATIONS, {
+    onAway: () => reported.push('away'),
+    onBack: () => reported.push('back'),
+  });
+  const store = createStore(engine, TABLES);
   const calls = load(store);
   await until(() => calls.inserted.length > 50, 'inserts');
   for (let round = 0; round < 2; round += 1) {
@@ -99,7 +103,7 @@ test.serial('PostgreSQL killed under load - calls fail as unavailable, then succ
 
 test.serial('PostgreSQL hanging - calls end in time, excess calls fail at once, and later calls succeed', async (t) => {
   const { server, url } = t.context;
-  const store = createStore(await openPostgres(url));
+  const store = createStore(await openPostgres(url, MIGRATIONS), TABLES);
   const calls = load(store);
   await until(() => calls.inserted.length > 20, 'inserts');
   await server.pause();
@@ -130,8 +134,8 @@ test.serial('PostgreSQL hanging - calls end in time, excess calls fail at once, 
 
 test('PostgreSQL - several processes that start at once on an empty database run each migration once', async (t) => {
   const { url } = t.context;
-  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url)));
-  const stores = engines.map(createStore);
+  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url, MIGRATIONS)));
+  const stores = engines.map((engine) => createStore(engine, TABLES));
   for (const store of stores) t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
   const read = compile('names', engines[0]?.knex.raw('select name from schema_migrations order by id') as never);
   const names = (await engines[0]?.reader.all(read, {}))?.map(({ name }) => name) ?? [];
@@ -145,8 +149,8 @@ test('PostgreSQL - a start succeeds after another process was killed during its 
   // Earlier releases marked a running migration in this table.
   await query(url, 'CREATE TABLE schema_migrations_lock (index serial PRIMARY KEY, is_locked integer)');
   await query(url, 'INSERT INTO schema_migrations_lock (is_locked) VALUES (1)');
-  const engine = await openPostgres(url);
-  t.truthy(await createStore(engine).write((tx) => tx.categories.insert(CATS)));
+  const engine = await openPostgres(url, MIGRATIONS);
+  t.truthy(await createStore(engine, TABLES).write((tx) => tx.categories.insert(CATS)));
   await engine.close();
 });
 
@@ -154,20 +158,20 @@ test('PostgreSQL - a start reports that it waits for another migration, and cont
   const { url } = t.context;
   const other = await holdLock(url);
   const waits: number[] = [];
-  const opening = openPostgres(url, { onWait: (maxSeconds) => waits.push(maxSeconds) });
+  const opening = openPostgres(url, MIGRATIONS, { onWait: (maxSeconds) => waits.push(maxSeconds) });
   await until(() => waits.length > 0, 'the report of the wait');
   await other.end();
   await (await opening).close();
   t.deepEqual(waits, [60]);
   const current = await holdLock(url);
-  await (await openPostgres(url)).close(); // nothing to migrate, nothing to wait for
+  await (await openPostgres(url, MIGRATIONS)).close(); // nothing to migrate, nothing to wait for
   await current.end();
 });
 
 test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {
   const { url } = t.context;
   const other = await holdLock(url);
-  await t.throwsAsync(openPostgres(url, { maxWaitMs: 500 }), {
+  await t.throwsAsync(openPostgres(url, MIGRATIONS, { maxWaitMs: 500 }), {
     instanceOf: StoreUnavailable,
     message: /^another process has been changing the database for 0.5 s: wait until it is done, or end it/,
   });
@@ -176,7 +180,7 @@ test('PostgreSQL - a start that waits too long for another migration fails, with
 
 test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails and changes nothing', async (t) => {
   const { url } = t.context;
-  await (await openPostgres(url)).close();
+  await (await openPostgres(url, MIGRATIONS)).close();
   await query(url, 'DROP TABLE key_uses');
   await query(url, 'ALTER TABLE bans DROP COLUMN duration_ms, DROP COLUMN refusals, DROP COLUMN window_seconds');
   await query(url, "DELETE FROM schema_migrations WHERE name = '005-key-uses'");
@@ -184,12 +188,12 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
   await user.connect();
   await user.query('BEGIN; LOCK TABLE bans');
   const beganMs = performance.now();
-  await t.throwsAsync(openPostgres(url), { instanceOf: StoreUnavailable });
+  await t.throwsAsync(openPostgres(url, MIGRATIONS), { instanceOf: StoreUnavailable });
   const waitedMs = performance.now() - beganMs;
   t.true(waitedMs > 9_500 && waitedMs < 20_000, `${waitedMs} ms`);
   const found = async () => (await query(url, "SELECT to_regclass('key_uses') AS found"))[0]?.found;
   t.is(await found(), null);
-  const started = openPostgres(url);
+  const started = openPostgres(url, MIGRATIONS);
   await delay(1_000);
   await user.query('COMMIT');
   await user.end();
@@ -224,7 +228,9 @@ test('PostgreSQL - of several servers that start at once one creates the demo ac
   const { url } = t.context;
   const folder = await mkdtemp(join(tmpdir(), 'petstore-demo-'));
   t.teardown(() => rm(folder, { recursive: true }));
-  const stores = await Promise.all(Array.from({ length: 4 }, async () => createStore(await openPostgres(url))));
+  const stores = await Promise.all(
+    Array.from({ length: 4 }, async () => createStore(await openPostgres(url, MIGRATIONS), TABLES)),
+  );
   await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
   for (const store of stores) {
     t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
@@ -235,8 +241,8 @@ test('PostgreSQL - of several servers that start at once one creates the demo ac
 });
 
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
-  const engine = await openPostgres(t.context.url);
-  const store = createStore(engine);
+  const engine = await openPostgres(t.context.url, MIGRATIONS);
+  const store = createStore(engine, TABLES);
   const { id } = await store.write((tx) => tx.categories.insert(CATS));
   const prepared = compile(
     'prepared',
@@ -260,7 +266,7 @@ test('PostgreSQL - each connection prepares a statement once, by its name', asyn
 const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
 
 test('Conflicts - transactions with serialization failures are retried until they succeed', async (t) => {
-  const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`));
+  const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`, MIGRATIONS), TABLES);
   const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
   const pet = await store.write((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'available' }));
   const id = pet?.id ?? toPetId(0n);
@@ -278,7 +284,7 @@ test('Conflicts - transactions with serialization failures are retried until the
 });
 
 test('Conflicts - a transaction that keeps failing is unavailable after 5 retries', async (t) => {
-  const engine = await openPostgres(t.context.url);
+  const engine = await openPostgres(t.context.url, MIGRATIONS);
   const conflict = compile('conflict', engine.knex.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"));
   let runs = 0;
   const work = async (tx: Runner) => {
@@ -293,10 +299,10 @@ test('Conflicts - a transaction that keeps failing is unavailable after 5 retrie
 test('PostgreSQL - a database that does not exist or refuses the login is reported with the reason', async (t) => {
   const url = new URL(t.context.url);
   url.pathname = '/nowhere';
-  await t.throwsAsync(openPostgres(url.href), {
+  await t.throwsAsync(openPostgres(url.href, MIGRATIONS), {
     instanceOf: StoreUnavailable,
     message: 'database "nowhere" does not exist',
   });
   url.port = '1';
-  await t.throwsAsync(openPostgres(url.href), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
+  await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
 });

@@ -1,7 +1,7 @@
 import anyTest, { type TestFn } from 'ava';
 import pino from 'pino';
+import type { Store } from '../../src/schema.ts';
 import { startRetention } from '../../src/storage/retention.ts';
-import type { Store } from '../../src/storage/store.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
 

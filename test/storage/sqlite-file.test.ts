@@ -1,7 +1,8 @@
 /** What SQLite's own settings and files guarantee. */
 import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
-import { toCategoryId } from '../../src/model.ts';
+import { TABLES } from '../../src/schema.ts';
+import { toCategoryId } from '../../src/shop/model.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
@@ -62,7 +63,7 @@ test('SQLite - a closed database is one file: no WAL is left behind', async (t) 
   const { database, engine } = t.context;
   await engine.close();
   for (let round = 0; round < 40; round += 1) {
-    const store = createStore(await database.open());
+    const store = createStore(await database.open(), TABLES);
     await store.transaction((tx) => tx.categories.insert(CATS));
     await store.close();
     t.false(existsSync(`${database.file}-wal`));
@@ -75,12 +76,12 @@ test('SQLite - a writer waits until another process releases the file', async (t
   const other = await database.open();
   const commit = await holdTransaction(other);
   let isDone = false;
-  const waiting = createStore(engine)
+  const waiting = createStore(engine, TABLES)
     .transaction((tx) => tx.categories.insert(CATS))
     .finally(() => {
       isDone = true;
     });
-  await createStore(engine).categories.find(toCategoryId(1n)); // a complete round trip to the database
+  await createStore(engine, TABLES).categories.find(toCategoryId(1n)); // a complete round trip to the database
   t.false(isDone);
   await commit();
   t.deepEqual(await waiting, { id: 1n, ...CATS });
@@ -88,7 +89,7 @@ test('SQLite - a writer waits until another process releases the file', async (t
 });
 
 test('Transactions - run in the order of arrival', async (t) => {
-  const store = createStore(t.context.engine);
+  const store = createStore(t.context.engine, TABLES);
   const ids = await Promise.all(
     Array.from({ length: 100 }, () => store.transaction((tx) => tx.categories.insert(CATS))),
   );
@@ -104,10 +105,10 @@ test('Migrations - update an empty file, and leave an up-to-date file unchanged'
   const names = () => read(t.context, 'SELECT name FROM schema_migrations ORDER BY id');
   const [before, applied] = [await schema(), await names()];
   t.true(applied.length >= 3);
-  const category = await createStore(engine).transaction((tx) => tx.categories.insert(CATS));
+  const category = await createStore(engine, TABLES).transaction((tx) => tx.categories.insert(CATS));
 
   const again = await database.open();
-  t.deepEqual(await createStore(again).categories.find(category.id), category);
+  t.deepEqual(await createStore(again, TABLES).categories.find(category.id), category);
   t.deepEqual([await schema(), await names()], [before, applied]);
   await again.close();
 });
@@ -123,7 +124,7 @@ test('Migrations - a file that a newer release has changed is refused', async (t
 
 test('Commit - a failed commit fails its whole group with its error, and nothing is stored', async (t) => {
   const { engine } = t.context;
-  const store = createStore(engine);
+  const store = createStore(engine, TABLES);
   const kept = await store.transaction((tx) => tx.categories.insert(CATS));
   const works = Array.from({ length: 10 }, (_, index) =>
     write(t.context, async (run) => {
@@ -169,7 +170,7 @@ test('Statements - one that can not be prepared rejects its caller, and the next
 
 test('Look-ups - a database error rejects all waiting look-ups, and later ones succeed', async (t) => {
   const { engine } = t.context;
-  const store = createStore(engine);
+  const store = createStore(engine, TABLES);
   const { id } = await store.transaction((tx) => tx.categories.insert(CATS));
   await write(t.context, (run) => run('ALTER TABLE categories RENAME TO hidden'));
   const lookups = Array.from({ length: 1_200 }, (_, index) => store.categories.find(toCategoryId(BigInt(index % 600))));

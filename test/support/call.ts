@@ -7,9 +7,9 @@ import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { origins } from '../../src/edge/protocols.ts';
 import { ApiError, apiError } from '../../src/errors.ts';
-import type { AnyResponse, Call, Codec, End, Interceptor, Next, Response } from '../../src/interceptors/chain.ts';
-import { toApiError } from '../../src/interceptors/error-mapping.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
+import type { AnyResponse, Call, Codec, End, Interceptor, Next, Response } from '../../src/rpc/chain.ts';
+import { toApiError } from '../../src/rpc/error-mapping.ts';
 
 const { byPath, registry } = loadOperations();
 

@@ -2,10 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
 import type { Engine } from '../../src/storage/engine.ts';
 import { openSqlite, type SqliteOptions } from '../../src/storage/sqlite.ts';
 import { compile } from '../../src/storage/statement.ts';
-import { createStore, type Store } from '../../src/storage/store.ts';
+import { createStore } from '../../src/storage/store.ts';
 
 export interface TestDatabase {
   readonly file: string;
@@ -23,7 +24,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const file = join(folder, 'petstore.sqlite');
   return {
     file,
-    open: (options) => openSqlite(file, options),
+    open: (options) => openSqlite(file, MIGRATIONS, options),
     lockCategories: 'SELECT 1', // a writer locks the whole file
     async failWrites(engine) {
       await setMaxPages(engine, 1);
@@ -36,7 +37,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** Creates a store with a new database. `close` removes both. */
 export async function createTestStore(): Promise<Store> {
   const database = await createTestDatabase();
-  const store = createStore(await database.open());
+  const store = createStore(await database.open(), TABLES);
   return {
     ...store,
     async close() {

@@ -1,5 +1,5 @@
 /** A minimal model of the contract's section 4: one pet and its orders, each rule as the text states it. */
-import type { PetStatus } from '../../src/model.ts';
+import type { PetStatus } from '../../src/shop/model.ts';
 
 export type Step =
   | { readonly do: 'place'; readonly quantity: number; readonly complete: boolean }

@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { Client } from '@grpc/grpc-js';
 import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/petstore/admin/v1/admin.ts';
-import type { Config } from '../../src/config.ts';
-import { operatorKeyFile } from '../../src/keys/key-files.ts';
+import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import type { Config } from '../../src/config/config.ts';
 import { bearer, insecure, type UnaryMethod, unary } from './grpc.ts';
 
 type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };

@@ -1,4 +1,5 @@
 /** Empty PostgreSQL databases for the storage suite, a few at a time. */
+import { MIGRATIONS } from '../../src/schema.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
 import type { SuiteDatabase } from '../storage/suite/database.ts';
 import type { PgBouncer } from './pgbouncer.ts';
@@ -16,7 +17,8 @@ export async function suiteDatabase(server: TestPostgres, bouncer?: PgBouncer): 
   else running += 1;
   const url = await server.createDatabase();
   return {
-    open: (options) => openPostgres(bouncer?.through(url) ?? url, { ...options, isPooled: bouncer !== undefined }),
+    open: (options) =>
+      openPostgres(bouncer?.through(url) ?? url, MIGRATIONS, { ...options, isPooled: bouncer !== undefined }),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
     failWrites: () => failWrites(url),
     async remove() {

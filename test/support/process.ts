@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { freePorts } from './ports.ts';
 import { UNLIMITED } from './unlimited.ts';

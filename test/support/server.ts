@@ -1,10 +1,10 @@
 /** A service in this process, with a database of its own. */
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readConfig } from '../../src/config.ts';
-import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { readConfig } from '../../src/config/config.ts';
+import type { Store } from '../../src/schema.ts';
 import { createService } from '../../src/service.ts';
-import type { Store } from '../../src/storage/store.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { GrpcCaller } from './grpc-caller.ts';
 import { UNLIMITED } from './unlimited.ts';

@@ -2,8 +2,8 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Config, ConfigError, readConfig } from '../../src/config.ts';
-import { demoKeyFile } from '../../src/keys/key-files.ts';
+import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { type Config, ConfigError, readConfig } from '../../src/config/config.ts';
 import { type Stack, startStack } from '../../src/launcher/stack.ts';
 import { freePortRange, freePorts } from './ports.ts';
 import { RestClient } from './rest-client.ts';

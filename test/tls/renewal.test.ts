@@ -1,5 +1,4 @@
 /** The running service uses a renewed certificate, however its files are replaced. */
-
 import { copyFile, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';

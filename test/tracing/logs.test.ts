@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import test from 'ava';
+import { MIGRATIONS } from '../../src/schema.ts';
 import { openSqlite } from '../../src/storage/sqlite.ts';
 import { compile } from '../../src/storage/statement.ts';
 import { newTrace, spansOf, startCollector } from '../support/collector.ts';
@@ -14,7 +15,7 @@ test.serial('Traces - the id is in every log line of a call, in the access log, 
   const collector = await startCollector();
   const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
   const { rest, config } = service;
-  const database = await openSqlite(join(config.dataDir, 'petstore.sqlite'));
+  const database = await openSqlite(join(config.dataDir, 'petstore.sqlite'), MIGRATIONS);
   const sql = 'ALTER TABLE orders RENAME TO hidden';
   await database.transaction((tx) => tx.all(compile(sql, database.knex.raw(sql)), {}));
   await database.close();

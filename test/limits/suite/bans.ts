@@ -1,6 +1,6 @@
 /** Bans, exact to the request and to the millisecond. */
-import type { ManagedLimiter } from '../../../src/limits/limiter.ts';
-import type { Ban } from '../../../src/model.ts';
+import type { ManagedLimiter } from '../../../src/access/limits/limiter.ts';
+import type { Ban } from '../../../src/access/tables/model.ts';
 import { ACCOUNT, KEY_ID, type LimitsTest, NOON_MS, OTHER_KEY, repeat } from './setup.ts';
 
 /** The ban that `ban` begins. */

@@ -1,5 +1,5 @@
 /** A jump of the clock that the limiter is called with: it costs one window at most. */
-import type { ManagedLimiter } from '../../../src/limits/limiter.ts';
+import type { ManagedLimiter } from '../../../src/access/limits/limiter.ts';
 import { until } from '../../support/until.ts';
 import { ACCOUNT, ACCOUNT_ID, DAY_INDEX, fromAddress, KEY_ID, type LimitsTest, NOON_MS, repeat } from './setup.ts';
 

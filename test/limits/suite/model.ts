@@ -1,8 +1,8 @@
 /** Any sequence of requests, compared with a naive implementation of the limits. */
-
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type AccountId, type DayUsage, type KeyId, type Quota, toAccountId, toKeyId } from '../../../src/model.ts';
+import type { DayUsage } from '../../../src/access/tables/model.ts';
+import { type AccountId, type KeyId, type Quota, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { LimitsTest } from './setup.ts';
 
 const START_MS = Date.UTC(2026, 6, 1, 23, 50);

@@ -1,6 +1,6 @@
 /** What the operator can read and change: counts, last uses of keys, bans. */
-import { minuteIndexAt } from '../../../src/limits/windows.ts';
-import type { Ban, KeyUse } from '../../../src/model.ts';
+import { minuteIndexAt } from '../../../src/access/limits/windows.ts';
+import type { Ban, KeyUse } from '../../../src/access/tables/model.ts';
 import { ban } from './bans.ts';
 import {
   ACCOUNT,

@@ -1,9 +1,8 @@
 /** A Redis server for each test, which the test can kill or pause, and the log lines of the limiters. */
-
 import type { ExecutionContext, TestFn } from 'ava';
-import type { AccountAttempt, ManagedLimiter } from '../../../src/limits/limiter.ts';
-import { openRedisLimiter, type RedisLimiter } from '../../../src/limits/redis.ts';
-import type { DayUsage } from '../../../src/model.ts';
+import type { AccountAttempt, ManagedLimiter } from '../../../src/access/limits/limiter.ts';
+import { openRedisLimiter, type RedisLimiter } from '../../../src/access/limits/redis.ts';
+import type { DayUsage } from '../../../src/access/tables/model.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

@@ -1,5 +1,5 @@
 /** The suites of the Redis limiter: the suite of all limiters, and that of servers that share one Redis. */
-import { openRedisLimiter } from '../../../src/limits/redis.ts';
+import { openRedisLimiter } from '../../../src/access/limits/redis.ts';
 import { testUnless } from '../../support/programs.ts';
 import type { TestRedis } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';

@@ -1,9 +1,9 @@
 /** The context of the limiter suites: opens limiters, and has the requests that the tests send. */
 import { randomUUID } from 'node:crypto';
 import type { TestFn } from 'ava';
-import type { AccountAttempt, Decision, Limiter, ManagedLimiter } from '../../../src/limits/limiter.ts';
-import type { MemoryLimiterOptions } from '../../../src/limits/memory.ts';
-import { toAccountId, toKeyId } from '../../../src/model.ts';
+import type { AccountAttempt, Decision, Limiter, ManagedLimiter } from '../../../src/access/limits/limiter.ts';
+import type { MemoryLimiterOptions } from '../../../src/access/limits/memory.ts';
+import { toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
 
 export const NOON_MS = Date.UTC(2026, 6, 1, 12);
 export const MIDNIGHT_MS = Date.UTC(2026, 6, 2);

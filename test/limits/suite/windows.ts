@@ -1,5 +1,5 @@
 /** Which requests count together, in which windows. */
-import { toKeyId } from '../../../src/model.ts';
+import { toKeyId } from '../../../src/rpc/caller.ts';
 import {
   ACCOUNT,
   fromAddress,

@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { BODY_TIMEOUT_MS } from '../../../src/config/constants.ts';
-import { generateKey } from '../../../src/keys/format.ts';
 import { isError } from '../../support/contract.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { readConfig } from '../../../src/config.ts';
+import { readConfig } from '../../../src/config/config.ts';
 import { findEnvoy } from '../../../src/launcher/envoy.ts';
 import { isError } from '../../support/contract.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';

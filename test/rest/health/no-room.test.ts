@@ -3,7 +3,7 @@ import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grp
 import anyTest, { type TestFn } from 'ava';
 import { HealthCheckResponse_ServingStatus, HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { isError } from '../../support/contract.ts';
 import { bearer, insecure, unary } from '../../support/grpc.ts';
 import { grpcHeaders, openSession, targetOf } from '../../support/hostile/sockets.ts';

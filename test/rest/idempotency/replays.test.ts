@@ -1,5 +1,4 @@
 /** Repeated requests with an idempotency key: the same response, and no other effect. */
-
 import anyTest, { type TestFn } from 'ava';
 import { isError } from '../../support/contract.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';

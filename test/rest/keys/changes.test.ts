@@ -1,6 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../../gen/petstore/admin/v1/admin.ts';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';

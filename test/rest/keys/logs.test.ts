@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { logDir } from '../../../src/launcher/paths.ts';
 import { loadOperations } from '../../../src/proto/operations.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http2';
 import { availableParallelism } from 'node:os';
 import anyTest, { type TestFn } from 'ava';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { isError } from '../../support/contract.ts';
 import { grpcHeaders, openSession, targetOf } from '../../support/hostile/sockets.ts';
 import type { RestResponse } from '../../support/rest-client.ts';

@@ -1,7 +1,7 @@
 /** Large, missing and slow request bodies of the Connect protocol. */
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories, ListCategoriesRequest } from '../../../gen/petstore/v1/categories.ts';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { call, isConnectError, isSuccess, sendRaw } from '../../support/connect-client.ts';
 import { halfRequest } from '../../support/hostile/half-request.ts';
 import { targetOf } from '../../support/hostile/sockets.ts';

@@ -1,5 +1,4 @@
 /** The Connect protocol (https://connectrpc.com/docs/protocol) on the public port. */
-
 import { execFile } from 'node:child_process';
 import anyTest, { type TestFn } from 'ava';
 import { BadRequest, RetryInfo } from '../../../gen/google/rpc/error_details.ts';
@@ -13,7 +12,7 @@ import {
   ListCategoriesResponse,
 } from '../../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { ROOT } from '../../cli/command.ts';
 import { call, isConnectError, isSuccess } from '../../support/connect-client.ts';
 import { isError } from '../../support/contract.ts';

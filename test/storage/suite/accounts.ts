@@ -1,7 +1,8 @@
 /** Accounts, keys and usage: what is written is what is read. */
 import { randomBytes } from 'node:crypto';
-import { type Account, type AccountId, type ApiKey, type KeyId, toAccountId, toKeyId } from '../../../src/model.ts';
-import type { Store } from '../../../src/storage/store.ts';
+import type { Account, ApiKey } from '../../../src/access/tables/model.ts';
+import { type AccountId, type KeyId, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { Store } from '../../../src/schema.ts';
 import { test } from './database.ts';
 
 export const NOW_MS = Date.UTC(2026, 6, 1);

@@ -1,6 +1,7 @@
 /** Bans, and when keys were last used. */
 import { randomBytes } from 'node:crypto';
-import { type AccountId, type Ban, type KeyId, toKeyId } from '../../../src/model.ts';
+import type { Ban } from '../../../src/access/tables/model.ts';
+import { type AccountId, type KeyId, toKeyId } from '../../../src/rpc/caller.ts';
 import { NOW_MS, newAccount, newKey } from './accounts.ts';
 import { test } from './database.ts';
 

@@ -1,5 +1,5 @@
 /** Categories, pets and orders: what is written is what is read. */
-import { type Order, toCategoryId, toOrderId, toPetId } from '../../../src/model.ts';
+import { type Order, toCategoryId, toOrderId, toPetId } from '../../../src/shop/model.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 /** Ids that do not exist. */

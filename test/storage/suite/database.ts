@@ -1,9 +1,10 @@
 /** The database of a storage test, and helpers to fill and occupy it. */
 import type { ExecutionContext, TestFn } from 'ava';
 import anyTest from 'ava';
-import type { CategoryId, Pet, PetId } from '../../../src/model.ts';
+import { type Store, TABLES } from '../../../src/schema.ts';
+import type { CategoryId, Pet, PetId } from '../../../src/shop/model.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
-import { createStore, type Store } from '../../../src/storage/store.ts';
+import { createStore } from '../../../src/storage/store.ts';
 
 export interface SuiteDatabase {
   /** Opens the database as another process would. */
@@ -40,12 +41,12 @@ export function useDatabase(createDatabase: CreateDatabase): void {
     const database = await createDatabase();
     const opened: Store[] = [];
     const openAgain = async () => {
-      const store = createStore(await database.open());
+      const store = createStore(await database.open(), TABLES);
       opened.push(store);
       return store;
     };
     const engine = await database.open();
-    const store = createStore(engine);
+    const store = createStore(engine, TABLES);
     opened.push(store);
     t.context = { database, store, engine, openAgain, opened };
   });

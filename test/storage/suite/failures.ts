@@ -1,8 +1,7 @@
 /** The errors that storage throws, the same on every engine. */
-
-import { type CategoryId, toCategoryId, toPetId } from '../../../src/model.ts';
+import type { Store } from '../../../src/schema.ts';
+import { type CategoryId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { compile } from '../../../src/storage/statement.ts';
-import type { Store } from '../../../src/storage/store.ts';
 import { StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { until } from '../../support/until.ts';
 import { newCategory, newPet, test } from './database.ts';

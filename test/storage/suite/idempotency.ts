@@ -1,7 +1,8 @@
 /** Idempotency records: stored exactly when their write is, and one per id. */
 import { randomBytes } from 'node:crypto';
-import type { Category, IdempotencyRecord, Remember } from '../../../src/model.ts';
-import type { Store } from '../../../src/storage/store.ts';
+import type { Store } from '../../../src/schema.ts';
+import type { Category } from '../../../src/shop/model.ts';
+import type { IdempotencyRecord, Remember } from '../../../src/storage/model.ts';
 import { AlreadyDone } from '../../../src/storage/store-errors.ts';
 import { newCategory, test } from './database.ts';
 

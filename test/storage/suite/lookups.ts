@@ -1,5 +1,5 @@
 /** Look-ups by id, many at a time. */
-import { toCategoryId } from '../../../src/model.ts';
+import { toCategoryId } from '../../../src/shop/model.ts';
 import { startLoad } from '../../support/load.ts';
 import { newCategory, newPet, test } from './database.ts';
 

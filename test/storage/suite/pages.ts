@@ -1,8 +1,8 @@
 /** Keyset pages: in ascending order of id, each row once, with the requested size. */
-
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { type Page, type PageRequest, type PetStatus, toCategoryId, toPetId } from '../../../src/model.ts';
+import { type PetStatus, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import type { Page, PageRequest } from '../../../src/storage/model.ts';
 import { startLoad } from '../../support/load.ts';
 import { newCategory, newPet, test } from './database.ts';
 

@@ -1,13 +1,13 @@
 /** Every read uses an index, in the order of that index, and never scans a table. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { accountTable, keyTable } from '../../../src/storage/accounts.ts';
-import { categoryTable } from '../../../src/storage/categories.ts';
+import { accountTable, keyTable } from '../../../src/access/tables/accounts.ts';
+import { usageTable } from '../../../src/access/tables/usage.ts';
+import { categoryTable } from '../../../src/shop/category-table.ts';
+import { orderTable } from '../../../src/shop/order-table.ts';
+import { petTable } from '../../../src/shop/pet-table.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
 import { idempotencyTable } from '../../../src/storage/idempotency.ts';
-import { orderTable } from '../../../src/storage/orders.ts';
-import { petTable } from '../../../src/storage/pets.ts';
 import type { Params, Statement } from '../../../src/storage/statement.ts';
-import { usageTable } from '../../../src/storage/usage.ts';
 
 /** Reads a statement's plan from the engine under test. */
 export interface Planner {

@@ -1,7 +1,6 @@
 /** Transactions: durable before they resolve, rolled back separately, in order, and cancelled before they begin. */
-
-import { type PetId, toCategoryId } from '../../../src/model.ts';
-import type { Store } from '../../../src/storage/store.ts';
+import type { Store } from '../../../src/schema.ts';
+import { type PetId, toCategoryId } from '../../../src/shop/model.ts';
 import { Cancelled, StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 

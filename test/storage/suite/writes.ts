@@ -1,6 +1,5 @@
 /** Writes of a single statement: as durable and isolated as transactions, also in a batch. */
-
-import { toCategoryId, toPetId } from '../../../src/model.ts';
+import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { Cancelled } from '../../../src/storage/store-errors.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 

@@ -2,7 +2,6 @@
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
  * the run's own. It restarts the launcher when that has ended, as a supervisor does, and records it.
  */
-
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

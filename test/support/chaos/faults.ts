@@ -1,5 +1,4 @@
 /** The faults of a chaos run. Each undoes itself before it resolves. */
-
 import { DATA_FAULTS } from './data-faults.ts';
 import type { Deployment } from './deployment.ts';
 import { MACHINE_FAULTS } from './machine-faults.ts';

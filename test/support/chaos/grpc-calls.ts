@@ -5,7 +5,7 @@ import { InventoryServiceService as Inventory, type InventoryItem } from '../../
 import { type Order, OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { type Pet, PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { toPetstoreError } from '../../../src/client/petstore-error.ts';
-import { fromProtoStatus, toProtoStatus } from '../../../src/services/pet-status.ts';
+import { fromProtoStatus, toProtoStatus } from '../../../src/shop/pet-status.ts';
 import { bearer, insecure, type UnaryMethod, unary } from '../grpc.ts';
 import type * as History from './history.ts';
 import { tagToTime, timeToTag } from './tags.ts';

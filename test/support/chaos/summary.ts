@@ -1,8 +1,7 @@
 /** Reports of chaos runs. */
 import { toColumns } from '../columns.ts';
 import { timeOf } from './check-objects.ts';
-import type { Call } from './history.ts';
-import { isTurnedAway } from './history.ts';
+import { type Call, isTurnedAway } from './history.ts';
 import type { Report } from './run.ts';
 
 const HEADINGS = [

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { median } from '../numbers.ts';
 import type { TestStack } from '../stack.ts';
 import { pidsOf, serviceCpuUs } from './resources.ts';

@@ -1,6 +1,6 @@
 /** Bodies that are begun and never finished. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { type Attack, type AttackContext, forEachConnection } from './attack.ts';
 import { openSocket } from './sockets.ts';
 import type { Tally } from './tally.ts';

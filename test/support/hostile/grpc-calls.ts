@@ -1,6 +1,6 @@
 /** gRPC calls that are opened and held, so that each may occupy a slot. */
 import type { ClientHttp2Stream } from 'node:http2';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { type Attack, type AttackContext, forEachConnection } from './attack.ts';
 import { grpcFrame, grpcHeaders, openSession } from './sockets.ts';
 

@@ -1,7 +1,7 @@
 /** What guessing keys costs the database, on a server in this process, whose look-ups are counted. */
 import { status as Code } from '@grpc/grpc-js';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { generateKey } from '../../../src/keys/format.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
 import { startTestServer } from '../server.ts';
 import { AS_DEPLOYED } from './experiment.ts';
 

@@ -1,0 +1,76 @@
+/**
+ * Writes each call of the operator to the audit log: time, method, address and outcome. Attempts with a wrong key are
+ * logged too, but only a limited number per minute: an attacker must not be able to fill the disk or force a rotation.
+ *
+ * Of a request only ids, plans, numbers and times are logged; of a response only the ids of what was created.
+ */
+import { toJson } from '@bufbuild/protobuf';
+import type { Logger } from 'pino';
+import { decodeRequest } from '../../proto/operations.ts';
+import type { AnyResponse, Call, Interceptor } from '../../rpc/chain.ts';
+import { toApiError } from '../../rpc/error-mapping.ts';
+
+/** How many refused attempts are logged per minute. */
+const MAX_REFUSED = 60;
+const MINUTE_MS = 60_000;
+const MAX_USER_AGENT = 128;
+
+const LOGGED_FIELDS = ['accountId', 'keyId', 'plan', 'perMinute', 'perDay', 'expireTime', 'days'];
+
+export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = () => performance.now()): Interceptor {
+  let [minuteEndsMs, refused, omitted] = [0, 0, 0];
+  const mayLogRefusal = (): boolean => {
+    if (nowMs() >= minuteEndsMs) [minuteEndsMs, refused] = [nowMs() + MINUTE_MS, 0];
+    refused += 1;
+    if (refused > MAX_REFUSED) omitted += 1;
+    return refused <= MAX_REFUSED;
+  };
+  const write = (call: Call, outcome: string, made?: object) => {
+    const { isOperator = false } = call;
+    if (!isOperator && !mayLogRefusal()) return;
+    const fields = {
+      method: call.operation.path.split('/').at(-1),
+      ...(isOperator ? { arguments: argumentsOf(call), made } : {}),
+      outcome,
+      address: call.address,
+      userAgent: call.header('user-agent')?.slice(0, MAX_USER_AGENT),
+      requestId: call.requestId,
+      ...(omitted === 0 ? {} : { omitted }),
+    };
+    omitted = 0;
+    if (isOperator) log.info(fields, 'the operator');
+    else log.warn(fields, 'refused: not the operator');
+  };
+
+  return {
+    name: 'audit',
+    async intercept(call, next) {
+      try {
+        const response = await next(call);
+        write(call, 'OK', createdIds(call, response));
+        return response;
+      } catch (error) {
+        write(call, toApiError(error, call.requestId).code);
+        throw error;
+      }
+    },
+  };
+}
+
+/** Undefined when the message was not read, or can't be decoded. */
+function argumentsOf(call: Call): object | undefined {
+  try {
+    const all = toJson(call.operation.input, decodeRequest(call.operation, call.requestBytes)) as object;
+    return Object.fromEntries(Object.entries(all).filter(([name]) => LOGGED_FIELDS.includes(name)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The id of a new account or key. */
+function createdIds({ operation }: Call, response: AnyResponse): object | undefined {
+  if (!('message' in response)) return undefined;
+  const { id, apiKey } = response.message as { readonly id?: bigint; readonly apiKey?: { readonly id: bigint } };
+  if (operation.path.endsWith('/CreateAccount')) return { accountId: String(id) };
+  return operation.path.endsWith('/CreateKey') ? { keyId: String(apiKey?.id) } : undefined;
+}

@@ -1,0 +1,138 @@
+/**
+ * Counts each request against its account, or against its IP address when it has no valid key.
+ *
+ * The numbers go into `responseHeaders`, so every response has them, including an error from further down the chain.
+ */
+import { type ApiError, apiError } from '../../errors.ts';
+import type { AccountId, Caller } from '../../rpc/caller.ts';
+import type { Call, Interceptor } from '../../rpc/chain.ts';
+import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
+import type { Reading, Verdict } from '../limits/windows.ts';
+
+/** The limits of requests without a valid key, by IP address. */
+export interface AnonymousLimits {
+  /** Counts a request against its address, as a `guess` if it had a key of the right form. Rejects beyond the limit. */
+  count(call: Call, isGuess: boolean): Promise<void>;
+  /** Sets the rate limit headers to the limits of the address. */
+  show(call: Call): Promise<void>;
+  /**
+   * Counts an open call without a known key against its address, until it is closed or released. Rejects with
+   * RATE_LIMITED past the share of an address; also a guess, when the address has used up a minute's limit of wrong
+   * guesses. These are counted apart: requests without a key use up nothing for the valid keys behind their address.
+   */
+  hold(call: Call, isGuess: boolean): Promise<() => void>;
+}
+
+/** Bounds the open calls of accounts and addresses. Both throw RATE_LIMITED past the share. */
+export interface Shares {
+  holdForAddress(call: Call, what: string): () => void;
+  holdForAccount(call: Call, account: AccountId): void | Promise<void>;
+}
+
+export interface Limits {
+  readonly interceptor: Interceptor;
+  /** Bounds the open calls of an address, for services that need no key. */
+  readonly keyless: Interceptor;
+  readonly anonymous: AnonymousLimits;
+}
+
+interface LimitsOptions {
+  readonly shares: Shares;
+  readonly nowMs?: () => number;
+  /** Called when a request gets the key of its caller banned. */
+  readonly onBan?: ((caller: Caller) => void) | undefined;
+}
+
+export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: LimitsOptions): Limits {
+  const count = async (call: Call, attempt: Attempt): Promise<void> => {
+    const pending = limiter.admit(attempt);
+    const decision = pending instanceof Promise ? await pending : pending;
+    setHeaders(call, decision);
+    if (!decision.allowed) {
+      if ('beginsBan' in decision && call.caller !== undefined) onBan?.(call.caller);
+      throw limitError(attempt, decision);
+    }
+  };
+  const peek = async (call: Call, attempt: Attempt): Promise<Verdict> => {
+    const verdict = await limiter.peek(attempt);
+    setHeaders(call, verdict);
+    return verdict;
+  };
+  /** Holds a share of the open calls. A refusal shows the limits like any response, and counts for nothing. */
+  const hold = async <T>(call: Call, attempt: Attempt, take: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await take();
+    } catch (error) {
+      await peek(call, attempt);
+      throw error;
+    }
+  };
+  const addressAttempt = (call: Call): AddressAttempt => ({
+    kind: 'address',
+    address: call.address,
+    nowMs: nowMs(),
+  });
+  const guessAttempt = (call: Call): AddressAttempt => ({
+    ...addressAttempt(call),
+    address: `guesses of ${call.address}`,
+  });
+
+  return {
+    interceptor: {
+      name: 'limits',
+      after: { authentication: 'a request counts against the account of its caller' },
+      async intercept(call, next) {
+        const { caller } = call;
+        if (caller === undefined) throw new Error('a call reached the limits without a caller');
+        const attempt = accountAttempt(caller, nowMs());
+        await hold(call, attempt, () => shares.holdForAccount(call, caller.accountId));
+        const { counting } = call.operation;
+        if (counting === 'always') await count(call, attempt);
+        else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
+        return next(call);
+      },
+    },
+    keyless: {
+      name: 'addressShare',
+      async intercept(call, next) {
+        await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
+        return next(call);
+      },
+    },
+    anonymous: {
+      async count(call, isGuess) {
+        if (isGuess) await limiter.admit(guessAttempt(call));
+        const attempt = addressAttempt(call);
+        if (call.operation.counting === 'never') await peek(call, attempt);
+        else await count(call, attempt);
+      },
+      async show(call) {
+        await peek(call, addressAttempt(call));
+      },
+      async hold(call, isGuess) {
+        const release = await hold(call, addressAttempt(call), () => shares.holdForAddress(call, 'key'));
+        const verdict = isGuess ? await peek(call, guessAttempt(call)) : undefined;
+        if (verdict === undefined || verdict.allowed) return release;
+        release();
+        throw limitError(addressAttempt(call), verdict);
+      },
+    },
+  };
+}
+
+function accountAttempt({ accountId, keyId, quota }: Caller, nowMs: number): Attempt {
+  return { kind: 'account', accountId, keyId, quota, nowMs };
+}
+
+function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {
+  responseHeaders.set('x-ratelimit-limit', String(limit));
+  responseHeaders.set('x-ratelimit-remaining', String(remaining));
+  responseHeaders.set('x-ratelimit-reset', String(resetAtSeconds));
+}
+
+function limitError(attempt: Attempt, decision: Extract<Decision, { allowed: false }>): ApiError {
+  const { retryAfterSeconds } = decision;
+  const options = { retryAfterSeconds, quotaSubject: subjectName(attempt) };
+  if ('bannedUntilMs' in decision) return apiError('API_KEY_BANNED', { retryAfterSeconds }, options);
+  return apiError('RATE_LIMITED', decision, options);
+}

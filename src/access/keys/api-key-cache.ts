@@ -1,0 +1,132 @@
+/**
+ * The API key cache. A mistyped key fails its checksum without a look-up. A known key is found by its SHA-256 in a
+ * bounded cache, without the database. Only hashes are kept and looked up, so the time that a look-up takes reveals
+ * nothing about any key.
+ *
+ * What a look-up has found is fresh for `FRESH_MS` from the beginning of the look-up: so a change by another process
+ * takes effect here too, however slow the database is. `invalidate` makes everything stale at once, also what a look-up
+ * in progress is about to find. Requests with one key share a look-up, and the check before it, while its result will
+ * be fresh.
+ *
+ * A key that turns out to be invalid gets no entry, so that invalid keys can't evict valid ones.
+ */
+import type { ApiKeys, Caller, Identity } from '../../rpc/caller.ts';
+import type { AccessStore } from '../tables/tables.ts';
+import { hashKey, isWellFormed } from './format.ts';
+import { type PlanQuotas, quotaOf } from './plans.ts';
+
+/** How long an entry is fresh. The contract allows 5 seconds until a change takes effect everywhere. */
+const FRESH_MS = 4_000;
+/** The maximum of entries. Those looked up longest ago are evicted: a key in use is looked up every few seconds. */
+const MAX_ENTRIES = 10_000;
+
+export interface ApiKeyCache extends ApiKeys {
+  /** Keys in the cache. */
+  readonly size: number;
+  /** How many requests were answered from the cache, and how many look-ups the others began in the database. */
+  readonly hits: number;
+  readonly misses: number;
+  /** Makes all entries stale: a key or an account has changed. */
+  invalidate(): void;
+}
+
+interface Clock {
+  /** The time of day: keys expire by it. */
+  readonly nowMs: () => number;
+  /** Never steps: entries become stale by it. */
+  readonly monotonicMs: () => number;
+}
+
+const SYSTEM: Clock = { nowMs: Date.now, monotonicMs: () => performance.now() };
+
+/** When a look-up began. */
+interface Beginning {
+  readonly freshUntilMs: number;
+  /** How many changes there had been. */
+  readonly version: number;
+}
+
+interface Entry extends Beginning {
+  readonly caller: Caller;
+  readonly expiresAtMs: number | undefined;
+}
+
+/** Rejects when a key may not be looked up. */
+type Check = () => Promise<void>;
+
+interface LookUp extends Beginning {
+  readonly result: Promise<Identity>;
+}
+
+export function createApiKeyCache(
+  accounts: Pick<AccessStore['accounts'], 'findKey'>,
+  plans: PlanQuotas,
+  { nowMs, monotonicMs }: Clock = SYSTEM,
+): ApiKeyCache {
+  const entries = new Map<string, Entry>();
+  /** The last look-up of each key that has one in progress. */
+  const lookUps = new Map<string, LookUp>();
+  let [hits, misses, version] = [0, 0, 0];
+
+  const isFresh = (since: Beginning | undefined) =>
+    since !== undefined && since.version === version && monotonicMs() < since.freshUntilMs;
+
+  const toIdentity = ({ caller, expiresAtMs }: Pick<Entry, 'caller' | 'expiresAtMs'>): Identity =>
+    expiresAtMs !== undefined && expiresAtMs <= nowMs() ? undefined : caller;
+
+  const lookUp = (hash: string, check: Check | undefined): Promise<Identity> => {
+    const current = lookUps.get(hash);
+    if (current !== undefined && isFresh(current)) return current.result;
+    const began = { freshUntilMs: monotonicMs() + FRESH_MS, version };
+    const started: LookUp = { ...began, result: read(hash, check, began, () => lookUps.get(hash) === started) };
+    lookUps.set(hash, started);
+    return started.result;
+  };
+
+  /** Only the last look-up of a key stores what it has found. */
+  const read = async (hash: string, check: Check | undefined, began: Beginning, isLast: () => boolean) => {
+    try {
+      await check?.();
+      misses += 1;
+      const found = await accounts.findKey(Buffer.from(hash, 'hex'));
+      if (isLast()) entries.delete(hash);
+      if (found === undefined || found.key.revokedAtMs !== undefined) return undefined;
+      const { id: accountId, plan, agreed, isSuspended } = found.account;
+      const caller = { keyId: found.key.id, accountId, plan, quota: quotaOf(plan, agreed, plans) };
+      const entry = { ...began, caller, expiresAtMs: found.key.expiresAtMs };
+      const identity = toIdentity(entry);
+      if (isSuspended) return identity && 'suspended';
+      if (isLast()) entries.set(hash, entry);
+      const [oldest] = entries.size > MAX_ENTRIES ? entries.keys() : [];
+      if (oldest !== undefined) entries.delete(oldest);
+      return identity;
+    } finally {
+      if (isLast()) lookUps.delete(hash);
+    }
+  };
+
+  return {
+    get size() {
+      return entries.size;
+    },
+    get hits() {
+      return hits;
+    },
+    get misses() {
+      return misses;
+    },
+    identify(key, beforeLookUp) {
+      if (!isWellFormed(key)) return undefined;
+      const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
+      const entry = entries.get(hash);
+      if (entry !== undefined && isFresh(entry)) {
+        hits += 1;
+        return toIdentity(entry);
+      }
+      return lookUp(hash, entry === undefined ? beforeLookUp : undefined);
+    },
+    invalidate() {
+      version += 1;
+    },
+  };
+}

@@ -1,0 +1,81 @@
+/**
+ * The keys that the service generates: the demo key and the operator's key, in files that only their owner can read.
+ */
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AlreadyDone } from '../../storage/store-errors.ts';
+import type { AccessStore } from '../tables/tables.ts';
+import { displayPrefix, generateKey, hashKey, isWellFormed } from './format.ts';
+
+export function demoKeyFile(dataDir: string): string {
+  return join(dataDir, 'demo.key');
+}
+
+export function operatorKeyFile(dataDir: string): string {
+  return join(dataDir, 'operator.key');
+}
+
+/**
+ * Creates the demo account, on the Business plan, and its key, if the database has no account yet. Of several servers
+ * that start at once the first one creates them: it stores a record of the same id in its transaction.
+ */
+export async function ensureDemoKey(store: AccessStore, dataDir: string): Promise<void> {
+  if (await store.accounts.exist()) return;
+  const key = generateKey();
+  const createdAtMs = Date.now();
+  const created = store.transaction(async (tx) => {
+    const nothing = Buffer.alloc(0);
+    await tx.idempotency.insert({ id: 'demo-account', requestDigest: nothing, response: nothing, createdAtMs });
+    // The file comes before the commit: a start that is interrupted between the two writes a new key the next time.
+    await rm(demoKeyFile(dataDir), { force: true });
+    await writeNewSecret(demoKeyFile(dataDir), key);
+    const account = await tx.accounts.insert({ name: 'Demo', plan: 'business', agreed: undefined, createdAtMs });
+    const description = { prefix: displayPrefix(key), label: 'demo', createdAtMs, expiresAtMs: undefined };
+    await tx.keys.insert({ accountId: account.id, ...description }, hashKey(key));
+  });
+  await created.catch((error: unknown) => {
+    if (!(error instanceof AlreadyDone)) throw error;
+  });
+}
+
+/**
+ * Returns the operator's key from its file, which the first start creates.
+ *
+ * @throws Error when the file holds no operator key.
+ */
+export async function ensureOperatorKey(dataDir: string): Promise<string> {
+  const file = operatorKeyFile(dataDir);
+  const existing = await readSecret(file);
+  if (existing !== undefined) {
+    if (!isWellFormed(existing, 'pso')) throw new Error(`${file} holds no operator key: remove it to get a new one`);
+    return existing;
+  }
+  const key = generateKey('pso');
+  return (await writeNewSecret(file, key)) ? key : ensureOperatorKey(dataDir);
+}
+
+async function readSecret(file: string): Promise<string | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+  return text?.trim();
+}
+
+/**
+ * Writes the file unless it exists. Returns whether it was written: of several processes only one does. It is written
+ * atomically: an interrupted start leaves no half-written key behind.
+ */
+async function writeNewSecret(file: string, secret: string): Promise<boolean> {
+  const temporary = `${file}.${randomUUID()}`;
+  await writeFile(temporary, `${secret}\n`, { mode: 0o600 });
+  try {
+    await link(temporary, file);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(temporary);
+  }
+}

@@ -1,0 +1,11 @@
+/** The quota of each plan. */
+import type { Plan, Quota } from '../../rpc/caller.ts';
+
+/** The plans with a fixed quota. That of an enterprise account is agreed with the customer. */
+export type PlanQuotas = Readonly<Record<Exclude<Plan, 'enterprise'>, Quota>>;
+
+/** Returns the quota in force: the plan's, or what was agreed with an enterprise account. */
+export function quotaOf(plan: Plan, agreed: Quota | undefined, plans: PlanQuotas): Quota {
+  if (plan !== 'enterprise') return plans[plan];
+  return agreed ?? plans.business; // every enterprise account has an agreed quota; this errs on the safe side
+}

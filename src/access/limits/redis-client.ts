@@ -1,0 +1,181 @@
+/**
+ * A client of Redis, for a single server or a cluster, that knows whether Redis is available.
+ *
+ * Redis is unavailable when a connection is lost, and after the first command that fails for whatever reason or has no
+ * reply in time, on a cluster of any node. Then no commands are sent until a probe has succeeded, which is tried again
+ * and again. `onUnavailable` is called once per outage, with the cause: an hour without Redis is one line in the log.
+ * The cause never shows the password.
+ *
+ * The client connects in the background, and again when a connection is lost or silent for 3 seconds.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { ClientOfflineError, createClient, createCluster } from '@redis/client';
+import type { RedisConfig } from '../../config/config.ts';
+
+/** How long a start waits for Redis, which may be starting as well. */
+const START_MS = 1_000;
+/** One slow reply is no outage: a busy machine, or a long command of another client, takes less than this. */
+const TIMEOUT_MS = 1_000;
+/** Between probes. */
+const PAUSE_MS = 200;
+/** How long the first connection may take, including a cluster's map of slots. */
+const CONNECT_MS = 5_000;
+const LONGEST_PAUSE_MS = 500;
+const SOCKET = {
+  connectTimeout: CONNECT_MS,
+  socketTimeout: 3_000,
+  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, LONGEST_PAUSE_MS),
+} as const;
+const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
+// The library's own time limit ends when a command is written, and costs 5 µs.
+const commandOptions = { timeout: 0 };
+
+export interface RedisClientOptions {
+  readonly redis: RedisConfig;
+  /** How long a command may take. Default: a second. */
+  readonly timeoutMs?: number;
+  readonly onUnavailable: (cause: string) => void;
+  readonly onAvailable: () => void;
+}
+
+export class RedisClient {
+  readonly #options: RedisClientOptions;
+  readonly #client: ReturnType<typeof createSingleClient> | ReturnType<typeof createClusterClient>;
+  readonly #closing = new AbortController();
+  #isAvailable = false;
+  /** `onUnavailable` was called for the current outage. */
+  #isReported = false;
+  /** Why a connection, a command or a probe failed last. */
+  #cause: unknown;
+  #probe: () => Promise<unknown> = async () => undefined;
+  #recovery: Promise<void> | undefined;
+
+  /** Starts to connect. Throws when an address is invalid. */
+  constructor(options: RedisClientOptions) {
+    this.#options = options;
+    this.#client = options.redis.isCluster ? createClusterClient(options.redis) : createSingleClient(options.redis);
+    const onError = (error: unknown) => this.#open(error);
+    this.#client.on('error', onError).on('node-error', onError);
+    void this.#connect();
+  }
+
+  /** Whether commands are sent. */
+  get isAvailable(): boolean {
+    return this.#isAvailable;
+  }
+
+  /** Resolves when Redis is available, or after a second without it. `probe` sends commands that tell whether it is. */
+  async start(probe: () => Promise<unknown>): Promise<void> {
+    this.#probe = probe;
+    this.#recovery = this.#recover();
+    await Promise.race([this.#recovery, delay(START_MS, undefined, { ref: false })]);
+    if (!this.#isAvailable) this.#report();
+  }
+
+  /** Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it. */
+  async run<T>(command: () => Promise<T>): Promise<T | undefined> {
+    if (!this.#isAvailable) return undefined;
+    try {
+      const reply = await this.#inTime(command());
+      return this.#isAvailable ? reply : undefined;
+    } catch (error) {
+      this.#open(error);
+      return undefined;
+    }
+  }
+
+  /**
+   * Runs a Lua script by its hash, and sends the script itself to a server that does not know it yet. For commands of
+   * `run` and for probes: rejects when it fails, at once without a connection.
+   */
+  async evaluate(script: string, sha1: string, keys: string[], args: string[]): Promise<unknown> {
+    const options = { keys, arguments: args };
+    return this.#client.evalSha(sha1, options).catch((error: Error) => {
+      if (!error.message.startsWith('NOSCRIPT')) throw error;
+      return this.#client.eval(script, options);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#isAvailable = false;
+    this.#client.destroy();
+    await this.#recovery;
+  }
+
+  /** Connects for the first time; the library reconnects by itself. No node of a cluster may be running yet. */
+  async #connect(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const timeout = setTimeout(() => this.#client.destroy(), CONNECT_MS);
+      await this.#client.connect().catch((error: unknown) => {
+        this.#cause ??= error;
+      });
+      clearTimeout(timeout);
+      if (this.#client.isOpen && !signal.aborted) return;
+      this.#client.destroy();
+      await delay(LONGEST_PAUSE_MS, undefined, { ref: false });
+    }
+  }
+
+  /** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
+  async #inTime<T>(reply: Promise<T>): Promise<T> {
+    const { timeoutMs = TIMEOUT_MS } = this.#options;
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => setImmediate(reject, new Error(`no reply in ${timeoutMs} ms`)), timeoutMs);
+    try {
+      return await Promise.race([reply, promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #open(error: unknown): void {
+    // A missing connection is missing for another reason.
+    if (!(error instanceof ClientOfflineError)) this.#cause = error;
+    if (!this.#isAvailable) return;
+    this.#isAvailable = false;
+    this.#report();
+    this.#recovery = this.#recover();
+  }
+
+  #report(): void {
+    this.#isReported = true;
+    const { message = 'it does not answer', code = '' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
+    const passwords = this.#options.redis.urls.map((url) => new URL(url).password).filter((each) => each !== '');
+    const secrets = [...passwords, ...passwords.map(decodeURIComponent)];
+    const cause = message || code || String(this.#cause);
+    this.#options.onUnavailable(secrets.reduce((text, secret) => text.replaceAll(secret, '***'), cause));
+  }
+
+  async #recover(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!this.#isAvailable && !signal.aborted) {
+      try {
+        await this.#inTime(this.#probe());
+        this.#isAvailable = !signal.aborted;
+      } catch (error) {
+        this.#open(error);
+        await delay(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
+    }
+    if (this.#isAvailable && this.#isReported) this.#options.onAvailable();
+    this.#isReported = false;
+  }
+}
+
+function createSingleClient({ urls: [url] }: RedisConfig) {
+  return createClient({ ...COMMON, url, socket: { ...SOCKET }, commandOptions });
+}
+
+/** All nodes that the cluster names are reached with the user, password and TLS of the first address. */
+function createClusterClient({ urls }: RedisConfig) {
+  const { username, password, protocol } = new URL(urls[0]);
+  const defaults = {
+    ...COMMON,
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    socket: protocol === 'rediss:' ? { ...SOCKET, tls: true as const } : { ...SOCKET },
+  };
+  return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, commandOptions });
+}

@@ -1,0 +1,129 @@
+/**
+ * Stores the day's counts and the bans, and restores them when the server starts. It takes them from the limiter every
+ * half second, so that no request pays for a write: a crash loses the last half second at most, a clean stop loses
+ * nothing. When keys were last used is stored every half minute, for the operator.
+ *
+ * One statement, which is a transaction by itself, stores many rows but not all. Where there is one writer, as on
+ * SQLite, other writes take turns with these statements, so they wait for one statement and not for all accounts.
+ *
+ * Failure: rows that could not be stored are stored the next time, with whatever was added since; the limits go on.
+ */
+import type { Logger } from 'pino';
+import type { KeyId } from '../../rpc/caller.ts';
+import type { DeletePortion } from '../../storage/retention.ts';
+import type { Ban, DayUsage, KeyUse } from '../tables/model.ts';
+import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
+import type { ManagedLimiter } from './limiter.ts';
+import { dayIndexAt } from './windows.ts';
+
+const FLUSH_INTERVAL_MS = 500;
+const KEY_USES_INTERVAL_MS = 30_000;
+/** The maximum of rows in one statement, which then takes a few milliseconds. */
+const MAX_ROWS = 250;
+
+/** What the recorder reads of a limiter. */
+export type UsageSource = Pick<ManagedLimiter, 'drain'>;
+
+export interface UsageRecorder {
+  /** Begins to store what this limiter counts. */
+  start(source: UsageSource): void;
+  /** Stores everything that is not stored yet. At most one flush runs, and one waits for all who ask meanwhile. */
+  flush(): Promise<void>;
+  /** Stores a ban that the limiter has begun. Never waits or throws. */
+  recordBan(ban: Ban): void;
+  /** How many counts and bans are not stored yet. */
+  readonly backlog: number;
+  /** Stops the timers and stores the rest. Never rejects. */
+  close(): Promise<void>;
+}
+
+/** Restores today's counts and the bans in force from the store, by the limiter's clock. */
+export async function restoreLimits(store: AccessStore, limiter: ManagedLimiter): Promise<void> {
+  const nowMs = await limiter.now();
+  limiter.restoreUsage(await store.usage.ofDay(dayIndexAt(nowMs)));
+  limiter.restoreBans(await store.bans.inForce(nowMs));
+}
+
+/** `recordBan` works before `start`, so that a limiter can be created with it. */
+export function createUsageRecorder(store: AccessStore, logger: Logger): UsageRecorder {
+  let source: UsageSource | undefined;
+  /** By account and day. */
+  const unsavedUsage = new Map<string, DayUsage>();
+  const unsavedBans = new Map<KeyId, Ban>();
+  const unsavedKeyUses = new Map<KeyId, KeyUse>();
+
+  /** Stores rows in portions, and removes each from `unsaved` unless it has changed meanwhile. */
+  const saveAll = async <Key, Row>(
+    unsaved: Map<Key, Row>,
+    put: (tx: AccessTransaction, rows: readonly Row[]) => Promise<void>,
+  ): Promise<void> => {
+    const all = [...unsaved];
+    for (let start = 0; start < all.length; start += MAX_ROWS) {
+      const portion = all.slice(start, start + MAX_ROWS);
+      const rows = portion.map(([, row]) => row);
+      await store.write((tx) => put(tx, rows));
+      for (const [key, row] of portion) if (unsaved.get(key) === row) unsaved.delete(key);
+    }
+  };
+
+  let areKeyUsesDue = false;
+  const save = async (): Promise<void> => {
+    const { usage: rows, keyUses } = source?.drain() ?? { usage: [], keyUses: [] };
+    for (const row of rows) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
+    for (const use of keyUses) unsavedKeyUses.set(use.keyId, use);
+    await saveAll(unsavedBans, ({ bans }, rows) => bans.put(rows));
+    await saveAll(unsavedUsage, ({ usage }, rows) => usage.put(rows));
+    if (!areKeyUsesDue) return;
+    areKeyUsesDue = false;
+    await saveAll(unsavedKeyUses, ({ usage }, rows) => usage.putKeyUses(rows));
+  };
+
+  let running: Promise<void> = Promise.resolve();
+  let waiting: Promise<void> | undefined;
+  const flush = (): Promise<void> => {
+    const begin = () => {
+      waiting = undefined;
+      running = save();
+      return running;
+    };
+    waiting ??= running.then(begin, begin);
+    return waiting;
+  };
+  const flushAll = (): Promise<void> => {
+    areKeyUsesDue = true;
+    return flush();
+  };
+
+  let isFailing = false;
+  const onFailure = (error: unknown) => {
+    if (!isFailing) logger.error({ err: error }, 'usage is not stored yet: trying again');
+    isFailing = true;
+  };
+  const flushAndLog = () => void flush().then(() => (isFailing = false), onFailure);
+
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    start(started) {
+      source = started;
+      timers.push(setInterval(flushAndLog, FLUSH_INTERVAL_MS));
+      timers.push(setInterval(() => (areKeyUsesDue = true), KEY_USES_INTERVAL_MS));
+    },
+    flush: flushAll,
+    recordBan(ban) {
+      unsavedBans.set(ban.keyId, ban);
+      flushAndLog();
+    },
+    get backlog() {
+      return unsavedUsage.size + unsavedBans.size;
+    },
+    async close() {
+      for (const timer of timers) clearInterval(timer);
+      await flushAll().catch((error: unknown) => logger.error({ err: error }, 'the last usage is not stored'));
+    },
+  };
+}
+
+/** Deletes usage of days that are more than `days` before today. */
+export function deleteOldUsage(store: AccessStore, days: number, nowMs = Date.now): DeletePortion {
+  return (maxRows) => store.write(({ usage }) => usage.deleteBefore(dayIndexAt(nowMs()) - days, maxRows));
+}

@@ -1,0 +1,129 @@
+/**
+ * Fixed windows, aligned to UTC: how many requests a subject has made in this minute and in this day.
+ *
+ * A window's index is the time divided by its length, so a subject's whole state is two indices and two counts. A
+ * request counts in both windows or, when either is full, in neither. Each call states the quota, so a change of quota
+ * takes effect with the next request.
+ *
+ * All functions are pure but for the counter, and take the time as an argument. A counter follows a clock that jumps,
+ * ahead or back: a wrong clock costs a window.
+ */
+import type { Quota } from '../../rpc/caller.ts';
+
+const MINUTE_MS = 60_000;
+const MINUTES_PER_DAY = 1_440; // Unix time has no leap seconds
+const MINUTE_SECONDS = 60;
+const DAY_SECONDS = 86_400;
+
+/** The state of one subject. It is changed in place, so that a request allocates nothing but its verdict. */
+export interface Counter {
+  minuteIndex: number;
+  minuteCount: number;
+  dayIndex: number;
+  dayCount: number;
+  /** Requests of the day that were refused, as the limiter counts them. */
+  refused: number;
+}
+
+/** One window's numbers, as the caller sees them. */
+export interface Reading {
+  readonly window: 'minute' | 'day';
+  readonly limit: number;
+  /** Requests left in the window, never below zero. */
+  readonly remaining: number;
+  /** Unix time. */
+  readonly resetAtSeconds: number;
+}
+
+/**
+ * Whether a request is admitted, with the numbers of the most binding window: the one with the fewest requests left. On
+ * a tie it is the day, which resets later. A refused request thus shows the window that is full or, when both are, the
+ * day.
+ */
+export type Verdict = (Reading & { readonly allowed: true }) | Refused;
+
+export interface Refused extends Reading {
+  readonly allowed: false;
+  /** Whole seconds until a request may be admitted, rounded up: at least 1. */
+  readonly retryAfterSeconds: number;
+}
+
+export function minuteIndexAt(nowMs: number): number {
+  return Math.floor(nowMs / MINUTE_MS);
+}
+
+export function dayIndexAt(nowMs: number): number {
+  return Math.floor(minuteIndexAt(nowMs) / MINUTES_PER_DAY);
+}
+
+export function dayStartMs(dayIndex: number): number {
+  return dayIndex * DAY_SECONDS * 1_000;
+}
+
+/** Returns a counter at zero. */
+export function newCounter(nowMs: number): Counter {
+  return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0, refused: 0 };
+}
+
+/** Counts a request if both windows have room for it. `remaining` is what is left after it. */
+export function countRequest(counter: Counter, quota: Quota, nowMs: number): Verdict {
+  enterWindows(counter, nowMs);
+  const allowed = hasRoom(counter, quota);
+  if (allowed) {
+    counter.minuteCount += 1;
+    counter.dayCount += 1;
+  }
+  return toVerdict(allowed, counter, quota, nowMs);
+}
+
+/** Returns the verdict that a request would get now. Counts nothing. */
+export function peek(counter: Counter, quota: Quota, nowMs: number): Verdict {
+  enterWindows(counter, nowMs);
+  return toVerdict(hasRoom(counter, quota), counter, quota, nowMs);
+}
+
+/** Whole seconds until a moment in the future, rounded up: at least 1. */
+export function secondsUntil(momentMs: number, nowMs: number): number {
+  return Math.ceil((momentMs - nowMs) / 1_000);
+}
+
+/** The end of the counter's minute, in Unix time. */
+export function minuteEndSeconds({ minuteIndex }: Readonly<Counter>): number {
+  return (minuteIndex + 1) * MINUTE_SECONDS;
+}
+
+/** The end of the counter's day, in Unix time. */
+export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
+  return (dayIndex + 1) * DAY_SECONDS;
+}
+
+/** Resets the counts of windows that are not the current ones. */
+export function enterWindows(counter: Counter, nowMs: number): void {
+  const minuteIndex = minuteIndexAt(nowMs);
+  if (minuteIndex === counter.minuteIndex) return;
+  counter.minuteIndex = minuteIndex;
+  counter.minuteCount = 0;
+  const dayIndex = dayIndexAt(nowMs);
+  if (dayIndex === counter.dayIndex) return;
+  counter.dayIndex = dayIndex;
+  counter.dayCount = 0;
+  counter.refused = 0;
+}
+
+function hasRoom(counter: Counter, quota: Quota): boolean {
+  return counter.minuteCount < quota.perMinute && counter.dayCount < quota.perDay;
+}
+
+/** Makes the verdict on a request from the counts after it. */
+export function toVerdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
+  const minuteRemaining = Math.max(0, quota.perMinute - counter.minuteCount);
+  const dayRemaining = Math.max(0, quota.perDay - counter.dayCount);
+  const isDay = dayRemaining <= minuteRemaining;
+  const window = isDay ? 'day' : 'minute';
+  const limit = isDay ? quota.perDay : quota.perMinute;
+  const remaining = isDay ? dayRemaining : minuteRemaining;
+  const resetAtSeconds = isDay ? dayEndSeconds(counter) : minuteEndSeconds(counter);
+  if (allowed) return { allowed, window, limit, remaining, resetAtSeconds };
+  const retryAfterSeconds = secondsUntil(resetAtSeconds * 1_000, nowMs);
+  return { allowed, window, limit, remaining, resetAtSeconds, retryAfterSeconds };
+}

@@ -1,0 +1,76 @@
+/** The `bans` table: the last ban of each key that ever was banned. */
+import type { AccountId, KeyId } from '../../rpc/caller.ts';
+import type { Engine, Runner } from '../../storage/engine.ts';
+import { bigInteger, type Field, integer, optional, record, text } from '../../storage/fields.ts';
+import type { PageRequest } from '../../storage/model.ts';
+import { compile, param, toJson } from '../../storage/statement.ts';
+import { compilePut, pages, table } from '../../storage/table.ts';
+import type { Ban, BannedKey, BanWindow } from './model.ts';
+
+const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
+
+const window: Field<BanWindow> = {
+  columns: ['window_seconds'],
+  read: (row) => (row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute'),
+  write: (name) => [WINDOW_SECONDS[name]],
+};
+
+const BANS = table<Ban>('bans', {
+  keyId: bigInteger<KeyId>('key_id'),
+  untilMs: integer('until_ms'),
+  durationMs: integer('duration_ms'),
+  refusals: integer('refusals'),
+  window,
+});
+
+const BANNED_KEYS = table<BannedKey>('bans', {
+  ...BANS.fields,
+  prefix: text('prefix'),
+  label: optional(text('label')),
+  accountId: bigInteger<AccountId>('account_id'),
+  accountName: text('account_name'),
+});
+
+const IN_FORCE = record<Pick<Ban, 'keyId' | 'untilMs'>>({ keyId: BANS.fields.keyId, untilMs: BANS.fields.untilMs });
+
+export function banTable(engine: Engine) {
+  const { knex, reader } = engine;
+  const ending = () => knex('bans').where('until_ms', '>', param('nowMs'));
+  const banned = pages(
+    engine,
+    BANNED_KEYS,
+    () =>
+      ending()
+        .select(...BANS.columns, 'prefix', 'label', 'account_id', 'accounts.name as account_name')
+        .join('api_keys', 'api_keys.id', 'key_id')
+        .join('accounts', 'accounts.id', 'account_id'),
+    'key_id',
+  );
+  const statements = {
+    inForce: compile('bans.in_force', ending().select(IN_FORCE.columns)),
+    ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
+    put: compilePut(engine, BANS, ['key_id'], (column) => `excluded.${column}`),
+    remove: compile(
+      'bans.remove',
+      knex('bans').where('key_id', param('keyId')).where('until_ms', '<=', param('untilMs')).delete(),
+    ),
+  };
+  return {
+    statements,
+    reads: {
+      /** Bans that have not ended at `nowMs`. */
+      inForce: async (nowMs: number) => (await reader.all(statements.inForce, { nowMs })).map(IN_FORCE.read),
+      ofKeys: async (ids: readonly KeyId[], nowMs: number) =>
+        (await reader.all(statements.ofKeys, { ids, nowMs })).map(BANS.toRecord),
+      /** The bans of all keys, or of one account's keys, in ascending order of the key's id. */
+      page: (page: PageRequest, nowMs: number, accountId?: AccountId) => banned.read(page, { accountId }, { nowMs }),
+    },
+    writes: (tx: Runner) => ({
+      /** Inserts or replaces bans. `bans` may name each key once. */
+      put: async (bans: readonly Ban[]) =>
+        void (await tx.all(statements.put, { rows: toJson(bans.map(BANS.toValues)) })),
+      /** Removes a key's ban, unless it ends after `untilMs`. */
+      remove: async (keyId: KeyId, untilMs: number) => void (await tx.all(statements.remove, { keyId, untilMs })),
+    }),
+  };
+}

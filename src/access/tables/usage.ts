@@ -1,0 +1,84 @@
+/** The `usage` and `key_uses` tables: what each account used on each day, and when each key was last used. */
+import type { AccountId, KeyId } from '../../rpc/caller.ts';
+import type { Engine, Runner } from '../../storage/engine.ts';
+import { bigInteger, integer, optional } from '../../storage/fields.ts';
+import { compile, param, toJson } from '../../storage/statement.ts';
+import { compilePut, onlyRow, table } from '../../storage/table.ts';
+import type { DayUsage, KeyUse } from './model.ts';
+
+const USAGE = table<DayUsage>('usage', {
+  accountId: bigInteger<AccountId>('account_id'),
+  dayIndex: integer('day_index'),
+  requests: integer('requests'),
+  refused: integer('refused'),
+});
+
+const KEY_USES = table<KeyUse>('key_uses', {
+  keyId: bigInteger<KeyId>('key_id'),
+  lastUsedAtMs: integer('last_used_at_ms'),
+});
+
+/** SQL for the greater of the stored and the new value, on every engine. */
+function greater(name: string): (column: string) => string {
+  return (column) =>
+    `case when excluded.${column} > ${name}.${column} then excluded.${column} else ${name}.${column} end`;
+}
+
+export function usageTable(engine: Engine) {
+  const { knex, reader } = engine;
+  const ofAccount = knex('usage').select(USAGE.columns).where('account_id', param('accountId'));
+  const keysOfAccount = knex('api_keys').select('id').where('account_id', param('accountId'));
+  const statements = {
+    ofDay: compile('usage.of_day', knex('usage').select(USAGE.columns).where('day_index', param('dayIndex'))),
+    ofAccount: compile(
+      'usage.of_account',
+      ofAccount.where('day_index', '>=', param('fromDayIndex')).orderBy('day_index'),
+    ),
+    put: compilePut(engine, USAGE, ['account_id', 'day_index'], greater('usage')),
+    // Raw SQL since knex drops `returning` from a delete on SQLite.
+    deleteBefore: compile(
+      'usage.delete_before',
+      knex.raw(
+        `delete from usage where (account_id, day_index) in
+         (select account_id, day_index from usage where day_index < ? order by day_index limit ?) returning account_id`,
+        [param('dayIndex'), param('limit')],
+      ),
+    ),
+    lastUses: compile('key_uses.by_keys', engine.whereIdIn(knex('key_uses').select(KEY_USES.columns), 'key_id')),
+    lastUseOf: compile(
+      'key_uses.of_account',
+      knex('key_uses').max('last_used_at_ms as last_used_at_ms').whereIn('key_id', keysOfAccount),
+    ),
+    putKeyUses: compilePut(engine, KEY_USES, ['key_id'], greater('key_uses')),
+  };
+  return {
+    statements,
+    reads: {
+      /** Every account's usage of one day. */
+      ofDay: async (dayIndex: number) => (await reader.all(statements.ofDay, { dayIndex })).map(USAGE.toRecord),
+      /** One account's usage from a day on, in ascending order of day. */
+      ofAccount: async (accountId: AccountId, fromDayIndex: number) =>
+        (await reader.all(statements.ofAccount, { accountId, fromDayIndex })).map(USAGE.toRecord),
+      /** When keys were last used. A key that was never used is absent. */
+      lastUses: async (ids: readonly KeyId[]) =>
+        (await reader.all(statements.lastUses, { ids })).map(KEY_USES.toRecord),
+      /** When any key of an account was last used; undefined when none was. */
+      lastUseOf: async (accountId: AccountId) =>
+        optional(KEY_USES.fields.lastUsedAtMs).read(onlyRow(await reader.all(statements.lastUseOf, { accountId }))),
+    },
+    writes: (tx: Runner) => ({
+      /**
+       * Stores the totals of accounts' days. `usage` may name each day of an account once. When several servers store a
+       * total for the same day, the greater one is kept, since totals only grow.
+       */
+      put: async (usage: readonly DayUsage[]) =>
+        void (await tx.all(statements.put, { rows: toJson(usage.map(USAGE.toValues)) })),
+      /** Stores when keys were last used. `uses` may name each key once. The later time is kept. */
+      putKeyUses: async (uses: readonly KeyUse[]) =>
+        void (await tx.all(statements.putKeyUses, { rows: toJson(uses.map(KEY_USES.toValues)) })),
+      /** Deletes at most `limit` rows of days before `dayIndex`. Returns how many it deleted. */
+      deleteBefore: async (dayIndex: number, limit: number) =>
+        (await tx.all(statements.deleteBefore, { dayIndex, limit })).length,
+    }),
+  };
+}

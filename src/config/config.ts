@@ -1,0 +1,138 @@
+/**
+ * Reads the settings and checks them against each other. `config/settings.ts` declares each of them; here are only the
+ * values that come from several, or that have another form than the setting.
+ */
+import { MAX_PORT, type RedisConfig, type ServerAddress } from './checks.ts';
+import { allOrNone, checkInternalTls } from './internal-tls.ts';
+import type { Network } from './networks.ts';
+import { ConfigError, type Environment, readSettings, type ValuesOf } from './setting.ts';
+import { SETTINGS } from './settings.ts';
+
+export { ConfigError, type Network, type RedisConfig, type ServerAddress };
+
+const HOUR_MS = 3_600_000;
+
+/** The settings under their names in camel case, and what `toConfig` makes of some. */
+export type Config = Readonly<ReturnType<typeof toConfig>>;
+export type InternalTls = NonNullable<Config['internalTls']>;
+export type MetricsConfig = NonNullable<Config['metrics']>;
+export type TracesConfig = NonNullable<Config['traces']>;
+
+/** Reads the settings. Throws ConfigError for the first bad one. */
+export function readConfig(env: Environment = process.env): Config {
+  const config = toConfig(readSettings(env, SETTINGS));
+  checkHttpPort(config);
+  checkPortsDiffer(config);
+  checkInstances(config);
+  checkInternalTls(config);
+  checkProxyProtocol(config);
+  return config;
+}
+
+type Values = ValuesOf<typeof SETTINGS>;
+
+function toConfig(values: Values) {
+  const { internalTlsCa, internalTlsCert, internalTlsKey, metricsHost, metricsPort } = values;
+  return {
+    ...values,
+    corsOrigins: values.corsOrigins ?? [],
+    trustedProxies: values.trustedProxies ?? [],
+    demoAccount: values.demoAccount ?? values.databaseUrl === undefined,
+    redis: values.redisUrl,
+    idempotencyMs: values.idempotencyHours * HOUR_MS,
+    /** The PEM files of the public port. */
+    tls: allOrNone('TLS', { cert: values.tlsCert, key: values.tlsKey }),
+    /** The PEM files of the connection between edge and servers. Without them all are on loopback. */
+    internalTls: allOrNone('INTERNAL_TLS', { ca: internalTlsCa, cert: internalTlsCert, key: internalTlsKey }),
+    /** The port is the first instance's; further instances use the ports after it. */
+    metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
+    traces: toTraces(values),
+    /** The numbers of the contract's section 8. An enterprise account has its own quota. */
+    limits: {
+      plans: {
+        free: { perMinute: values.freePerMinute, perDay: values.freePerDay },
+        pro: { perMinute: values.proPerMinute, perDay: values.proPerDay },
+        business: { perMinute: values.businessPerMinute, perDay: values.businessPerDay },
+      },
+      addressPerMinute: values.addressPerMinute,
+      /** What Envoy lets through without a known key, per IP address: at once, and a second after that. */
+      addressBurst: values.addressBurst,
+      addressPerSecond: values.addressPerSecond,
+      maxAddresses: values.maxAddresses,
+      maxStreamMs: values.streamSeconds * 1_000,
+      maxFeeds: values.eventStreams,
+      maxFeedMs: values.eventStreamSeconds * 1_000,
+      ban: {
+        refusals: values.banRefusals,
+        windowMs: values.banWindowSeconds * 1_000,
+        durationMs: values.banSeconds * 1_000,
+      },
+    },
+  };
+}
+
+/** Where traces are sent, the share of requests that is, and whether a caller's `traceparent` decides. */
+function toTraces({ otelExporterOtlpEndpoint: endpoint, otelTracesSampler: sampler, otelTracesSamplerArg }: Values) {
+  if (endpoint === undefined) return undefined;
+  const ratio = sampler.endsWith('ratio') ? otelTracesSamplerArg : 1;
+  return { endpoint, ratio, trustsCallers: sampler.startsWith('parentbased') };
+}
+
+function checkHttpPort({ httpPort, tls }: Config): void {
+  if (httpPort !== undefined && tls === undefined) {
+    throw new ConfigError('HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
+  }
+}
+
+function checkPortsDiffer(config: Config): void {
+  const named: [name: string, port: number][] = [
+    ['PORT', config.port],
+    ...nameEach('HTTP_PORT', config.httpPort === undefined ? [] : [config.httpPort]),
+    ...nameEach('GRPC_PORT', grpcPorts(config)),
+    ['ENVOY_ADMIN_PORT', config.envoyAdminPort],
+    ...nameEach('METRICS_PORT', metricsPorts(config)),
+  ];
+  const names = new Map<number, string>();
+  for (const [name, value] of named) {
+    const other = names.get(value);
+    if (other !== undefined) throw new ConfigError(`${name} must not be ${other}'s port ${value}`);
+    names.set(value, name);
+  }
+}
+
+/** The names of consecutive ports, of which the setting is the first. */
+function nameEach(setting: string, ports: readonly number[]): [name: string, port: number][] {
+  if (Number(ports.at(-1)) > MAX_PORT) {
+    throw new ConfigError(`${setting} must leave room for ${ports.length} ports up to ${MAX_PORT}`);
+  }
+  return ports.map((port, index) => [index === 0 ? setting : `${setting}+${index}`, port]);
+}
+
+/** The private ports of all instances, consecutive. */
+export function grpcPorts({ grpcPort, instances }: Pick<Config, 'grpcPort' | 'instances'>): number[] {
+  return consecutive(grpcPort, instances);
+}
+
+/** The ports of all instances' metrics, consecutive; none when they are off. */
+export function metricsPorts({ metrics, instances }: Pick<Config, 'metrics' | 'instances'>): number[] {
+  return metrics === undefined ? [] : consecutive(metrics.port, instances);
+}
+
+function consecutive(first: number, count: number): number[] {
+  return Array.from({ length: count }, (_, index) => first + index);
+}
+
+function checkInstances({ instances, databaseUrl, redis }: Config): void {
+  if (instances === 1) return;
+  const missing = [
+    ...(databaseUrl === undefined ? ['DATABASE_URL (SQLite is for one process)'] : []),
+    ...(redis === undefined ? ['REDIS_URL (limits in memory are for one process)'] : []),
+  ];
+  if (missing.length > 0) throw new ConfigError(`INSTANCES=${instances} needs ${missing.join(' and ')}`);
+}
+
+/** A peer that sends a PROXY protocol header can claim any address. */
+function checkProxyProtocol({ proxyProtocol, trustedProxies }: Config): void {
+  if (!proxyProtocol || trustedProxies.length > 0) return;
+  throw new ConfigError('PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect');
+}

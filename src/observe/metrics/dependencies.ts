@@ -1,0 +1,115 @@
+/** Metrics of what calls depend on. Most are read at each scrape; commits are observed as they happen. */
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { EventFeed } from '../../events/feed.ts';
+import type { OpenCounts } from '../../rpc/open-calls.ts';
+import type { CommitListener } from '../../storage/group-commit.ts';
+import type { PoolReading } from '../../storage/postgres-pool.ts';
+
+/** The sources that are read at each scrape. */
+export interface Dependencies {
+  readonly server: { openCalls(): OpenCounts };
+  readonly keyCache: { readonly hits: number; readonly misses: number; readonly size: number };
+  readonly usage: { readonly backlog: number };
+  readonly events: Pick<EventFeed, 'sent' | 'stalledMs'>;
+  readonly database: { readonly isAway: boolean; readonly pools?: Readonly<Record<string, PoolReading>> };
+  /** When the certificates in use end, by setting. */
+  readonly certificates: { readonly ends: Readonly<Record<string, Date>> } | undefined;
+  /** Undefined without Redis. */
+  readonly redis: { readonly isDegraded: boolean; readonly fallbackDecisions: number } | undefined;
+}
+
+/** The last is the maximum of writes that share a commit. */
+const GROUP_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+const DAY_MS = 86_400_000;
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** Metrics of the storage engine that commits in groups. */
+export function commitMetrics(registry: Registry): CommitListener {
+  const registers = [registry];
+  const size = new Histogram({
+    name: 'petstore_group_commit_writes',
+    help: 'Writes that shared a commit on SQLite.',
+    buckets: GROUP_SIZES,
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'petstore_group_commit_duration_seconds',
+    help: 'Time from the start of a transaction on SQLite until it is durable.',
+    buckets: COMMIT_SECONDS,
+    registers,
+  });
+  const wait = new Histogram({
+    name: 'petstore_group_commit_wait_seconds',
+    help: 'How long a write on SQLite waited in the queue.',
+    buckets: COMMIT_SECONDS,
+    registers,
+  });
+  return {
+    onTurn: (waitedMs) => wait.observe(waitedMs / 1_000),
+    onCommitted(writes, tookMs) {
+      size.observe(writes);
+      duration.observe(tookMs / 1_000);
+    },
+  };
+}
+
+/** One number, or one for each value of a label. */
+type Reading = number | Readonly<Record<string, number>>;
+
+export function dependencyMetrics(
+  registry: Registry,
+  { server, keyCache, usage, events, database, certificates, redis }: Dependencies,
+): void {
+  /** Adds a metric that is read at each scrape. */
+  const add = (Metric: typeof Gauge | typeof Counter, name: string, help: string, read: () => Reading, label = '') => {
+    const metric: Gauge | Counter = new Metric({
+      name: `petstore_${name}`,
+      help,
+      labelNames: label === '' ? [] : [label],
+      registers: [registry],
+      collect() {
+        metric.reset();
+        const reading = read();
+        if (typeof reading === 'number') metric.inc(reading);
+        else for (const [value, number] of Object.entries(reading)) metric.inc({ [label]: value }, number);
+      },
+    });
+  };
+  const opened = 'Open calls, from their headers until their streams are closed.';
+  add(Gauge, 'grpc_open_calls', opened, () => server.openCalls(), 'kind');
+  const lookups = () => ({ hit: keyCache.hits, miss: keyCache.misses });
+  const cached = 'Look-ups of API keys in the cache. A "miss" waits for the database.';
+  add(Counter, 'key_cache_lookups_total', cached, lookups, 'result');
+  add(Gauge, 'key_cache_keys', 'API keys in the cache.', () => keyCache.size);
+  add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
+  add(Counter, 'events_sent_total', 'Events sent, once for each stream.', () => events.sent);
+  const stalled = 'For how long the events after the last one could not be read. 0 while no stream is open.';
+  add(Gauge, 'events_stalled_seconds', stalled, () => events.stalledMs / 1_000);
+  const works = '1 while the database works, 0 while calls fail because it is unavailable or full.';
+  add(Gauge, 'database_up', works, () => (database.isAway ? 0 : 1));
+  const daysLeft = () =>
+    Object.fromEntries(
+      Object.entries(certificates?.ends ?? {}).map(([setting, end]) => [
+        setting,
+        (end.getTime() - Date.now()) / DAY_MS,
+      ]),
+    );
+  const ends = 'Days until the first certificate in the file of a setting ends; negative after that.';
+  add(Gauge, 'certificate_days_left', ends, daysLeft, 'setting');
+  const { pools } = database;
+  if (pools !== undefined) {
+    const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
+      const readAll = () => Object.fromEntries(Object.entries(pools).map(([pool, reading]) => [pool, read(reading)]));
+      add(Gauge, `database_pool_${name}`, help, readAll, 'pool');
+    };
+    ofPools('connections', 'Maximum of connections to PostgreSQL.', ({ size }) => size);
+    ofPools('in_use', 'Connections to PostgreSQL that calls use.', ({ inUse }) => inUse);
+    ofPools('waiting', 'Calls that wait for a connection to PostgreSQL.', ({ waiting }) => waiting);
+  }
+  if (redis !== undefined) {
+    const counts = '1 while Redis counts the limits, 0 while this server counts them by itself.';
+    add(Gauge, 'redis_up', counts, () => (redis.isDegraded ? 0 : 1));
+    const alone = 'Requests that this server counted by itself because Redis was unavailable.';
+    add(Counter, 'redis_fallback_decisions_total', alone, () => redis.fallbackDecisions);
+  }
+}

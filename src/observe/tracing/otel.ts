@@ -1,0 +1,138 @@
+/**
+ * Traces by OpenTelemetry, sent to a collector over OTLP/HTTP. Names follow its semantic conventions.
+ *
+ * The `traceparent` of a call says whether it is recorded. It is trusted: only Envoy reaches the private port, and
+ * Envoy decides for external callers. Of the calls without one, the configured ratio is recorded.
+ *
+ * Failure: calls do not wait for the collector. Spans that it does not accept are kept, up to `MAX_SPANS`; others are
+ * dropped. The log has one line when the collector becomes unavailable, and one when it is available again.
+ *
+ * No span has text from a caller: no header, no argument, no error message.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type TextMapGetter, trace } from '@opentelemetry/api';
+import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { TracesConfig } from '../../config/config.ts';
+import { ApiError } from '../../errors.ts';
+import type { Call } from '../../rpc/chain.ts';
+import type { Tracing } from './tracing.ts';
+
+/** The maximum of spans that wait for the collector: a few MB. */
+const MAX_SPANS = 4_096;
+const BATCH = 512;
+const BATCH_EVERY_MS = 1_000;
+const EXPORT_MS = 3_000;
+const CLOSE_MS = 2_000;
+
+/** The gRPC statuses that are server errors by OpenTelemetry's conventions for RPC. */
+const SERVER_ERRORS = new Set([2, 4, 12, 13, 14, 15]);
+
+interface Listener {
+  readonly onUnavailable: (cause: string) => void;
+  readonly onAvailable: () => void;
+}
+
+/** Ignores `tracestate`: it would put text from the caller into each span. */
+const TRACE_PARENT: TextMapGetter<Pick<Call, 'header'>> = {
+  keys: () => [],
+  get: (call, name) => (name === 'traceparent' ? call.header(name) : undefined),
+};
+
+export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener): Tracing {
+  const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS });
+  const processor = new BatchSpanProcessor({
+    exporter: withListener(exporter, listener),
+    maxQueueSize: MAX_SPANS,
+    maxExportBatchSize: BATCH,
+    scheduledDelayMillis: BATCH_EVERY_MS,
+    exportTimeoutMillis: EXPORT_MS,
+  });
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'petstore' }),
+    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    spanProcessors: [processor],
+  });
+  const tracer = provider.getTracer('petstore');
+  const propagator = new W3CTraceContextPropagator();
+  /** The current span. */
+  const current = new AsyncLocalStorage<Span>();
+
+  const isRecording = () => current.getStore()?.isRecording() ?? false;
+
+  return {
+    traceId: () => current.getStore()?.spanContext().traceId,
+    isRecording,
+
+    traceCall(call, run) {
+      const parent = propagator.extract(ROOT_CONTEXT, call, TRACE_PARENT);
+      const [, service = '', method = ''] = call.operation.path.split('/');
+      const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
+      const span = tracer.startSpan(`${service}/${method}`, { kind: SpanKind.SERVER, attributes }, parent);
+      void current.run(span, run).then(({ code, error }) => {
+        span.setAttribute('rpc.grpc.status_code', code);
+        if (error !== undefined) span.setAttribute('error.type', error.code);
+        if (SERVER_ERRORS.has(code)) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      });
+    },
+
+    async inSpan(name, attributes, work) {
+      const parent = current.getStore();
+      if (parent === undefined || !parent.isRecording()) return work();
+      const context = trace.setSpan(ROOT_CONTEXT, parent);
+      const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, context);
+      try {
+        return await current.run(span, work);
+      } catch (error) {
+        // An ApiError that rolls a transaction back is not a failure of the database.
+        if (!(error instanceof ApiError)) span.setStatus({ code: SpanStatusCode.ERROR });
+        span.setAttribute('error.type', error instanceof ApiError ? error.code : typeName(error));
+        throw error;
+      } finally {
+        span.end();
+      }
+    },
+
+    bind: (run) => AsyncLocalStorage.bind(run),
+
+    async close() {
+      await Promise.race([provider.shutdown().catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
+    },
+  };
+}
+
+function typeName(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
+/** Calls the listener once when exports begin to fail and once when they succeed again. */
+function withListener(exporter: SpanExporter, { onUnavailable, onAvailable }: Listener): SpanExporter {
+  let isUnavailable = false;
+  const report = ({ code, error }: ExportResult) => {
+    const isFailed = code !== ExportResultCode.SUCCESS;
+    if (isFailed === isUnavailable) return;
+    isUnavailable = isFailed;
+    if (isFailed) onUnavailable(error?.message || 'it does not answer');
+    else onAvailable();
+  };
+  return {
+    export(spans: ReadableSpan[], done) {
+      exporter.export(spans, (result) => {
+        report(result);
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+  };
+}

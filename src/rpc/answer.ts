@@ -1,0 +1,233 @@
+/**
+ * The answer to a call: the one object that writes to the caller. It owns grpc-js's call and the HTTP/2 stream below
+ * it, from the headers to the end. No other file touches them. grpc-js only reads: every answer, a gRPC message too, is
+ * headers, bytes and perhaps trailers on the stream.
+ *
+ * | state       | what has been sent          | respond, begin | send     | finish   | abort    | expired          |
+ * |-------------|-----------------------------|----------------|----------|----------|----------|------------------|
+ * | `open`      | nothing                     | sends          | -        | -        | answers  | `events.expired` |
+ * | `streaming` | headers, perhaps messages   | -              | sends    | ends     | ends     | `events.expired` |
+ * | `ending`    | everything; may be unread   | -              | -        | -        | -        | -                |
+ * | `closed`    | the stream is gone          | -              | -        | -        | -        | -                |
+ *
+ * "-" does nothing. The stream closes in every state: the caller leaves, the session or a write fails, or everything
+ * has been read. Then the state is `closed`, and `events.closed` is called, once. Whoever waits for `send` learns it.
+ *
+ * A call that has been answered leaves nothing: what the caller still sends is discarded, since Node never destroys a
+ * stream with data that nobody reads. A caller who has not sent everything ends the stream himself when he has the
+ * answer, as Envoy does. One who does not is told to stop a second later (RST_STREAM with NO_ERROR; RFC 9113, section
+ * 8.1): at once would be too early for clients that then take the answer for lost.
+ */
+import { constants, type Http2Session, type ServerHttp2Stream } from 'node:http2';
+import { type Metadata, type ServerInterceptingCallInterface, status as Status } from '@grpc/grpc-js';
+import type { HttpResponse } from './chain.ts';
+import { type BaseCall, STOP_MS } from './private-parts.ts';
+
+type PartialStatus = Parameters<ServerInterceptingCallInterface['sendStatus']>[0];
+
+/** What happens to a call from outside. */
+export interface CallEvents {
+  /** The next message, after `read`; undefined when the caller has sent everything. */
+  message(bytes: Buffer | undefined): void;
+  /** The request can't be read: grpc-js would end the call with this status. */
+  malformed(status: PartialStatus): void;
+  /** The deadline has passed. */
+  expired(): void;
+  /** The stream is closed. */
+  closed(): void;
+}
+
+/** Gets the metadata of a call's request, and returns what follows the events of the call. */
+export type OpenCall = (answer: Answer, metadata: Metadata) => CallEvents;
+
+export class Answer {
+  #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
+  readonly #base: BaseCall;
+  readonly #stream: ServerHttp2Stream;
+  #events: CallEvents | undefined;
+  #isResumable = false;
+  #trailers: HttpResponse['trailers'];
+  /** Settles the `send` in progress. */
+  #sent: ((isSent: boolean) => void) | undefined;
+  /** Since when the caller has not read what was sent, by `performance.now()`. */
+  #unreadSinceMs: number | undefined;
+
+  constructor(base: BaseCall, open: OpenCall) {
+    this.#base = base;
+    this.#stream = base.stream;
+    base.sendStatus = (status) => this.#onStatus(status);
+    this.#stream.once('close', () => this.#onClose());
+    base.start({
+      onReceiveMetadata: (metadata) => {
+        try {
+          this.#events = open(this, metadata);
+        } catch {
+          this.reset(); // grpc-js would let the error end the process
+        }
+      },
+      onReceiveMessage: (bytes: Buffer) => this.#events?.message(bytes),
+      onReceiveHalfClose: () => this.#events?.message(undefined),
+      onCancel: () => undefined, // `close` of the stream tells
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  get deadlineMs(): number {
+    return Number(this.#base.getDeadline());
+  }
+
+  get peer(): string {
+    return this.#base.getPeer();
+  }
+
+  /** The connection; undefined once it is gone. */
+  get session(): Http2Session | undefined {
+    return this.#stream.session;
+  }
+
+  /** Reads the next message. */
+  read(): void {
+    this.#base.startRead();
+  }
+
+  /**
+   * Answers with the whole response, and these headers besides its own.
+   *
+   * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
+   */
+  respond(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
+    if (this.#state !== 'open') return;
+    const { body, trailers } = response;
+    const isAll = body.length === 0;
+    const withTrailers = isAll ? { ...response, headers: { ...response.headers, ...trailers } } : response;
+    this.#sendHeaders(withTrailers, headers, isAll);
+    this.#end(isAll ? undefined : body); // to Envoy, frames without bytes are an attack
+  }
+
+  /**
+   * Begins a stream with the headers of this response, and with these. Its trailers will be sent by `finish`.
+   *
+   * @throws TypeError for a header that is invalid in HTTP. The call is reset then.
+   */
+  begin(start: HttpResponse, headers: ReadonlyMap<string, string>): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'streaming';
+    this.#isResumable = start.isResumable === true;
+    this.#sendHeaders(start, headers, false);
+  }
+
+  /** Sends bytes of a stream. Resolves with true when they are on their way, false when nobody will read them. */
+  send(bytes: Buffer): Promise<boolean> {
+    if (this.#state !== 'streaming') return Promise.resolve(false);
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#sent = resolve;
+    this.#unreadSinceMs = performance.now();
+    this.#stream.write(bytes, (error) => {
+      if (error) return; // the stream closes
+      this.#unreadSinceMs = undefined;
+      this.#settle(true);
+    });
+    return promise;
+  }
+
+  /** Ends a stream that is complete. */
+  finish(): void {
+    if (this.#state === 'streaming') this.#end();
+  }
+
+  /**
+   * Ends the call with an error. A stream that has begun without trailers is reset, since its caller must not take it
+   * for complete. One that is resumable just ends.
+   */
+  abort(response: HttpResponse, headers: ReadonlyMap<string, string>): void {
+    if (this.#state === 'open') this.respond(response, headers);
+    else if (this.#state !== 'streaming') return;
+    else if (this.#isResumable) this.#end();
+    else if (this.#trailers === undefined || response.trailers === undefined) this.reset();
+    else {
+      this.#trailers = response.trailers;
+      this.#end();
+    }
+  }
+
+  /**
+   * Ends the stream at once, whatever is unread. The caller sees an error: `close` would send the end of the body
+   * first, as if it were complete.
+   */
+  reset(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'ending';
+    this.#stream.destroy(new Error('the answer was given up'));
+  }
+
+  /** For how long the caller has not read all that was sent; 0 when he has. */
+  get unreadMs(): number {
+    return this.#unreadSinceMs === undefined ? 0 : performance.now() - this.#unreadSinceMs;
+  }
+
+  /** Ends what waits for the caller for too long: to read, for `maxUnreadMs`, or to stop sending after the answer. */
+  endStalled(maxUnreadMs: number): void {
+    if (this.unreadMs > maxUnreadMs) this.reset();
+    else if (this.unreadMs > STOP_MS && !this.#stream.readableEnded && this.#stream.writableFinished) {
+      this.#stream.close(constants.NGHTTP2_NO_ERROR);
+    }
+  }
+
+  /** What can't be sent must not leave a call without an end. */
+  #sendHeaders(response: HttpResponse, more: ReadonlyMap<string, string>, isAll: boolean): void {
+    if (this.#isGone) {
+      this.#end(); // what is unread would keep the stream
+      return;
+    }
+    const { status, headers, trailers } = response;
+    const rawHeaders = [':status', String(status)];
+    for (const [name, value] of more) if (!(name in headers)) rawHeaders.push(name, value);
+    for (const [name, value] of Object.entries(headers)) rawHeaders.push(name, value);
+    this.#trailers = trailers;
+    const waitForTrailers = trailers !== undefined && !isAll;
+    if (waitForTrailers) this.#stream.once('wantTrailers', () => this.#stream.sendTrailers({ ...this.#trailers }));
+    const options = { endStream: isAll, waitForTrailers, sendDate: false }; // Envoy adds the date
+    try {
+      this.#stream.respond(rawHeaders, options);
+    } catch (error) {
+      this.reset();
+      throw error;
+    }
+  }
+
+  /** Everything has been said. What the caller still sends is discarded, and its deadline is over. */
+  #end(rest?: string | Buffer): void {
+    this.#state = 'ending';
+    this.#unreadSinceMs = performance.now();
+    if (!this.#isGone && !this.#stream.writableEnded) this.#stream.end(rest);
+    this.#base.notifyOnCancel();
+  }
+
+  /** True when the caller has left, perhaps before `close`. */
+  get #isGone(): boolean {
+    return this.#stream.destroyed || this.#stream.closed;
+  }
+
+  /** grpc-js would end the call: because of a bad message, or because the deadline has passed. */
+  #onStatus(status: PartialStatus): void {
+    if (this.#state === 'ending' || this.#state === 'closed' || this.#stream.destroyed) return;
+    if (status.code === Status.DEADLINE_EXCEEDED) this.#events?.expired();
+    else this.#events?.malformed(status);
+  }
+
+  #onClose(): void {
+    this.#state = 'closed';
+    this.#settle(false);
+    this.#events?.closed();
+    // Node keeps the stream until the next major garbage collection; its listeners would keep the whole call.
+    this.#stream.removeAllListeners();
+  }
+
+  #settle(isSent: boolean): void {
+    this.#sent?.(isSent);
+    this.#sent = undefined;
+  }
+}

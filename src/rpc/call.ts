@@ -1,0 +1,294 @@
+/**
+ * A call, from its headers on. The message is not read before `receive`, so a caller who is refused gets the error at
+ * once, even when the message never arrives.
+ *
+ * Failure: for a bad message (too large, not decompressible, with a malformed timeout) grpc-js would end the call, as
+ * INTERNAL and without details. Here `receive` rejects with an ApiError instead.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Http2Session } from 'node:http2';
+import { type Metadata, status as Status } from '@grpc/grpc-js';
+import { BODY_TIMEOUT_MS } from '../config/constants.ts';
+import { type ApiError, apiError } from '../errors.ts';
+import type { Operation } from '../proto/operations.ts';
+import type { Remember } from '../storage/model.ts';
+import type { Answer, CallEvents } from './answer.ts';
+import type { Caller, Identity } from './caller.ts';
+import type { AnyResponse, Call, Codec, End, FeedEnd, Protocol, StreamResponse } from './chain.ts';
+import type { EntityTags } from './entity-tags.ts';
+import { SharedMessages } from './service.ts';
+
+/** Longer request ids are replaced: they would only fill the logs. */
+const MAX_REQUEST_ID = 128;
+/** How long an answer may be unread. */
+const UNREAD_MS = 30_000;
+const STALLED_MS = 1_000;
+
+/** What a call is an instance of. */
+export interface Method {
+  readonly operation: Operation;
+  readonly codec: Codec;
+}
+
+/** What is known of a call when its headers have arrived. */
+export interface Arrival extends Pick<Call, 'operation' | 'header' | 'peer'> {
+  /** The connection; undefined once it is gone. */
+  readonly session: Http2Session | undefined;
+}
+
+/** What that tells of its caller. */
+export type Origin = Pick<Call, 'protocol' | 'address' | 'isForwarded' | 'isFromEdge'>;
+
+/** How old streams may be. They end even when their callers have forgotten them. */
+export interface MaxAges {
+  readonly maxStreamMs: number;
+  /** A feed is meant to be followed for long. */
+  readonly maxFeedMs: number;
+}
+
+export interface CallOptions {
+  /** Finds out where a call comes from, and how its caller speaks. */
+  readonly originOf: (call: Arrival) => Origin;
+  /** Called just before each call is answered. It may add response headers. */
+  readonly beforeAnswer?: (call: Call, error?: ApiError) => void;
+}
+
+export class IncomingCall implements Call, Arrival, CallEvents {
+  readonly operation: Operation;
+  readonly codec: Codec;
+  readonly protocol: Protocol;
+  readonly address: string;
+  readonly isForwarded: boolean;
+  readonly isFromEdge: boolean;
+  readonly requestId: string;
+  readonly responseHeaders = new Map<string, string>();
+  caller?: Caller;
+  isOperator?: true;
+  ifMatch?: EntityTags;
+  ifNoneMatch?: EntityTags;
+  remember?: Remember;
+  resumeAfter?: bigint;
+  identify?: () => Identity | Promise<Identity>;
+  readonly #answer: Answer;
+  readonly #metadata: Metadata;
+  readonly #beforeAnswer: CallOptions['beforeAnswer'];
+  readonly #startMs = performance.now();
+  readonly #onClose: (() => void)[] = [];
+  #message: Buffer | undefined;
+  #request: unknown;
+  /** Settles the read in progress: with a message, or with undefined when there are no more. */
+  #reading: PromiseWithResolvers<Buffer | undefined> | undefined;
+  /** An error in the request, found while nothing was being read. */
+  #earlyError: ApiError | undefined;
+  /** True while the deadline of the body counts. */
+  #isReceiving = false;
+  /** Why the call was given up, such as its deadline; undefined unless it was. */
+  #reason: ApiError | undefined;
+  #feedEnd: FeedEnd | undefined;
+  /** Whether the headers of a stream have been sent. */
+  #hasBegun = false;
+  #onBegin = (): void => undefined;
+
+  constructor(answer: Answer, metadata: Metadata, { operation, codec }: Method, options: CallOptions) {
+    this.#answer = answer;
+    this.#metadata = metadata;
+    this.#beforeAnswer = options.beforeAnswer;
+    this.operation = operation;
+    this.codec = codec;
+    const { protocol, address, isForwarded, isFromEdge } = options.originOf(this);
+    this.protocol = protocol;
+    this.address = address;
+    this.isForwarded = isForwarded;
+    this.isFromEdge = isFromEdge;
+    const requestId = this.header('x-request-id');
+    this.requestId = requestId !== undefined && requestId.length <= MAX_REQUEST_ID ? requestId : randomUUID();
+  }
+
+  header(name: string): string | undefined {
+    const values = this.#metadata.get(name);
+    return values.length === 0 ? undefined : values.join();
+  }
+
+  get peer(): string {
+    return this.#answer.peer;
+  }
+
+  get session(): Http2Session | undefined {
+    return this.#answer.session;
+  }
+
+  get requestBytes(): Buffer {
+    if (this.#message === undefined) throw new Error('the message has not been received');
+    return this.#message;
+  }
+
+  get request(): unknown {
+    if (this.#request !== undefined) return this.#request;
+    try {
+      this.#request = this.codec.requestDeserialize(this.requestBytes);
+    } catch (error) {
+      throw unreadable(error instanceof Error ? error.message : String(error));
+    }
+    return this.#request;
+  }
+
+  isCancelled = (): boolean => this.#isGivenUp || Date.now() >= this.#answer.deadlineMs;
+
+  get #isGivenUp(): boolean {
+    return this.#reason !== undefined || this.#answer.isClosed;
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#answer.isClosed) listener();
+    else this.#onClose.push(listener);
+  }
+
+  async receive(): Promise<void> {
+    this.#isReceiving = true;
+    try {
+      const bytes = await this.#read();
+      if (bytes === undefined) throw unreadable('there is no message');
+      if ((await this.#read()) !== undefined) throw unreadable('there is more than one message');
+      this.#message = bytes;
+    } finally {
+      this.#isReceiving = false;
+    }
+  }
+
+  async *messages(): AsyncIterable<Buffer> {
+    for (let bytes = await this.#read(); bytes !== undefined; bytes = await this.#read()) yield bytes;
+  }
+
+  #read(): Promise<Buffer | undefined> {
+    if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
+    if (this.#isGivenUp) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
+    const reading = Promise.withResolvers<Buffer | undefined>();
+    this.#reading = reading;
+    this.#answer.read(); // may settle it at once
+    return reading.promise;
+  }
+
+  message(bytes: Buffer | undefined): void {
+    this.#reading?.resolve(bytes);
+    this.#reading = undefined;
+  }
+
+  malformed({ code, details }: Parameters<CallEvents['malformed']>[0]): void {
+    this.#failRead(
+      code === Status.RESOURCE_EXHAUSTED
+        ? apiError('BODY_TOO_LARGE')
+        : unreadable(details ?? 'it is no gRPC message', code ?? undefined),
+    );
+  }
+
+  expired(): void {
+    this.giveUp(apiError('DEADLINE_EXCEEDED'), 'caller');
+  }
+
+  closed(): void {
+    // Every call ends here, and an error costs a stack trace: none when nothing is being read.
+    if (this.#reading !== undefined) this.#failRead(apiError('DEADLINE_EXCEEDED'));
+    for (const listener of this.#onClose) listener();
+  }
+
+  /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
+  checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
+    const ageMs = performance.now() - this.#startMs;
+    if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
+    this.#answer.endStalled(UNREAD_MS);
+    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
+    const { isStream, isFeed } = this.operation;
+    if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'), 'age');
+    else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
+  }
+
+  /** True when the call has waited for its message, or for its caller to read, for longer than callers usually need. */
+  get isStalled(): boolean {
+    const receivingMs = this.#isReceiving ? performance.now() - this.#startMs : 0;
+    return this.#reason === undefined && Math.max(receivingMs, this.#answer.unreadMs) > STALLED_MS;
+  }
+
+  /** Gives the call up: its caller gets this error, and what it waits for ends. */
+  giveUp(error: ApiError, feedEnd?: FeedEnd): void {
+    if (this.#reason !== undefined) return;
+    this.#reason = error;
+    this.#feedEnd = feedEnd;
+    this.#failRead(error);
+    if (this.#answer.unreadMs > STALLED_MS) this.#answer.reset();
+    else this.fail(error);
+  }
+
+  /**
+   * Answers with the response. Rejects when it can't be encoded or sent; the caller may have got a part of a stream.
+   */
+  async respond(response: AnyResponse): Promise<void> {
+    if ('messages' in response) return this.#stream(response);
+    const answer = this.protocol.respond(this, response);
+    this.#beforeAnswer?.(this);
+    this.#answer.respond(answer, this.responseHeaders);
+  }
+
+  /** The first message decides on the headers, so that an error before it is a whole answer. */
+  async #stream({ messages }: StreamResponse): Promise<void> {
+    const begin = (first: unknown) => {
+      this.#hasBegun = true;
+      const start = this.protocol.begin(this, first);
+      this.#beforeAnswer?.(this);
+      this.#answer.begin(start, this.responseHeaders);
+      this.#onBegin();
+    };
+    for await (const message of messages) {
+      if (!this.#hasBegun) begin(message);
+      const bytes = this.#encode(message);
+      if (bytes.length > 0 && !(await this.#answer.send(bytes))) return;
+    }
+    if (!this.#hasBegun) begin(undefined);
+    this.#answer.finish();
+  }
+
+  #encode(message: unknown): Buffer {
+    const { protocol } = this;
+    if (!(message instanceof SharedMessages)) return protocol.piece(this, message);
+    return message.encode(protocol, (one) => protocol.piece(this, one));
+  }
+
+  /** Resolves when a stream has begun, as if it had ended then. */
+  begun(): Promise<End> {
+    return new Promise((resolve) => {
+      this.#onBegin = () => resolve(this.end(undefined));
+    });
+  }
+
+  /** How the call ended, with this error or with none. If it was given up before, that is how. */
+  end(thrown: ApiError | undefined): End {
+    const error = this.#reason ?? thrown;
+    const hasLeft = this.#reason === undefined && this.#answer.isClosed;
+    const code = hasLeft ? Status.CANCELLED : (error?.grpcStatus ?? Status.OK);
+    const feedEnd = this.#feedEnd ?? (code === Status.OK || hasLeft ? 'caller' : 'error');
+    const isFeed = this.operation.isFeed && this.#hasBegun;
+    return { code, error, durationMs: performance.now() - this.#startMs, feedEnd: isFeed ? feedEnd : undefined };
+  }
+
+  /** Answers with an error. Never throws: an error that can't be sent resets the call, and is how it ended. */
+  fail(error: ApiError): void {
+    try {
+      this.#beforeAnswer?.(this, error);
+      this.#answer.abort(this.protocol.fail(this, error), this.responseHeaders);
+    } catch (cause) {
+      this.#reason = apiError('INTERNAL', this, { cause });
+      this.#answer.reset();
+    }
+  }
+
+  #failRead(error: ApiError): void {
+    if (this.#reading === undefined) this.#earlyError ??= error;
+    else this.#reading.reject(error);
+    this.#reading = undefined;
+  }
+}
+
+/** An unknown compression is UNIMPLEMENTED (gRPC's compression.md); every other error is the caller's fault. */
+function unreadable(detail: string, code?: Status): ApiError {
+  const isUnknownEncoding = code === Status.UNIMPLEMENTED;
+  return apiError('MALFORMED_BODY', { detail }, isUnknownEncoding ? { grpcStatus: code } : {});
+}

@@ -1,0 +1,37 @@
+/** Who makes a call. */
+import type { Id } from '../storage/model.ts';
+
+export type AccountId = Id<'account'>;
+export type KeyId = Id<'key'>;
+export const toAccountId = (id: bigint) => id as AccountId;
+export const toKeyId = (id: bigint) => id as KeyId;
+
+export const PLANS = ['free', 'pro', 'business', 'enterprise'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** How many requests an account may make per minute and per day. */
+export interface Quota {
+  readonly perMinute: number;
+  /** `Infinity` for no daily limit. */
+  readonly perDay: number;
+}
+
+/** An authenticated caller. */
+export interface Caller {
+  readonly keyId: KeyId;
+  readonly accountId: AccountId;
+  readonly plan: Plan;
+  /** The quota in force. */
+  readonly quota: Quota;
+}
+
+/** The caller if the key is valid; `suspended` if the key is valid but its account is suspended; else undefined. */
+export type Identity = Caller | 'suspended' | undefined;
+
+export interface ApiKeys {
+  /**
+   * Finds the caller that a key belongs to. Concurrent requests with one key share a look-up. For a key that has not
+   * been valid here before, calls `beforeLookUp` first, and looks nothing up if that rejects.
+   */
+  identify(key: string, beforeLookUp?: () => Promise<void>): Promise<Identity> | Identity;
+}

@@ -1,0 +1,149 @@
+/**
+ * The chain of interceptors that every call passes: each is `(call, next) => response`, around one handler.
+ *
+ * An interceptor works on a call of our own, not on grpc-js's, so it is a plain async function that can be tested
+ * without a server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
+ * the message, for calls that the interceptors before it have admitted.
+ *
+ * Each interceptor names those that it must come after. A wrong order, or a missing interceptor, fails at start.
+ *
+ * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
+ * before its first message. How a call ended, a stream too, only observers learn.
+ */
+import type { status as Status } from '@grpc/grpc-js';
+import type { ApiError } from '../errors.ts';
+import type { Operation } from '../proto/operations.ts';
+import type { Remember } from '../storage/model.ts';
+import type { Caller, Identity } from './caller.ts';
+import type { EntityTags } from './entity-tags.ts';
+
+/** Encodes and decodes the messages of a method. ts-proto's definition of a method is one. */
+export interface Codec {
+  requestDeserialize(bytes: Buffer): unknown;
+  responseSerialize(message: unknown): Buffer;
+  responseDeserialize(bytes: Buffer): unknown;
+}
+
+/** Why a feed ended. A feed may end at any time, as its caller goes on from the last id: only `error` is a fault. */
+export const FEED_ENDS = ['caller', 'unread', 'age', 'key', 'drain', 'error'] as const;
+export type FeedEnd = (typeof FEED_ENDS)[number];
+
+/** How a call ended. */
+export interface End {
+  readonly code: Status;
+  /** The error that the caller got, or would have got; undefined for a success. */
+  readonly error: ApiError | undefined;
+  /** From the headers of the call to its end. */
+  readonly durationMs: number;
+  /** Undefined for other calls, and for a feed that was refused before its first message. */
+  readonly feedEnd?: FeedEnd | undefined;
+}
+
+/** Learns how each call has ended. Must neither block nor throw. */
+export type Observer = (call: Call, end: End) => void;
+
+/** A call, as interceptors see it. */
+export interface Call {
+  readonly operation: Operation;
+  readonly codec: Codec;
+  /** How the caller speaks, found once from the headers. */
+  readonly protocol: Protocol;
+  /** A header of the request: the metadata of gRPC; for REST as Envoy passes it on. Several of a name are one list. */
+  header(name: string): string | undefined;
+  /** The caller's address, as the limits count it (address.ts). */
+  readonly address: string;
+  /** True for a caller's call that Envoy has forwarded, and for what Envoy asks on behalf of a caller. */
+  readonly isForwarded: boolean;
+  /** True for a call of Envoy itself, such as a health check, and not on behalf of a caller. */
+  readonly isFromEdge: boolean;
+  /** The address at the other end of the connection, `host:port`. */
+  readonly peer: string;
+  /** Reads the request message. Rejects with ApiError when it is too large, too slow or malformed. */
+  receive(): Promise<void>;
+  /** The messages of a method whose request is a stream. Reads each when it is asked for, so it holds one at a time. */
+  messages(): AsyncIterable<Buffer>;
+  /** The request message as it came off the wire. Available after `receive`. */
+  readonly requestBytes: Buffer;
+  /** The decoded request message. Throws MALFORMED_BODY. */
+  readonly request: unknown;
+  /** Identifies the request in logs: the x-request-id of the caller or of Envoy. */
+  readonly requestId: string;
+  /** True once the deadline has passed or the caller has left. */
+  readonly isCancelled: () => boolean;
+  /** Calls the listener once, when nothing of the call is left: its stream is closed. */
+  onClose(listener: () => void): void;
+  /** Headers of the response; an error response has them too. */
+  readonly responseHeaders: Map<string, string>;
+  /** Set by `authentication`. */
+  caller?: Caller;
+  /** Set by `operatorOnly`: the call came with the operator's key. */
+  isOperator?: true;
+  /** Set by `etags`: a write must find one of these tags, or change nothing. */
+  ifMatch?: EntityTags;
+  /** Set by `authentication` for a feed: looks again whose key it came with. */
+  identify?: () => Identity | Promise<Identity>;
+  /** Set by `rest` for a feed: the id that the caller has last got. */
+  resumeAfter?: bigint;
+  /** Set by `rest`: a response that matches one of these tags is not sent again. */
+  ifNoneMatch?: EntityTags;
+  /** Set by `idempotency`: the write must store this record of its response, in the same transaction. */
+  remember?: Remember;
+}
+
+/** The response of a unary method. */
+export interface Response {
+  readonly message: unknown;
+  /** The encoded message. */
+  readonly bytes: Buffer;
+}
+
+/** The response of a method that streams. */
+export interface StreamResponse {
+  readonly messages: AsyncIterable<unknown>;
+}
+
+export type AnyResponse = Response | StreamResponse;
+
+/** A response as HTTP/2 carries it: of any protocol, gRPC included. */
+export interface HttpResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The whole body; empty for none. */
+  readonly body: string | Buffer;
+  /** What gRPC sends after the body. Without a body they are headers ("Trailers-Only"). */
+  readonly trailers?: Readonly<Record<string, string>>;
+  /** True for a stream that may end after any message: its caller knows how to go on. */
+  readonly isResumable?: true;
+}
+
+/** How a caller speaks, and what the response to such a caller looks like. */
+export interface Protocol {
+  readonly name: 'gRPC' | 'REST' | 'Connect' | 'edge';
+  respond(call: Call, response: Response): HttpResponse;
+  fail(call: Call, error: ApiError): HttpResponse;
+  /** The start of a stream, without a body. It may depend on the first message; undefined for an empty stream. */
+  begin(call: Call, first: unknown): HttpResponse;
+  /** A message of a stream, as bytes. */
+  piece(call: Call, message: unknown): Buffer;
+}
+
+/** The rest of the chain: the interceptors behind this one, and the handler. */
+export type Next = (call: Call) => Promise<AnyResponse>;
+
+export interface Interceptor {
+  readonly name: string;
+  /** The interceptors that must come before this one, each with the reason. All of them must be in the chain. */
+  readonly after?: Readonly<Record<string, string>>;
+  intercept(call: Call, next: Next): Promise<AnyResponse>;
+}
+
+/** Composes the interceptors and the handler of a method. Throws when their order is wrong. */
+export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
+  for (const [position, { name, after = {} }] of interceptors.entries()) {
+    const before = interceptors.slice(0, position).map((other) => other.name);
+    for (const [other, reason] of Object.entries(after)) {
+      if (!before.includes(other)) throw new Error(`interceptor "${name}" must come after "${other}": ${reason}`);
+    }
+  }
+  return interceptors.reduceRight((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
+}

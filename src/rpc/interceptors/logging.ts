@@ -1,0 +1,21 @@
+/**
+ * Logs the end of each call: at `debug`, or at `error` with the cause when the server is at fault. Request headers and
+ * bodies are never logged.
+ */
+import type { Logger } from 'pino';
+import type { Observer } from '../chain.ts';
+
+export function logging(logger: Logger): Observer {
+  return ({ requestId, operation }, { error, durationMs }) => {
+    const level = error?.cause === undefined ? 'debug' : 'error';
+    if (!logger.isLevelEnabled(level)) return;
+    const outcome = {
+      requestId,
+      method: operation.path,
+      outcome: error?.code ?? 'OK',
+      durationMs: Math.round(durationMs * 1_000) / 1_000,
+      ...(error?.cause === undefined ? {} : { err: error.cause }),
+    };
+    logger[level](outcome, 'call');
+  };
+}

@@ -1,0 +1,19 @@
+/**
+ * Reads the request message, and checks it against the `buf.validate` rules of the proto files. Messages without rules
+ * are not decoded. The interceptors before this one decide by the headers alone.
+ */
+import { invalidArgument } from '../../errors.ts';
+import type { FindViolations } from '../../proto/validation-rules.ts';
+import type { Interceptor } from '../chain.ts';
+
+export function readMessage(findViolations: FindViolations): Interceptor {
+  return {
+    name: 'readMessage',
+    async intercept(call, next) {
+      await call.receive();
+      const violations = findViolations(call.operation, call.requestBytes);
+      if (violations.length > 0) throw invalidArgument(violations);
+      return next(call);
+    },
+  };
+}

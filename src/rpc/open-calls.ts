@@ -1,0 +1,204 @@
+/**
+ * Everything that callers have open on this server, from the headers of a call until its stream is closed: unary calls
+ * and streams, with a key and without, waiting for a message or for a reader. One mechanism bounds all of it:
+ *
+ * - An address may have `MAX_PER_ADDRESS` calls open whose key is not known to be valid, and as many of each method
+ *   that needs none.
+ * - An account may have most of the slots (config/constants.ts) while it is alone, and an eighth of them while the
+ *   server is crowded. Then a call of an account past its share is refused; if the new call is another's, one of those
+ *   calls ends that wait for their caller. So nobody can take all slots by holding calls open.
+ *
+ * A feed waits nearly all of the time, and is bounded apart from the calls: by its account over all servers.
+ *
+ * A sweep ends what waits for its caller for too long: a message, a reader, a forgotten stream. So no call needs timers
+ * of its own.
+ */
+import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
+import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
+import type { IncomingCall, MaxAges } from './call.ts';
+import type { AccountId } from './caller.ts';
+import type { Call } from './chain.ts';
+
+export const MAX_PER_ADDRESS = 50;
+/** The server is crowded when accounts have this many calls open. */
+const CROWDED = (MAX_CALLS_PER_SERVER * 3) / 4;
+const SHARE_OF_ALONE = (MAX_CALLS_PER_SERVER * 7) / 8;
+const SHARE_OF_CROWDED = MAX_CALLS_PER_SERVER / 8;
+
+const SWEEP_MS = 500;
+
+/** The feeds that a server has open at most. */
+const MAX_FEEDS = 2_000;
+/** How often other servers learn how many feeds the accounts have here. */
+const TELL_MS = 3_000;
+
+/** How many calls are open: unary ones, streams, and feeds. */
+export type OpenCounts = Readonly<Record<'unary' | 'stream' | 'feed', number>>;
+
+export interface OpenCallsOptions extends MaxAges {
+  /** How many feeds an account may have open. */
+  readonly maxFeeds: number;
+  /** Tells other servers how many feeds an account has here. False: over all servers they are more than `max`. */
+  readonly countFeeds: (accountId: AccountId, own: number, max: number) => boolean | Promise<boolean>;
+}
+
+export class OpenCalls {
+  readonly #calls = new Set<IncomingCall>();
+  readonly #byAddress = new Counts<string>();
+  readonly #byAccount = new Counts<AccountId>();
+  readonly #feedsByAccount = new Counts<AccountId>();
+  readonly #maxFeeds: number;
+  readonly #countFeeds: OpenCallsOptions['countFeeds'];
+  readonly #timers: readonly NodeJS.Timeout[];
+  #endsFeeds = false;
+  #isDraining = false;
+
+  constructor({ maxFeeds, countFeeds, ...maxAges }: OpenCallsOptions) {
+    this.#maxFeeds = maxFeeds;
+    this.#countFeeds = countFeeds;
+    const sweep = () => {
+      for (const call of this.#calls) {
+        const { isStream, isFeed, isRaw } = call.operation;
+        const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
+        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'), 'drain');
+        call.checkAge(maxAges);
+        if (call.identify !== undefined) void endUnlessValid(call, call.identify);
+      }
+    };
+    const tell = () => {
+      for (const account of this.#feedsByAccount.keys()) this.#tellFeeds(account);
+    };
+    this.#timers = [setInterval(sweep, SWEEP_MS).unref(), setInterval(tell, TELL_MS).unref()];
+  }
+
+  /** How many calls are open, for metrics. */
+  counts(): OpenCounts {
+    let streams = 0;
+    for (const call of this.#calls) if (call.operation.isStream) streams += 1;
+    const feed = this.#feedsByAccount.total;
+    return { unary: this.#calls.size - streams, stream: streams - feed, feed };
+  }
+
+  add(call: IncomingCall): void {
+    this.#calls.add(call);
+    call.onClose(() => this.#calls.delete(call));
+  }
+
+  /**
+   * Counts a call against its address until it is closed or released. `what` has a share of its own: watches use up
+   * nothing that key look-ups or health checks need. Throws RATE_LIMITED past the share.
+   */
+  holdForAddress(call: Call, what: string): () => void {
+    if (call.isFromEdge) return () => undefined; // Envoy's health checks, which nobody's calls may keep out
+    const holder = `${what} ${call.address}`;
+    if (this.#byAddress.of(holder) < MAX_PER_ADDRESS) return this.#byAddress.hold(holder, call);
+    throw tooMany(MAX_PER_ADDRESS, AT_A_TIME, `address:${call.address}`);
+  }
+
+  /**
+   * Counts a call against the account of its caller until it is closed. Throws TOO_MANY_STREAMS for a feed too many;
+   * RATE_LIMITED past the share of a crowded server; UNAVAILABLE when the server has no room for more calls of an
+   * account that is alone.
+   */
+  holdForAccount(call: Call, account: AccountId): void | Promise<void> {
+    if (call.operation.isFeed) return this.#holdFeed(call, account);
+    const isCrowded = this.#byAccount.total >= CROWDED;
+    const held = this.#byAccount.of(account);
+    if (isCrowded && this.#byAccount.size > 1 && held >= SHARE_OF_CROWDED) throw pastShare(account);
+    if (held >= SHARE_OF_ALONE) throw apiError('UNAVAILABLE');
+    if (isCrowded) this.#endOneOfMany(account);
+    this.#byAccount.hold(account, call);
+  }
+
+  async #holdFeed(call: Call, account: AccountId): Promise<void> {
+    const [feeds, max] = [this.#feedsByAccount, this.#maxFeeds];
+    const tooManyFeeds = () => apiError('TOO_MANY_STREAMS', { limit: max });
+    if (feeds.of(account) >= max) throw tooManyFeeds();
+    if (this.#endsFeeds || feeds.total >= MAX_FEEDS) throw apiError('UNAVAILABLE');
+    const release = feeds.hold(account, call);
+    if (await this.#countFeeds(account, feeds.of(account), max)) {
+      call.onClose(() => this.#tellFeeds(account));
+      return;
+    }
+    release();
+    throw tooManyFeeds();
+  }
+
+  #tellFeeds(account: AccountId): void {
+    void this.#countFeeds(account, this.#feedsByAccount.of(account), Number.MAX_SAFE_INTEGER);
+  }
+
+  /** From now on feeds end, with UNAVAILABLE. Everything else goes on. */
+  endFeeds(): void {
+    this.#endsFeeds = true;
+  }
+
+  /** From now on all streams end that have no end of their own, with UNAVAILABLE. */
+  drain(): void {
+    this.endFeeds();
+    this.#isDraining = true;
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+  }
+
+  /** Ends one call that waits for its caller, of another account that is past the share of a crowded server. */
+  #endOneOfMany(newcomer: AccountId): void {
+    for (const call of this.#calls) {
+      const account = call.caller?.accountId;
+      if (account === undefined || account === newcomer || !call.isStalled) continue;
+      if (this.#byAccount.of(account) <= SHARE_OF_CROWDED) continue;
+      call.giveUp(pastShare(account));
+      return;
+    }
+  }
+}
+
+/** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */
+async function endUnlessValid(call: IncomingCall, identify: NonNullable<IncomingCall['identify']>): Promise<void> {
+  try {
+    if (typeof (await identify()) !== 'object') call.giveUp(apiError('UNAVAILABLE'), 'key');
+  } catch {
+    // The key can't be looked up now.
+  }
+}
+
+function pastShare(account: AccountId): ApiError {
+  return tooMany(SHARE_OF_CROWDED, AT_A_TIME, `account:${account}`);
+}
+
+/** Counts open calls by a key. A key without open calls takes no memory. */
+class Counts<K> {
+  readonly #counts = new Map<K, number>();
+  total = 0;
+
+  get size(): number {
+    return this.#counts.size;
+  }
+
+  keys(): Iterable<K> {
+    return this.#counts.keys();
+  }
+
+  of(key: K): number {
+    return this.#counts.get(key) ?? 0;
+  }
+
+  /** Counts the call until it is closed, or released by the function that is returned. */
+  hold(key: K, call: Call): () => void {
+    let isHeld = true;
+    this.#counts.set(key, this.of(key) + 1);
+    this.total += 1;
+    const release = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      const count = this.of(key) - 1;
+      if (count > 0) this.#counts.set(key, count);
+      else this.#counts.delete(key);
+      this.total -= 1;
+    };
+    call.onClose(release);
+    return release;
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * gRPC reflection. Its library and its view of the proto files take a fifth of the server's start-up time, and few
+ * servers are ever asked. So they are loaded with the first call.
+ */
+import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation } from '@grpc/grpc-js';
+import { apiError, tooMany } from '../errors.ts';
+import { fileDescriptors } from '../proto/operations.ts';
+import type { Call } from './chain.ts';
+
+export const REFLECTION_PATHS = ['v1', 'v1alpha'].map(
+  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
+);
+
+/** More than any tool asks on one stream. Anybody may ask, and an answer is many times larger than its request. */
+const MAX_REQUESTS = 200;
+
+/** The stream that a handler of the library works on: it writes a response to each request, at once. */
+interface LibraryStream {
+  on(event: string, listener: (request: unknown) => void): void;
+  write(response: unknown): void;
+  end(): void;
+}
+
+interface Method {
+  readonly definition: MethodDefinition<unknown, unknown>;
+  readonly handler: (stream: LibraryStream) => void;
+}
+
+/** The handler of both versions of reflection, which list `services`. It reads a request when its answer is sent. */
+export function reflection(services: readonly string[]): (call: Call) => AsyncIterable<Buffer> {
+  let methods: Promise<ReadonlyMap<string, Method>> | undefined;
+  return async function* reflect(call) {
+    methods ??= loadMethods(services).catch((error: unknown) => {
+      methods = undefined; // the next call tries again
+      throw error;
+    });
+    const method = (await methods).get(call.operation.path);
+    if (method === undefined) throw new Error(`the reflection library has no ${call.operation.path}`);
+    const { definition, handler } = method;
+    const responses: unknown[] = [];
+    let respond = (_request: unknown): void => undefined;
+    handler({
+      on(event, listener) {
+        if (event === 'data') respond = listener;
+      },
+      write: (response) => responses.push(response),
+      end: () => undefined,
+    });
+    let requests = 0;
+    for await (const bytes of call.messages()) {
+      requests += 1;
+      if (requests > MAX_REQUESTS) throw tooMany(MAX_REQUESTS, 'stream', `address:${call.address}`);
+      respond(decode(definition, bytes));
+      for (const response of responses.splice(0)) yield definition.responseSerialize(response);
+    }
+  };
+}
+
+function decode({ requestDeserialize }: Method['definition'], bytes: Buffer): unknown {
+  try {
+    return requestDeserialize(bytes);
+  } catch {
+    throw apiError('MALFORMED_BODY', { detail: 'it is no request' });
+  }
+}
+
+/** Resolves with the methods by path. */
+async function loadMethods(services: readonly string[]): Promise<ReadonlyMap<string, Method>> {
+  const { ReflectionService } = await import('@grpc/reflection');
+  const methods = new Map<string, Method>();
+  const addService = (definitions: ServiceDefinition, implementation: UntypedServiceImplementation) => {
+    for (const [name, definition] of Object.entries(definitions)) {
+      // grpc-js types a handler by its call, which only the library's own stream would satisfy.
+      methods.set(definition.path, { definition, handler: implementation[name] as unknown as Method['handler'] });
+    }
+  };
+  // The library takes the files of a service from any message type, so one type brings all of our proto files.
+  const fileDescriptorProtos = fileDescriptors().map((file) => Buffer.from(file));
+  const type = { format: 'Protocol Buffer 3 EnumDescriptorProto', type: {}, fileDescriptorProtos } as const;
+  new ReflectionService({ petstore: type }, { services: [...services] }).addToServer({ addService });
+  return methods;
+}

@@ -1,0 +1,166 @@
+/**
+ * The gRPC server: passes each call to the chain of its method as soon as its headers have arrived, and answers with
+ * what the chain returns. grpc-js speaks HTTP/2 and reads messages; answer.ts writes.
+ *
+ * Failure: whatever goes wrong while a call runs, or while its response is encoded or sent, ends that call as an error
+ * of the table, and is reported as that error to the observers.
+ */
+import { type handleServerStreamingCall, type handleUnaryCall, type MethodDefinition, Server } from '@grpc/grpc-js';
+import { MAX_BODY_BYTES } from '../config/constants.ts';
+import { type ApiError, apiError } from '../errors.ts';
+import { type Operations, UNKNOWN } from '../proto/operations.ts';
+import { Answer } from './answer.ts';
+import { type CallOptions, IncomingCall, type Method } from './call.ts';
+import {
+  type Call,
+  type Codec,
+  chain,
+  type End,
+  type Interceptor,
+  type Next,
+  type Observer,
+  type Response,
+} from './chain.ts';
+import { toApiError } from './error-mapping.ts';
+import type { OpenCalls } from './open-calls.ts';
+import { takeEveryCall } from './private-parts.ts';
+import type { Service } from './service.ts';
+
+/** A method of the server, with its chain. */
+export interface ServedMethod extends Method {
+  readonly enter: Next;
+}
+
+/** The definitions of the methods of a generated service interface. */
+type Definition<S> = {
+  readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
+    ? MethodDefinition<Request, Response>
+    : S[M] extends handleServerStreamingCall<infer Request, infer Response>
+      ? MethodDefinition<Request, Response>
+      : never;
+};
+
+/** Any method of any service. The parameters of methods, unlike those of functions, are compared in both directions. */
+interface AnyDefinition extends Codec {
+  readonly path: string;
+}
+interface AnyHandlers {
+  readonly [name: string]: { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
+}
+
+/**
+ * Joins a service's definition, its handlers, and the interceptors in front of them.
+ *
+ * @throws Error when a method has no handler, or the interceptors are in a wrong order.
+ */
+export function serve<S>(
+  operations: Pick<Operations, 'byPath'>,
+  definition: Definition<S> & Readonly<Record<string, AnyDefinition>>,
+  handlers: Service<S, Call> & AnyHandlers,
+  interceptors: readonly Interceptor[],
+): ServedMethod[] {
+  const [definitions, functions]: [Readonly<Record<string, AnyDefinition>>, AnyHandlers] = [definition, handlers];
+  return Object.entries(definitions).map(([name, codec]) => {
+    const handler = functions[name];
+    if (handler === undefined) throw new Error(`nothing implements ${codec.path}`);
+    return served(operations, codec.path, codec, interceptors, async (call) => {
+      const result = handler(call.request, call);
+      return 'then' in result ? new LazyResponse(await result, codec) : { messages: result };
+    });
+  });
+}
+
+/** A method whose request is a stream too. Its messages are bytes, and its handler decodes them. */
+export function serveRaw(
+  operations: Pick<Operations, 'byPath'>,
+  path: string,
+  handler: (call: Call) => AsyncIterable<Buffer>,
+  interceptors: readonly Interceptor[],
+): ServedMethod {
+  return served(operations, path, RAW, interceptors, async (call) => ({ messages: handler(call) }));
+}
+
+function served(
+  { byPath }: Pick<Operations, 'byPath'>,
+  path: string,
+  codec: Codec,
+  interceptors: readonly Interceptor[],
+  handler: Next,
+): ServedMethod {
+  const operation = byPath.get(path);
+  if (operation === undefined) throw new Error(`the proto files have no ${path}`);
+  return { operation, codec, enter: chain(interceptors, handler) };
+}
+
+const asIs = (bytes: unknown) => bytes as Buffer;
+const RAW: Codec = { requestDeserialize: asIs, responseSerialize: asIs, responseDeserialize: asIs };
+
+/** Encodes the message when its bytes are needed: a list over REST never needs them. */
+class LazyResponse implements Response {
+  readonly message: unknown;
+  readonly #codec: Codec;
+  #bytes: Buffer | undefined;
+
+  constructor(message: unknown, codec: Codec) {
+    this.message = message;
+    this.#codec = codec;
+  }
+
+  get bytes(): Buffer {
+    this.#bytes ??= this.#codec.responseSerialize(this.message);
+    return this.#bytes;
+  }
+}
+
+export interface GrpcServerOptions extends CallOptions {
+  readonly methods: readonly ServedMethod[];
+  /** The interceptors of calls of a method that does not exist: its caller is judged like any other. */
+  readonly forUnknown: readonly Interceptor[];
+  readonly operations: Operations;
+  readonly openCalls: OpenCalls;
+  readonly observers?: readonly Observer[];
+  /** Runs each call in a span. Undefined without a collector of traces. */
+  readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
+}
+
+/** @throws Error when the proto files have a method that nothing serves. */
+export function createGrpcServer(options: GrpcServerOptions): Server {
+  const { methods, forUnknown, operations, openCalls, observers = [], traceCall = (_, run) => void run() } = options;
+  const byPath = new Map(methods.map((method) => [method.operation.path, method]));
+  for (const path of operations.byPath.keys()) if (!byPath.has(path)) throw new Error(`nothing serves ${path}`);
+  const unknown = (path: string): ServedMethod => {
+    const refuse: Next = async () => {
+      throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path });
+    };
+    return { operation: UNKNOWN, codec: RAW, enter: chain(forUnknown, refuse) };
+  };
+  const server = new Server({ 'grpc.max_receive_message_length': MAX_BODY_BYTES, 'grpc.enable_channelz': 0 });
+  takeEveryCall(server, (base, path) => {
+    new Answer(base, (answer, metadata) => {
+      const method = byPath.get(path) ?? unknown(path);
+      const call = new IncomingCall(answer, metadata, method, options);
+      openCalls.add(call);
+      traceCall(call, () => {
+        const ended = run(call, method.enter, observers);
+        // A span is sent when it ends, and a feed may be open for an hour.
+        return call.operation.isFeed ? Promise.race([ended, call.begun()]) : ended;
+      });
+      return call;
+    });
+  });
+  return server;
+}
+
+/** Runs a call to its end. Never rejects. */
+async function run(call: IncomingCall, enter: Next, observers: readonly Observer[]): Promise<End> {
+  let error: ApiError | undefined;
+  try {
+    await call.respond(await enter(call));
+  } catch (thrown) {
+    error = toApiError(thrown, call.requestId);
+    call.fail(error);
+  }
+  const end = call.end(error);
+  for (const observe of observers) observe(call, end);
+  return end;
+}

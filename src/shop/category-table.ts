@@ -1,0 +1,15 @@
+/** The `categories` table. */
+import type { Engine } from '../storage/engine.ts';
+import { bigInteger, optional, text } from '../storage/fields.ts';
+import { resource, table } from '../storage/table.ts';
+import type { Category, CategoryId } from './model.ts';
+
+export const CATEGORIES = table<Category>('categories', {
+  id: bigInteger<CategoryId>('id'),
+  name: text('name'),
+  description: optional(text('description')),
+});
+
+export function categoryTable(engine: Engine) {
+  return resource(engine, CATEGORIES);
+}

@@ -1,0 +1,40 @@
+/** The `orders` table. */
+import type { Engine, Runner } from '../storage/engine.ts';
+import { bigInteger, boolean, integer, optional, record } from '../storage/fields.ts';
+import type { Instant } from '../storage/model.ts';
+import { compile, param } from '../storage/statement.ts';
+import { onlyRow, resource, table } from '../storage/table.ts';
+import { type Order, type OrderId, type PetId, toOrderId } from './model.ts';
+
+export const ORDERS = table<Order>('orders', {
+  id: bigInteger<OrderId>('id'),
+  petId: optional(bigInteger<PetId>('pet_id')),
+  quantity: integer('quantity'),
+  shipDate: optional(record<Instant>({ seconds: bigInteger('ship_seconds'), nanos: integer('ship_nanos') })),
+  complete: boolean('complete'),
+});
+
+export function orderTable(engine: Engine) {
+  const orders = resource(engine, ORDERS, ['pet_id']);
+  const ofPet = () => engine.knex('orders').where({ pet_id: param('petId'), complete: param('complete') });
+  const statements = {
+    ...orders.statements,
+    open: compile('orders.open', ofPet().select('id').whereNot('id', param('except')).limit(1)),
+    openUnits: compile('orders.open_units', ofPet().select(engine.knex.raw('coalesce(sum(quantity), 0) as quantity'))),
+  };
+  return {
+    statements,
+    reads: orders.reads,
+    writes: (tx: Runner) => ({
+      ...orders.writes(tx),
+      /** Whether the pet has an open order other than `except`. */
+      async hasOpen(petId: PetId, except: OrderId = toOrderId(0n)): Promise<boolean> {
+        return (await tx.all(statements.open, { petId, complete: false, except })).length > 0;
+      },
+      /** The units in the pet's open orders, which return to stock when all of them are cancelled. */
+      async openUnits(petId: PetId): Promise<number> {
+        return ORDERS.fields.quantity.read(onlyRow(await tx.all(statements.openUnits, { petId, complete: false })));
+      },
+    }),
+  };
+}

@@ -1,0 +1,115 @@
+/** OrderService: orders and their effect on stock. An order and its pet change in one transaction. */
+import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
+import { apiError, existing, invalidArgument } from '../errors.ts';
+import { checkIfMatch } from '../rpc/if-match.ts';
+import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
+import type { Context, Service } from '../rpc/service.ts';
+import type { Instant } from '../storage/model.ts';
+import { type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from './model.ts';
+import { contendedPet } from './pet-table.ts';
+import { close, returnUnits, type Stock, take } from './stock.ts';
+import type { ShopStore, ShopTransaction } from './tables.ts';
+
+export function orderService(store: ShopStore): Service<OrderServiceServer> {
+  /** A change of an order queues under the order's pet, which never changes. */
+  const contendedOf = (orderId: OrderId) => async () => {
+    const order = await store.orders.find(orderId);
+    return order?.petId === undefined ? `order ${orderId}` : contendedPet(order.petId);
+  };
+
+  return {
+    async listOrders(request) {
+      const filter = { petId: petIdOf(request), complete: request.complete };
+      const page = await store.orders.page(toPageRequest('orders', request), filter);
+      return { orders: [...page.rows], nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
+    },
+
+    async placeOrder({ order }, call) {
+      const shipDate = checked(order?.shipDate);
+      const petId = petIdOf(order);
+      const { quantity = 1, complete = false } = order ?? {};
+      const work = async (tx: ShopTransaction) => {
+        const placed = await tx.orders.insert({ petId, quantity, shipDate, complete });
+        await moveStock(tx, placed, placed.quantity, 'UNKNOWN_PET');
+        return placed;
+      };
+      return store.forCall(call).transaction(work, petId === undefined ? undefined : contendedPet(petId));
+    },
+
+    getOrder: async ({ orderId }) =>
+      existing(await store.orders.find(toOrderId(orderId)), () => apiError('ORDER_NOT_FOUND', { orderId })),
+
+    async updateOrder({ order: patch, ...request }, call) {
+      const orderId = toOrderId(request.orderId);
+      const shipDate = checked(patch?.shipDate);
+      return store.forCall(call).transaction(async (tx) => {
+        const order = await lockOpen(tx, orderId, call);
+        const changed: Order = {
+          ...order,
+          quantity: patch?.quantity ?? order.quantity,
+          shipDate: shipDate ?? order.shipDate,
+          complete: patch?.complete ?? false,
+        };
+        await tx.orders.update(changed);
+        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+        return changed;
+      }, contendedOf(orderId));
+    },
+
+    cancelOrder(request, call) {
+      const orderId = toOrderId(request.orderId);
+      return store.forCall(call).transaction(async (tx) => {
+        const order = await lockOpen(tx, orderId, call);
+        await tx.orders.delete(orderId);
+        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+        return {};
+      }, contendedOf(orderId));
+    },
+  };
+}
+
+function petIdOf(message: { readonly petId?: bigint | undefined } | undefined): PetId | undefined {
+  return message?.petId === undefined ? undefined : toPetId(message.petId);
+}
+
+/**
+ * Refuses a ship date that RFC 3339 can't express, since every REST response that contains it would fail. The rules in
+ * the proto file check the seconds, but can't access the nanoseconds of a Timestamp.
+ */
+function checked(shipDate: Instant | undefined): Instant | undefined {
+  if (shipDate === undefined || (shipDate.nanos >= 0 && shipDate.nanos <= 999_999_999)) return shipDate;
+  const description = 'must have 0 to 999,999,999 nanoseconds';
+  throw invalidArgument([{ path: 'order.shipDate', name: 'shipDate', description }]);
+}
+
+/** Locks the order. @throws ApiError when it does not exist, does not match the call's If-Match, or is complete. */
+async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): Promise<Order> {
+  const order = existing(await tx.orders.lock(orderId), () => apiError('ORDER_NOT_FOUND', { orderId }));
+  checkIfMatch(call, OrderMessage, order);
+  if (order.complete) throw apiError('ORDER_COMPLETE', { orderId });
+  return order;
+}
+
+/**
+ * Moves `units` from the pet's stock to the order, or back when negative, and applies `close` if the order is complete.
+ * An order without a pet changes no stock.
+ */
+async function moveStock(
+  tx: ShopTransaction,
+  { id, petId, complete }: Order,
+  units: number,
+  missingPetCode: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
+): Promise<void> {
+  if (petId === undefined) return;
+  const pet = existing(await tx.pets.lock(petId), () => apiError(missingPetCode, { petId }));
+  const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
+  const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
+  if (after.quantity !== pet.quantity || after.status !== pet.status) {
+    await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
+  }
+}
+
+function takeUnits(pet: Pet, units: number): Stock {
+  const missing = () => apiError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
+  return existing(take(pet, units), missing);
+}

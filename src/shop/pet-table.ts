@@ -1,0 +1,82 @@
+/** The `pets` table: pets, and the stock of each. */
+import type { Engine, Runner } from '../storage/engine.ts';
+import { bigInteger, integer, oneOf, text } from '../storage/fields.ts';
+import { compile, compileInsert, param } from '../storage/statement.ts';
+import { paramsOf, resource, table } from '../storage/table.ts';
+import { type CategoryId, PET_STATUSES, type Pet, type PetId } from './model.ts';
+
+export const PETS = table<Pet>('pets', {
+  id: bigInteger<PetId>('id'),
+  name: text('name'),
+  categoryId: bigInteger<CategoryId>('category_id'),
+  status: oneOf('status', PET_STATUSES),
+  quantity: integer('quantity'),
+});
+
+/** The name that transactions which lock a pet queue under. */
+export function contendedPet(id: PetId): string {
+  return `pet ${id}`;
+}
+
+export function petTable(engine: Engine) {
+  const { knex } = engine;
+  const pets = resource(engine, PETS);
+  const values = paramsOf(PETS.columns.filter((column) => column !== 'id'));
+  // Locks the category, so that it can't be deleted between this check and the write of the pet.
+  const category = (id: string, values: readonly unknown[]) =>
+    engine.forKeyShare(
+      knex('categories')
+        .select(knex.raw('1'))
+        .whereRaw(`categories.id = ${id}`, values as never),
+    );
+  const statements = {
+    ...pets.statements,
+    // One statement checks the category and inserts. Inserts that wait at the same time share it. It is raw SQL since
+    // knex drops `returning` from an insert with a select.
+    insert: compileInsert(
+      'pets.insert',
+      knex.raw('? returning ??', [
+        knex
+          .into(knex.raw('?? (??, ??, ??)', ['pets', 'name', 'category_id', 'status']))
+          .insert(
+            knex
+              .select(knex.raw('value ->> 0, cast(value ->> 1 as bigint), value ->> 2'))
+              .from(engine.elementsOf('elements'))
+              .whereExists(category('cast(value ->> 1 as bigint)', []))
+              .orderBy('key'),
+          ),
+        PETS.columns,
+      ] as never),
+      ['name', 'category_id', 'status'],
+      (pet, row) => PETS.toRecord(row).categoryId === pet.category_id,
+    ),
+    update: compile(
+      'pets.update',
+      knex('pets')
+        .where('id', param('id'))
+        .whereExists(category('?', [param('category_id')]))
+        .update(values)
+        .returning('id'),
+    ),
+    inCategory: compile(
+      'pets.in_category',
+      knex('pets').select('id').where('category_id', param('category_id')).limit(1),
+    ),
+  };
+  return {
+    statements,
+    reads: pets.reads,
+    writes: (tx: Runner) => ({
+      ...pets.writes(tx),
+      /** Inserts a pet with no stock; undefined when the category does not exist. */
+      async insert(pet: Omit<Pet, 'id' | 'quantity'>): Promise<Pet | undefined> {
+        const [row] = await tx.all(statements.insert, PETS.toParams(pet));
+        return row && PETS.toRecord(row);
+      },
+      /** Stores all of the pet's fields; false when the category does not exist. */
+      update: async (pet: Pet) => (await tx.all(statements.update, PETS.toParams(pet))).length > 0,
+      existsInCategory: async (categoryId: CategoryId) =>
+        (await tx.all(statements.inCategory, PETS.toParams({ categoryId }))).length > 0,
+    }),
+  };
+}

@@ -1,0 +1,92 @@
+/** PetService: the animals that the store keeps. */
+import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
+import { apiError, existing } from '../errors.ts';
+import { trimmed } from '../proto/name.ts';
+import { checkIfMatch } from '../rpc/if-match.ts';
+import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
+import type { Context, Service } from '../rpc/service.ts';
+import { type Pet, type PetId, toCategoryId, toPetId } from './model.ts';
+import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
+import { contendedPet } from './pet-table.ts';
+import type { ShopStore, ShopTransaction } from './tables.ts';
+
+export function petService(store: ShopStore): Service<PetServiceServer> {
+  return {
+    async listPets({ ids, ...request }) {
+      const categoryId = request.categoryId === undefined ? undefined : toCategoryId(request.categoryId);
+      const filter = { status: fromProtoStatus(request.status), categoryId };
+      if (ids.length > 0) {
+        const pets = await store.pets.findAll(ids.map(toPetId), filter);
+        return { pets: pets.map(petMessage), nextPageToken: '' };
+      }
+      const page = await store.pets.page(toPageRequest('pets', request), filter);
+      return { pets: page.rows.map(petMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
+    },
+
+    createPet({ pet }, call) {
+      const newPet = replacement(pet);
+      return store.forCall(call).write(async ({ pets }) => {
+        return petMessage(existing(await pets.insert(newPet), () => apiError('UNKNOWN_CATEGORY', newPet)));
+      });
+    },
+
+    getPet: async ({ petId }) =>
+      petMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('PET_NOT_FOUND', { petId }))),
+
+    replacePet: ({ petId, pet }, call) => change(toPetId(petId), () => replacement(pet), call),
+
+    updatePet: ({ petId, pet }, call) =>
+      change(
+        toPetId(petId),
+        (current) => ({
+          name: pet?.name === undefined ? current.name : trimmed(pet.name),
+          categoryId: pet?.categoryId === undefined ? current.categoryId : toCategoryId(pet.categoryId),
+          status: fromProtoStatus(pet?.status) ?? current.status,
+        }),
+        call,
+      ),
+
+    deletePet(request, call) {
+      const petId = toPetId(request.petId);
+      return store.forCall(call).transaction(async (tx) => {
+        await lock(tx, petId, call);
+        if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
+        await tx.pets.delete(petId);
+        return {};
+      }, contendedPet(petId));
+    },
+  };
+
+  function change(
+    petId: PetId,
+    toFields: (current: Pet) => Omit<Pet, 'id' | 'quantity'>,
+    call: Context,
+  ): Promise<PetMessage> {
+    return store.forCall(call).transaction(async (tx) => {
+      const current = await lock(tx, petId, call);
+      const changed = { ...current, ...toFields(current) };
+      if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
+      return petMessage(changed);
+    }, contendedPet(petId));
+  }
+}
+
+/** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
+async function lock(tx: ShopTransaction, petId: PetId, call: Context): Promise<Pet> {
+  const pet = existing(await tx.pets.lock(petId), () => apiError('PET_NOT_FOUND', { petId }));
+  checkIfMatch(call, PetMessage, petMessage(pet));
+  return pet;
+}
+
+/** The fields of a new pet, with defaults. Validation has checked that name and category are present. */
+function replacement(pet: NewPet | undefined): Omit<Pet, 'id' | 'quantity'> {
+  return {
+    name: trimmed(pet?.name ?? ''),
+    categoryId: toCategoryId(pet?.categoryId ?? 0n),
+    status: fromProtoStatus(pet?.status) ?? 'available',
+  };
+}
+
+export function petMessage({ id, name, categoryId, status }: Pet): PetMessage {
+  return { id, name, categoryId, status: toProtoStatus(status) };
+}

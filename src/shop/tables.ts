@@ -1,0 +1,18 @@
+/** The shop's tables, and the migrations that make them. */
+import type { Migration } from '../storage/migrate.ts';
+import type { CallStore, Transaction } from '../storage/store.ts';
+import { categoryTable } from './category-table.ts';
+import * as catalogue from './migrations/001-catalogue.ts';
+import * as events from './migrations/006-events.ts';
+import { orderTable } from './order-table.ts';
+import { petTable } from './pet-table.ts';
+
+export const SHOP_TABLES = { pets: petTable, categories: categoryTable, orders: orderTable };
+
+export const SHOP_MIGRATIONS: readonly Migration[] = [
+  { name: '001-catalogue', up: catalogue.up, isAdditive: false },
+  { name: '006-events', up: events.up, isAdditive: true },
+];
+
+export type ShopStore = CallStore<typeof SHOP_TABLES>;
+export type ShopTransaction = Transaction<typeof SHOP_TABLES>;

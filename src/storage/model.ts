@@ -1,0 +1,53 @@
+/** The types of every table: ids, pages, the records of idempotency keys, events. */
+
+declare const kind: unique symbol;
+
+/** An id that can't be passed where the id of something else is expected. `toPetId` and the like make one. */
+export type Id<Kind extends string> = bigint & { readonly [kind]: Kind };
+
+export type EventId = Id<'event'>;
+export const toEventId = (id: bigint) => id as EventId;
+
+/** Asks for a page of a list: at most `limit` rows with an id above `after`. */
+export interface PageRequest {
+  readonly after: bigint;
+  readonly limit: number;
+}
+
+export interface Page<T> {
+  readonly rows: readonly T[];
+  readonly hasMore: boolean;
+}
+
+/** Returns true once the caller's deadline has passed or the caller has left. */
+export type IsCancelled = () => boolean;
+
+/** A request that was carried out under an idempotency key, and its response. */
+export interface IdempotencyRecord {
+  /** Identifies the idempotency key of a caller: letters, digits, "-" and "_". */
+  readonly id: string;
+  /** Distinguishes this request from a different one under the same key. */
+  readonly requestDigest: Buffer;
+  /** The encoded response message. */
+  readonly response: Buffer;
+  readonly createdAtMs: number;
+}
+
+/** Makes the idempotency record for the result of a write. The record is stored in the transaction of that write. */
+export type Remember = (result: unknown) => IdempotencyRecord;
+
+/** An event as it is stored: one change of one row. */
+export interface StoredEvent {
+  readonly id: EventId;
+  /** What changed, and how: `pet.created`. */
+  readonly type: string;
+  readonly timeMs: number;
+  /** The row after the change, or before its deletion, as a JSON object. */
+  readonly row: string;
+}
+
+/** An instant with the precision of protobuf's Timestamp. */
+export interface Instant {
+  readonly seconds: bigint;
+  readonly nanos: number;
+}
