@@ -1,9 +1,11 @@
 /**
- * Generates everything under `gen/` from the proto files, and docs/settings.md from the declared settings.
- * `npm run generate [-- FOLDER]` generates into another folder.
+ * Generates everything under `gen/` from the proto files, and docs/settings.md from the declared settings: into a
+ * temporary folder, which takes the place of `gen/` when all of it is there. So a failure changes nothing, and nothing
+ * here reads `gen/`, which may be missing or broken. With `--check` it compares instead, and fails when a file is
+ * stale.
  */
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { fromBinary } from '@bufbuild/protobuf';
@@ -13,30 +15,63 @@ import { loadOperations } from '../src/proto/operations.ts';
 import { clientMethods } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
 
-const target = process.argv[2] ?? '.';
-const gen = join(target, 'gen');
+const GENERATED = ['gen', 'docs/settings.md'];
 
-function buf(...args: string[]): void {
-  execFileSync('buf', args, { stdio: 'inherit' });
+// Here and not in the system's folder, which may be on another file system than `gen/`.
+mkdirSync('build', { recursive: true });
+const fresh = mkdtempSync('build/generate-');
+try {
+  await generate(fresh);
+  for (const path of GENERATED) {
+    if (!process.argv.includes('--check')) replace(path);
+    else if (spawnSync('diff', ['-rq', path, join(fresh, path)], { stdio: 'inherit' }).status !== 0)
+      fail(`${path} is stale: run "npm run generate" and commit what it changes`);
+  }
+} catch (error) {
+  const reason = error instanceof Error ? error.message : error;
+  fail(`${reason}\nNothing was generated: ${GENERATED.join(' and ')} are as before`);
+} finally {
+  rmSync(fresh, { recursive: true });
 }
 
-rmSync(gen, { recursive: true, force: true });
-mkdirSync(gen, { recursive: true });
-buf('generate', '--output', target);
-buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
-// For Envoy's transcoder, for reflection, and for the options that the server reads at start.
-const descriptors = join(gen, 'petstore.binpb');
-buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
-const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
-// For callers, at /petstore.binpb: the public services and what they import.
-const publicly = ['--path', 'proto/petstore/v1', '--as-file-descriptor-set', '--exclude-source-info'];
-buf('build', ...publicly, '--output', join(gen, 'public.binpb'));
-// For the typed client.
-mkdirSync(join(gen, 'client'));
-writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
-// The types of the REST side, for openapi-fetch and the like.
-const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
-writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));
-// The docs page of the settings.
-mkdirSync(join(target, 'docs'), { recursive: true });
-writeFileSync(join(target, 'docs/settings.md'), settingsPage());
+async function generate(target: string): Promise<void> {
+  const gen = join(target, 'gen');
+  buf('generate', '--output', target);
+  buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
+  // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
+  const descriptors = join(gen, 'petstore.binpb');
+  buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
+  const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
+  // For callers, at /petstore.binpb: the public services and what they import.
+  const publicly = ['--path', 'proto/petstore/v1', '--as-file-descriptor-set', '--exclude-source-info'];
+  buf('build', ...publicly, '--output', join(gen, 'public.binpb'));
+  // For the typed client.
+  mkdirSync(join(gen, 'client'));
+  writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
+  // The types of the REST side, for openapi-fetch and the like.
+  const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
+  writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));
+  // The docs page of the settings.
+  mkdirSync(join(target, 'docs'));
+  writeFileSync(join(target, 'docs/settings.md'), settingsPage());
+}
+
+/** Runs buf. Throws what it, or a plugin, says of a failure. */
+function buf(...args: string[]): void {
+  const { status, stderr, error } = spawnSync('buf', args, { encoding: 'utf8' });
+  if (status === 0) return;
+  // The plugin has named the fault in a line of its own.
+  const lines = stderr?.split('\n').filter((line) => line !== '' && !line.startsWith('Failure: plugin'));
+  throw error ?? new Error(lines.join('\n') || stderr);
+}
+
+function replace(path: string): void {
+  if (existsSync(path)) renameSync(path, join(fresh, 'old'));
+  renameSync(join(fresh, path), path);
+  rmSync(join(fresh, 'old'), { recursive: true, force: true });
+}
+
+function fail(message: string): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,60 @@
+/** `npm run generate`, in a copy of what it reads. */
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { ROOT } from '../cli/command.ts';
+
+const INPUTS = ['proto', 'third_party', 'src', 'scripts', 'docs', 'gen', 'buf.yaml', 'buf.gen.yaml'];
+const PETS = 'proto/petstore/v1/pets.proto';
+const REFUSED = 'message NewPet {\n  // One.\n  string colour = 9 [(buf.validate.field).string.prefix = "x"];\n';
+
+const test = anyTest as TestFn<{ copy: string }>;
+
+test.beforeEach((t) => {
+  t.context = { copy: mkdtempSync(join(tmpdir(), 'petstore-generate-')) };
+  for (const name of [...INPUTS, 'buf.gen.openapi.yaml', 'package.json']) {
+    cpSync(join(ROOT, name), join(t.context.copy, name), { recursive: true });
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(t.context.copy, 'node_modules'));
+});
+test.afterEach.always((t) => rmSync(t.context.copy, { recursive: true }));
+
+function generate({ copy }: { copy: string }): { status: number | null; stderr: string } {
+  const PATH = `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`;
+  return spawnSync(process.execPath, ['scripts/generate.ts'], { cwd: copy, encoding: 'utf8', env: { PATH } });
+}
+
+function isAsInRepository(t: ExecutionContext<{ copy: string }>): void {
+  const paths = [join(ROOT, 'gen'), join(t.context.copy, 'gen')];
+  t.is(spawnSync('diff', ['-rq', ...paths], { encoding: 'utf8' }).stdout, '');
+}
+
+test('Generation - a failure says what is wrong in one line, and changes nothing', (t) => {
+  const pets = join(t.context.copy, PETS);
+  const before = readFileSync(pets, 'utf8');
+  writeFileSync(pets, before.replace('message NewPet {\n', REFUSED));
+  const { status, stderr } = generate(t.context);
+  t.is(status, 1);
+  const [fault, rest, ...more] = stderr.trimEnd().split('\n');
+  t.regex(fault ?? '', /field petstore\.v1\.NewPet\.colour: the document does not support the rule prefix$/);
+  t.is(rest, 'Nothing was generated: gen and docs/settings.md are as before');
+  t.deepEqual(more, []);
+  isAsInRepository(t);
+  writeFileSync(pets, before.replace('message NewPet {\n', 'message NewPet {\n  Colour colour = 9;\n'));
+  t.regex(generate(t.context).stderr, /^proto\/petstore\/v1\/pets\.proto:\d+:\d+:cannot find `Colour` in this scope\n/);
+  isAsInRepository(t);
+});
+
+test('Generation - needs nothing of gen/, which may be deleted or broken', (t) => {
+  const gen = join(t.context.copy, 'gen');
+  rmSync(gen, { recursive: true });
+  t.is(generate(t.context).stderr, '');
+  isAsInRepository(t);
+  for (const file of ['petstore.binpb', 'petstore/v1/pets.ts', 'openapi/openapi.json', 'client/methods.ts']) {
+    writeFileSync(join(gen, file), 'broken');
+  }
+  t.is(generate(t.context).stderr, '');
+  isAsInRepository(t);
+});
