@@ -2,12 +2,13 @@
 import test from 'ava';
 import pino from 'pino';
 import { createMemoryLimiter } from '../../src/access/limits/memory.ts';
-import { createUsageRecorder } from '../../src/access/limits/usage-recorder.ts';
+import { createUsageRecorder, restoreLimits } from '../../src/access/limits/usage-recorder.ts';
 import { toAccountId, toKeyId } from '../../src/rpc/caller.ts';
 import type { Store } from '../../src/schema.ts';
 import { createTestStore } from '../support/database.ts';
 import { until } from '../support/until.ts';
 
+const DAY_MS = 86_400_000;
 const QUOTA = { perMinute: 1_000, perDay: 1_000 };
 
 function recorderOn(store: Store) {
@@ -15,11 +16,11 @@ function recorderOn(store: Store) {
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const ban = { refusals: 20, windowMs: 60_000, durationMs: 60_000 };
   const limiter = createMemoryLimiter({ ban, addresses: { perMinute: 1, maxTracked: 1 } });
-  const use = (accountId: bigint) =>
-    limiter.admit({ kind: 'account', accountId: toAccountId(accountId), keyId: toKeyId(1n), quota: QUOTA, nowMs: 0 });
+  const use = (accountId: bigint, nowMs = 0) =>
+    limiter.admit({ kind: 'account', accountId: toAccountId(accountId), keyId: toKeyId(1n), quota: QUOTA, nowMs });
   const recorder = createUsageRecorder(store, logger);
   recorder.start(limiter);
-  return { recorder, use, lines };
+  return { limiter, recorder, use, lines };
 }
 
 /** A store whose writes fail until `recover` is called. */
@@ -180,3 +181,28 @@ test('Key uses - are stored with a flush, and once each', async (t) => {
   t.deepEqual(await store.usage.lastUses([toKeyId(1n)]), [{ keyId: toKeyId(1n), lastUsedAtMs: 0 }]);
   t.is(stored, 1);
 });
+
+for (const [name, aheadMs] of [
+  ['ahead', DAY_MS],
+  ['behind', -DAY_MS],
+] as const) {
+  test(`Usage - a server that started with its clock a day ${name} counts on when it is right`, async (t) => {
+    const store = await createTestStore();
+    t.teardown(() => store.close());
+    const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+    const { id } = await store.write((tx) => tx.accounts.insert(account));
+    const start = async (clockMs: number) => {
+      const { limiter, recorder, use } = recorderOn(store);
+      await restoreLimits(store, { ...limiter, now: () => clockMs });
+      return { recorder, use };
+    };
+    const rightMs = 10 * DAY_MS;
+    for (const clockMs of [rightMs, rightMs + aheadMs, rightMs + aheadMs]) {
+      const { recorder, use } = await start(clockMs);
+      for (const nowMs of [clockMs, clockMs, rightMs]) use(id, nowMs);
+      await recorder.close();
+    }
+    const [today] = (await store.usage.ofAccount(id, 0)).filter(({ dayIndex }) => dayIndex === 10);
+    t.is(today?.requests, 5);
+  });
+}

@@ -88,7 +88,7 @@ export interface ManagedLimiter extends Limiter, LimitsAdmin {
    * until then. A caller that fails to write a row has to write it again.
    */
   drain(): Drained;
-  /** Restores the counts of the current day, before the first request. */
+  /** Restores the counts of days, before the first request. The last two days are kept. */
   restoreUsage(rows: Iterable<DayUsage>): void;
   restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;
   /** Closes connections. */
