@@ -127,7 +127,7 @@ export class Answer {
     this.#unreadSinceMs = performance.now();
     this.#stream.write(bytes, (error) => {
       if (error) return; // the stream closes
-      this.#unreadSinceMs = undefined;
+      if (this.#state === 'streaming') this.#unreadSinceMs = undefined; // else the end is unread
       this.#settle(true);
     });
     return promise;

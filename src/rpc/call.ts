@@ -23,6 +23,8 @@ const MAX_REQUEST_ID = 128;
 /** How long an answer may be unread. */
 const UNREAD_MS = 30_000;
 const STALLED_MS = 1_000;
+/** How long what a feed has sent may be unread once it has ended. */
+const UNREAD_AFTER_FEED_MS = 5_000;
 
 /** What a call is an instance of. */
 export interface Method {
@@ -194,10 +196,10 @@ export class IncomingCall implements Call, Arrival, CallEvents {
   /** Called now and then: ends what has waited for the caller for too long. A stream has a maximum age. */
   checkAge({ maxStreamMs, maxFeedMs }: MaxAges): void {
     const ageMs = performance.now() - this.#startMs;
-    if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
-    this.#answer.endStalled(UNREAD_MS);
-    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
     const { isStream, isFeed } = this.operation;
+    if (this.#answer.unreadMs > UNREAD_MS) this.#feedEnd ??= 'unread';
+    this.#answer.endStalled(isFeed && this.#reason !== undefined ? UNREAD_AFTER_FEED_MS : UNREAD_MS);
+    if (this.#isReceiving && ageMs > BODY_TIMEOUT_MS) this.#failRead(apiError('REQUEST_TIMEOUT'));
     if (isFeed && ageMs > maxFeedMs) this.giveUp(apiError('UNAVAILABLE'), 'age');
     else if (isStream && !isFeed && ageMs > maxStreamMs) this.giveUp(apiError('DEADLINE_EXCEEDED'));
   }
@@ -214,7 +216,8 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     this.#reason = error;
     this.#feedEnd = feedEnd;
     this.#failRead(error);
-    if (this.#answer.unreadMs > STALLED_MS) this.#answer.reset();
+    // A feed ends between two events, also for a reader who lags: he goes on after the last one.
+    if (this.#answer.unreadMs > STALLED_MS && !this.operation.isFeed) this.#answer.reset();
     else this.fail(error);
   }
 

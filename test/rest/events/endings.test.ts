@@ -1,11 +1,18 @@
 /** How streams of events end: cleanly between two events, so that who resumes misses and repeats nothing. */
+import { once } from 'node:events';
+import { connect, type IncomingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ServiceError, status } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
-import { EventServiceService as Events, type WatchEventsResponse } from '../../../gen/petstore/v1/events.ts';
+import {
+  EventServiceService as Events,
+  WatchEventsRequest,
+  WatchEventsResponse,
+} from '../../../gen/petstore/v1/events.ts';
 import { openEvents } from '../../support/event-source.ts';
 import { bearer, insecure } from '../../support/grpc.ts';
+import { grpcFrame } from '../../support/hostile/sockets.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
@@ -170,4 +177,89 @@ test.serial('End - when its server drains, cleanly; who resumes misses and repea
     t.deepEqual([...ids, ...more.map(({ data }) => data.id)], expected);
     resumed.close();
   }
+});
+
+/** A stream with a small window that nobody reads until `turn`. Rejects when it is reset. */
+async function readLater(address: string, headers: IncomingHttpHeaders, turn: Promise<unknown>, message?: Buffer) {
+  const session = connect(`http://${address}`);
+  const stream = session.request(headers).on('error', () => undefined); // reading rejects
+  stream.end(message);
+  const pieces: Buffer[] = [];
+  let trailers: IncomingHttpHeaders = {};
+  stream.on('trailers', (received: IncomingHttpHeaders) => (trailers = received));
+  try {
+    const [{ ':status': httpStatus }] = (await once(stream, 'response')) as [
+      IncomingHttpHeaders & { ':status'?: number },
+    ];
+    await turn;
+    for await (const piece of stream) pieces.push(piece);
+    return { httpStatus, body: Buffer.concat(pieces), grpcStatus: trailers['grpc-status'] };
+  } finally {
+    session.destroy();
+  }
+}
+
+/** Opens a stream of each protocol, from the first event on. */
+function openThree({ rest, publicAddress, grpcAddress }: TestStack, key: string, turn: Promise<unknown>) {
+  const authorization = `Bearer ${key}`;
+  const grpc = {
+    ':method': 'POST',
+    ':path': Events.watchEvents.path,
+    'content-type': 'application/grpc',
+    authorization,
+  };
+  const message = grpcFrame(WatchEventsRequest.encode({ after: 0n, types: [] }).finish());
+  return [
+    readLater(new URL(rest.url).host, { ':path': '/events/stream?after=0', authorization }, turn),
+    readLater(publicAddress, grpc, turn, message),
+    readLater(grpcAddress, grpc, turn, message),
+  ] as const;
+}
+
+/** More than is held of a stream that nobody reads. */
+async function fill({ rest }: TestStack): Promise<void> {
+  const id = await rest.category();
+  const description = '猫'.repeat(1_999);
+  for (let count = 0; count < 80; count += 1) {
+    await rest.put(`/categories/${id}`, { name: `${count}`, description });
+  }
+}
+
+test.serial('End - a reader who lags gets what was sent to its end, between two events', async (t) => {
+  const { operator } = t.context;
+  await fill(t.context);
+  const { id, key } = await operator.key((await operator.account(FREELY)).id);
+  const turn = delay(4_000);
+  const streams = Promise.all(openThree(t.context, key, turn));
+  await delay(2_500);
+  await operator.call(Admin.revokeKey, { keyId: id });
+  const [rest, ...grpc] = await streams;
+  const expected = await listed(t.context, 0);
+  t.is(rest.httpStatus, 200);
+  const text = rest.body.toString();
+  t.true(text.endsWith('}\n\n'));
+  const ids = [...text.matchAll(/^id: (\d+)\nevent: .+\ndata: \{.+\}\n\n/gm)].map(([, each]) => Number(each));
+  t.true(ids.length > 10 && ids.length < expected.length, `${ids.length}`);
+  t.deepEqual(ids, expected.slice(0, ids.length));
+  for (const { body, grpcStatus } of grpc) {
+    t.is(grpcStatus, String(status.UNAVAILABLE));
+    const found: number[] = [];
+    for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
+      const { event } = WatchEventsResponse.decode(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1)));
+      if (event !== undefined) found.push(Number(event.id));
+    }
+    t.true(found.length > 10 && found.length < expected.length, `${found.length}`);
+    t.deepEqual(found, expected.slice(0, found.length));
+  }
+});
+
+test.serial('End - a reader who does not read is cut off 5 s later', async (t) => {
+  const { operator } = t.context;
+  await fill(t.context);
+  const { id, key } = await operator.key((await operator.account(FREELY)).id);
+  const streams = openThree(t.context, key, delay(10_000));
+  const ended = Promise.allSettled(streams);
+  await delay(2_500);
+  await operator.call(Admin.revokeKey, { keyId: id });
+  for (const { status: outcome } of await ended) t.is(outcome, 'rejected');
 });
