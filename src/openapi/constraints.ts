@@ -24,9 +24,12 @@ export function rulesOf(field: DescField): FieldRules {
 
 /** Returns the JSON Schema keywords for the rules of `field`. Throws when a rule has no translation. */
 export function toKeywords(field: DescField): JsonObject {
-  const rules = rulesOf(field);
-  checkKnown(field, FieldRulesSchema, rules, ['required', 'cel', rules.type.case ?? '']);
-  return { ...trimmedText(field, rules.cel), ...typeKeywords(field, rules) };
+  return keywordsOf(field, rulesOf(field), ['required', 'cel']);
+}
+
+function keywordsOf(field: DescField, rules: FieldRules, known: readonly string[]): JsonObject {
+  checkKnown(field, FieldRulesSchema, rules, [...known, rules.type.case ?? '']);
+  return { ...typeKeywords(field, rules), ...trimmedText(field, rules.cel) };
 }
 
 function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
@@ -42,23 +45,30 @@ function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
       const { greaterThan, lessThan } = type.value;
       return { minimum: greaterThan.value, maximum: lessThan.value };
     }
-    case 'string':
-      checkKnown(field, StringRulesSchema, type.value, ['max_len', 'example']);
-      return type.value.maxLen === 0n ? {} : { maxLength: Number(type.value.maxLen) };
-    case 'repeated':
-      checkKnown(field, RepeatedRulesSchema, type.value, ['max_items', 'items']);
-      return { maxItems: Number(type.value.maxItems), ...itemKeywords(field, type.value.items?.type) };
+    case 'string': {
+      checkKnown(field, StringRulesSchema, type.value, ['min_len', 'max_len', 'in', 'example']);
+      const { minLen, maxLen, in: values } = type.value;
+      return { ...bounds('Length', minLen, maxLen), ...(values.length === 0 ? {} : { enum: values }) };
+    }
+    case 'repeated': {
+      checkKnown(field, RepeatedRulesSchema, type.value, ['min_items', 'max_items', 'unique', 'items']);
+      const { minItems, maxItems, unique, items } = type.value;
+      return {
+        ...bounds('Items', minItems, maxItems),
+        ...(unique ? { uniqueItems: true } : {}),
+        ...(items === undefined ? {} : { items: keywordsOf(field, items, ['cel']) }),
+      };
+    }
     default:
       throw new Error(`${field.toString()}: the document does not support rules of the kind ${type.case}`);
   }
 }
 
-/** The items of a list: texts of a few values. */
-function itemKeywords(field: DescField, type: FieldRules['type'] | undefined): JsonObject {
-  if (type === undefined) return {};
-  if (type.case !== 'string') throw new Error(`${field.toString()}: the document supports rules for texts in a list`);
-  checkKnown(field, StringRulesSchema, type.value, ['in']);
-  return { items: { type: 'string', enum: type.value.in } };
+function bounds(of: 'Length' | 'Items', min: bigint, max: bigint): JsonObject {
+  return {
+    ...(min === 0n ? {} : { [`min${of}`]: Number(min) }),
+    ...(max === 0n ? {} : { [`max${of}`]: Number(max) }),
+  };
 }
 
 function checkKnown(

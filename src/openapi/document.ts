@@ -1,10 +1,11 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
 import type { DescService, Registry } from '@bufbuild/protobuf';
+import { toOperation } from '../proto/operations.ts';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
 import type { JsonObject } from './json.ts';
-import { describeOperation } from './operations.ts';
+import { bodyOf, describeOperation } from './operations.ts';
 import { BASE, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
 
@@ -16,7 +17,6 @@ const PAGES = [
 
 /** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
-  const schemas = new Schemas(registry);
   const errors = new ErrorResponses();
   const tagged = services
     .flatMap((service) => {
@@ -24,6 +24,11 @@ export function describe(services: readonly DescService[], registry: Registry): 
       return options === undefined ? [] : [{ service, tag: options.tag, position: options.position }];
     })
     .sort((a, b) => a.position - b.position);
+  const methods = tagged.flatMap(({ service }) => service.methods);
+  const schemas = new Schemas(
+    registry,
+    methods.flatMap((method) => bodyOf(toOperation(method, registry)) ?? []),
+  );
   const paths: Record<string, JsonObject> = {};
   for (const { service, tag } of tagged) {
     for (const method of service.methods) {

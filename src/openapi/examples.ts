@@ -1,6 +1,7 @@
 /** Examples, composed of those of single fields (`buf.validate`'s `example`), so that they agree with each other. */
 import { type DescEnum, type DescField, type DescMessage, ScalarType, toJson } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
+import type { FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
 import { rulesOf } from './constraints.ts';
 import type { Json, JsonObject } from './json.ts';
 
@@ -12,22 +13,25 @@ export const ETAG = '"4lopUGI33HG_w_A_43xix1"';
 
 /** The example of one field; undefined when it has none. */
 export function exampleOf(field: DescField): Json | undefined {
-  if (field.fieldKind === 'enum') return enumExample(field.enum, rulesOf(field));
-  if (field.fieldKind === 'scalar' && field.scalar === ScalarType.INT64) return FIRST_ID;
-  if (field.fieldKind === 'message' && field.message.typeName !== TimestampSchema.typeName) {
-    return exampleOfMessage(field.message);
-  }
-  if (field.fieldKind === 'list' && field.scalar === ScalarType.INT64) return [FIRST_ID];
-  const { type } = rulesOf(field);
-  switch (type.case) {
+  const rules = rulesOf(field);
+  if (field.fieldKind !== 'list') return exampleOfValue(field, rules);
+  const items = rules.type.case === 'repeated' ? rules.type.value.items : undefined;
+  const item = exampleOfValue(field, items);
+  return item === undefined ? undefined : [item];
+}
+
+/** The example of a field that is no list, or of an item. */
+function exampleOfValue({ enum: values, message, scalar }: DescField, rules: FieldRules | undefined) {
+  if (values !== undefined) return enumExample(values, rules);
+  if (scalar === ScalarType.INT64) return FIRST_ID;
+  if (message !== undefined && message.typeName !== TimestampSchema.typeName) return exampleOfMessage(message);
+  const { type } = rules ?? {};
+  switch (type?.case) {
     case 'bool':
     case 'int32':
-    case 'string':
       return type.value.example[0];
-    case 'repeated': {
-      const items = type.value.items?.type;
-      return items?.case === 'string' ? items.value.in.slice(0, 1) : undefined;
-    }
+    case 'string':
+      return type.value.example[0] ?? type.value.in[0];
     case 'timestamp':
       return type.value.example[0] && toJson(TimestampSchema, type.value.example[0]);
     default:
@@ -45,7 +49,7 @@ export function exampleOfMessage(
   return Object.fromEntries(fields.map((field) => [field.jsonName, exampleOf(field)]));
 }
 
-function enumExample(desc: DescEnum, { type }: ReturnType<typeof rulesOf>): string | undefined {
-  const number = type.case === 'enum' ? type.value.example[0] : undefined;
+function enumExample(desc: DescEnum, rules: FieldRules | undefined): string | undefined {
+  const number = rules?.type.case === 'enum' ? rules.type.value.example[0] : undefined;
   return desc.values.find((value) => value.number === (number ?? 1))?.name;
 }

@@ -138,6 +138,7 @@ function responses(
   return { ...errors.common, ...Object.fromEntries(announced) };
 }
 
-function bodyOf({ input, bodyField }: Operation) {
+/** The message that is the body of the request. */
+export function bodyOf({ input, bodyField }: Operation) {
   return input.fields.find(({ name }) => name === bodyField)?.message;
 }

@@ -14,9 +14,17 @@ const TIMESTAMP = 'google.protobuf.Timestamp';
 export class Schemas {
   readonly #registry: Registry;
   readonly #components = new Map(Object.entries(BASE.components.schemas));
+  readonly #sent = new Set<DescMessage>();
 
-  constructor(registry: Registry) {
+  /** `bodies` are those of all requests. */
+  constructor(registry: Registry, bodies: readonly DescMessage[]) {
     this.#registry = registry;
+    const add = (message: DescMessage) => {
+      if (this.#sent.has(message)) return;
+      this.#sent.add(message);
+      for (const field of message.fields) if (field.message !== undefined) add(field.message);
+    };
+    bodies.forEach(add);
   }
 
   /** All schemas that were referred to, and that of errors, sorted by name. */
@@ -35,7 +43,7 @@ export class Schemas {
 
   message(message: DescMessage): JsonObject {
     return this.add(message.name, () => {
-      const required = message.fields.filter(isRequired).map(({ jsonName }) => jsonName);
+      const required = message.fields.filter((field) => this.#isRequired(field)).map(({ jsonName }) => jsonName);
       return {
         type: 'object',
         description: commentOf(message),
@@ -46,7 +54,13 @@ export class Schemas {
   }
 
   hasRequired(message: DescMessage): boolean {
-    return message.fields.some(isRequired);
+    return message.fields.some((field) => this.#isRequired(field));
+  }
+
+  /** A field without presence is always in a response; in a request the `required` rule decides. */
+  #isRequired(field: DescField): boolean {
+    const isAlwaysThere = field.presence === FeatureSet_FieldPresence.IMPLICIT && !this.#sent.has(field.parent);
+    return rulesOf(field).required || isAlwaysThere;
   }
 
   /** A list response as REST has it: a bare array under the name of the list. */
@@ -58,9 +72,10 @@ export class Schemas {
   field(field: DescField): JsonObject {
     const options = fieldOptions(field, this.#registry);
     const example = exampleOf(field);
+    const { items, ...keywords } = toKeywords(field);
     return {
-      ...this.#value(field),
-      ...toKeywords(field),
+      ...this.#value(field, items as JsonObject | undefined),
+      ...keywords,
       description: commentOf(field),
       default: options?.default ? JSON.parse(options.default) : undefined,
       readOnly: options?.outputOnly || undefined,
@@ -68,10 +83,11 @@ export class Schemas {
     };
   }
 
-  #value(field: DescField): JsonObject {
+  /** `items` are keywords for the items of a list. */
+  #value(field: DescField, items?: JsonObject): JsonObject {
     if (field.fieldKind === 'map') throw new Error(`${field.toString()}: the document does not support a map`);
     const item = this.#item(field);
-    return field.fieldKind === 'list' ? { type: 'array', items: item } : item;
+    return field.fieldKind === 'list' ? { type: 'array', items: { ...item, ...items } } : item;
   }
 
   #item(field: DescField): JsonObject {
@@ -90,11 +106,6 @@ export class Schemas {
       enum: values.map(({ name }) => name),
     }));
   }
-}
-
-/** A field without presence is always in a response; in a request the `required` rule decides. */
-function isRequired(field: DescField): boolean {
-  return rulesOf(field).required || field.presence === FeatureSet_FieldPresence.IMPLICIT;
 }
 
 const SCALARS: Readonly<Partial<Record<ScalarType, JsonObject>>> = {

@@ -23,9 +23,15 @@ export function createValidation(registry: FileRegistry): FindViolations {
     const message = decodeRequest(operation, bytes);
     const result = validator.validate(input, withBody(operation, message));
     if (result.kind === 'error') throw result.error;
-    const violations = result.kind === 'invalid' ? result.violations.map(toViolation) : [];
-    const isNew = ({ path }: Violation) => violations.every((other) => other.path !== path);
-    return [...violations, ...textsWithNul(message).filter(isNew)];
+    const found =
+      result.kind === 'invalid'
+        ? result.violations.map(({ field, message, ruleId }) => {
+            return { path: toPath(field), description: message || ruleId };
+          })
+        : [];
+    const nul = textsWithNul(message).filter((path) => found.every((other) => other.path !== path));
+    const violations = [...found, ...nul.map((path) => ({ path, description: 'must not contain U+0000' }))];
+    return violations.map((violation) => ({ ...violation, name: nameOf(operation, violation.path) }));
   };
 }
 
@@ -54,23 +60,28 @@ function withBody({ input, bodyField }: Operation, message: Message): Message {
   return message;
 }
 
-function textsWithNul(message: object, parents: readonly string[] = []): Violation[] {
-  return Object.entries(message).flatMap(([name, value]: [string, unknown]) => {
-    const path = [...parents, name];
-    if (typeof value === 'string' && value.includes('\0')) {
-      return [{ path: path.join('.'), name, description: 'must not contain U+0000' }];
-    }
-    const isMessage = typeof value === 'object' && value !== null && '$typeName' in value;
-    return isMessage ? textsWithNul(value, path) : [];
-  });
+/** The paths of texts, in lists too. */
+function textsWithNul(value: unknown, path = ''): string[] {
+  if (typeof value === 'string') return value.includes('\0') ? [path] : [];
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsWithNul(item, `${path}[${index}]`));
+  if (typeof value !== 'object' || value === null || !('$typeName' in value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => textsWithNul(member, join(path, name)));
 }
 
-function toViolation({ field, message, ruleId }: RuleViolation): Violation {
-  const names = field.flatMap((step) => (step.kind === 'field' ? [step] : []));
-  const last = names.at(-1);
-  return {
-    path: names.map(({ jsonName }) => jsonName).join('.'),
-    name: last?.jsonName ?? '',
-    description: message || ruleId,
-  };
+/** An item of a list has its index: `pet.tags[2]`. */
+function toPath(steps: RuleViolation['field']): string {
+  return steps.reduce((path, step) => {
+    if (step.kind === 'field') return join(path, step.jsonName);
+    return step.kind === 'list_sub' ? `${path}[${step.index}]` : path;
+  }, '');
+}
+
+function join(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
+}
+
+/** The path without the field that is the REST body. */
+function nameOf({ input, bodyField }: Operation, path: string): string {
+  const body = input.fields.find(({ name }) => name === bodyField)?.jsonName;
+  return body !== undefined && path.startsWith(`${body}.`) ? path.slice(body.length + 1) : path;
 }

@@ -1,3 +1,4 @@
+import { fromJson, toBinary } from '@bufbuild/protobuf';
 import test from 'ava';
 import {
   CreateCategoryRequest,
@@ -8,9 +9,11 @@ import { ListInventoryRequest, SetInventoryRequest } from '../../gen/petstore/v1
 import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../gen/petstore/v1/orders.ts';
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
 import { createValidation } from '../../src/proto/validation-rules.ts';
 import { readMessage } from '../../src/rpc/interceptors/read-message.ts';
 import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
+import { parcelFiles, parcelRegistry } from '../support/lists/parcels.ts';
 
 const interceptor = readMessage(createValidation(protoRegistry));
 
@@ -185,6 +188,59 @@ test('Validation - a request has at most 100 ids', async (t) => {
     violations('PetService/ListPets', ListPetsRequest, { ids: Array.from({ length: count }, (_, id) => BigInt(id)) });
   t.deepEqual(await list(100), []);
   t.deepEqual(await list(101), ['ids']);
+});
+
+const parcels = createValidation(parcelRegistry);
+const [createParcel] = [...loadOperations(parcelFiles()).byPath.values()].filter(({ path }) =>
+  path.endsWith('CreateParcel'),
+);
+
+/** The violations of a parcel: path, and name in the message. */
+function inParcel(parcel: object) {
+  if (createParcel === undefined) throw new Error('there is no CreateParcel');
+  const bytes = toBinary(createParcel.input, fromJson(createParcel.input, { parcel } as never));
+  return parcels(createParcel, bytes).map(({ path, name }) => [path, name]);
+}
+
+test('Validation - an item of a list is named with its index', (t) => {
+  const labels = ['red'];
+  t.deepEqual(inParcel({ labels }), []);
+  t.deepEqual(inParcel({ labels: ['red', 'yellow', ''] }), [
+    ['parcel.labels[1]', 'labels[1]'],
+    ['parcel.labels[2]', 'labels[2]'],
+  ]);
+  t.deepEqual(inParcel({ labels, itemSizes: [1, 0, 9, 10] }), [
+    ['parcel.itemSizes[1]', 'itemSizes[1]'],
+    ['parcel.itemSizes[3]', 'itemSizes[3]'],
+  ]);
+  t.deepEqual(inParcel({ labels, colors: ['red', 0, 7] }), [
+    ['parcel.colors[1]', 'colors[1]'],
+    ['parcel.colors[2]', 'colors[2]'],
+  ]);
+});
+
+test('Validation - a list is named when it has too few or too many items, or one of them twice', (t) => {
+  for (const labels of [[], ['a', 'b', 'c', 'd'], ['a', 'b', 'a']]) {
+    t.deepEqual(inParcel({ labels }), [['parcel.labels', 'labels']]);
+  }
+});
+
+test('Validation - a field of a message in a list is named with the way to it', (t) => {
+  const labels = ['red'];
+  const lines = [{ name: 'short' }, { name: 'too long', notes: ['ok', ''] }];
+  t.deepEqual(inParcel({ labels, lines, best: { notes: [''] } }), [
+    ['parcel.lines[1].name', 'lines[1].name'],
+    ['parcel.lines[1].notes[1]', 'lines[1].notes[1]'],
+    ['parcel.best.notes[0]', 'best.notes[0]'],
+  ]);
+});
+
+test('Validation - no text of a list has U+0000', (t) => {
+  t.deepEqual(inParcel({ name: 'a\0', labels: ['a', 'b\0'], lines: [{}, { notes: ['\0'] }] }), [
+    ['parcel.name', 'name'],
+    ['parcel.labels[1]', 'labels[1]'],
+    ['parcel.lines[1].notes[0]', 'lines[1].notes[0]'],
+  ]);
 });
 
 test('Validation - a second call has the same violations', async (t) => {

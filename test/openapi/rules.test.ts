@@ -13,6 +13,9 @@ import { FieldRulesSchema, field as fieldRules } from '@bufbuild/protovalidate/g
 import test from 'ava';
 import fc from 'fast-check';
 import { toKeywords } from '../../src/openapi/constraints.ts';
+import { describe } from '../../src/openapi/document.ts';
+import { exampleOfMessage } from '../../src/openapi/examples.ts';
+import { parcelMessage, parcelRegistry } from '../support/lists/parcels.ts';
 
 const readFiles = () => fromBinary(FileDescriptorSetSchema, readFileSync('gen/petstore.binpb'));
 const registry = createFileRegistry(readFiles());
@@ -43,12 +46,49 @@ test('Rules - bounds of numbers, texts and lists', (t) => {
   t.deepEqual(toKeywords(fieldOf('Pet', 'categoryId')), {});
 });
 
+test('Rules - those of a list and of its items', (t) => {
+  const service = parcelRegistry.getService('petstore.test.v1.ParcelService');
+  if (service === undefined) throw new Error('parcels.proto has no service');
+  const { components } = describe([service], parcelRegistry) as { components: { schemas: Record<string, unknown> } };
+  const description = 'The labels.';
+  const labels = { type: 'string', minLength: 1, maxLength: 5 };
+  t.like(components.schemas.NewParcel, {
+    required: undefined, // nobody has to send a list
+    properties: {
+      labels: { type: 'array', minItems: 1, maxItems: 3, uniqueItems: true, items: labels, description },
+      itemSizes: { type: 'array', items: { type: 'integer', format: 'int32', minimum: 1, maximum: 9 } },
+      petIds: { type: 'array', items: { type: 'integer', format: 'int64' } },
+      lines: { type: 'array', maxItems: 4, items: { $ref: '#/components/schemas/Line' } },
+      colors: { type: 'array', items: { $ref: '#/components/schemas/Color' } },
+    },
+  });
+  t.like(components.schemas.Parcel, { required: ['id', 'name', 'labels', 'lines'] }); // an empty list is written
+  t.like(components.schemas.Line, {
+    required: undefined,
+    properties: { notes: { type: 'array', items: { type: 'string', minLength: 1 } } },
+  });
+});
+
+test('Examples - a list has one item, with the example of the rule for items', (t) => {
+  t.deepEqual(exampleOfMessage(parcelMessage('NewParcel')), {
+    name: undefined,
+    labels: ['red'],
+    itemSizes: [4],
+    petIds: [1],
+    lines: [{ name: undefined, notes: undefined }],
+    colors: ['red'],
+    best: { name: undefined, notes: undefined },
+  });
+});
+
 test('Rules - one that the document does not support stops the generation', (t) => {
   const unsupported: MessageInitShape<typeof FieldRulesSchema>[] = [
     { type: { case: 'string', value: { prefix: 'x' } } },
     { type: { case: 'double', value: { finite: true } } },
     { cel: [{ id: 'shout', message: 'must be loud', expression: "this == this.upperAscii() || this == ''" }] },
     { celExpression: ['this.size() > 2'] },
+    { type: { case: 'repeated', value: { items: { type: { case: 'string', value: { suffix: 'x' } } } } } },
+    { type: { case: 'repeated', value: { items: { required: true } } } },
   ];
   for (const rules of unsupported) {
     t.throws(() => toKeywords(ruled(rules)), { message: /NewPet\.name: the document does not support/ });

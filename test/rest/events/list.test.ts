@@ -114,7 +114,7 @@ test.serial('GET /events - a bad parameter is a 400 that names it', async (t) =>
   isInvalid(t, await rest.get('/events?after=-1'), 'after');
   isInvalid(t, await rest.get('/events?after=999999999'), 'after');
   isInvalid(t, await rest.get('/events?limit=101'), 'limit');
-  isInvalid(t, await rest.get('/events?types=pet'), 'types');
+  isInvalid(t, await rest.get('/events?types=pet'), 'types[0]');
   isInvalid(t, await rest.get('/events?colour=red'), 'colour');
 });
 

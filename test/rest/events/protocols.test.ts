@@ -86,7 +86,7 @@ test('after - what is no id, or not reached, is a 400 that names it; so is an un
     isInvalid(t, await rest.get(`${path}?after`), 'after');
     isInvalid(t, await rest.get(`${path}?after=0&after=1`), 'after');
     isInvalid(t, await rest.get(`${path}?colour=red`), 'colour');
-    isInvalid(t, await rest.get(`${path}?types=pet`), 'types');
+    isInvalid(t, await rest.get(`${path}?types=pet`), 'types[0]');
   }
   isInvalid(t, await rest.get('/events/stream?limit=1'), 'limit');
 });

@@ -1,0 +1,24 @@
+/** The descriptors of parcels.proto: a service with lists of every kind, which the shop has none of. */
+import { execFileSync } from 'node:child_process';
+import { createFileRegistry, type DescMessage, fromBinary } from '@bufbuild/protobuf';
+import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+
+const MODULES = ['proto', 'test/support/lists', 'third_party/proto'].map((path) => ({ path }));
+
+/** The descriptor set of all proto files and parcels.proto, encoded. */
+const parcelDescriptors: Buffer = execFileSync('node_modules/.bin/buf', [
+  ...['build', '.', '--config', JSON.stringify({ version: 'v2', modules: MODULES })],
+  ...['--as-file-descriptor-set', '--output', '-#format=binpb'],
+]);
+
+/** Parses them anew, since a registry keeps the objects that it is made of. */
+export const parcelFiles = (): FileDescriptorSet => fromBinary(FileDescriptorSetSchema, parcelDescriptors);
+
+export const parcelRegistry = createFileRegistry(parcelFiles());
+
+/** A message of parcels.proto. */
+export function parcelMessage(name: string): DescMessage {
+  const found = parcelRegistry.getMessage(`petstore.test.v1.${name}`);
+  if (found === undefined) throw new Error(`parcels.proto has no message ${name}`);
+  return found;
+}
