@@ -1,12 +1,12 @@
 /**
- * The table of all errors, and their documentation: code, gRPC status, HTTP status and message. A message is public: it
- * gives the numbers and a way out, and never an internal cause. The cause of an unexpected failure is kept apart
- * (`cause`), and is only logged.
+ * Errors as tables, which are also their documentation: code, gRPC status, HTTP status and message. A message is
+ * public: it gives the numbers and a way out, and never an internal cause. The cause of an unexpected failure is kept
+ * apart (`cause`), and is only logged.
  */
 import { status as Status } from '@grpc/grpc-js';
 import { BODY_TIMEOUT_MS, MAX_BODY_BYTES } from './config/constants.ts';
 
-interface Row {
+export interface Row {
   readonly http: number;
   readonly grpc: Status;
   // biome-ignore lint/suspicious/noExplicitAny: each row has its own fields; `ErrorFields` recovers their types.
@@ -31,7 +31,7 @@ export function short(text: string, max = MAX_QUOTED): string {
 }
 
 /** A row whose message takes `Fields`. */
-function row<Fields = undefined>(http: number, grpc: Status, message: (fields: Fields) => string) {
+export function row<Fields = undefined>(http: number, grpc: Status, message: (fields: Fields) => string) {
   return { http, grpc, message } satisfies Row;
 }
 
@@ -40,12 +40,12 @@ function unauthenticated<Fields = undefined>(message: (fields: Fields) => string
 }
 
 /** What an id in the path, in the field `name`, does not name. */
-function notFound<Name extends string>(what: string, name: Name) {
+export function notFound<Name extends string>(what: string, name: Name) {
   return row<Record<Name, bigint>>(404, Status.NOT_FOUND, (ids) => `${what} ${ids[name]} does not exist`);
 }
 
 /** What an id in the body, in the field `name`, does not name. */
-function unknown<Name extends string>(what: string, name: Name) {
+export function unknown<Name extends string>(what: string, name: Name) {
   return row<Record<Name, bigint>>(
     400,
     Status.INVALID_ARGUMENT,
@@ -57,7 +57,8 @@ function unavailable(message: () => string) {
   return { ...row(503, Status.UNAVAILABLE, message), retryAfterSeconds: 1 };
 }
 
-const TABLE = {
+/** The errors of the platform. A wing has a table of its own. */
+export const PLATFORM_ERRORS = {
   MALFORMED_BODY: row<{ detail: string }>(
     400,
     Status.INVALID_ARGUMENT,
@@ -70,22 +71,12 @@ const TABLE = {
     const said = contentType === '' ? 'nothing' : `"${short(contentType)}"`;
     return `a request with a body must say "Content-Type: application/json"; this one says ${said}`;
   }),
-  UNKNOWN_CATEGORY: unknown('category', 'categoryId'),
-  UNKNOWN_PET: unknown('pet', 'petId'),
   API_KEY_MISSING: unauthenticated<{ seen: string }>(
     ({ seen }) => `an API key is needed: send "Authorization: Bearer <API_KEY>"${seen && `; ${seen}`}`,
   ),
   API_KEY_INVALID: unauthenticated<{ isSuspended: boolean }>(
     ({ isSuspended }) =>
       `the API key is not valid: ${isSuspended ? 'its account is suspended' : 'it is unknown, revoked or expired'}`,
-  ),
-  PET_NOT_FOUND: notFound('pet', 'petId'),
-  CATEGORY_NOT_FOUND: notFound('category', 'categoryId'),
-  ORDER_NOT_FOUND: notFound('order', 'orderId'),
-  INVENTORY_NOT_FOUND: row<{ petId: bigint }>(
-    404,
-    Status.NOT_FOUND,
-    ({ petId }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
   ),
   ROUTE_NOT_FOUND: row<{ method: string; path: string }>(
     404,
@@ -96,26 +87,6 @@ const TABLE = {
     405,
     Status.UNIMPLEMENTED,
     ({ method, path, allow }) => `${short(path)} does not answer to ${short(method)}; it answers to ${allow}`,
-  ),
-  CATEGORY_IN_USE: row<{ categoryId: bigint }>(
-    409,
-    Status.FAILED_PRECONDITION,
-    ({ categoryId }) => `category ${categoryId} still has pets: move or delete them first`,
-  ),
-  PET_IN_USE: row<{ petId: bigint }>(
-    409,
-    Status.FAILED_PRECONDITION,
-    ({ petId }) => `an order that is not complete names pet ${petId}: complete or cancel it first`,
-  ),
-  INSUFFICIENT_STOCK: row<{ petId: bigint; wanted: number; inStock: number }>(
-    409,
-    Status.FAILED_PRECONDITION,
-    ({ petId, wanted, inStock }) => `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
-  ),
-  ORDER_COMPLETE: row<{ orderId: bigint }>(
-    409,
-    Status.FAILED_PRECONDITION,
-    ({ orderId }) => `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
   ),
   PRECONDITION_FAILED: row<{ etag: string }>(
     412,
@@ -181,13 +152,8 @@ const TABLE = {
   DEADLINE_EXCEEDED: row(504, Status.DEADLINE_EXCEEDED, () => 'the request was not answered in time'),
 } as const satisfies Record<string, Row>;
 
-export type ErrorCode = keyof typeof TABLE;
-
-export function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(TABLE, text);
-}
-
-type ErrorFields<C extends ErrorCode> = Parameters<(typeof TABLE)[C]['message']>[0];
+/** The fields that a message needs. */
+type ErrorFields<R extends Row> = Parameters<R['message']>[0];
 
 /** A rule that a field violates. */
 export interface Violation {
@@ -201,7 +167,7 @@ export interface Violation {
 
 /** An error for the caller. Every other error becomes INTERNAL. */
 export class ApiError extends Error {
-  readonly code: ErrorCode;
+  readonly code: string;
   readonly grpcStatus: Status;
   readonly httpStatus: number;
   /** Response headers, or metadata in gRPC. */
@@ -212,9 +178,8 @@ export class ApiError extends Error {
   /** The subject whose quota is used up: `account:7`. */
   readonly quotaSubject: string | undefined;
 
-  constructor(code: ErrorCode, message: string, options: ApiErrorOptions) {
+  constructor(code: string, row: Row, message: string, options: ApiErrorOptions) {
     super(short(message, MAX_MESSAGE), { cause: options.cause });
-    const row: Row = TABLE[code];
     this.name = 'ApiError';
     this.code = code;
     this.grpcStatus = options.grpcStatus ?? row.grpc;
@@ -237,15 +202,28 @@ interface ApiErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Creates an error of the table. `fields` are those that its message needs. */
-export function apiError<C extends ErrorCode>(
-  code: C,
-  ...[fields, options = {}]: ErrorFields<C> extends undefined
-    ? [fields?: undefined, options?: ApiErrorOptions]
-    : [fields: ErrorFields<C>, options?: ApiErrorOptions]
+/** Returns the function that creates the errors of a table. `fields` are those that the message needs. */
+export function errorsOf<const T extends { readonly [Code in keyof T]: Row }>(table: T) {
+  return <C extends keyof T & string>(
+    code: C,
+    ...[fields, options = {}]: ErrorFields<T[C]> extends undefined
+      ? [fields?: undefined, options?: ApiErrorOptions]
+      : [fields: ErrorFields<T[C]>, options?: ApiErrorOptions]
+  ): ApiError => {
+    const row: Row = table[code];
+    return new ApiError(code, row, row.message(fields), options);
+  };
+}
+
+export const apiError = errorsOf(PLATFORM_ERRORS);
+
+/** An error of the platform with another message. */
+export function errorSaying(
+  code: keyof typeof PLATFORM_ERRORS,
+  message: string,
+  options: ApiErrorOptions = {},
 ): ApiError {
-  const { message }: Row = TABLE[code];
-  return new ApiError(code, message(fields), options);
+  return new ApiError(code, PLATFORM_ERRORS[code], message, options);
 }
 
 /** Returns what was looked for. @throws the error when there is none. */

@@ -2,7 +2,8 @@ import { status as Grpc } from '@grpc/grpc-js';
 import test from 'ava';
 import { Status as RpcStatus } from '../gen/google/rpc/status.ts';
 import { CONNECT_STATUSES } from '../src/edge/connect-error.ts';
-import { ApiError, apiError, type ErrorCode, invalidArgument } from '../src/errors.ts';
+import { anyError, type ErrorCode } from '../src/error-table.ts';
+import { type ApiError, errorSaying, invalidArgument } from '../src/errors.ts';
 import { entityTag } from '../src/rpc/entity-tags.ts';
 import { toTrailers } from '../src/rpc/status.ts';
 import { newCall } from './support/call.ts';
@@ -34,39 +35,39 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
   const id = -(2n ** 63n);
   const most = 2 ** 31 - 1;
   return {
-    MALFORMED_BODY: apiError('MALFORMED_BODY', { detail: text }),
+    MALFORMED_BODY: anyError('MALFORMED_BODY', { detail: text }),
     INVALID_ARGUMENT: invalidArgument(Array.from({ length: 20 }, () => violation)),
-    UNSUPPORTED_CONTENT_TYPE: apiError('UNSUPPORTED_CONTENT_TYPE', { contentType: text }),
-    UNKNOWN_CATEGORY: apiError('UNKNOWN_CATEGORY', { categoryId: id }),
-    UNKNOWN_PET: apiError('UNKNOWN_PET', { petId: id }),
-    API_KEY_MISSING: apiError('API_KEY_MISSING', { seen: '' }),
-    API_KEY_INVALID: apiError('API_KEY_INVALID', { isSuspended: false }),
-    PET_NOT_FOUND: apiError('PET_NOT_FOUND', { petId: id }),
-    CATEGORY_NOT_FOUND: apiError('CATEGORY_NOT_FOUND', { categoryId: id }),
-    ORDER_NOT_FOUND: apiError('ORDER_NOT_FOUND', { orderId: id }),
-    INVENTORY_NOT_FOUND: apiError('INVENTORY_NOT_FOUND', { petId: id }),
-    ROUTE_NOT_FOUND: apiError('ROUTE_NOT_FOUND', { method: text, path: text }),
-    METHOD_NOT_ALLOWED: apiError('METHOD_NOT_ALLOWED', { method: text, path: text, allow: 'GET, HEAD' }),
-    CATEGORY_IN_USE: apiError('CATEGORY_IN_USE', { categoryId: id }),
-    PET_IN_USE: apiError('PET_IN_USE', { petId: id }),
-    INSUFFICIENT_STOCK: apiError('INSUFFICIENT_STOCK', { petId: id, wanted: most, inStock: most }),
-    ORDER_COMPLETE: apiError('ORDER_COMPLETE', { orderId: id }),
-    PRECONDITION_FAILED: apiError('PRECONDITION_FAILED', { etag: entityTag(Buffer.from(text)) }),
-    IDEMPOTENCY_KEY_REUSED: apiError('IDEMPOTENCY_KEY_REUSED'),
-    REQUEST_TIMEOUT: apiError('REQUEST_TIMEOUT'),
-    BODY_TOO_LARGE: apiError('BODY_TOO_LARGE'),
-    RATE_LIMITED: apiError('RATE_LIMITED', { limit: most, window: 'minute', retryAfterSeconds: most }),
-    EVENTS_EXPIRED: apiError('EVENTS_EXPIRED', { after: 1n, oldest: 2n ** 63n - 1n }),
-    TOO_MANY_STREAMS: apiError('TOO_MANY_STREAMS', { limit: most }),
-    API_KEY_BANNED: apiError('API_KEY_BANNED', { retryAfterSeconds: most }),
-    INTERNAL: apiError('INTERNAL', { requestId: text }, { cause: new Error(text) }),
-    UNAVAILABLE: apiError('UNAVAILABLE'),
-    DEADLINE_EXCEEDED: apiError('DEADLINE_EXCEEDED'),
+    UNSUPPORTED_CONTENT_TYPE: anyError('UNSUPPORTED_CONTENT_TYPE', { contentType: text }),
+    UNKNOWN_CATEGORY: anyError('UNKNOWN_CATEGORY', { categoryId: id }),
+    UNKNOWN_PET: anyError('UNKNOWN_PET', { petId: id }),
+    API_KEY_MISSING: anyError('API_KEY_MISSING', { seen: '' }),
+    API_KEY_INVALID: anyError('API_KEY_INVALID', { isSuspended: false }),
+    PET_NOT_FOUND: anyError('PET_NOT_FOUND', { petId: id }),
+    CATEGORY_NOT_FOUND: anyError('CATEGORY_NOT_FOUND', { categoryId: id }),
+    ORDER_NOT_FOUND: anyError('ORDER_NOT_FOUND', { orderId: id }),
+    INVENTORY_NOT_FOUND: anyError('INVENTORY_NOT_FOUND', { petId: id }),
+    ROUTE_NOT_FOUND: anyError('ROUTE_NOT_FOUND', { method: text, path: text }),
+    METHOD_NOT_ALLOWED: anyError('METHOD_NOT_ALLOWED', { method: text, path: text, allow: 'GET, HEAD' }),
+    CATEGORY_IN_USE: anyError('CATEGORY_IN_USE', { categoryId: id }),
+    PET_IN_USE: anyError('PET_IN_USE', { petId: id }),
+    INSUFFICIENT_STOCK: anyError('INSUFFICIENT_STOCK', { petId: id, wanted: most, inStock: most }),
+    ORDER_COMPLETE: anyError('ORDER_COMPLETE', { orderId: id }),
+    PRECONDITION_FAILED: anyError('PRECONDITION_FAILED', { etag: entityTag(Buffer.from(text)) }),
+    IDEMPOTENCY_KEY_REUSED: anyError('IDEMPOTENCY_KEY_REUSED'),
+    REQUEST_TIMEOUT: anyError('REQUEST_TIMEOUT'),
+    BODY_TOO_LARGE: anyError('BODY_TOO_LARGE'),
+    RATE_LIMITED: anyError('RATE_LIMITED', { limit: most, window: 'minute', retryAfterSeconds: most }),
+    EVENTS_EXPIRED: anyError('EVENTS_EXPIRED', { after: 1n, oldest: 2n ** 63n - 1n }),
+    TOO_MANY_STREAMS: anyError('TOO_MANY_STREAMS', { limit: most }),
+    API_KEY_BANNED: anyError('API_KEY_BANNED', { retryAfterSeconds: most }),
+    INTERNAL: anyError('INTERNAL', { requestId: text }, { cause: new Error(text) }),
+    UNAVAILABLE: anyError('UNAVAILABLE'),
+    DEADLINE_EXCEEDED: anyError('DEADLINE_EXCEEDED'),
     // Only in the admin service.
-    OPERATOR_KEY_INVALID: apiError('OPERATOR_KEY_INVALID'),
-    BAN_NOT_ENDED: apiError('BAN_NOT_ENDED'),
-    ACCOUNT_NOT_FOUND: apiError('ACCOUNT_NOT_FOUND', { accountId: id }),
-    API_KEY_NOT_FOUND: apiError('API_KEY_NOT_FOUND', { keyId: id }),
+    OPERATOR_KEY_INVALID: anyError('OPERATOR_KEY_INVALID'),
+    BAN_NOT_ENDED: anyError('BAN_NOT_ENDED'),
+    ACCOUNT_NOT_FOUND: anyError('ACCOUNT_NOT_FOUND', { accountId: id }),
+    API_KEY_NOT_FOUND: anyError('API_KEY_NOT_FOUND', { keyId: id }),
   };
 }
 
@@ -107,9 +108,10 @@ const CONTRACT = {
 } as const satisfies Record<ErrorCode, readonly [number, Grpc]>;
 
 test('Error table - each code has the HTTP status of the contract and the gRPC status that fits', (t) => {
-  for (const [code, error] of Object.entries(everyError('x'))) {
+  for (const [code, contract] of Object.entries(CONTRACT)) {
+    const error = everyError('x')[code as ErrorCode];
     t.is<string, string>(error.code, code);
-    t.deepEqual([error.httpStatus, error.grpcStatus], [...CONTRACT[error.code]], code);
+    t.deepEqual([error.httpStatus, error.grpcStatus], [...contract], code);
   }
 });
 
@@ -119,10 +121,10 @@ test('Error table - every message is one non-empty line', (t) => {
 
 test('Error table - a message gives the numbers and says what to do', (t) => {
   const messages = [
-    [apiError('INSUFFICIENT_STOCK', { petId: 7n, wanted: 12, inStock: 3 }), /\b7\b.*\b12\b.*\b3\b/],
-    [apiError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 9 }), /\b60\b.*minute.*\b9 s\b/],
-    [apiError('CATEGORY_IN_USE', { categoryId: 7n }), /\b7\b.*move or delete/],
-    [apiError('API_KEY_MISSING', { seen: '' }), /Authorization: Bearer/],
+    [anyError('INSUFFICIENT_STOCK', { petId: 7n, wanted: 12, inStock: 3 }), /\b7\b.*\b12\b.*\b3\b/],
+    [anyError('RATE_LIMITED', { limit: 60, window: 'minute', retryAfterSeconds: 9 }), /\b60\b.*minute.*\b9 s\b/],
+    [anyError('CATEGORY_IN_USE', { categoryId: 7n }), /\b7\b.*move or delete/],
+    [anyError('API_KEY_MISSING', { seen: '' }), /Authorization: Bearer/],
   ] as const;
   for (const [{ message }, pattern] of messages) t.regex(message, pattern);
 });
@@ -134,7 +136,7 @@ test('Error table - a 401 carries the challenge of RFC 6750', (t) => {
 });
 
 test('Error table - UNAVAILABLE says when to retry', (t) => {
-  t.is(apiError('UNAVAILABLE').retryAfterSeconds, 1);
+  t.is(anyError('UNAVAILABLE').retryAfterSeconds, 1);
 });
 
 test('Error messages - are short, and well-formed when truncated', (t) => {
@@ -150,13 +152,13 @@ test('Error messages - are short, and well-formed when truncated', (t) => {
 });
 
 test('Error messages - quote short texts of a caller in full', (t) => {
-  t.is(apiError('ROUTE_NOT_FOUND', { method: 'GET', path: '/猫' }).message, 'nothing answers to GET /猫');
+  t.is(anyError('ROUTE_NOT_FOUND', { method: 'GET', path: '/猫' }).message, 'nothing answers to GET /猫');
   const violation = { path: 'pet.name', name: 'name', description: 'must be 1 to 200 characters after trimming' };
   t.is(invalidArgument([violation, violation]).message, Array(2).fill(`name: ${violation.description}`).join('; '));
 });
 
 test('Error messages - the cause is neither in the message nor sent', (t) => {
-  const error = apiError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
+  const error = anyError('INTERNAL', { requestId: 'request-1' }, { cause: new Error('secret') });
   t.notRegex(error.message, /secret/);
   t.notRegex(JSON.stringify(restResponse(error)), /secret/);
 });
@@ -198,14 +200,14 @@ test('Error response - for Connect it has the shape of the protocol, with the de
 
 test('Error response - has the headers of the error, and Retry-After', (t) => {
   for (const toResponse of [restResponse, connectResponse]) {
-    t.is(toResponse(apiError('API_KEY_MISSING', { seen: '' }))?.headers['www-authenticate'], 'Bearer');
-    t.is(toResponse(apiError('UNAVAILABLE'))?.headers['retry-after'], '1');
-    t.is(toResponse(apiError('API_KEY_MISSING', { seen: '' }))?.headers['retry-after'], undefined);
+    t.is(toResponse(anyError('API_KEY_MISSING', { seen: '' }))?.headers['www-authenticate'], 'Bearer');
+    t.is(toResponse(anyError('UNAVAILABLE'))?.headers['retry-after'], '1');
+    t.is(toResponse(anyError('API_KEY_MISSING', { seen: '' }))?.headers['retry-after'], undefined);
   }
 });
 
 test('Error response - for HEAD has no body, but its length', (t) => {
-  const error = apiError('PET_NOT_FOUND', { petId: 7n });
+  const error = anyError('PET_NOT_FOUND', { petId: 7n });
   const get = { 'x-envoy-original-path': '/pets/7' };
   const response = httpError({ ...get, 'x-envoy-original-method': 'HEAD' }, error);
   t.deepEqual([response?.status, response?.body], [404, '']);
@@ -236,7 +238,7 @@ const CONNECT_CODES: readonly (readonly [Grpc, code: string, httpStatus: number]
 test('Error response - each gRPC code has its name and HTTP status of Connect', (t) => {
   t.is(CONNECT_CODES.length, Object.keys(CONNECT_STATUSES).length);
   for (const [grpcStatus, code, httpStatus] of CONNECT_CODES) {
-    const error = new ApiError('INTERNAL', 'text', { grpcStatus });
+    const error = errorSaying('INTERNAL', 'text', { grpcStatus });
     const response = connectResponse(error);
     t.is(JSON.parse(String(response?.body)).code, code);
     t.is(response?.status, httpStatus, code);
@@ -244,7 +246,7 @@ test('Error response - each gRPC code has its name and HTTP status of Connect', 
 });
 
 test('Error response - what Envoy asks for is the error of REST', (t) => {
-  const error = apiError('API_KEY_MISSING', { seen: '' });
+  const error = anyError('API_KEY_MISSING', { seen: '' });
   t.deepEqual(httpError({}, error, '/petstore.edge.v1.EdgeService/Judge'), restResponse(error));
 });
 
@@ -253,9 +255,9 @@ test('Error response - a gRPC caller gets a status instead', (t) => {
 });
 
 test('Error status - has code and message, the headers of the error, and when to retry', (t) => {
-  const error = apiError('API_KEY_INVALID', { isSuspended: false });
+  const error = anyError('API_KEY_INVALID', { isSuspended: false });
   t.like(toTrailers(error), { 'grpc-status': '16', 'www-authenticate': 'Bearer', 'retry-after': undefined });
   t.is(decodeURI(toTrailers(error)['grpc-message'] ?? ''), error.message);
   const retry = { 'grpc-status': '14', 'retry-after': '1', 'grpc-retry-pushback-ms': '1000' };
-  t.like(toTrailers(apiError('UNAVAILABLE')), retry);
+  t.like(toTrailers(anyError('UNAVAILABLE')), retry);
 });

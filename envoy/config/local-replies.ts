@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import { connectBody } from '../../src/edge/connect-error.ts';
 import { EDGE_HEADERS } from '../../src/edge/headers.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
-import { ApiError, apiError } from '../../src/errors.ts';
+import { apiError, errorSaying } from '../../src/errors.ts';
 import { allowedOrigin } from './cors.ts';
 import { any, header, type Message, when } from './message.ts';
 
@@ -36,7 +36,7 @@ const IS_UNAVAILABLE = or(
 export const IS_ERROR = status('GE', 400);
 
 export const INVALID_HTTP = json(
-  restBody(new ApiError('INVALID_ARGUMENT', 'the request is not valid HTTP, or its headers are too large', {})),
+  restBody(errorSaying('INVALID_ARGUMENT', 'the request is not valid HTTP, or its headers are too large')),
 );
 
 /** The first mapper whose filter matches is used. */

@@ -6,7 +6,7 @@ import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { MAX_WAITING_BODIES } from '../config/constants.ts';
-import { ApiError, AT_A_TIME, apiError, invalidArgument, short, tooMany } from '../errors.ts';
+import { type ApiError, AT_A_TIME, apiError, errorSaying, invalidArgument, short, tooMany } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
@@ -41,7 +41,7 @@ function unsupportedConnect(): ApiError {
   const message =
     'calls over the Connect protocol are unary and in Protobuf here: send "Content-Type: application/proto", ' +
     '"Connect-Protocol-Version: 1" and no Content-Encoding';
-  return new ApiError('UNSUPPORTED_CONTENT_TYPE', message, { grpcStatus: Status.UNIMPLEMENTED });
+  return errorSaying('UNSUPPORTED_CONTENT_TYPE', message, { grpcStatus: Status.UNIMPLEMENTED });
 }
 
 interface RouteMatcher {
@@ -86,7 +86,7 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   checkContentType(contentType);
   checkQuery(path, route.operation);
   // Envoy has no message for HEAD, which has no body either.
-  if (method === 'HEAD') return new ApiError('INVALID_ARGUMENT', 'a value in the path or the query is invalid', {});
+  if (method === 'HEAD') return errorSaying('INVALID_ARGUMENT', 'a value in the path or the query is invalid');
   return transcoderError(reply, route.operation);
 }
 

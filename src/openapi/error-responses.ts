@@ -1,6 +1,7 @@
-/** The error responses of the document, from the server's own table of errors (src/errors.ts). */
+/** The error responses of the document, from the server's own tables of errors (src/error-table.ts). */
 import { STATUS_CODES } from 'node:http';
-import { type ApiError, apiError, type ErrorCode, isErrorCode } from '../errors.ts';
+import { anyError, type ErrorCode, isErrorCode } from '../error-table.ts';
+import type { ApiError } from '../errors.ts';
 import { ETAG } from './examples.ts';
 import { headers, headersIfKnown } from './headers.ts';
 import type { JsonObject } from './json.ts';
@@ -50,8 +51,8 @@ const SAMPLE_OF_QUERY = {
 /** Throws when a name, which may be of a proto file, is no error code. */
 function sample(code: string, fields: typeof SAMPLE): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
-  // Each message takes its own fields from those of all codes, which the type of `apiError` can't express.
-  const error = (apiError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
+  // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
+  const error = (anyError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
   if (error.message.includes('undefined')) throw new Error(`the sample lacks a field of ${code}: ${error.message}`);
   return error;
 }

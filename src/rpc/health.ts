@@ -5,7 +5,7 @@ import {
   type HealthServer,
   HealthCheckResponse_ServingStatus as Status,
 } from '../../gen/grpc/health/v1/health.ts';
-import { ApiError } from '../errors.ts';
+import { errorSaying } from '../errors.ts';
 import type { Call } from './chain.ts';
 import type { Service } from './service.ts';
 
@@ -42,7 +42,7 @@ export function createHealth(names: readonly string[], onCheck: (name: string, c
       onCheck(service, call);
       const status = statusOf(service);
       if (status !== Status.SERVICE_UNKNOWN) return { status };
-      throw new ApiError('ROUTE_NOT_FOUND', `there is no service ${service}`, { grpcStatus: Code.NOT_FOUND });
+      throw errorSaying('ROUTE_NOT_FOUND', `there is no service ${service}`, { grpcStatus: Code.NOT_FOUND });
     },
 
     list: async () => ({

@@ -4,11 +4,12 @@ import {
   type CategoryServiceServer,
   type NewCategory,
 } from '../../gen/petstore/v1/categories.ts';
-import { apiError, existing } from '../errors.ts';
+import { existing } from '../errors.ts';
 import { trimmed } from '../proto/name.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
 import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
+import { shopError } from './errors.ts';
 import { type Category, type CategoryId, toCategoryId } from './model.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
 
@@ -24,7 +25,7 @@ export function categoryService(store: ShopStore): Service<CategoryServiceServer
 
     getCategory: async ({ categoryId }) =>
       existing(await store.categories.find(toCategoryId(categoryId)), () =>
-        apiError('CATEGORY_NOT_FOUND', { categoryId }),
+        shopError('CATEGORY_NOT_FOUND', { categoryId }),
       ),
 
     replaceCategory: ({ categoryId, category }, call) =>
@@ -44,7 +45,7 @@ export function categoryService(store: ShopStore): Service<CategoryServiceServer
       const categoryId = toCategoryId(request.categoryId);
       return store.forCall(call).transaction(async (tx) => {
         await lock(tx, categoryId, call);
-        if (await tx.pets.existsInCategory(categoryId)) throw apiError('CATEGORY_IN_USE', { categoryId });
+        if (await tx.pets.existsInCategory(categoryId)) throw shopError('CATEGORY_IN_USE', { categoryId });
         await tx.categories.delete(categoryId);
         return {};
       }, contendedCategory(categoryId));
@@ -72,7 +73,9 @@ function contendedCategory(id: CategoryId): string {
 
 /** Locks the category. @throws ApiError when it does not exist or does not match the call's If-Match. */
 async function lock(tx: ShopTransaction, categoryId: CategoryId, call: Context): Promise<Category> {
-  const category = existing(await tx.categories.lock(categoryId), () => apiError('CATEGORY_NOT_FOUND', { categoryId }));
+  const category = existing(await tx.categories.lock(categoryId), () =>
+    shopError('CATEGORY_NOT_FOUND', { categoryId }),
+  );
   checkIfMatch(call, CategoryMessage, category);
   return category;
 }

@@ -1,9 +1,10 @@
 /** InventoryService: the stock of each pet. */
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
-import { apiError, existing, invalidArgument } from '../errors.ts';
+import { existing, invalidArgument } from '../errors.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
 import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
 import type { Service } from '../rpc/service.ts';
+import { shopError } from './errors.ts';
 import { type Pet, toPetId } from './model.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import { contendedPet } from './pet-table.ts';
@@ -23,13 +24,13 @@ export function inventoryService(store: ShopStore): Service<InventoryServiceServ
 
     getInventoryItem: async ({ petId }) =>
       inventoryMessage(
-        existing(await store.pets.find(toPetId(petId)), () => apiError('INVENTORY_NOT_FOUND', { petId })),
+        existing(await store.pets.find(toPetId(petId)), () => shopError('INVENTORY_NOT_FOUND', { petId })),
       ),
 
     setInventory({ inventory, ...request }, call) {
       const petId = toPetId(request.petId);
       return store.forCall(call).transaction(async (tx) => {
-        const pet = existing(await tx.pets.lock(petId), () => apiError('INVENTORY_NOT_FOUND', { petId }));
+        const pet = existing(await tx.pets.lock(petId), () => shopError('INVENTORY_NOT_FOUND', { petId }));
         checkIfMatch(call, InventoryItem, inventoryMessage(pet));
         const quantity = inventory?.quantity ?? pet.quantity;
         await checkRoom(tx, pet, quantity);

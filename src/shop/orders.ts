@@ -1,10 +1,11 @@
 /** OrderService: orders and their effect on stock. An order and its pet change in one transaction. */
 import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
-import { apiError, existing, invalidArgument } from '../errors.ts';
+import { existing, invalidArgument } from '../errors.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
 import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
 import type { Instant } from '../storage/model.ts';
+import { shopError } from './errors.ts';
 import { type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } from './model.ts';
 import { contendedPet } from './pet-table.ts';
 import { close, returnUnits, type Stock, take } from './stock.ts';
@@ -37,7 +38,7 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
     },
 
     getOrder: async ({ orderId }) =>
-      existing(await store.orders.find(toOrderId(orderId)), () => apiError('ORDER_NOT_FOUND', { orderId })),
+      existing(await store.orders.find(toOrderId(orderId)), () => shopError('ORDER_NOT_FOUND', { orderId })),
 
     async updateOrder({ order: patch, ...request }, call) {
       const orderId = toOrderId(request.orderId);
@@ -84,9 +85,9 @@ function checked(shipDate: Instant | undefined): Instant | undefined {
 
 /** Locks the order. @throws ApiError when it does not exist, does not match the call's If-Match, or is complete. */
 async function lockOpen(tx: ShopTransaction, orderId: OrderId, call: Context): Promise<Order> {
-  const order = existing(await tx.orders.lock(orderId), () => apiError('ORDER_NOT_FOUND', { orderId }));
+  const order = existing(await tx.orders.lock(orderId), () => shopError('ORDER_NOT_FOUND', { orderId }));
   checkIfMatch(call, OrderMessage, order);
-  if (order.complete) throw apiError('ORDER_COMPLETE', { orderId });
+  if (order.complete) throw shopError('ORDER_COMPLETE', { orderId });
   return order;
 }
 
@@ -101,7 +102,7 @@ async function moveStock(
   missingPetCode: 'UNKNOWN_PET' | 'PET_NOT_FOUND',
 ): Promise<void> {
   if (petId === undefined) return;
-  const pet = existing(await tx.pets.lock(petId), () => apiError(missingPetCode, { petId }));
+  const pet = existing(await tx.pets.lock(petId), () => shopError(missingPetCode, { petId }));
   const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
   if (after.quantity !== pet.quantity || after.status !== pet.status) {
@@ -110,6 +111,6 @@ async function moveStock(
 }
 
 function takeUnits(pet: Pet, units: number): Stock {
-  const missing = () => apiError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
+  const missing = () => shopError('INSUFFICIENT_STOCK', { petId: pet.id, wanted: units, inStock: pet.quantity });
   return existing(take(pet, units), missing);
 }

@@ -1,10 +1,11 @@
 /** PetService: the animals that the store keeps. */
 import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen/petstore/v1/pets.ts';
-import { apiError, existing } from '../errors.ts';
+import { existing } from '../errors.ts';
 import { trimmed } from '../proto/name.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
 import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
+import { shopError } from './errors.ts';
 import { type Pet, type PetId, toCategoryId, toPetId } from './model.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import { contendedPet } from './pet-table.ts';
@@ -26,12 +27,12 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
     createPet({ pet }, call) {
       const newPet = replacement(pet);
       return store.forCall(call).write(async ({ pets }) => {
-        return petMessage(existing(await pets.insert(newPet), () => apiError('UNKNOWN_CATEGORY', newPet)));
+        return petMessage(existing(await pets.insert(newPet), () => shopError('UNKNOWN_CATEGORY', newPet)));
       });
     },
 
     getPet: async ({ petId }) =>
-      petMessage(existing(await store.pets.find(toPetId(petId)), () => apiError('PET_NOT_FOUND', { petId }))),
+      petMessage(existing(await store.pets.find(toPetId(petId)), () => shopError('PET_NOT_FOUND', { petId }))),
 
     replacePet: ({ petId, pet }, call) => change(toPetId(petId), () => replacement(pet), call),
 
@@ -50,7 +51,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
       const petId = toPetId(request.petId);
       return store.forCall(call).transaction(async (tx) => {
         await lock(tx, petId, call);
-        if (await tx.orders.hasOpen(petId)) throw apiError('PET_IN_USE', { petId });
+        if (await tx.orders.hasOpen(petId)) throw shopError('PET_IN_USE', { petId });
         await tx.pets.delete(petId);
         return {};
       }, contendedPet(petId));
@@ -65,7 +66,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
     return store.forCall(call).transaction(async (tx) => {
       const current = await lock(tx, petId, call);
       const changed = { ...current, ...toFields(current) };
-      if (!(await tx.pets.update(changed))) throw apiError('UNKNOWN_CATEGORY', changed);
+      if (!(await tx.pets.update(changed))) throw shopError('UNKNOWN_CATEGORY', changed);
       return petMessage(changed);
     }, contendedPet(petId));
   }
@@ -73,7 +74,7 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
 
 /** Locks the pet. @throws ApiError when it does not exist or does not match the call's If-Match. */
 async function lock(tx: ShopTransaction, petId: PetId, call: Context): Promise<Pet> {
-  const pet = existing(await tx.pets.lock(petId), () => apiError('PET_NOT_FOUND', { petId }));
+  const pet = existing(await tx.pets.lock(petId), () => shopError('PET_NOT_FOUND', { petId }));
   checkIfMatch(call, PetMessage, petMessage(pet));
   return pet;
 }

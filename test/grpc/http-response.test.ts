@@ -1,7 +1,7 @@
 /** Responses over plain HTTP, without Envoy: what is sent over the wire, and what happens when it can't be sent. */
 import { status as Status } from '@grpc/grpc-js';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
-import { apiError } from '../../src/errors.ts';
+import { anyError } from '../../src/error-table.ts';
 import {
   type CallerProtocol,
   PROTOCOLS,
@@ -55,7 +55,7 @@ test('HTTP response - has status, headers and body, headers of the interceptors,
 
 test('HTTP response - is sent for an error too, with the headers of the interceptors', async (t) => {
   for (const protocol of ['REST', 'Connect'] as const) {
-    const { outcome, fields, body } = await exchange(t, protocol, [apiError('PET_NOT_FOUND', { petId: 8n })], {
+    const { outcome, fields, body } = await exchange(t, protocol, [anyError('PET_NOT_FOUND', { petId: 8n })], {
       header: SET,
     });
     t.is(outcome, 'refused');
@@ -114,7 +114,7 @@ for (const protocol of PROTOCOLS) {
     ['x-wide', '猫'],
     ['connection', 'close'],
   ] as const) {
-    for (const steps of [[piece('x')], [apiError('UNAVAILABLE')]] as const) {
+    for (const steps of [[piece('x')], [anyError('UNAVAILABLE')]] as const) {
       const kind = steps[0] instanceof Error ? 'an error' : 'a response';
       test(`Failure - ${protocol}: ${JSON.stringify(header)} in ${kind} is left out, or INTERNAL`, async (t) => {
         const { outcome, end } = await exchange(t, protocol, [...steps], { header });

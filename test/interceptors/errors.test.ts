@@ -1,12 +1,13 @@
 import test from 'ava';
-import { ApiError, apiError } from '../../src/errors.ts';
+import { anyError } from '../../src/error-table.ts';
+import { ApiError } from '../../src/errors.ts';
 import { toApiError } from '../../src/rpc/error-mapping.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 
 const caught = (thrown: unknown) => toApiError(thrown, 'request-7');
 
 test('Errors - an ApiError passes unchanged', (t) => {
-  const error = apiError('PET_NOT_FOUND', { petId: 7n });
+  const error = anyError('PET_NOT_FOUND', { petId: 7n });
   t.is(caught(error), error);
 });
 

@@ -1,6 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { apiError, type ErrorCode } from '../../src/errors.ts';
+import { anyError, type ErrorCode } from '../../src/error-table.ts';
 import { type AccountId, toAccountId, toKeyId } from '../../src/rpc/caller.ts';
 import type { Call, Response } from '../../src/rpc/chain.ts';
 import { idempotency } from '../../src/rpc/interceptors/idempotency.ts';
@@ -202,7 +202,7 @@ test('Idempotency - a failed call leaves no record: the next one that waits runs
   let refusals = 2;
   const { send, countRuns, countCategories } = setUp(t, async () => {
     refusals -= 1;
-    if (refusals >= 0) throw apiError('UNKNOWN_CATEGORY', { categoryId: 1n });
+    if (refusals >= 0) throw anyError('UNKNOWN_CATEGORY', { categoryId: 1n });
   });
   const settled = await Promise.allSettled(Array.from({ length: 10 }, () => send(callWith('a'))));
   t.is(settled.filter(({ status }) => status === 'rejected').length, 2);
@@ -221,7 +221,7 @@ function withOtherServer({ context: { store } }: Test) {
 test('Idempotency - a call that fails because another server did the same gets the response of that', async (t) => {
   const { send, countCategories } = setUp(t);
   const response = await send(callWith('a'));
-  for (const error of [new AlreadyDone(), apiError('INSUFFICIENT_STOCK', { petId: 1n, wanted: 1, inStock: 0 })]) {
+  for (const error of [new AlreadyDone(), anyError('INSUFFICIENT_STOCK', { petId: 1n, wanted: 1, inStock: 0 })]) {
     const call = callWith('a');
     t.deepEqual(await withOtherServer(t).intercept(call, () => Promise.reject(error)), response);
     t.true(isReplayed(call));

@@ -1,6 +1,7 @@
 import test from 'ava';
 import pino from 'pino';
-import { apiError, invalidArgument } from '../../src/errors.ts';
+import { anyError } from '../../src/error-table.ts';
+import { invalidArgument } from '../../src/errors.ts';
 import type { Next } from '../../src/rpc/chain.ts';
 import { logging } from '../../src/rpc/interceptors/logging.ts';
 import { newCall, RESPONSE, run } from '../support/call.ts';
@@ -30,7 +31,7 @@ test('Logging - a successful call is one line at debug', async (t) => {
 });
 
 test('Logging - an error is one line at debug with its code', async (t) => {
-  const lines = await logged(() => Promise.reject(apiError('PET_NOT_FOUND', { petId: 7n })));
+  const lines = await logged(() => Promise.reject(anyError('PET_NOT_FOUND', { petId: 7n })));
   t.is(lines.length, 1);
   t.is(lines[0].level, DEBUG);
   t.is(lines[0].outcome, 'PET_NOT_FOUND');
@@ -49,7 +50,7 @@ test('Logging - the cause of INTERNAL is logged at error, with the request id an
 
 test('Logging - at info neither responses nor errors are logged', async (t) => {
   t.deepEqual(await logged(async () => RESPONSE, 'info'), []);
-  t.deepEqual(await logged(() => Promise.reject(apiError('API_KEY_MISSING', { seen: '' })), 'info'), []);
+  t.deepEqual(await logged(() => Promise.reject(anyError('API_KEY_MISSING', { seen: '' })), 'info'), []);
 });
 
 test('Logging - nothing of headers, body, response or error message is logged', async (t) => {

@@ -1,6 +1,7 @@
 import { status as Status } from '@grpc/grpc-js';
 import test from 'ava';
-import { type ApiError, apiError } from '../../src/errors.ts';
+import { anyError } from '../../src/error-table.ts';
+import type { ApiError } from '../../src/errors.ts';
 import { type Caller, toAccountId, toKeyId } from '../../src/rpc/caller.ts';
 import type { End } from '../../src/rpc/chain.ts';
 import { type CallRecorder, type Outcome, recordMetrics } from '../../src/rpc/interceptors/metrics.ts';
@@ -39,7 +40,7 @@ test('Metrics - a successful call is counted once, when it ends', (t) => {
 });
 
 test('Metrics - an error is counted by status, by its code, and by the plan of the caller', (t) => {
-  const events = eventsOf(failed(apiError('PET_NOT_FOUND', { petId: 1n })), { caller: CALLER });
+  const events = eventsOf(failed(anyError('PET_NOT_FOUND', { petId: 1n })), { caller: CALLER });
   t.deepEqual(events, [
     [PATH, 'NOT_FOUND', 1.5],
     ['PET_NOT_FOUND', 'pro'],
@@ -47,20 +48,20 @@ test('Metrics - an error is counted by status, by its code, and by the plan of t
 });
 
 test('Metrics - an error without a valid key has no plan', (t) => {
-  t.deepEqual(eventsOf(failed(apiError('API_KEY_MISSING', { seen: '' }))), [
+  t.deepEqual(eventsOf(failed(anyError('API_KEY_MISSING', { seen: '' }))), [
     [PATH, 'UNAUTHENTICATED', 1.5],
     ['API_KEY_MISSING', undefined],
   ]);
 });
 
 test('Metrics - a call whose caller has left is CANCELLED, and not an error', (t) => {
-  for (const error of [undefined, apiError('DEADLINE_EXCEEDED')]) {
+  for (const error of [undefined, anyError('DEADLINE_EXCEEDED')]) {
     t.deepEqual(eventsOf({ code: Status.CANCELLED, error }), [[PATH, 'CANCELLED', 1.5]]);
   }
 });
 
 test('Metrics - a call that ends after its deadline is DEADLINE_EXCEEDED, whatever its outcome', (t) => {
-  for (const error of [undefined, apiError('UNAVAILABLE')]) {
+  for (const error of [undefined, anyError('UNAVAILABLE')]) {
     t.deepEqual(eventsOf({ code: Status.DEADLINE_EXCEEDED, error }), [
       [PATH, 'DEADLINE_EXCEEDED', 1.5],
       ['DEADLINE_EXCEEDED', undefined],
@@ -86,7 +87,7 @@ test('Metrics - a stream is counted when it ends, without a duration', (t) => {
 });
 
 test('Metrics - a feed is counted by the reason of its end, which is an error only if something went wrong', (t) => {
-  const unavailable = failed(apiError('UNAVAILABLE'));
+  const unavailable = failed(anyError('UNAVAILABLE'));
   for (const feedEnd of ['age', 'key', 'drain'] as const) {
     t.deepEqual(eventsOf({ ...unavailable, feedEnd }).slice(1), [['feed', feedEnd]]);
   }

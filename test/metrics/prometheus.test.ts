@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExecutionContext } from 'ava';
 import { parse, stringify } from 'yaml';
-import { isErrorCode } from '../../src/errors.ts';
+import { isErrorCode } from '../../src/error-table.ts';
 import { ROOT } from '../../src/launcher/paths.ts';
 import { backup } from '../deploy/backups.ts';
 import { scrape, typesOf } from '../support/exposition.ts';

@@ -1,6 +1,7 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import type { Order } from '../../gen/petstore/v1/orders.ts';
-import { ApiError, type ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/error-table.ts';
+import { ApiError } from '../../src/errors.ts';
 import type { Store } from '../../src/schema.ts';
 import type { PetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';

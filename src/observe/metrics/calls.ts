@@ -1,7 +1,6 @@
 /** Metrics of calls, errors and bans. Labels are methods, codes and plans, never text from a caller. */
 import { status as Status } from '@grpc/grpc-js';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { ErrorCode } from '../../errors.ts';
 import type { Caller, Plan } from '../../rpc/caller.ts';
 import { FEED_ENDS } from '../../rpc/chain.ts';
 import type { CallRecorder } from '../../rpc/interceptors/metrics.ts';
@@ -11,7 +10,7 @@ const CALL_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1
 
 const PLANS: readonly Plan[] = ['free', 'pro', 'business', 'enterprise'];
 const NO_PLAN = 'none';
-const SERVER_FAULTS: readonly ErrorCode[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
+const SERVER_FAULTS: readonly string[] = ['INTERNAL', 'UNAVAILABLE', 'DEADLINE_EXCEEDED'];
 
 export interface CallMetrics extends CallRecorder {
   /** A caller's key is banned from now on. */

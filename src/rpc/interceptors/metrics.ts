@@ -3,7 +3,6 @@
  * counts as CANCELLED, whatever its outcome: when Envoy hedges a read, the slower of the two calls is no failure.
  */
 import { status as Status } from '@grpc/grpc-js';
-import type { ErrorCode } from '../../errors.ts';
 import type { Caller } from '../caller.ts';
 import type { FeedEnd, Observer } from '../chain.ts';
 import { REPLAYED } from './idempotency.ts';
@@ -21,7 +20,7 @@ export interface Outcome {
 export interface CallRecorder {
   end(outcome: Outcome): void;
   /** A call failed with this error. The caller is undefined without a valid key. */
-  fail(reason: ErrorCode, caller: Caller | undefined): void;
+  fail(reason: string, caller: Caller | undefined): void;
   /** A feed ended for this reason. */
   endFeed(reason: FeedEnd): void;
   /** A call was answered from an idempotency record. */

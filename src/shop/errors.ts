@@ -1,0 +1,38 @@
+/** The shop's errors. */
+import { status as Status } from '@grpc/grpc-js';
+import { errorsOf, notFound, row, unknown } from '../errors.ts';
+
+export const SHOP_ERRORS = {
+  UNKNOWN_CATEGORY: unknown('category', 'categoryId'),
+  UNKNOWN_PET: unknown('pet', 'petId'),
+  PET_NOT_FOUND: notFound('pet', 'petId'),
+  CATEGORY_NOT_FOUND: notFound('category', 'categoryId'),
+  ORDER_NOT_FOUND: notFound('order', 'orderId'),
+  INVENTORY_NOT_FOUND: row<{ petId: bigint }>(
+    404,
+    Status.NOT_FOUND,
+    ({ petId }) => `there is no inventory entry for pet ${petId}: the pet does not exist`,
+  ),
+  CATEGORY_IN_USE: row<{ categoryId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ categoryId }) => `category ${categoryId} still has pets: move or delete them first`,
+  ),
+  PET_IN_USE: row<{ petId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ petId }) => `an order that is not complete names pet ${petId}: complete or cancel it first`,
+  ),
+  INSUFFICIENT_STOCK: row<{ petId: bigint; wanted: number; inStock: number }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ petId, wanted, inStock }) => `pet ${petId}: quantity ${wanted} is more than the ${inStock} in stock`,
+  ),
+  ORDER_COMPLETE: row<{ orderId: bigint }>(
+    409,
+    Status.FAILED_PRECONDITION,
+    ({ orderId }) => `order ${orderId} is complete: it can't be reopened, changed or cancelled`,
+  ),
+} as const;
+
+export const shopError = errorsOf(SHOP_ERRORS);
