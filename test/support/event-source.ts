@@ -9,12 +9,15 @@ export interface SentEvent {
   readonly retry: string | undefined;
 }
 
-export interface EventSource {
-  readonly response: Response;
+interface EventReader {
   /** The next event or comment; undefined at a clean end. Rejects when the connection breaks. */
   next(): Promise<SentEvent | undefined>;
   /** The next events, without comments and `ready`. */
   take(count: number): Promise<SentEvent[]>;
+}
+
+export interface EventSource extends EventReader {
+  readonly response: Response;
   close(): void;
 }
 
@@ -31,6 +34,11 @@ export async function openEvents(
     reader ??= body.pipeThrough(new TextDecoderStream())[Symbol.asyncIterator]();
     return reader.next();
   };
+  return { response, ...readEvents(chunk), close: () => abort.abort() };
+}
+
+/** Reads the events of a text that comes in pieces. */
+export function readEvents(chunk: () => Promise<IteratorResult<string>>): EventReader {
   let buffer = '';
   const next = async (): Promise<SentEvent | undefined> => {
     for (let end = buffer.indexOf('\n\n'); end === -1; end = buffer.indexOf('\n\n')) {
@@ -59,7 +67,6 @@ export async function openEvents(
     };
   };
   return {
-    response,
     next,
     async take(count) {
       const events: SentEvent[] = [];
@@ -70,6 +77,5 @@ export async function openEvents(
       }
       return events;
     },
-    close: () => abort.abort(),
   };
 }

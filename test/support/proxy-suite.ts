@@ -12,6 +12,7 @@ import { bearer, unary } from './grpc.ts';
 import { freePorts } from './ports.ts';
 import { testUnless } from './programs.ts';
 import type { ProxyKind, RunningProxy } from './proxies.ts';
+import { ONE_STREAM, testStreams } from './proxy-streams.ts';
 import { startTestStack, type TestStack } from './stack.ts';
 import { type Certificates, makeCertificates, noOpenssl } from './tls.ts';
 
@@ -27,7 +28,7 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
 
   test.before(async (t) => {
     const certificates = await makeCertificates();
-    const stack = await startTestStack({ ...FEW_REQUESTS, TRUSTED_PROXIES: '127.0.0.1' });
+    const stack = await startTestStack({ ...FEW_REQUESTS, ...ONE_STREAM, TRUSTED_PROXIES: '127.0.0.1' });
     t.context = { ...stack, certificates, proxy: await kind.start(stack.config.port, certificates) };
   });
   test.after.always(async ({ context }) => {
@@ -71,11 +72,15 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
   });
 
   test(`${name} - a real gRPC client calls through it`, async (t) => {
-    const { key, proxy } = t.context;
+    const { key, proxy, rest } = t.context;
     const { port, ca } = proxy.door;
     const client = new Client(`localhost:${port}`, credentials.createSsl(ca));
-    const { message, headers } = await unary(client, Pets.listPets, { ids: [], pageToken: '' }, bearer(key));
-    t.true(message.pets.length >= 0);
+    const id = BigInt(await rest.pet());
+    const { message, headers } = await unary(client, Pets.listPets, { ids: [id], pageToken: '' }, bearer(key));
+    t.deepEqual(
+      message.pets.map((pet) => pet.id),
+      [id],
+    );
     t.truthy(headers.get('x-ratelimit-limit')[0]);
     client.close();
   });
@@ -91,6 +96,8 @@ export function proxySuite(kind: ProxyKind): TestFn<Context> {
     call.cancel();
     client.close();
   });
+
+  testStreams(test, name);
 
   test(`${name} - gRPC-Web works over HTTP/1.1`, async (t) => {
     const { key, proxy } = t.context;
