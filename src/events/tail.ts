@@ -3,8 +3,8 @@
  * after each write of this server, and every `POLL_MS` for the writes of others. A stream that is behind reads pages by
  * itself until it has caught up; all such streams take turns, so that they never occupy the server.
  *
- * Failure: while the database is away nothing is read, which is reported once. The streams stay open, and go on when it
- * is back.
+ * Failure: while the database is away nothing is read, which is reported once. The streams stay open with their
+ * heartbeats, and go on when it is back.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { EventId, StoredEvent } from '../storage/model.ts';
@@ -16,6 +16,8 @@ const POLL_MS = 100;
 const GATHER_MS = 10;
 /** A stream on which nothing happens gets a checkpoint this often. */
 const HEARTBEAT_MS = 15_000;
+/** How late it may be. */
+const WAKE_MS = 500;
 /** The pause after each page for a stream that is behind. */
 const BEHIND_MS = 5;
 /** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. */
@@ -132,10 +134,13 @@ export class Tail {
       yield { events: [], upTo: cursor };
       let rows = FIRST_ROWS;
       let heartbeatMs = performance.now() + HEARTBEAT_MS;
+      let reading: Promise<Batch | undefined> | undefined;
       while (!isClosed) {
-        const batch =
-          this.#kept(cursor) ??
-          (this.#isBehind(cursor) ? await this.#readBehind(cursor, rows, () => isClosed) : undefined);
+        let batch = this.#kept(cursor);
+        if (batch === undefined && this.#isBehind(cursor)) {
+          reading ??= this.#readBehind(cursor, rows, () => isClosed).finally(() => (reading = undefined));
+          batch = await before(heartbeatMs, reading);
+        }
         rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
         cursor = batch?.upTo ?? cursor;
         const events = ofTypes(batch?.events ?? [], types);
@@ -173,6 +178,7 @@ export class Tail {
     let last = head;
     this.#readAtMs = performance.now();
     this.#last = last;
+    const heart = setInterval(() => this.#wakeForHeartbeats(), WAKE_MS); // also while a read hangs
     while (this.#streams > 0) {
       const beganMs = performance.now();
       this.#hasNews = false;
@@ -181,12 +187,17 @@ export class Tail {
       this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
       last = events.at(-1)?.id ?? last;
       this.#last = last;
-      for (const [wake, heartbeatMs] of this.#waiting) if (events.length > 0 || heartbeatMs <= beganMs) wake();
+      if (events.length > 0) for (const wake of this.#waiting.keys()) wake();
       if (events.length < MAX_ROWS) await this.#pause(beganMs);
     }
+    clearInterval(heart);
     this.#beginning = undefined;
     this.#last = undefined;
     this.#batches = [];
+  }
+
+  #wakeForHeartbeats(): void {
+    for (const [wake, heartbeatMs] of this.#waiting) if (heartbeatMs <= performance.now()) wake();
   }
 
   async #read(after: EventId): Promise<readonly StoredEvent[]> {
@@ -239,6 +250,13 @@ export class Tail {
       return undefined;
     }
   }
+}
+
+/** The result of the work; undefined when there is none at this time. */
+async function before<T>(timeMs: number, work: Promise<T>): Promise<T | undefined> {
+  const { promise: late, resolve } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), timeMs - performance.now());
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
 /** Cuts events into batches of a bounded size. */

@@ -1,0 +1,134 @@
+/** Streams of events on two servers, while PostgreSQL stops and starts again, and while its network hangs. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, type ClientReadableStream, type ServiceError } from '@grpc/grpc-js';
+import type { ExecutionContext } from 'ava';
+import { EventServiceService as Events, type WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
+import { TcpProxy } from '../support/chaos/proxy.ts';
+import { openEvents } from '../support/event-source.ts';
+import { bearer, insecure } from '../support/grpc.ts';
+import { testUnless } from '../support/programs.ts';
+import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+interface Context {
+  readonly shared: Shared;
+  readonly network: TcpProxy;
+  readonly service: TestStack;
+}
+const test = testUnless<Context>(sharedMissing);
+
+test.beforeEach(async (t) => {
+  const shared = await startShared();
+  const settings = await shared.settings();
+  const url = new URL(settings.DATABASE_URL ?? '');
+  const network = await TcpProxy.open(Number(url.port));
+  url.port = String(network.port);
+  const service = await startTestStack({ ...settings, DATABASE_URL: url.href, INSTANCES: '2' });
+  t.context = { shared, network, service };
+});
+test.afterEach.always(async ({ context: { service, network, shared } }) => {
+  network?.restore();
+  await service?.close();
+  await network?.close();
+  await shared?.close();
+});
+
+/** A stream, and what it has got until now. */
+interface Stream {
+  readonly ids: number[];
+  /** When a heartbeat came, by `performance.now()`. */
+  readonly heartbeatsMs: number[];
+  /** How it ended; undefined while it is open. */
+  ended: string | undefined;
+  readonly close: () => void;
+}
+
+async function followRest({ rest, key }: TestStack): Promise<Stream> {
+  const source = await openEvents(`${rest.url}/events/stream?after=0`, key);
+  const stream: Stream = { ids: [], heartbeatsMs: [], ended: undefined, close: source.close };
+  void (async () => {
+    for (let event = await source.next(); event !== undefined; event = await source.next()) {
+      if (event.comment !== undefined) stream.heartbeatsMs.push(performance.now());
+      if (event.data?.id !== undefined) stream.ids.push(event.data.id);
+    }
+    stream.ended = 'cleanly';
+  })().catch((error: unknown) => (stream.ended = String(error)));
+  return stream;
+}
+
+function followGrpc({ publicAddress, key }: TestStack): Stream {
+  const client = new Client(publicAddress, insecure);
+  const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
+  const request = { after: 0n, types: [] };
+  const call: ClientReadableStream<WatchEventsResponse> = client
+    .makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, bearer(key))
+    .on('data', ({ event, checkpoint }: WatchEventsResponse) => {
+      if (event !== undefined) stream.ids.push(Number(event.id));
+      else if (checkpoint?.id !== 0n) stream.heartbeatsMs.push(performance.now());
+    })
+    .on('error', (error: ServiceError) => (stream.ended = error.message))
+    .on('end', () => (stream.ended ??= 'cleanly'));
+  const close = () => {
+    call.cancel();
+    client.close();
+  };
+  const stream: Stream = { ids: [], heartbeatsMs: [], ended: undefined, close };
+  return stream;
+}
+
+/** Four of them, so that both servers have some. */
+async function followAll(t: ExecutionContext<Context>): Promise<Stream[]> {
+  const { service } = t.context;
+  await service.rest.category();
+  const streams = [
+    ...[await followRest(service), await followRest(service)],
+    ...[followGrpc(service), followGrpc(service)],
+  ];
+  t.teardown(() => streams.forEach(({ close }) => void close()));
+  await until(() => streams.every(({ ids }) => ids.length === 1), 'the first event');
+  return streams;
+}
+
+/** Writes until one write succeeds, and waits until all streams have every event, once. */
+async function allGoOn(t: ExecutionContext<Context>, streams: readonly Stream[]): Promise<void> {
+  const { rest } = t.context.service;
+  await until(async () => (await rest.post('/categories', { name: 'Cats' })).status === 201, 'a write', 30_000);
+  for (let count = 0; count < 5; count += 1) await rest.category();
+  const { body } = await rest.get('/events?limit=100');
+  const expected = body.map(({ id }: { id: number }) => id);
+  await until(() => streams.every(({ ids }) => ids.length >= expected.length), 'the events').catch(() => undefined);
+  for (const { ids, ended } of streams) {
+    t.is(ended, undefined, 'it is still open');
+    t.deepEqual(ids, expected, 'it misses and repeats nothing');
+  }
+}
+
+test('PostgreSQL stopped and started again - streams of events stay open, and miss and repeat nothing', async (t) => {
+  const { shared, service } = t.context;
+  const streams = await followAll(t);
+  for (let round = 0; round < 2; round += 1) {
+    const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
+    await shared.postgres.kill();
+    await writing;
+    t.is((await service.rest.get('/events/stream?after=1')).status, 503, 'a new stream learns that it is away');
+    await delay(1_000);
+    await shared.postgres.start();
+    await allGoOn(t, streams);
+  }
+});
+
+test('The network of PostgreSQL hangs - streams have their heartbeats, and miss and repeat nothing', async (t) => {
+  t.timeout(90_000);
+  const { network, service } = t.context;
+  const streams = await followAll(t);
+  const writing = Promise.all(Array.from({ length: 8 }, () => service.rest.post('/categories', { name: 'Cats' })));
+  network.silence();
+  const beganMs = performance.now();
+  streams.push(await followRest(service)); // it is behind
+  await writing;
+  await delay(beganMs + 17_000 - performance.now());
+  for (const { heartbeatsMs } of streams) t.true(heartbeatsMs.length > 0, 'within 17 s');
+  network.restore();
+  await allGoOn(t, streams);
+});
