@@ -39,7 +39,10 @@ export class Readiness {
     this.#isDraining = true;
     const giveUpAtMs = performance.now() + MAX_WAIT_MS;
     const mayStillCome = (edge: Edge) => edge.failedChecks < FAILED_CHECKS && !isGone(edge);
-    while (performance.now() < giveUpAtMs && this.#edges.values().some(mayStillCome)) await delay(POLL_MS);
+    // The timer keeps no process alive: a server that has stopped meanwhile is checked no more, and ends at once.
+    while (performance.now() < giveUpAtMs && this.#edges.values().some(mayStillCome)) {
+      await delay(POLL_MS, undefined, { ref: false });
+    }
   }
 
   /** Records a health check. Those that Envoy forwards for a caller, instead of making them itself, don't count. */

@@ -152,7 +152,7 @@ test.serial('Rolling restart - under load loses no native gRPC call', async (t) 
   t.deepEqual([...load.answers.keys()], ['OK'], JSON.stringify([...load.answers]));
 });
 
-test.serial('Rolling restart - one server at a time is unavailable', async (t) => {
+test.serial('Rolling restart - one server at a time is unavailable, and none has to be killed', async (t) => {
   const launcher = await launchInstances(t);
   await launcher.opened();
   launcher.process.kill('SIGUSR2');
@@ -165,6 +165,7 @@ test.serial('Rolling restart - one server at a time is unavailable', async (t) =
     'the end of the rolling restart',
     RESTART_MS,
   );
+  t.false(launcher.output.includes('killed'), launcher.output);
   let servesAgain = '';
   for (let index = 0; index < INSTANCES; index += 1) {
     const log = (await logOf(launcher, index)).filter(({ msg }) => !msg.startsWith('the database')); // of one server
@@ -187,7 +188,8 @@ test.serial('Rolling restart - an endless call delays it, but does not block it'
   await new Promise((resolve) => stream.once('data', resolve));
   stream.resume();
   launcher.process.kill('SIGUSR2');
-  await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/);
+  // Perhaps only the last server, after the others have been replaced.
+  await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/, RESTART_MS);
   await ended;
   await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
   client.close();
