@@ -99,9 +99,10 @@ for (const name of ['prometheus.yml', 'prometheus-compose.yml']) {
 }
 
 test('Rules - each alert fires when it should, and none without a problem', async (t) => {
-  const { status, output } = promtool(RULES, ['test', 'rules', 'alerts.test.yml']);
+  const files = ['alerts.test.yml', 'backups.test.yml'];
+  const { status, output } = promtool(RULES, ['test', 'rules', ...files]);
   t.is(status, 0, output);
-  const tests = await readFile(join(RULES, 'alerts.test.yml'), 'utf8');
+  const tests = (await Promise.all(files.map((file) => readFile(join(RULES, file), 'utf8')))).join('');
   for (const { alert } of await alerts()) t.true(tests.includes(`alertname="${alert}"`), `${alert} has no test`);
 });
 
