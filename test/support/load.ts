@@ -1,5 +1,9 @@
-/** A closed-loop load: callers that each call again as soon as they have the response. */
+/** A closed-loop load: callers that each call again soon after they have the response. */
+import { setTimeout as delay } from 'node:timers/promises';
 import { until } from './until.ts';
+
+/** Leaves the processor to what is tested: twenty callers send some hundred requests a second. */
+const PAUSE_MS = 20;
 
 export interface Load {
   /** How often each response has come so far. */
@@ -9,7 +13,11 @@ export interface Load {
 }
 
 /** `call` resolves with the response as text. An error that it throws counts as a response, too. `count` is unique. */
-export function startLoad(callers: number, call: (count: number) => Promise<string>): Load {
+export function startLoad(
+  callers: number,
+  call: (count: number) => Promise<string>,
+  { pauseMs = PAUSE_MS } = {},
+): Load {
   const answers = new Map<string, number>();
   let isOver = false;
   let count = 0;
@@ -18,6 +26,7 @@ export function startLoad(callers: number, call: (count: number) => Promise<stri
       count += 1;
       const answer = await call(count).catch((error: unknown) => String((error as Error).cause ?? error));
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
+      if (pauseMs > 0) await delay(pauseMs);
     }
   };
   const all = Array.from({ length: callers }, callRepeatedly);

@@ -20,7 +20,9 @@ export function lookupTests(): void {
     const { store } = t.context;
     const pet = await newPet(store);
     // Keeps the look-up busy all the time.
-    const load = startLoad(20, async () => ((await store.pets.find(pet.id)) === undefined ? 'missing' : 'found'));
+    const load = startLoad(20, async () => ((await store.pets.find(pet.id)) === undefined ? 'missing' : 'found'), {
+      pauseMs: 0,
+    });
     for (let quantity = 1; quantity <= 100; quantity += 1) {
       await store.transaction((tx) => tx.pets.update({ ...pet, quantity }));
       t.is((await store.pets.find(pet.id))?.quantity, quantity);
