@@ -2,6 +2,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { TestStack } from '../support/stack.ts';
+import { Turns } from '../support/turns.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -23,16 +24,23 @@ export function petstore({ config }: Pick<TestStack, 'config'>): Petstore {
   return (args, env) => run(process.execPath, [`${ROOT}src/cli/main.ts`, ...args], { ...settings, ...env });
 }
 
+const turns = new Turns(3);
+
 /** Runs a program to its end, with `env`, PATH and HOME as its whole environment. */
-export function run(file: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Outcome> {
+export async function run(
+  file: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<Outcome> {
   const { PATH = '', HOME = '' } = process.env;
-  return new Promise((resolve, reject) => {
+  const endTurn = await turns.take();
+  return new Promise<Outcome>((resolve, reject) => {
     execFile(file, args, { cwd: ROOT, env: { PATH, HOME, ...env } }, (error, stdout, stderr) => {
       if (error === null) resolve({ exitCode: 0, stdout, stderr });
       else if (typeof error.code === 'number') resolve({ exitCode: error.code, stdout, stderr });
       else reject(error);
     });
-  });
+  }).finally(endTurn);
 }
 
 /** Runs a command that must succeed and returns its JSON. */

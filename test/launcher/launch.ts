@@ -1,23 +1,27 @@
 /** The setup of the launcher's tests. After each test, all processes that it launched are killed. */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isRunning, Launcher, launcherSettings } from '../support/launcher.ts';
+import { Turns } from '../support/turns.ts';
 
 export interface Context {
   /** Free ports, and a data folder that does not exist yet. */
   readonly settings: Readonly<Record<string, string>>;
   readonly launchers: Launcher[];
   readonly remove: () => Promise<void>;
+  readonly endTurn: () => void;
 }
 
 export type Test = ExecutionContext<Context>;
 export const test = anyTest as TestFn<Context>;
 
+const turns = new Turns(2);
 test.beforeEach(async (t) => {
-  t.context = { ...(await launcherSettings()), launchers: [] };
+  t.context = { ...(await launcherSettings()), launchers: [], endTurn: await turns.take() };
 });
 test.afterEach.always(async (t) => {
   for (const launcher of t.context.launchers) await kill(launcher);
   await t.context.remove();
+  t.context.endTurn();
 });
 
 async function kill(launcher: Launcher): Promise<void> {

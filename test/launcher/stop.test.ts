@@ -42,17 +42,21 @@ async function openRequest(
   };
 }
 
-test('Ctrl-C - sent by the terminal and by npm at the same time counts once: open requests complete', async (t) => {
-  const launcher = launch(t);
-  const { url, key } = await launcher.opened();
-  const finish = await openRequest(t, url, key);
-  launcher.process.kill('SIGINT');
-  await delay(50); // npm forwards the signal a moment later
-  launcher.process.kill('SIGINT');
-  await launcher.says(/Stopping/);
-  t.is((await finish()).status, 201);
-  t.deepEqual(await launcher.ended, CLEAN);
-});
+// Serial: signals half a second apart are two key presses, and beside starting services they could be.
+test.serial(
+  'Ctrl-C - sent by the terminal and by npm at the same time counts once: open requests complete',
+  async (t) => {
+    const launcher = launch(t);
+    const { url, key } = await launcher.opened();
+    const finish = await openRequest(t, url, key);
+    launcher.process.kill('SIGINT');
+    await delay(50); // npm forwards the signal a moment later
+    launcher.process.kill('SIGINT');
+    await launcher.says(/Stopping/);
+    t.is((await finish()).status, 201);
+    t.deepEqual(await launcher.ended, CLEAN);
+  },
+);
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   test(`${signal} - stops server and Envoy, says so, exits with 0`, async (t) => {

@@ -1,10 +1,13 @@
-/** `npm start` with valid and invalid certificates. */
+/** `npm start` with valid and invalid certificates, and what is said of invalid ones. */
 import { execFile } from 'node:child_process';
 import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
+import { ConfigError } from '../../src/config/config.ts';
+import { readIdentity } from '../../src/files/tls-files.ts';
 import { type Context as LaunchContext, launch, test as launcherTest, refusedWith } from '../launcher/launch.ts';
+import { configError } from '../support/config-error.ts';
 import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
@@ -24,50 +27,51 @@ const tls = (name: string) => ({
   TLS_KEY: certificates.path(`${name}-key.pem`),
 });
 
-test('Start - one of TLS_CERT and TLS_KEY without the other is refused', async (t) => {
-  await refusedWith(
-    t,
-    launch(t, { TLS_CERT: 'a.pem' }),
-    'TLS_KEY must be set too: TLS_CERT and TLS_KEY belong together',
-  );
-  await refusedWith(
-    t,
-    launch(t, { TLS_KEY: 'a.pem' }),
-    'TLS_CERT must be set too: TLS_CERT and TLS_KEY belong together',
-  );
+/** What a start says of the files; empty if nothing. */
+async function refusalOf({ TLS_CERT, TLS_KEY }: ReturnType<typeof tls>): Promise<string> {
+  try {
+    await readIdentity({ setting: 'TLS_CERT', file: TLS_CERT }, { setting: 'TLS_KEY', file: TLS_KEY });
+    return '';
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
+
+test('Settings - one of TLS_CERT and TLS_KEY without the other is refused', (t) => {
+  t.is(configError({ TLS_CERT: 'a.pem' }), 'TLS_KEY must be set too: TLS_CERT and TLS_KEY belong together');
+  t.is(configError({ TLS_KEY: 'a.pem' }), 'TLS_CERT must be set too: TLS_CERT and TLS_KEY belong together');
 });
 
-test('Start - HTTP_PORT is refused without TLS, or if it is the port of another setting', async (t) => {
-  const HTTP_PORT = t.context.settings.PORT ?? '';
-  const line = 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS';
-  await refusedWith(t, launch(t, { HTTP_PORT }), line);
-  const both = { ...tls('server'), HTTP_PORT };
-  await refusedWith(t, launch(t, both), `HTTP_PORT must not be PORT's port ${HTTP_PORT}`);
+test('Settings - HTTP_PORT is refused without TLS, or if it is the port of another setting', (t) => {
+  const ports = { PORT: '8080', HTTP_PORT: '8080' };
+  t.is(configError(ports), 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
+  t.is(configError({ ...tls('server'), ...ports }), "HTTP_PORT must not be PORT's port 8080");
 });
 
-test('Start - a missing or unreadable file is reported with its setting', async (t) => {
+test('Files - a missing or unreadable one is reported with its setting', async (t) => {
   const missing = { ...tls('server'), TLS_CERT: '/nonexistent/cert.pem' };
-  await refusedWith(t, launch(t, missing), /^TLS_CERT can't be read: ENOENT.*'\/nonexistent\/cert\.pem'$/);
+  t.regex(await refusalOf(missing), /^TLS_CERT can't be read: ENOENT.*'\/nonexistent\/cert\.pem'$/);
   const folder = { ...tls('server'), TLS_KEY: certificates.folder };
-  await refusedWith(t, launch(t, folder), /^TLS_KEY can't be read: EISDIR/);
+  t.regex(await refusalOf(folder), /^TLS_KEY can't be read: EISDIR/);
 });
 
-test('Start - a file with other content is refused', async (t) => {
+test('Files - one with other content is refused', async (t) => {
   const { TLS_CERT, TLS_KEY } = tls('server');
   const swapped = `TLS_CERT must be a PEM file with a certificate, and ${TLS_KEY} is none`;
-  await refusedWith(t, launch(t, { TLS_CERT: TLS_KEY, TLS_KEY: TLS_CERT }), swapped);
+  t.is(await refusalOf({ TLS_CERT: TLS_KEY, TLS_KEY: TLS_CERT }), swapped);
   const noKey = `TLS_KEY must be a PEM file with a private key without a passphrase, and ${TLS_CERT} is none`;
-  await refusedWith(t, launch(t, { TLS_CERT, TLS_KEY: TLS_CERT }), noKey);
+  t.is(await refusalOf({ TLS_CERT, TLS_KEY: TLS_CERT }), noKey);
 
   const locked = certificates.path('locked-key.pem');
   await openssl('ec', '-in', 'server-key.pem', '-aes256', '-passout', 'pass:secret', '-out', locked);
   const passphrase = `TLS_KEY must be a PEM file with a private key without a passphrase, and ${locked} is none`;
-  await refusedWith(t, launch(t, { TLS_CERT, TLS_KEY: locked }), passphrase);
+  t.is(await refusalOf({ TLS_CERT, TLS_KEY: locked }), passphrase);
 
   const broken = certificates.path('broken-chain.pem');
   const damaged = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
   await writeFile(broken, `${await certificates.read('server.pem')}${damaged}`);
-  await refusedWith(t, launch(t, { TLS_CERT: broken, TLS_KEY }), new RegExp(`^TLS_CERT .*, and ${broken} is none$`));
+  t.regex(await refusalOf({ TLS_CERT: broken, TLS_KEY }), new RegExp(`^TLS_CERT .*, and ${broken} is none$`));
 });
 
 test('Start - a key that does not match the certificate is refused', async (t) => {
@@ -76,14 +80,14 @@ test('Start - a key that does not match the certificate is refused', async (t) =
   await refusedWith(t, launch(t, { ...tls('server'), TLS_KEY }), line);
 });
 
-test('Start - a key that Envoy does not support is refused', async (t) => {
+test('Files - a key that Envoy does not support is refused', async (t) => {
   const request = ['req', '-x509', '-nodes', '-days', '2', '-subj', '/CN=localhost'];
   await openssl(...request, '-newkey', 'ed25519', '-keyout', 'ed-key.pem', '-out', 'ed.pem');
   await openssl(...request, '-newkey', 'rsa:1024', '-keyout', 'small-key.pem', '-out', 'small.pem');
   for (const name of ['ed', 'small']) {
     const what = 'an RSA key of 2048 bits or more, or an EC key on P-256, P-384 or P-521';
     const line = `TLS_KEY must be ${what}: ${certificates.path(`${name}-key.pem`)} is none`;
-    await refusedWith(t, launch(t, tls(name)), line);
+    t.is(await refusalOf(tls(name)), line);
   }
 });
 
