@@ -21,6 +21,10 @@ export function contendedPet(id: PetId): string {
 export function petTable(engine: Engine) {
   const { knex } = engine;
   const pets = resource(engine, PETS);
+  const inserted = [
+    'category_id',
+    ...PETS.columns.filter((column) => !['id', 'category_id', 'quantity'].includes(column)),
+  ];
   const values = paramsOf(PETS.columns.filter((column) => column !== 'id'));
   // Locks the category, so that it can't be deleted between this check and the write of the pet.
   const category = (id: string, values: readonly unknown[]) =>
@@ -36,18 +40,16 @@ export function petTable(engine: Engine) {
     insert: compileInsert(
       'pets.insert',
       knex.raw('? returning ??', [
-        knex
-          .into(knex.raw('?? (??, ??, ??)', ['pets', 'name', 'category_id', 'status']))
-          .insert(
-            knex
-              .select(knex.raw('value ->> 0, cast(value ->> 1 as bigint), value ->> 2'))
-              .from(engine.elementsOf('elements'))
-              .whereExists(category('cast(value ->> 1 as bigint)', []))
-              .orderBy('key'),
-          ),
+        knex.into(knex.raw(`?? (${inserted.map(() => '??')})`, ['pets', ...inserted])).insert(
+          knex
+            .select(knex.raw(PETS.fromJson(inserted).join()))
+            .from(engine.elementsOf('elements'))
+            .whereExists(category('cast(value ->> 0 as bigint)', []))
+            .orderBy('key'),
+        ),
         PETS.columns,
       ] as never),
-      ['name', 'category_id', 'status'],
+      inserted,
       (pet, row) => PETS.toRecord(row).categoryId === pet.category_id,
     ),
     update: compile(

@@ -14,12 +14,14 @@ export interface Table<R extends object> {
   toRecord(row: Row): R;
   /** The values of the columns. */
   toValues(record: R): readonly SqlValue[];
+  /** The SQL of the values of `columns` in `value`, a JSON array of them. */
+  fromJson(columns: readonly string[]): readonly string[];
   /** The parameters of the fields that are in `part`. */
   toParams(part: Partial<R>): Params;
 }
 
 export function table<R extends object>(name: string, fields: Fields<R>): Table<R> {
-  const { columns, read, write } = record(fields);
+  const { columns, types, read, write } = record(fields);
   const all = Object.entries(fields) as [keyof R, Field<R[keyof R]>][];
   return {
     name,
@@ -27,6 +29,7 @@ export function table<R extends object>(name: string, fields: Fields<R>): Table<
     fields,
     toRecord: read,
     toValues: write,
+    fromJson: (names) => names.map((name, index) => `cast(value ->> ${index} as ${types[columns.indexOf(name)]})`),
     toParams(part) {
       const params: Record<string, SqlValue> = {};
       for (const [key, field] of all) {
@@ -177,19 +180,18 @@ export function resource<R extends { readonly id: bigint }>(
 }
 
 /**
- * Compiles an insert of a JSON array of rows, all of whose columns are integers. The rows are sorted, so that two
+ * Compiles an insert of a JSON array of rows. The rows are sorted, so that two
  * servers lock them in the same order and can't deadlock. In place of a second row with the same `key`, the first one
  * is updated: `set` returns the SQL of a column's value.
  */
 export function compilePut<R extends object>(
   engine: Engine,
-  { name, columns }: Table<R>,
+  { name, columns, fromJson }: Table<R>,
   key: readonly string[],
   set: (column: string) => string,
 ): Statement {
-  const values = columns.map((_, index) => `cast(value ->> ${index} as bigint)`);
   const updates = columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
-  const insert = `insert into ${name} (${columns}) select ${values} from ? order by 1, 2`;
+  const insert = `insert into ${name} (${columns}) select ${fromJson(columns)} from ? order by 1, 2`;
   const onConflict = `on conflict (${key}) do update set ${updates}`;
   return compile(`${name}.put`, engine.knex.raw(`${insert} ${onConflict}`, [engine.elementsOf('rows')]));
 }

@@ -11,6 +11,7 @@ const WINDOW_SECONDS = { minute: 60, day: 86_400 } as const;
 
 const window: Field<BanWindow> = {
   columns: ['window_seconds'],
+  types: ['bigint'],
   read: (row) => (row.window_seconds === WINDOW_SECONDS.day ? 'day' : 'minute'),
   write: (name) => [WINDOW_SECONDS[name]],
 };

@@ -6,6 +6,7 @@ import { type CreateDatabase, useDatabase } from './database.ts';
 import { eventTests } from './events.ts';
 import { failureTests } from './failures.ts';
 import { idempotencyTests } from './idempotency.ts';
+import { listTests } from './lists.ts';
 import { lookupTests } from './lookups.ts';
 import { pageTests } from './pages.ts';
 import { schemaTests } from './schema.ts';
@@ -19,6 +20,7 @@ export function runStorageSuite(createDatabase: CreateDatabase): void {
   banTests();
   pageTests();
   lookupTests();
+  listTests();
   transactionTests();
   writeTests();
   idempotencyTests();
