@@ -6,7 +6,7 @@ import type { Operations } from '../src/proto/operations.ts';
 const WRITES = ['PUT', 'PATCH', 'DELETE'];
 const PACKAGE = '/petstore.v1.';
 
-/** A TypeScript module with lists of gRPC paths. */
+/** A TypeScript module with lists of gRPC paths, and the request message of each. */
 export function clientMethods({ registry, byPath }: Operations): string {
   const operations = [...byPath.values()].filter(({ path }) => path.startsWith(PACKAGE));
   const isIdempotent = (path: string) => {
@@ -21,8 +21,13 @@ export function clientMethods({ registry, byPath }: Operations): string {
   const paths = operations.map(({ path }) => path);
   const creating = operations.filter(({ response }) => response.location !== undefined);
   const conditional = operations.filter(({ routes }) => routes.some(({ method }) => WRITES.includes(method)));
+  const byFile = Map.groupBy(new Set(operations.map(({ input }) => input)), ({ file }) => file.name);
+  const imports = [...byFile].map(([file, messages]) => {
+    return `import {\n${messages.map(({ name }) => `  ${name},\n`).join('')}} from '../${file}.ts';\n`;
+  });
   return [
     '// Made from the proto files by "npm run generate". DO NOT EDIT.\n',
+    imports.join(''),
     list('IDEMPOTENT', 'Methods that may be called again with nothing changing any more.', paths.filter(isIdempotent)),
     list(
       'CREATING',
@@ -34,5 +39,9 @@ export function clientMethods({ registry, byPath }: Operations): string {
       'Methods that take a condition (`if-match`).',
       conditional.map(({ path }) => path),
     ),
+    '/** The request messages. `fromPartial` fills in the default of every field, as deep as messages go. */',
+    'export const REQUESTS: Readonly<Record<string, { fromPartial(partial: never): object }>> = {',
+    ...operations.map(({ path, input }) => `  '${path}': ${input.name},`),
+    '};\n',
   ].join('\n');
 }

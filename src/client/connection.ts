@@ -1,7 +1,7 @@
 /** A channel to a server and the calls over it: key, deadline, admission, errors. It knows no service by name. */
 import { randomUUID } from 'node:crypto';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
-import { CREATING } from '../../gen/client/methods.ts';
+import { CREATING, REQUESTS } from '../../gen/client/methods.ts';
 import { Admission, type Expiry } from './admission.ts';
 import { keepEtag } from './etags.ts';
 import type { CreateOptions, Definition, MethodOf, Methods, WriteOptions } from './methods.ts';
@@ -75,7 +75,7 @@ export function connect(options: ConnectionOptions): Connection {
   async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
     const expiry = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
-    const message = { ...method.requestDeserialize(NO_BYTES), ...request };
+    const message = REQUESTS[method.path]?.fromPartial(request as never) ?? request;
     const metadata = toMetadata(options.apiKey, method.path, callOptions);
     try {
       signal?.throwIfAborted();
@@ -137,9 +137,6 @@ function checkRange(name: string, value: number, max: number): void {
 /** A method whose types are checked where it is called. */
 type AnyMethod = MethodOf<string, object, object>;
 type AnyOptions = CreateOptions & WriteOptions;
-
-/** A message of these has the default of every field. */
-const NO_BYTES = Buffer.alloc(0);
 
 /** The metadata of every attempt at a call. */
 function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions): Metadata {

@@ -7,16 +7,16 @@ import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
 import { type Event, EventServiceService } from '../../gen/petstore/v1/events.ts';
 import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
-import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import { type NewPet as NewPetMessage, PetServiceService } from '../../gen/petstore/v1/pets.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { type EventsOptions, follow, type Watch } from './events.ts';
-import type { Methods } from './methods.ts';
+import type { Input, Methods } from './methods.ts';
 
 export type { Category } from '../../gen/petstore/v1/categories.ts';
 export type { Event } from '../../gen/petstore/v1/events.ts';
 export type { InventoryItem } from '../../gen/petstore/v1/inventory.ts';
 export type { Order } from '../../gen/petstore/v1/orders.ts';
-export { type NewPet, type Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
+export { type Pet, PetStatus } from '../../gen/petstore/v1/pets.ts';
 export type { ConnectionOptions as ClientOptions } from './connection.ts';
 export { etagOf } from './etags.ts';
 export type { EventsOptions } from './events.ts';
@@ -24,6 +24,9 @@ export type { CallOptions, CreateOptions, WriteOptions } from './methods.ts';
 export { pages } from './pages.ts';
 export { type FieldViolation, PetstoreError } from './petstore-error.ts';
 export type { TlsOptions } from './tls.ts';
+
+/** A pet as `createPet` and `replacePet` take it. */
+export type NewPet = Input<NewPetMessage>;
 
 /**
  * The four services. Every method takes a request message and options, and resolves with the response message or

@@ -6,7 +6,6 @@ export interface MethodOf<Path extends string, Request, Response> {
   /** `/petstore.v1.PetService/GetPet` */
   readonly path: Path;
   readonly requestSerialize: (request: Request) => Buffer;
-  readonly requestDeserialize: (bytes: Buffer) => object;
   readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
@@ -55,13 +54,21 @@ export type Methods<D extends Definition> = {
     : never;
 };
 
-/** A request message as callers write it: lists and the page token are optional. */
-export type Input<Request> = Omit<Request, Omissible<Request>> & Partial<Pick<Request, Omissible<Request>>>;
+/** A message as callers write it: lists are optional, as deep as messages go, and so is the page token. */
+export type Input<Message> = Message extends readonly (infer Item)[]
+  ? readonly Input<Item>[]
+  : Message extends Uint8Array
+    ? Message
+    : Message extends object
+      ? { [Field in keyof Message as Field extends Omissible<Message> ? never : Field]: Input<Message[Field]> } & {
+          [Field in keyof Message as Field extends Omissible<Message> ? Field : never]?: Input<Message[Field]>;
+        }
+      : Message;
 
-type Omissible<Request> = {
-  [Field in keyof Request]-?: Field extends 'pageToken'
+type Omissible<Message> = {
+  [Field in keyof Message]-?: Field extends 'pageToken'
     ? Field
-    : Request[Field] extends readonly unknown[]
+    : Message[Field] extends readonly unknown[]
       ? Field
       : never;
-}[keyof Request];
+}[keyof Message];

@@ -1,13 +1,20 @@
 import anyTest, { type TestFn } from 'ava';
+import { REQUESTS } from '../../gen/client/methods.ts';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import {
   createClient,
   etagOf,
+  type NewPet,
   type Pet,
   PetStatus,
   type PetstoreClient,
   PetstoreError,
   pages,
 } from '../../src/client/index.ts';
+import type { Input } from '../../src/client/methods.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack & { client: PetstoreClient }>;
@@ -61,6 +68,39 @@ test('client - optional request fields may be omitted; types check the others', 
   t.deepEqual([typeof missing, typeof mistyped, typeof unknown], ['function', 'function', 'function']);
   const typed: (request: { petId: bigint }) => Promise<Pet> = client.pets.getPet;
   t.is(typeof typed, 'function');
+});
+
+interface Line {
+  name: string;
+  notes: string[];
+}
+
+interface Parcel {
+  name: string;
+  labels: string[];
+  lines: Line[];
+  best?: Line | undefined;
+}
+
+test('client - a list may be absent at any depth of a request; types check the rest', (t) => {
+  const parcel: Input<Parcel> = { name: 'a', lines: [{ name: 'b' }], best: { name: 'c' } };
+  const lists: Input<Parcel> = { name: 'a', labels: ['b'] as const, best: { name: 'c', notes: [] } };
+  // @ts-expect-error the name of a line is missing
+  const nameless: Input<Parcel> = { name: 'a', lines: [{}] };
+  // @ts-expect-error a note is a text
+  const mistyped: Input<Parcel> = { name: 'a', best: { name: 'c', notes: [1] } };
+  t.deepEqual([parcel, lists, nameless, mistyped].length, 4);
+  const pet: NewPet = { name: 'Tom', categoryId: 1n };
+  t.is(pet.name, 'Tom');
+});
+
+test('client - what is absent from a request has its default', (t) => {
+  const methods = [Categories, Pets, Orders, Inventory].flatMap((service) => Object.values(service));
+  for (const { path, requestDeserialize } of methods) {
+    t.deepEqual(REQUESTS[path]?.fromPartial({} as never), requestDeserialize(Buffer.of()), path);
+  }
+  const pet = { name: 'Tom', categoryId: 1n, status: undefined };
+  t.deepEqual(REQUESTS[Pets.createPet.path]?.fromPartial({ pet: { name: 'Tom', categoryId: 1n } } as never), { pet });
 });
 
 test('client - pages() reads a whole list, each row once', async (t) => {

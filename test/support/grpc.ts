@@ -1,7 +1,9 @@
 /** gRPC calls as promises, with message and headers, or the error with its details. */
 import { type CallOptions, type Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { REQUESTS } from '../../gen/client/methods.ts';
 import { BadRequest, ErrorInfo, QuotaFailure, RetryInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
+import type { Input } from '../../src/client/methods.ts';
 
 export const insecure = credentials.createInsecure();
 
@@ -35,21 +37,25 @@ export interface UnaryMethod<Q, A> {
   readonly responseDeserialize: (bytes: Buffer) => A;
 }
 
+/** A request as tests write it: what is absent has its default. */
+export type Partly<Q> = Input<NoInfer<Q>>;
+
 /** Calls one method. Resolves with the message and the headers; rejects with the ServiceError. */
 export function unary<Q, A>(
   client: Client,
   method: UnaryMethod<Q, A>,
-  request: Q,
+  request: Partly<Q>,
   metadata = new Metadata(),
   options: Partial<CallOptions> = {},
 ): Promise<{ message: A; headers: Metadata }> {
+  const message = (request && REQUESTS[method.path]?.fromPartial(request as never)) ?? request;
   return new Promise((resolve, reject) => {
     let headers = new Metadata();
     client
       .makeUnaryRequest(
         ...([method.path, method.requestSerialize, method.responseDeserialize] as const),
-        ...([request, metadata, options] as const),
-        (error, message) => (message === undefined ? reject(error) : resolve({ message, headers })),
+        ...([message as Q, metadata, options] as const),
+        (error, response) => (response === undefined ? reject(error) : resolve({ message: response, headers })),
       )
       .on('metadata', (received) => {
         headers = received;
