@@ -52,7 +52,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
     PET_IN_USE: anyError('PET_IN_USE', { petId: id }),
     INSUFFICIENT_STOCK: anyError('INSUFFICIENT_STOCK', { petId: id, wanted: most, inStock: most }),
     ORDER_COMPLETE: anyError('ORDER_COMPLETE', { orderId: id }),
-    PRECONDITION_FAILED: anyError('PRECONDITION_FAILED', { etag: entityTag(Buffer.from(text)) }),
+    PRECONDITION_FAILED: anyError('PRECONDITION_FAILED', { etag: entityTag({}, Buffer.from(text)) }),
     IDEMPOTENCY_KEY_REUSED: anyError('IDEMPOTENCY_KEY_REUSED'),
     REQUEST_TIMEOUT: anyError('REQUEST_TIMEOUT'),
     BODY_TOO_LARGE: anyError('BODY_TOO_LARGE'),
