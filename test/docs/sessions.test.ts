@@ -1,0 +1,135 @@
+/** Runs the sessions in README.md and docs/accounts.md, command by command, and compares what they print. */
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { ROOT } from '../cli/command.ts';
+import { findProgram } from '../support/find-program.ts';
+import { Launcher } from '../support/launcher.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
+import { freePorts } from '../support/ports.ts';
+import { createDataDir } from '../support/process.ts';
+
+interface Context {
+  readonly launcher: Launcher;
+  readonly dataDir: string;
+  readonly url: string;
+  readonly remove: () => Promise<void>;
+}
+type Test = ExecutionContext<Context>;
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const { path: dataDir, remove } = await createDataDir();
+  const [port, grpcPort, adminPort] = (await freePorts(3)).map(String);
+  const ports = { PORT: `${port}`, GRPC_PORT: `${grpcPort}`, ENVOY_ADMIN_PORT: `${adminPort}` };
+  const launcher = new Launcher({ ...ports, DATA_DIR: dataDir });
+  t.context = { launcher, dataDir, remove, ...(await launcher.opened()) };
+  await withinOneMinute(30_000); // the sessions use up limits
+});
+test.afterEach.always(async ({ context: { launcher, remove } }) => {
+  await launcher.end('SIGTERM');
+  await remove();
+});
+
+interface Step {
+  readonly command: string;
+  /** Undefined when it only prepares the next ones. */
+  readonly output?: string;
+}
+
+/** The sessions of a page, one per block: each command with what it prints. */
+function sessionsOf(page: string): Step[][] {
+  const blocks = readFileSync(join(ROOT, page), 'utf8').matchAll(/^```\n(\$ .+?)^```/gms);
+  return [...blocks].map(([, block = '']) =>
+    block.split(/^\$ /m).flatMap((step) => {
+      const [, command, output = ''] = /^((?:.*\\\n)*.*\n)([\s\S]*)$/.exec(step) ?? [];
+      return command === undefined ? [] : { command, output };
+    }),
+  );
+}
+
+const SEPARATOR = '\u001e';
+
+/** Runs the steps in one shell, and compares what each prints. */
+async function follow(t: Test, steps: readonly Step[]): Promise<void> {
+  const { url, dataDir, launcher } = t.context;
+  const cli = `timeout 8 ${process.execPath} ${ROOT}src/cli/main.ts`;
+  const script = steps
+    .map(({ command }) => command)
+    .join(`printf '${SEPARATOR}'\n`)
+    .replaceAll('http://127.0.0.1:8080', url)
+    .replaceAll('127.0.0.1:8080', new URL(url).host)
+    .replaceAll(/(?<=[ (])data\//g, `${dataDir}/`)
+    .replaceAll('npm run -s petstore --', cli)
+    .replaceAll(/ -N$/gm, ' -N --max-time 2');
+  const env = { ...process.env, ...launcher.settings };
+  const shell = promisify(execFile)('bash', ['-c', `exec 2>&1\n${script}`], { env });
+  const { stdout } = await shell.catch((error: { stdout: string }) => error); // when the last command is refused
+  const printed = stdout.split(SEPARATOR);
+  for (const [index, { command, output }] of steps.entries()) {
+    if (output !== undefined) t.is(withoutChance(printed[index] ?? ''), withoutChance(output), command);
+  }
+}
+
+/** Replaces times, generated ids and keys, and what depends on the second of the minute. */
+function withoutChance(output: string): string {
+  return output
+    .replaceAll('\r', '')
+    .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, '<id>')
+    .replaceAll(/^date: .*$/gm, 'date: <time>')
+    .replaceAll(/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?Z)?/g, '<time>')
+    .replaceAll(/\b\d\d:\d\d:\d\dZ/g, '<time>')
+    .replaceAll(/pst_\w+(… {2}\(shortened here\))?/g, '<key>')
+    .replaceAll(/(?<=x-ratelimit-reset: |try again in |curl\/)[\d.]+/g, '<number>')
+    .trimEnd();
+}
+
+test.serial('README - the first session gives the output that it shows', async (t) => {
+  const hasGrpcurl = findProgram(['grpcurl']) !== undefined;
+  const sessions = sessionsOf('README.md');
+  const steps = sessions.filter(([first]) => hasGrpcurl || !first?.command.startsWith('grpcurl')).flat();
+  t.true(steps.length > 20);
+  await follow(t, steps);
+});
+
+const PETSTORE = 'npm run -s petstore --';
+const call = (options: string) => `curl -s http://127.0.0.1:8080/pets -H "Authorization: Bearer $KEY" ${options}`;
+const calls = (count: number) => `for i in $(seq ${count}); do ${call('-o /dev/null')}; done\n`;
+const keyIn = (command: string) => `KEY=$(${command} | grep -o 'pst_[0-9A-Za-z]\\{38\\}')\n`;
+
+test.serial('docs/accounts.md - the commands give the output that the page shows', async (t) => {
+  const [create = [], change = []] = sessionsOf('docs/accounts.md');
+  const shown = create.map((step) => {
+    if (step.command.startsWith('KEY=')) return { command: keyIn('cat "$DATA_DIR/shown"') + calls(61) };
+    return { ...step, command: step.command.replace('\n', ' | tee "$DATA_DIR/shown"\n') };
+  });
+  await follow(t, [...shown, ...change]);
+});
+
+test.serial('docs/accounts.md - a banned caller, the events and mistakes look as the page shows them', async (t) => {
+  const [, , [, find] = [], show = [], bans = [], unban = [], tail = [], mistakes = []] =
+    sessionsOf('docs/accounts.md');
+  if (find === undefined) throw new Error('the page has no session about the access log');
+  const banned = `${PETSTORE} account create --name "Acme Ltd" --plan free
+    ${keyIn(`${PETSTORE} key create --account 2 --label laptop --json`)}
+    ${calls(86)}
+    ID=$(${call('-i')} | grep -oi '^x-request-id: [^[:cntrl:]]*' | cut -c15-)
+    until grep -q $ID data/logs/access.log; do sleep 0.2; done\n`;
+  const post = (path: string, body: string, options = '') =>
+    `curl -s http://127.0.0.1:8080${path} -H "Authorization: Bearer $(cat data/demo.key)" \
+       -H 'Content-Type: application/json' -d '${body}' ${options}\n`;
+  const changed = [
+    post('/categories', '{"name":"Cats"}'),
+    post('/pets', '{"name":"Tom","categoryId":1}'),
+    post('/store/inventory/1', '{"quantity":3}', '-X PUT'),
+    post('/store/orders', '{"petId":1,"quantity":3}'),
+    post('/store/orders/1', '{"complete":true}', '-X PATCH'),
+  ];
+  const [account, ban] = [
+    { command: banned },
+    { command: `${changed.join('')}${PETSTORE} account set 2 --plan pro\n` },
+  ];
+  await follow(t, [account, find, ...show, ...bans, ...unban, ban, ...tail, ...mistakes]);
+});
