@@ -12,6 +12,8 @@ import { until } from '../support/until.ts';
 
 const test: TestFn<TestStack> = testUnless(hostileMissing);
 
+const MAX_CONNECTIONS = 10_000;
+
 test.before(async (t) => {
   t.context = await startTestStack(AS_DEPLOYED);
 });
@@ -45,4 +47,19 @@ test('Connections - one is kept open for the next request, some seconds after a 
   }
   t.is(responses, 2);
   socket.destroy();
+});
+
+test.serial('Connections - at most 10,000 are open, and others are served once they have gone', async (t) => {
+  const { config, publicAddress, rest } = t.context;
+  const stat = async (name: string) => {
+    const stats = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=_${config.port}[.]${name}`);
+    return Number((await stats.text()).split(': ')[1]);
+  };
+  const target = targetOf(publicAddress, '127.0.0.7', '127.0.0.8');
+  const sockets = Array.from({ length: MAX_CONNECTIONS + 200 }, (_, index) => openSocket(target, index).resume());
+  await until(async () => (await stat('downstream_global_cx_overflow')) > 0, 'refused connections');
+  const open = await stat('downstream_pre_cx_active'); // nothing has been read from them
+  t.true(open > MAX_CONNECTIONS / 2 && open <= MAX_CONNECTIONS, `${open} are open`);
+  for (const socket of sockets) socket.destroy();
+  t.true(await until(async () => (await rest.get('/pets').catch(() => undefined))?.status === 200, 'a response'));
 });
