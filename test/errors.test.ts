@@ -71,7 +71,7 @@ function everyError(text: string): { readonly [C in ErrorCode]: ApiError } {
   };
 }
 
-/** The contract's section 5, and the canonical gRPC status that fits each code. */
+/** The codes of docs/guarantees.md, Errors, each with the canonical gRPC status that fits. */
 const CONTRACT = {
   MALFORMED_BODY: [400, Grpc.INVALID_ARGUMENT],
   INVALID_ARGUMENT: [400, Grpc.INVALID_ARGUMENT],

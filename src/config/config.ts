@@ -47,7 +47,7 @@ function toConfig(values: Values) {
     /** The port is the first instance's; further instances use the ports after it. */
     metrics: metricsPort === undefined ? undefined : { host: metricsHost, port: metricsPort },
     traces: toTraces(values),
-    /** The numbers of the contract's section 8. An enterprise account has its own quota. */
+    /** The plans' numbers (docs/guarantees.md, Limits). An enterprise account has its own quota. */
     limits: {
       plans: {
         free: { perMinute: values.freePerMinute, perDay: values.freePerDay },

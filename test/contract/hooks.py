@@ -22,7 +22,7 @@ DOCUMENT = json.loads((Path(__file__).parents[2] / "gen/openapi/openapi.json").r
 
 def names_unknown_resource(failure, case, response):
     """
-    A body that names a category or pet which does not exist is 400 (contract, section 5). The check expects a
+    A body that names a category or pet which does not exist is 400 (docs/guarantees.md, Fields). The check expects a
     404. A schema can't say which ids exist.
     """
     codes = ("UNKNOWN_CATEGORY", "UNKNOWN_PET")
@@ -37,7 +37,7 @@ def is_made_up_page_token(failure, case, response):
 
 def has_made_up_if_match(failure, case, response):
     """
-    A made-up `If-Match` does not match what is stored, so it is a 412 (contract, section 10), which the check does not
+    A made-up `If-Match` does not match what is stored, so it is a 412 (docs/guarantees.md), which the check does not
     expect. A schema can't say what is stored.
     """
     is_refused = isinstance(failure, RejectedPositiveData) and response.status_code == 412
@@ -76,7 +76,7 @@ def has_nul_in_text(failure, case, response):
 def is_read_leniently(failure, case, response):
     """
     The description shows the one canonical form of a value, and generated clients get its type. The reader, protobuf's
-    JSON mapping in Envoy's transcoder, accepts more: a number in a string (contract, section 2), null for an absent
+    JSON mapping in Envoy's transcoder, accepts more: a number in a string (docs/guarantees.md), null for an absent
     field, a boolean as text, an enum value by its number, an object for a timestamp. So a body passes if it is valid
     once it is rewritten in the described form.
     """

@@ -1,4 +1,4 @@
-/** A minimal model of the contract's section 4: one pet and its orders, each rule as the text states it. */
+/** A minimal model of docs/guarantees.md, Stock: one pet and its orders, each rule as the text states it. */
 import type { PetStatus } from '../../src/shop/model.ts';
 
 export type Step =

@@ -1,6 +1,6 @@
 /**
  * The sequential model of a pet with its inventory entry and its orders, which form one object: each operation is one
- * transaction of the service. The rules are those of the contract's section 4, written independently of the service.
+ * transaction of the service. The rules are those of docs/guarantees.md, Stock, written independently of the service.
  */
 import { DONE, itemText, ordersText, orderText, petText } from './answers.ts';
 import type { PetStatus, Request } from './history.ts';
