@@ -1,6 +1,6 @@
 /**
- * The parts of the description that are written by hand: document.yaml, and pages of prose. A value that is known
- * elsewhere, such as a default of the settings, is filled in at `{{name}}`.
+ * The parts of the description that are written by hand: document.yaml, and the pages of docs/callers. A value that is
+ * known elsewhere, such as a default of the settings, is filled in at `{{name}}`.
  */
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
@@ -53,7 +53,7 @@ export function refTo(kind: 'parameters' | 'headers', name: string): JsonObject 
 
 /** A page as a tag without operations, which docs pages show as text. `x-traitTag` marks it for Redoc and others. */
 export function readPage(name: string, errors: string): JsonObject {
-  const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`pages/${name}.md`)) ?? [];
+  const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../docs/callers/${name}.md`)) ?? [];
   if (text === '') throw new Error(`the page ${name}.md has no title or no text`);
   return { name: title, description: fillIn(text, { ...VALUES, errors }), 'x-traitTag': true };
 }
