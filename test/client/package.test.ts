@@ -20,6 +20,7 @@ interface Context extends TestStack {
 }
 
 const run = promisify(execFile);
+const UPGRADES = `${ROOT}test/upgrades/`;
 const OLDEST = 20;
 const oldest = findNode(OLDEST);
 const noOldest = oldest === undefined ? `NO NODE ${OLDEST} FOUND in PATH, so the client is not run on it` : undefined;
@@ -52,12 +53,18 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-/** The TypeScript of docs/client.md, the package's README, to be run against the service of this file. */
+/**
+ * The TypeScript of docs/client.md, the package's README, and the programs for older releases, to be run against the
+ * service of this file.
+ */
 async function readSamples(address: string, secureAddress: string): Promise<string[]> {
   const page = await readFile(`${ROOT}docs/client.md`, 'utf8');
-  return [...page.matchAll(/^```ts\n(.+?)^```$/gms)]
-    .map(([, code = '']) => code)
-    .map((code) => code.replaceAll('127.0.0.1:8080', address).replaceAll('petstore.internal:8443', secureAddress));
+  const ofPage = [...page.matchAll(/^```ts\n(.+?)^```$/gms)].map(([, code = '']) => code);
+  const older = (await readdir(UPGRADES)).filter((file) => file.endsWith('.client.ts'));
+  const ofReleases = await Promise.all(older.map((file) => readFile(UPGRADES + file, 'utf8')));
+  return [...ofPage, ...ofReleases].map((code) =>
+    code.replaceAll('127.0.0.1:8080', address).replaceAll('petstore.internal:8443', secureAddress),
+  );
 }
 
 /** Finds a Node of this major version in PATH. */
@@ -121,11 +128,15 @@ test.serial('client package - its types compile under strict for ES2022, with li
   t.is(stdout, '');
 });
 
-test.serial('client package - every sample of the docs runs on the newest Node', async (t) => {
-  t.is(t.context.samples.length, 8);
-  await runSamples(t, process.execPath);
-});
+test.serial(
+  'client package - every sample of the docs and program of an older release runs on the newest Node',
+  async (t) => {
+    t.is(t.context.samples.length, 9);
+    await runSamples(t, process.execPath);
+  },
+);
 
-testOnOldest.serial(`client package - every sample of the docs runs on Node ${OLDEST}`, (t) =>
-  runSamples(t, oldest ?? ''),
+testOnOldest.serial(
+  `client package - every sample of the docs and program of an older release runs on Node ${OLDEST}`,
+  (t) => runSamples(t, oldest ?? ''),
 );

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
-import { findBreaks } from '../../src/openapi/breaks.ts';
+import { findBreaks } from '../../scripts/openapi-breaks.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests change any part of it
 type Document = any;

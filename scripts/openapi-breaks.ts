@@ -3,7 +3,7 @@
  * responses not looser. Beta and experimental operations may change. docs/compatibility.md states the rules. It knows
  * the keywords that our plugin writes.
  */
-import type { Json, JsonObject } from './json.ts';
+import type { Json, JsonObject } from '../src/openapi/json.ts';
 
 type Direction = 'request' | 'response';
 

@@ -1,0 +1,117 @@
+/**
+ * A caller's program, written for the client of 1.0.0: never change it. It must compile with today's client and run
+ * against today's service. If it doesn't, callers' programs don't either: a new field must be optional in a request,
+ * lists included, and have a default.
+ */
+import {
+  type CallOptions,
+  type Category,
+  type ClientOptions,
+  type CreateOptions,
+  createClient,
+  etagOf,
+  type FieldViolation,
+  type InventoryItem,
+  type NewPet,
+  type Order,
+  type Pet,
+  PetStatus,
+  PetstoreError,
+  pages,
+  type WriteOptions,
+} from 'petstore-client';
+
+const options: ClientOptions = {
+  address: '127.0.0.1:8080',
+  apiKey: process.env.API_KEY ?? '',
+  timeoutMs: 20_000,
+  maxAttempts: 3,
+  maxInFlight: 4,
+};
+const client = createClient(options);
+const { pets, categories, orders, inventory } = client;
+
+// Requests with as little as possible.
+const { id: few } = await categories.createCategory({ category: { name: 'Few' } });
+const least: NewPet = { name: 'Tom', categoryId: few };
+const { id: petId } = await pets.createPet({ pet: least });
+const { id: emptyId } = await orders.placeOrder({ order: {} });
+await pets.replacePet({ petId, pet: { name: 'Tim', categoryId: few } });
+await pets.updatePet({ petId, pet: {} });
+await categories.replaceCategory({ categoryId: few, category: { name: 'Fewer' } });
+await categories.updateCategory({ categoryId: few, category: {} });
+await orders.updateOrder({ orderId: toId(emptyId), order: {} });
+await pets.listPets({});
+await categories.listCategories({});
+await orders.listOrders({});
+await inventory.listInventory({});
+
+// Requests with every field.
+const once: CreateOptions = { idempotencyKey: crypto.randomUUID(), timeoutMs: 10_000 };
+const category: Category = await categories.createCategory({ category: { name: 'All', description: 'Of it' } }, once);
+const again = await categories.createCategory({ category: { name: 'All', description: 'Of it' } }, once);
+expect(again.id === category.id && category.name === 'All' && category.description === 'Of it', 'a category');
+const categoryId = category.id;
+const most: NewPet = { name: 'Tom', categoryId, status: PetStatus.pending };
+const pet: Pet = await pets.createPet({ pet: most });
+expect(pet.name === 'Tom' && pet.categoryId === categoryId && pet.status === PetStatus.pending, 'a pet');
+await pets.replacePet({ petId: pet.id, pet: { ...most, status: PetStatus.available } }, { ifMatch: etagOf(pet) });
+const change: WriteOptions = { ifMatch: '*', deadline: new Date(Date.now() + 10_000) };
+await pets.updatePet({ petId: pet.id, pet: { name: 'Tim', categoryId, status: PetStatus.available } }, change);
+await categories.replaceCategory({ categoryId, category: { name: 'All', description: '' } });
+await categories.updateCategory({ categoryId, category: { name: 'All', description: 'Of them' } });
+const item: InventoryItem = await inventory.setInventory({ petId: pet.id, inventory: { quantity: 9 } });
+expect(item.petId === pet.id && item.quantity === 9 && item.status === PetStatus.available, 'an inventory entry');
+const shipDate = { seconds: 1_800_000_000n, nanos: 0 };
+const wanted: Order = { petId: pet.id, quantity: 2, shipDate, complete: false };
+const order = await orders.placeOrder({ order: wanted });
+const orderId = toId(order.id);
+expect(order.quantity === 2 && order.shipDate?.seconds === shipDate.seconds && order.complete === false, 'an order');
+await orders.updateOrder({ orderId, order: { quantity: 3, shipDate, complete: false } });
+
+// Reads.
+const brief: CallOptions = { signal: AbortSignal.timeout(10_000) };
+expect((await pets.getPet({ petId: pet.id }, brief)).name === 'Tim', 'getPet');
+expect((await categories.getCategory({ categoryId })).description === 'Of them', 'getCategory');
+expect((await orders.getOrder({ orderId })).quantity === 3, 'getOrder');
+expect((await inventory.getInventoryItem({ petId: pet.id })).quantity === 6, 'getInventoryItem');
+const { pets: found } = await pets.listPets({ ids: [petId, pet.id] });
+expect(found.length === 2, 'listPets by ids');
+let seen = 0;
+for await (const page of pages(pets.listPets, { status: PetStatus.available, categoryId, limit: 1 })) {
+  seen += page.pets.length;
+}
+for await (const page of pages(orders.listOrders, { petId: pet.id, complete: false, limit: 1 })) {
+  seen += page.orders.length;
+}
+for await (const { items } of pages(inventory.listInventory, { limit: 100 }, brief)) {
+  seen += items.filter((one) => one.petId === pet.id).length;
+}
+expect(seen === 3, 'pages');
+const first = await categories.listCategories({ limit: 1, pageToken: '' });
+const next = await categories.listCategories({ limit: 1, pageToken: first.nextPageToken });
+expect(first.categories[0]?.id !== next.categories[0]?.id, 'a page token');
+await inventory.listInventory({ status: PetStatus.available, limit: 1, pageToken: '' });
+
+// Errors.
+const error = await pets.createPet({ pet: { name: ' ' } }).catch((reason: unknown) => reason);
+if (!(error instanceof PetstoreError)) throw error;
+const violations: readonly FieldViolation[] = error.violations;
+expect(error.code === 'INVALID_ARGUMENT' && error.grpcStatus === 3 && error.retryAfterMs === undefined, 'an error');
+expect(violations.length === 2 && violations.every(({ field, description }) => field && description), 'its violations');
+
+await orders.cancelOrder({ orderId }, { ifMatch: '*' });
+await pets.deletePet({ petId: pet.id });
+await pets.deletePet({ petId });
+await categories.deleteCategory({ categoryId });
+await categories.deleteCategory({ categoryId: few });
+await client.close();
+
+function toId(id: bigint | undefined): bigint {
+  if (id === undefined) throw new Error('an order has no id');
+  return id;
+}
+
+function expect(isTrue: boolean, what: string): void {
+  if (!isTrue) throw new Error(`${what}: not as in 1.0.0`);
+}
