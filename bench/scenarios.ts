@@ -2,7 +2,7 @@
  * What is measured: scenarios, and the variants of the service that each scenario compares. Each variant is a service
  * with a database of its own.
  */
-import { nextPageToken } from '../src/rpc/page-token.ts';
+import { PET_PAGES } from '../src/shop/pets.ts';
 import { CATEGORIES } from './fill.ts';
 import { UNIQUE } from './load.ts';
 
@@ -150,7 +150,7 @@ function isFullPage(body: unknown): boolean {
 }
 
 function tokenAfter(id: number): string {
-  return nextPageToken('pets', { rows: [id], hasMore: true }, BigInt);
+  return PET_PAGES.next({ rows: [id], hasMore: true }, BigInt);
 }
 
 function random(first: number, last: number): number {

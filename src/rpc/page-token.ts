@@ -1,5 +1,5 @@
 /**
- * Page tokens, which are opaque to callers. A token encodes the kind of the list and the last id of the page as
+ * Page tokens, which are opaque to callers. A token encodes the number of the list and the last id of the page as
  * base64url, so that a token of another list is refused.
  */
 import { invalidArgument } from '../errors.ts';
@@ -7,38 +7,50 @@ import type { Page, PageRequest } from '../storage/model.ts';
 
 export const DEFAULT_LIMIT = 20;
 
-const LISTS = ['pets', 'categories', 'orders', 'inventory', 'accounts', 'keys', 'bans'] as const;
-type List = (typeof LISTS)[number];
+const LENGTH = 9; // one byte for the list, eight for the id
 
-const LENGTH = 9; // one byte of kind, eight of id
-
-/** Converts a list request to a page request. @throws ApiError for an invalid token. */
-export function toPageRequest(
-  list: List,
-  request: { readonly limit?: number | undefined; readonly pageToken: string },
-): PageRequest {
-  return {
-    after: request.pageToken === '' ? 0n : decode(list, request.pageToken),
-    limit: request.limit ?? DEFAULT_LIMIT,
-  };
+interface PageTokens {
+  /** Converts a list request to a page request. @throws ApiError for an invalid token. */
+  toPageRequest(request: { readonly limit?: number | undefined; readonly pageToken: string }): PageRequest;
+  /** Returns the token of the next page; empty on the last page. */
+  next<T>(page: Page<T>, idOf: (row: T) => bigint): string;
 }
 
-/** Returns the token of the next page; empty on the last page. */
-export function nextPageToken<T>(list: List, page: Page<T>, idOf: (row: T) => bigint): string {
-  const last = page.rows.at(-1);
-  if (last === undefined || !page.hasMore) return '';
-  const token = Buffer.alloc(LENGTH);
-  token.writeUInt8(LISTS.indexOf(list) + 1, 0);
-  token.writeBigInt64BE(idOf(last), 1);
-  return token.toString('base64url');
-}
+const taken = new Set<number>();
 
-function decode(list: List, text: string): bigint {
-  const token = Buffer.from(text, 'base64url');
-  const isWellFormed = token.length === LENGTH && token.toString('base64url') === text;
-  if (!isWellFormed || token.readUInt8(0) !== LISTS.indexOf(list) + 1) {
-    const description = 'is not a page token of this list: use the one that the page before gave';
-    throw invalidArgument([{ path: 'pageToken', name: 'pageToken', description }]);
+/**
+ * The tokens of the list with this number, from 1 to 255. Callers hold tokens, so a list keeps its number for good, and
+ * no other list gets it.
+ *
+ * @throws Error when another list has the number.
+ */
+export function pageTokens(list: number): PageTokens {
+  if (taken.has(list)) throw new Error(`two lists have the page tokens ${list}: give the new one the next free number`);
+  taken.add(list);
+
+  function decode(text: string): bigint {
+    const token = Buffer.from(text, 'base64url');
+    const isWellFormed = token.length === LENGTH && token.toString('base64url') === text;
+    if (!isWellFormed || token.readUInt8(0) !== list) {
+      const description = 'is not a page token of this list: use the one that the page before gave';
+      throw invalidArgument([{ path: 'pageToken', name: 'pageToken', description }]);
+    }
+    return token.readBigInt64BE(1);
   }
-  return token.readBigInt64BE(1);
+
+  return {
+    toPageRequest: ({ pageToken, limit = DEFAULT_LIMIT }) => ({
+      after: pageToken === '' ? 0n : decode(pageToken),
+      limit,
+    }),
+
+    next(page, idOf) {
+      const last = page.rows.at(-1);
+      if (last === undefined || !page.hasMore) return '';
+      const token = Buffer.alloc(LENGTH);
+      token.writeUInt8(list, 0);
+      token.writeBigInt64BE(idOf(last), 1);
+      return token.toString('base64url');
+    },
+  };
 }

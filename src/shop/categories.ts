@@ -7,17 +7,19 @@ import {
 import { existing } from '../errors.ts';
 import { trimmed } from '../proto/name.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
-import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
+import { pageTokens } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Category, type CategoryId, toCategoryId } from './model.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
 
+const PAGES = pageTokens(2);
+
 export function categoryService(store: ShopStore): Service<CategoryServiceServer> {
   return {
     async listCategories(request) {
-      const page = await store.categories.page(toPageRequest('categories', request));
-      return { categories: [...page.rows], nextPageToken: nextPageToken('categories', page, ({ id }) => id) };
+      const page = await store.categories.page(PAGES.toPageRequest(request));
+      return { categories: [...page.rows], nextPageToken: PAGES.next(page, ({ id }) => id) };
     },
 
     createCategory: ({ category }, call) =>

@@ -2,7 +2,7 @@
 import { InventoryItem, type InventoryServiceServer } from '../../gen/petstore/v1/inventory.ts';
 import { existing, invalidArgument } from '../errors.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
-import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
+import { pageTokens } from '../rpc/page-token.ts';
 import type { Service } from '../rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Pet, toPetId } from './model.ts';
@@ -11,14 +11,16 @@ import { contendedPet } from './pet-table.ts';
 import { MAX_UNITS, restock } from './stock.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
 
+const PAGES = pageTokens(4);
+
 export function inventoryService(store: ShopStore): Service<InventoryServiceServer> {
   return {
     async listInventory(request) {
       const filter = { status: fromProtoStatus(request.status) };
-      const page = await store.pets.page(toPageRequest('inventory', request), filter);
+      const page = await store.pets.page(PAGES.toPageRequest(request), filter);
       return {
         items: page.rows.map(inventoryMessage),
-        nextPageToken: nextPageToken('inventory', page, ({ id }) => id),
+        nextPageToken: PAGES.next(page, ({ id }) => id),
       };
     },
 

@@ -2,7 +2,7 @@
 import { Order as OrderMessage, type OrderServiceServer } from '../../gen/petstore/v1/orders.ts';
 import { existing, invalidArgument } from '../errors.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
-import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
+import { pageTokens } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
 import type { Instant } from '../storage/model.ts';
 import { shopError } from './errors.ts';
@@ -10,6 +10,8 @@ import { type Order, type OrderId, type Pet, type PetId, toOrderId, toPetId } fr
 import { contendedPet } from './pet-table.ts';
 import { close, returnUnits, type Stock, take } from './stock.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
+
+const PAGES = pageTokens(3);
 
 export function orderService(store: ShopStore): Service<OrderServiceServer> {
   /** A change of an order queues under the order's pet, which never changes. */
@@ -21,8 +23,8 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
   return {
     async listOrders(request) {
       const filter = { petId: petIdOf(request), complete: request.complete };
-      const page = await store.orders.page(toPageRequest('orders', request), filter);
-      return { orders: [...page.rows], nextPageToken: nextPageToken('orders', page, ({ id }) => id) };
+      const page = await store.orders.page(PAGES.toPageRequest(request), filter);
+      return { orders: [...page.rows], nextPageToken: PAGES.next(page, ({ id }) => id) };
     },
 
     async placeOrder({ order }, call) {

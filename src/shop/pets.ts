@@ -3,13 +3,15 @@ import { type NewPet, Pet as PetMessage, type PetServiceServer } from '../../gen
 import { existing } from '../errors.ts';
 import { trimmed } from '../proto/name.ts';
 import { checkIfMatch } from '../rpc/if-match.ts';
-import { nextPageToken, toPageRequest } from '../rpc/page-token.ts';
+import { pageTokens } from '../rpc/page-token.ts';
 import type { Context, Service } from '../rpc/service.ts';
 import { shopError } from './errors.ts';
 import { type Pet, type PetId, toCategoryId, toPetId } from './model.ts';
 import { fromProtoStatus, toProtoStatus } from './pet-status.ts';
 import { contendedPet } from './pet-table.ts';
 import type { ShopStore, ShopTransaction } from './tables.ts';
+
+export const PET_PAGES = pageTokens(1);
 
 export function petService(store: ShopStore): Service<PetServiceServer> {
   return {
@@ -20,8 +22,8 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
         const pets = await store.pets.findAll(ids.map(toPetId), filter);
         return { pets: pets.map(petMessage), nextPageToken: '' };
       }
-      const page = await store.pets.page(toPageRequest('pets', request), filter);
-      return { pets: page.rows.map(petMessage), nextPageToken: nextPageToken('pets', page, ({ id }) => id) };
+      const page = await store.pets.page(PET_PAGES.toPageRequest(request), filter);
+      return { pets: page.rows.map(petMessage), nextPageToken: PET_PAGES.next(page, ({ id }) => id) };
     },
 
     createPet({ pet }, call) {

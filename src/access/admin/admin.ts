@@ -7,7 +7,7 @@ import type {
 import { apiError, existing, invalidArgument } from '../../errors.ts';
 import { trimmed } from '../../proto/name.ts';
 import { type AccountId, type KeyId, type Plan, type Quota, toAccountId, toKeyId } from '../../rpc/caller.ts';
-import { nextPageToken, toPageRequest } from '../../rpc/page-token.ts';
+import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
@@ -24,6 +24,10 @@ import {
   toPlan,
   toStanding,
 } from './admin-messages.ts';
+
+const ACCOUNT_PAGES = pageTokens(5);
+const KEY_PAGES = pageTokens(6);
+const BAN_PAGES = pageTokens(7);
 
 const DEFAULT_USAGE_DAYS = 30;
 
@@ -74,8 +78,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     getAccount: async ({ accountId }) => toMessage(await find(toAccountId(accountId))),
 
     async listAccounts(request) {
-      const page = await store.accounts.page(toPageRequest('accounts', request));
-      return { accounts: page.rows.map(toMessage), nextPageToken: nextPageToken('accounts', page, ({ id }) => id) };
+      const page = await store.accounts.page(ACCOUNT_PAGES.toPageRequest(request));
+      return { accounts: page.rows.map(toMessage), nextPageToken: ACCOUNT_PAGES.next(page, ({ id }) => id) };
     },
 
     updateAccount: ({ accountId, ...request }) =>
@@ -101,8 +105,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
     async listKeys(request) {
       const accountId = toAccountId(request.accountId);
       await find(accountId);
-      const page = await store.keys.page(toPageRequest('keys', request), { accountId });
-      return { keys: await withActivity(page.rows), nextPageToken: nextPageToken('keys', page, ({ id }) => id) };
+      const page = await store.keys.page(KEY_PAGES.toPageRequest(request), { accountId });
+      return { keys: await withActivity(page.rows), nextPageToken: KEY_PAGES.next(page, ({ id }) => id) };
     },
 
     async revokeKey(request) {
@@ -133,10 +137,10 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const accountId = request.accountId === undefined ? undefined : toAccountId(request.accountId);
       if (accountId !== undefined) await find(accountId);
       await flushUsage();
-      const page = await store.bans.page(toPageRequest('bans', request), await limits.now(), accountId);
+      const page = await store.bans.page(BAN_PAGES.toPageRequest(request), await limits.now(), accountId);
       return {
         bans: page.rows.map(toBannedKeyMessage),
-        nextPageToken: nextPageToken('bans', page, ({ keyId }) => keyId),
+        nextPageToken: BAN_PAGES.next(page, ({ keyId }) => keyId),
       };
     },
 
