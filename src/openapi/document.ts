@@ -4,6 +4,7 @@ import { toOperation } from '../proto/operations.ts';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
+import { checkEtag } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { bodyOf, describeOperation } from './operations.ts';
 import { BASE, readPage } from './parts.ts';
@@ -17,6 +18,8 @@ const PAGES = [
 
 /** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
+  const pet = registry.getMessage('petstore.v1.Pet');
+  if (pet !== undefined) checkEtag(pet);
   const errors = new ErrorResponses();
   const tagged = services
     .flatMap((service) => {

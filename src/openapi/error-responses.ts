@@ -53,7 +53,9 @@ function sample(code: string, fields: typeof SAMPLE): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
   // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
   const error = (anyError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
-  if (error.message.includes('undefined')) throw new Error(`the sample lacks a field of ${code}: ${error.message}`);
+  if (error.message.includes('undefined')) {
+    throw new Error(`give SAMPLE in src/openapi/error-responses.ts the field that ${code} needs: "${error.message}"`);
+  }
   return error;
 }
 

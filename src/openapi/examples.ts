@@ -1,7 +1,16 @@
 /** Examples, composed of those of single fields (`buf.validate`'s `example`), so that they agree with each other. */
-import { type DescEnum, type DescField, type DescMessage, ScalarType, toJson } from '@bufbuild/protobuf';
+import {
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  fromJsonString,
+  ScalarType,
+  toBinary,
+  toJson,
+} from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { entityTag } from '../rpc/entity-tags.ts';
 import { rulesOf } from './constraints.ts';
 import type { Json, JsonObject } from './json.ts';
 
@@ -52,4 +61,11 @@ export function exampleOfMessage(
 function enumExample(desc: DescEnum, rules: FieldRules | undefined): string | undefined {
   const number = rules?.type.case === 'enum' ? rules.type.value.example[0] : undefined;
   return desc.values.find((value) => value.number === (number ?? 1))?.name;
+}
+
+/** @throws Error when the example of the pet no longer has the tag that the examples show. */
+export function checkEtag(pet: DescMessage): void {
+  const example = fromJsonString(pet, JSON.stringify(exampleOfMessage(pet)));
+  const tag = entityTag(example, toBinary(pet, example));
+  if (tag !== ETAG) throw new Error(`the example of a pet has the tag ${tag}: set ETAG in src/openapi/examples.ts`);
 }
