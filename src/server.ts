@@ -4,11 +4,6 @@ import type { Logger } from 'pino';
 import { type HealthServer, HealthService } from '../gen/grpc/health/v1/health.ts';
 import { type AdminServiceServer, AdminServiceService } from '../gen/petstore/admin/v1/admin.ts';
 import { type EdgeServiceServer, EdgeServiceService } from '../gen/petstore/edge/v1/edge.ts';
-import { type CategoryServiceServer, CategoryServiceService } from '../gen/petstore/v1/categories.ts';
-import { type EventServiceServer, EventServiceService } from '../gen/petstore/v1/events.ts';
-import { type InventoryServiceServer, InventoryServiceService } from '../gen/petstore/v1/inventory.ts';
-import { type OrderServiceServer, OrderServiceService } from '../gen/petstore/v1/orders.ts';
-import { type PetServiceServer, PetServiceService } from '../gen/petstore/v1/pets.ts';
 import { type WebServiceServer, WebServiceService } from '../gen/petstore/web/v1/web.ts';
 import { adminService } from './access/admin/admin.ts';
 import { audit } from './access/interceptors/audit.ts';
@@ -39,28 +34,12 @@ import { readMessage } from './rpc/interceptors/read-message.ts';
 import { OpenCalls, type OpenCallsOptions, type OpenCounts } from './rpc/open-calls.ts';
 import { REFLECTION_PATHS, reflection } from './rpc/reflection.ts';
 import { createGrpcServer, serve, serveRaw } from './rpc/server.ts';
+import { implement } from './rpc/service.ts';
 import type { Store } from './schema.ts';
-import { categoryService } from './shop/categories.ts';
-import { eventService } from './shop/events.ts';
-import { inventoryService } from './shop/inventory.ts';
-import { orderService } from './shop/orders.ts';
-import { petService } from './shop/pets.ts';
+import { shopServices } from './shop/services.ts';
 
 /** How long open calls may take when the server stops. */
 const DRAIN_MS = 10_000;
-
-/** The services that reflection lists: all but the operator's and Envoy's. */
-const LISTED = [
-  'grpc.health.v1.Health',
-  'petstore.v1.CategoryService',
-  'petstore.v1.EventService',
-  'petstore.v1.InventoryService',
-  'petstore.v1.OrderService',
-  'petstore.v1.PetService',
-];
-
-/** The names of the health service: the whole server, each listed service, and readiness for new calls. */
-const HEALTH_NAMES = ['', READINESS_SERVICE, ...LISTED];
 
 export interface PetstoreServer {
   /** Listens on an IP address, in plain text or with TLS. Port 0 picks a free one. Resolves with the port. */
@@ -114,23 +93,23 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const forCallers = [...judged, rest, message, deprecation(all), etags, idempotency(store.idempotency)];
   const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];
 
+  const shop = shopServices(store, events);
+  // Callers see these, and not the operator's services nor Envoy's.
+  const listed = ['grpc.health.v1.Health', ...shop.map(({ name }) => name)];
+  const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
-  const health = createHealth(HEALTH_NAMES, (name, call) => readiness.recordCheck(name, call));
+  const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage });
-  const edge = edgeService(all);
-  const reflect = reflection(LISTED);
+  const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
+  const reflect = reflection(listed);
   const server = createGrpcServer({
     methods: [
-      ...serve<PetServiceServer>(operations, PetServiceService, petService(store), forCallers),
-      ...serve<CategoryServiceServer>(operations, CategoryServiceService, categoryService(store), forCallers),
-      ...serve<OrderServiceServer>(operations, OrderServiceService, orderService(store), forCallers),
-      ...serve<InventoryServiceServer>(operations, InventoryServiceService, inventoryService(store), forCallers),
-      ...serve<EventServiceServer>(operations, EventServiceService, eventService(events), forCallers),
-      ...serve<EdgeServiceServer>(operations, EdgeServiceService, edge, [edgeOnly, ...forCallers]),
-      ...serve<AdminServiceServer>(operations, AdminServiceService, admin, forOperator),
+      ...shop.flatMap((service) => serve(operations, service, forCallers)),
+      ...serve(operations, edge, [edgeOnly, ...forCallers]),
+      ...serve(operations, implement<AdminServiceServer>(AdminServiceService, admin), forOperator),
       // No key is needed for files, health checks and reflection.
-      ...serve<WebServiceServer>(operations, WebServiceService, webService, forAnybody),
-      ...serve<HealthServer>(operations, HealthService, health.service, forAnybody),
+      ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
+      ...serve(operations, implement<HealthServer>(HealthService, health.service), forAnybody),
       ...REFLECTION_PATHS.map((path) => serveRaw(operations, path, reflect, [keyless])),
     ],
     forUnknown: judged,
@@ -150,7 +129,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
           error === null ? resolve(boundPort) : reject(error),
         );
       });
-      health.set(HEALTH_NAMES, true);
+      health.set(healthNames, true);
       address = formatAddress(host, bound);
       return bound;
     },
@@ -164,7 +143,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     },
 
     async drain() {
-      health.set(HEALTH_NAMES, false);
+      health.set(healthNames, false);
       openCalls.drain();
       // Cuts the connections off in the end. forceShutdown would not: without channelz it knows of none.
       if (address !== undefined) server.drain(address, DRAIN_MS);

@@ -5,8 +5,9 @@
  * Failure: whatever goes wrong while a call runs, or while its response is encoded or sent, ends that call as an error
  * of the table, and is reported as that error to the observers.
  */
-import { type handleServerStreamingCall, type handleUnaryCall, type MethodDefinition, Server } from '@grpc/grpc-js';
+import { Server } from '@grpc/grpc-js';
 import { MAX_BODY_BYTES } from '../config/constants.ts';
+import { ConfigError } from '../config/setting.ts';
 import { type ApiError, apiError } from '../errors.ts';
 import { type Operations, UNKNOWN } from '../proto/operations.ts';
 import { Answer } from './answer.ts';
@@ -24,50 +25,29 @@ import {
 import { toApiError } from './error-mapping.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { takeEveryCall } from './private-parts.ts';
-import type { Service } from './service.ts';
+import type { Implementation } from './service.ts';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Method {
   readonly enter: Next;
 }
 
-/** The definitions of the methods of a generated service interface. */
-type Definition<S> = {
-  readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
-    ? MethodDefinition<Request, Response>
-    : S[M] extends handleServerStreamingCall<infer Request, infer Response>
-      ? MethodDefinition<Request, Response>
-      : never;
-};
-
-/** Any method of any service. The parameters of methods, unlike those of functions, are compared in both directions. */
-interface AnyDefinition extends Codec {
-  readonly path: string;
-}
-interface AnyHandlers {
-  readonly [name: string]: { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
-}
-
 /**
- * Joins a service's definition, its handlers, and the interceptors in front of them.
+ * The methods of a service, behind the interceptors.
  *
- * @throws Error when a method has no handler, or the interceptors are in a wrong order.
+ * @throws Error when the interceptors are in a wrong order.
  */
-export function serve<S>(
+export function serve(
   operations: Pick<Operations, 'byPath'>,
-  definition: Definition<S> & Readonly<Record<string, AnyDefinition>>,
-  handlers: Service<S, Call> & AnyHandlers,
+  { methods }: Implementation,
   interceptors: readonly Interceptor[],
 ): ServedMethod[] {
-  const [definitions, functions]: [Readonly<Record<string, AnyDefinition>>, AnyHandlers] = [definition, handlers];
-  return Object.entries(definitions).map(([name, codec]) => {
-    const handler = functions[name];
-    if (handler === undefined) throw new Error(`nothing implements ${codec.path}`);
-    return served(operations, codec.path, codec, interceptors, async (call) => {
+  return methods.map(({ codec, handler }) =>
+    served(operations, codec.path, codec, interceptors, async (call) => {
       const result = handler(call.request, call);
       return 'then' in result ? new LazyResponse(await result, codec) : { messages: result };
-    });
-  });
+    }),
+  );
 }
 
 /** A method whose request is a stream too. Its messages are bytes, and its handler decodes them. */
@@ -123,11 +103,14 @@ export interface GrpcServerOptions extends CallOptions {
   readonly traceCall?: ((call: Call, run: () => Promise<End>) => void) | undefined;
 }
 
-/** @throws Error when the proto files have a method that nothing serves. */
+/** @throws ConfigError when the proto files have a method that nothing serves. */
 export function createGrpcServer(options: GrpcServerOptions): Server {
   const { methods, forUnknown, operations, openCalls, observers = [], traceCall = (_, run) => void run() } = options;
   const byPath = new Map(methods.map((method) => [method.operation.path, method]));
-  for (const path of operations.byPath.keys()) if (!byPath.has(path)) throw new Error(`nothing serves ${path}`);
+  const missing = [...operations.byPath.keys()].find((path) => !byPath.has(path));
+  if (missing !== undefined) {
+    throw new ConfigError(`nothing serves ${missing}: add its service to src/shop/services.ts or src/server.ts`);
+  }
   const unknown = (path: string): ServedMethod => {
     const refuse: Next = async () => {
       throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path });

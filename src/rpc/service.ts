@@ -3,8 +3,9 @@
  * method that streams. It throws ApiError for errors that the caller sees, and does not depend on metadata, HTTP or
  * SQL.
  */
-import type { handleServerStreamingCall, handleUnaryCall } from '@grpc/grpc-js';
+import type { handleServerStreamingCall, handleUnaryCall, MethodDefinition } from '@grpc/grpc-js';
 import type { WritingCall } from '../storage/store.ts';
+import type { Call, Codec } from './chain.ts';
 import type { EntityTags } from './entity-tags.ts';
 
 /** The context of a call, beside its message. */
@@ -44,3 +45,42 @@ export type Service<S, C = Context> = {
       ? (request: Request, context: C) => AsyncIterable<Response | SharedMessages<Response & object>>
       : never;
 };
+
+/** The definitions of the methods of a generated service interface. */
+type Definition<S> = {
+  readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
+    ? MethodDefinition<Request, Response>
+    : S[M] extends handleServerStreamingCall<infer Request, infer Response>
+      ? MethodDefinition<Request, Response>
+      : never;
+};
+
+/** Any method of any service. The parameters of methods, unlike those of functions, are compared in both directions. */
+interface AnyDefinition extends Codec {
+  readonly path: string;
+}
+type Handler = { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
+interface AnyHandlers {
+  readonly [name: string]: Handler;
+}
+
+/** A service with the handlers of its methods. */
+export interface Implementation {
+  /** `petstore.v1.PetService` */
+  readonly name: string;
+  readonly methods: readonly { readonly codec: AnyDefinition; readonly handler: Handler }[];
+}
+
+/** Joins a generated definition and the handlers of its methods. @throws Error when a method has none. */
+export function implement<S>(
+  definition: Definition<S> & Readonly<Record<string, AnyDefinition>>,
+  handlers: Service<S, Call> & AnyHandlers,
+): Implementation {
+  const [definitions, functions]: [Readonly<Record<string, AnyDefinition>>, AnyHandlers] = [definition, handlers];
+  const methods = Object.entries(definitions).map(([name, codec]) => {
+    const handler = functions[name];
+    if (handler === undefined) throw new Error(`nothing implements ${codec.path}`);
+    return { codec, handler };
+  });
+  return { name: methods[0]?.codec.path.split('/')[1] ?? '', methods };
+}

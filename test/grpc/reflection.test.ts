@@ -1,5 +1,6 @@
 import { type ServiceError, status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { loadOperations } from '../../src/proto/operations.ts';
 import { askInBytes, filesOf, listServices } from '../support/reflection.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -13,16 +14,11 @@ test.after.always((t) => t.context.close());
 const VERSIONS = ['v1', 'v1alpha'] as const;
 
 for (const version of VERSIONS) {
-  test(`Reflection ${version} - lists the public services and health, without a key`, async (t) => {
-    const services = await listServices(t.context.address, version);
-    for (const name of ['Pet', 'Category', 'Order', 'Inventory'])
-      t.true(services.includes(`petstore.v1.${name}Service`));
-    t.true(services.includes('grpc.health.v1.Health'));
-  });
-
-  test(`Reflection ${version} - does not list the internal services`, async (t) => {
-    const services = await listServices(t.context.address, version);
-    for (const name of services) t.notRegex(name, /\.admin\.|\.edge\./);
+  test(`Reflection ${version} - lists health and petstore.v1's services alone, without a key`, async (t) => {
+    const files = [...loadOperations().registry.files].filter(({ proto }) => proto.package === 'petstore.v1');
+    const services = files.flatMap((file) => file.services.map(({ typeName }) => typeName));
+    const listed = await listServices(t.context.address, version);
+    t.deepEqual(listed.sort(), ['grpc.health.v1.Health', ...services.sort()]);
   });
 
   test(`Reflection ${version} - gives every file that a client needs to call a method`, async (t) => {

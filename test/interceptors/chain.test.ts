@@ -1,6 +1,9 @@
 import test from 'ava';
+import { ConfigError } from '../../src/config/config.ts';
+import { loadOperations } from '../../src/proto/operations.ts';
 import { toAccountId, toKeyId } from '../../src/rpc/caller.ts';
 import { type Call, chain, type Interceptor } from '../../src/rpc/chain.ts';
+import { createGrpcServer } from '../../src/rpc/server.ts';
 import { handler, newCall, RESPONSE } from '../support/call.ts';
 
 /** Records its name on the way in and on the way out. */
@@ -83,4 +86,12 @@ test('Chain - an interceptor that must come after a missing or misspelt one fail
       message: 'interceptor "second" must come after "first": so that the first is first',
     });
   }
+});
+
+test('Server - a method that nothing serves ends the start with one line that says what to do', (t) => {
+  const operations = loadOperations();
+  const unused = undefined as never; // it fails before
+  const options = { methods: [], forUnknown: [], operations, originOf: unused, openCalls: unused };
+  const message = /^nothing serves \/\S+: add its service to src\/shop\/services\.ts or src\/server\.ts$/;
+  t.throws(() => createGrpcServer(options), { instanceOf: ConfigError, message });
 });

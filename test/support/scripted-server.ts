@@ -16,6 +16,7 @@ import type { Call, End, Interceptor } from '../../src/rpc/chain.ts';
 import { readMessage } from '../../src/rpc/interceptors/read-message.ts';
 import { OpenCalls } from '../../src/rpc/open-calls.ts';
 import { createGrpcServer, serve } from '../../src/rpc/server.ts';
+import { implement } from '../../src/rpc/service.ts';
 import { grpcFrame, grpcHeaders } from './hostile/sockets.ts';
 
 export const PROTOCOLS = ['gRPC', 'REST', 'Connect'] as const;
@@ -116,7 +117,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
   };
   const message = readMessage(createValidation(registry));
   const server = createGrpcServer({
-    methods: serve<WebServiceServer>(operations, WebServiceService, methods, [shares, gate, message]),
+    methods: serve(operations, implement<WebServiceServer>(WebServiceService, methods), [shares, gate, message]),
     forUnknown: [],
     operations,
     originOf: origins(all, EDGE_SECRET),

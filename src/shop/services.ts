@@ -1,0 +1,24 @@
+/** The shop's services. The server serves them, reflection and health list them. */
+import { type CategoryServiceServer, CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
+import { type EventServiceServer, EventServiceService } from '../../gen/petstore/v1/events.ts';
+import { type InventoryServiceServer, InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
+import { type OrderServiceServer, OrderServiceService } from '../../gen/petstore/v1/orders.ts';
+import { type PetServiceServer, PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import type { EventFeed } from '../events/feed.ts';
+import { type Implementation, implement } from '../rpc/service.ts';
+import { categoryService } from './categories.ts';
+import { eventService } from './events.ts';
+import { inventoryService } from './inventory.ts';
+import { orderService } from './orders.ts';
+import { petService } from './pets.ts';
+import type { ShopStore } from './tables.ts';
+
+export function shopServices(store: ShopStore, events: EventFeed): readonly Implementation[] {
+  return [
+    implement<CategoryServiceServer>(CategoryServiceService, categoryService(store)),
+    implement<EventServiceServer>(EventServiceService, eventService(events)),
+    implement<InventoryServiceServer>(InventoryServiceService, inventoryService(store)),
+    implement<OrderServiceServer>(OrderServiceService, orderService(store)),
+    implement<PetServiceServer>(PetServiceService, petService(store)),
+  ];
+}
