@@ -1,4 +1,5 @@
-/** What the typed client needs to know about methods besides their messages, from the proto files. */
+/** What the typed client needs to know besides messages, from the proto files. */
+import { basename } from 'node:path';
 import { MethodOptions_IdempotencyLevel } from '@bufbuild/protobuf/wkt';
 import type { Operations } from '../src/proto/operations.ts';
 
@@ -43,5 +44,26 @@ export function clientMethods({ registry, byPath }: Operations): string {
     'export const REQUESTS: Readonly<Record<string, { fromPartial(partial: never): object }>> = {',
     ...operations.map(({ path, input }) => `  '${path}': ${input.name},`),
     '};\n',
+  ].join('\n');
+}
+
+/** A TypeScript module with the services whose methods are all unary, under the names of their proto files. */
+export function clientServices({ registry }: Operations): string {
+  const files = [...registry.files].filter(({ proto }) => `/${proto.package}.` === PACKAGE);
+  const services = files.flatMap(({ name: path, services }) =>
+    services
+      .filter(({ methods }) => methods.every(({ methodKind }) => methodKind === 'unary'))
+      .map(({ name }) => ({ path, key: basename(path), definition: `${name}Service` })),
+  );
+  services.sort((one, other) => (one.key < other.key ? -1 : 1));
+  return [
+    '// Made from the proto files by "npm run generate". DO NOT EDIT.',
+    ...services.map(({ path, definition }) => `import { ${definition} } from '../${path}.ts';`),
+    '',
+    '/** The services whose methods are all unary, under the names of their proto files. */',
+    'export const SERVICES = {',
+    ...services.map(({ key, definition }) => `  ${key}: ${definition},`),
+    '} as const;',
+    '',
   ].join('\n');
 }

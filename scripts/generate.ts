@@ -12,7 +12,7 @@ import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { loadOperations } from '../src/proto/operations.ts';
-import { clientMethods } from './client-methods.ts';
+import { clientMethods, clientServices } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
 
 const GENERATED = ['gen', 'docs/settings.md'];
@@ -48,6 +48,7 @@ async function generate(target: string): Promise<void> {
   // For the typed client.
   mkdirSync(join(gen, 'client'));
   writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
+  writeFileSync(join(gen, 'client/services.ts'), clientServices(operations));
   // The types of the REST side, for openapi-fetch and the like.
   const description = pathToFileURL(resolve(gen, 'openapi/openapi.yaml'));
   writeFileSync(join(gen, 'openapi/types.ts'), astToString(await openapiTS(description)));

@@ -3,11 +3,9 @@
  *
  * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase.
  */
-import { CategoryServiceService } from '../../gen/petstore/v1/categories.ts';
+import { SERVICES } from '../../gen/client/services.ts';
 import { type Event, EventServiceService } from '../../gen/petstore/v1/events.ts';
-import { InventoryServiceService } from '../../gen/petstore/v1/inventory.ts';
-import { OrderServiceService } from '../../gen/petstore/v1/orders.ts';
-import { type NewPet as NewPetMessage, PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import type { NewPet as NewPetMessage } from '../../gen/petstore/v1/pets.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
 import { type EventsOptions, follow, type Watch } from './events.ts';
 import type { Input, Methods } from './methods.ts';
@@ -28,15 +26,13 @@ export type { TlsOptions } from './tls.ts';
 /** A pet as `createPet` and `replacePet` take it. */
 export type NewPet = Input<NewPetMessage>;
 
+type Services = { readonly [Name in keyof typeof SERVICES]: Methods<(typeof SERVICES)[Name]> };
+
 /**
- * The four services. Every method takes a request message and options, and resolves with the response message or
+ * The services. Every method takes a request message and options, and resolves with the response message or
  * rejects with a PetstoreError.
  */
-export interface PetstoreClient {
-  readonly pets: Methods<PetServiceService>;
-  readonly categories: Methods<CategoryServiceService>;
-  readonly orders: Methods<OrderServiceService>;
-  readonly inventory: Methods<InventoryServiceService>;
+export interface PetstoreClient extends Services {
   /**
    * What changes, without end: `for await (const event of client.events({ after }))`. A lost connection is opened
    * again, and no event is skipped or repeated. Store the id of the last event that you have dealt with: it is the
@@ -59,11 +55,9 @@ export interface PetstoreClient {
 export function createClient(options: ConnectionOptions): PetstoreClient {
   const connection = connect(options);
   const watch: Watch = (request, signal) => connection.stream(EventServiceService.watchEvents, request, signal);
+  const services = Object.entries(SERVICES).map(([name, definition]) => [name, connection.service(definition)]);
   return {
-    pets: connection.service(PetServiceService),
-    categories: connection.service(CategoryServiceService),
-    orders: connection.service(OrderServiceService),
-    inventory: connection.service(InventoryServiceService),
+    ...(Object.fromEntries(services) as Services),
     events: (options = {}) => follow(watch, connection.closing, options),
     close: () => connection.close(),
   };
