@@ -12,7 +12,7 @@ const PLANS = {
 };
 
 /** A cache with its own clock over one stored key. Counts look-ups, and can block them after they have read. */
-function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {}) {
+function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account>; hasEvery?: boolean } = {}) {
   const secret = generateKey();
   const state = { nowMs: 1_000_000, monotonicMs: 5_000, lookUps: 0, held: undefined as Promise<void> | undefined };
   const account: Account = {
@@ -44,7 +44,7 @@ function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account> } = {
   const accounts = {
     async findKey(hash: Buffer) {
       state.lookUps += 1;
-      const read = hash.equals(hashKey(secret)) ? { ...database } : undefined;
+      const read = stored.hasEvery || hash.equals(hashKey(secret)) ? { ...database } : undefined;
       await state.held;
       return read;
     },
@@ -245,4 +245,44 @@ test('API key cache - each plan has its quota, an enterprise account the agreed 
   const agreed = { perMinute: 5, perDay: 6 };
   const { cache, secret } = setUp({ account: { plan: 'enterprise', agreed } });
   t.like(await cache.identify(secret), { quota: agreed });
+});
+
+test('API key cache - only a key that is not known is checked before its look-up', async (t) => {
+  const { cache, secret, change, pass } = setUp();
+  let checks = 0;
+  const identify = () =>
+    cache.identify(secret, async () => {
+      checks += 1;
+    });
+  await identify();
+  t.is(checks, 1);
+  pass(5_000);
+  t.truthy(await identify());
+  t.is(checks, 1, 'a known key is looked up again without it');
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000);
+  t.is(await identify(), undefined);
+  await identify();
+  t.is(checks, 2, 'a revoked key is not known any more');
+});
+
+test('API key cache - has at most 10,000 entries, without those looked up longest ago', async (t) => {
+  const { cache, secret, state } = setUp({ hasEvery: true });
+  const second = generateKey();
+  for (const key of [secret, second]) await cache.identify(key);
+  cache.invalidate();
+  await cache.identify(secret); // again, so the second one is the oldest
+  while (cache.size < 10_000) await cache.identify(generateKey());
+  await cache.identify(generateKey());
+  t.is(cache.size, 10_000);
+  cache.invalidate();
+  const before = state.lookUps;
+  let checks = 0;
+  for (const key of [secret, second]) {
+    await cache.identify(key, async () => {
+      checks += 1;
+    });
+  }
+  t.is(state.lookUps, before + 2);
+  t.is(checks, 1, 'only the second one had no entry');
 });
