@@ -27,7 +27,6 @@ async function main(): Promise<void> {
   process.on('message', (message) => {
     if (message === 'ping' && process.connected) process.send?.('pong');
     if (message === 'reopen') for (const file of new Set([log, auditLog])) file.reopen();
-    if (message === 'end feeds') service.endFeeds();
     if (message !== 'drain') return;
     logger.info('no longer ready');
     void service.startDraining(); // the launcher asks Envoy itself when it knows

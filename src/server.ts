@@ -14,6 +14,7 @@ import type { Limiter, LimitsAdmin } from './access/limits/limiter.ts';
 import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
+import { EDGE_HEADERS } from './edge/headers.ts';
 import { origins } from './edge/protocols.ts';
 import { READINESS_SERVICE, Readiness } from './edge/readiness.ts';
 import { edgeOnly, rest } from './edge/rest.ts';
@@ -44,8 +45,6 @@ const DRAIN_MS = 10_000;
 export interface PetstoreServer {
   /** Listens on an IP address, in plain text or with TLS. Port 0 picks a free one. Resolves with the port. */
   listen(host: string, port: number, credentials?: ServerCredentials): Promise<number>;
-  /** Ends the feeds: their callers go on from where they are. Everything else is served as before. */
-  endFeeds(): void;
   /** Fails Envoy's health check, but keeps serving. Ends the feeds when Envoy sends new calls to other servers. */
   startDraining(): Promise<void>;
   /** Reports NOT_SERVING, refuses new calls, and resolves when the open ones have ended, after 10 seconds at most. */
@@ -98,7 +97,10 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const listed = ['grpc.health.v1.Health', ...shop.map(({ name }) => name)];
   const healthNames = ['', READINESS_SERVICE, ...listed];
   const readiness = new Readiness();
-  const health = createHealth(healthNames, (name, call) => readiness.recordCheck(name, call));
+  const health = createHealth(healthNames, (name, call) => {
+    readiness.recordCheck(name, call);
+    if (call.isFromEdge && call.header(EDGE_HEADERS.leaving) !== undefined) openCalls.endFeedsFrom(call);
+  });
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const reflect = reflection(listed);
@@ -133,8 +135,6 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       address = formatAddress(host, bound);
       return bound;
     },
-
-    endFeeds: () => openCalls.endFeeds(),
 
     async startDraining() {
       health.set([READINESS_SERVICE], false);

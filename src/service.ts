@@ -24,7 +24,7 @@ import { StoreUnavailable } from './storage/store-errors.ts';
 
 const DAY_MS = 86_400_000;
 
-export interface Service extends Pick<PetstoreServer, 'endFeeds' | 'startDraining' | 'drain'> {
+export interface Service extends Pick<PetstoreServer, 'startDraining' | 'drain'> {
   readonly store: Store;
   readonly logger: Logger;
   /** Listens on the address and the port of the settings. Port 0 picks a free one. Resolves with the port. */
@@ -144,7 +144,6 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
       logger.info({ host: config.grpcHost, port, tls: tls !== undefined, data, limits: counts }, 'serving');
       return port;
     },
-    endFeeds: () => server.endFeeds(),
     startDraining: () => server.startDraining(),
     drain: () => server.drain(),
     close: () => opened.disposeAsync(),

@@ -81,11 +81,6 @@ export class Instance extends Component {
     this.child.send('reopen');
   }
 
-  /** Makes the server end its feeds, while it serves everything else. */
-  endFeeds(): void {
-    this.child.send('end feeds');
-  }
-
   /** Makes the server's health checks fail, while it still accepts calls. Returns its process. */
   startDraining(): Child {
     const { child } = this;

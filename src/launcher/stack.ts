@@ -13,6 +13,7 @@ import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
 import { checkAdminSocket } from './envoy-admin.ts';
+import { endFeeds } from './feeds.ts';
 import { Instance } from './instance.ts';
 import { rotateLogs } from './log-rotation.ts';
 import { accessLog, auditLog, logDir, SERVER } from './paths.ts';
@@ -27,6 +28,7 @@ const READY_MS = 30_000;
 /** How long Envoy may take to become ready: less than half of that. */
 const ENVOY_READY_MS = 12_000;
 const CALL_LIMIT_MS = 5_000;
+const END_FEEDS_MS = 500;
 
 export interface Stack {
   /** The servers' current processes, in the order of their ports. */
@@ -165,9 +167,11 @@ function keepRunning(servers: readonly Instance[], envoy: Envoy, { config, repor
     restart: () => rollingRestart(servers, envoy, { shutdown, report }),
     async stop() {
       stopping.abort();
-      const drained = envoy.drain();
-      for (const server of servers) server.endFeeds(); // Envoy would wait for them, and then break them off
-      await drained;
+      const drained = new AbortController();
+      // Again and again, since some may come on connections that are open.
+      void repeat(END_FEEDS_MS, drained.signal, () => endFeeds(config).catch(() => undefined));
+      await envoy.drain();
+      drained.abort();
       await envoy.stop(CLOSE_MS);
       await stopServers();
       await ended.catch(() => undefined);

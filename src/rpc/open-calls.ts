@@ -15,6 +15,7 @@
  */
 import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { type ApiError, AT_A_TIME, apiError, tooMany } from '../errors.ts';
+import { addressOf } from './address.ts';
 import type { IncomingCall, MaxAges } from './call.ts';
 import type { AccountId } from './caller.ts';
 import type { Call } from './chain.ts';
@@ -60,7 +61,7 @@ export class OpenCalls {
       for (const call of this.#calls) {
         const { isStream, isFeed, isRaw } = call.operation;
         const hasOwnEnd = isRaw || !isStream; // a file is sent to its end
-        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) call.giveUp(apiError('UNAVAILABLE'), 'drain');
+        if (isFeed ? this.#endsFeeds : this.#isDraining && !hasOwnEnd) endAsDrained(call);
         call.checkAge(maxAges);
         if (call.identify !== undefined) void endUnlessValid(call, call.identify);
       }
@@ -128,6 +129,14 @@ export class OpenCalls {
     void this.#countFeeds(account, this.#feedsByAccount.of(account), Number.MAX_SAFE_INTEGER);
   }
 
+  /** Ends the feeds whose connections have the address of this one. Those of another edge behind it end too. */
+  endFeedsFrom({ peer }: Call): void {
+    const address = addressOf(undefined, peer);
+    for (const call of this.#calls) {
+      if (call.operation.isFeed && addressOf(undefined, call.peer) === address) endAsDrained(call);
+    }
+  }
+
   /** From now on feeds end, with UNAVAILABLE. Everything else goes on. */
   endFeeds(): void {
     this.#endsFeeds = true;
@@ -153,6 +162,10 @@ export class OpenCalls {
       return;
     }
   }
+}
+
+function endAsDrained(call: IncomingCall): void {
+  call.giveUp(apiError('UNAVAILABLE'), 'drain');
 }
 
 /** Ends a feed whose key has been revoked or has expired, or whose account is suspended. */

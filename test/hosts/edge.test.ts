@@ -1,7 +1,13 @@
 /** `npm run edge`: a standalone Envoy, in front of servers that start and stop. */
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Client, Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { HealthService } from '../../gen/grpc/health/v1/health.ts';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { openEvents } from '../support/event-source.ts';
+import { bearer, insecure, unary } from '../support/grpc.ts';
 import { childrenOf } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
@@ -65,6 +71,36 @@ async function get({ ports, folder }: Context, path: string): Promise<number> {
     ({ status }) => status,
     () => 0,
   );
+}
+
+async function newCategory({ ports, folder }: Context, port = ports.edge): Promise<number> {
+  const key = await readFile(demoKeyFile(join(folder, 'server')), 'utf8');
+  const headers = { authorization: `Bearer ${key.trim()}`, 'content-type': 'application/json' };
+  const response = await fetch(`http://127.0.0.1:${port}/categories`, {
+    method: 'POST',
+    headers,
+    body: '{"name":"Cats"}',
+  });
+  return ((await response.json()) as { id: number }).id;
+}
+
+/** A caller says what only an edge may say. */
+async function pretendToLeave(address: string): Promise<void> {
+  const client = new Client(address, insecure);
+  const metadata = new Metadata();
+  metadata.set('x-petstore-leaving', '1');
+  await unary(client, HealthService.check, { service: '' }, metadata);
+  client.close();
+}
+
+/** Resolves with the end of a stream of events. */
+async function followGrpc(address: string, key: string): Promise<ServiceError> {
+  const client = new Client(address, insecure);
+  const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
+  const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { types: [] }, bearer(key));
+  const [error] = await once(call.resume(), 'error');
+  client.close();
+  return error;
 }
 
 async function stats({ ports }: Context): Promise<string> {
@@ -174,3 +210,61 @@ test('Standalone edge - with mutual TLS a server needs a certificate for its nam
     t.deepEqual(await edge.end('SIGTERM'), CLEAN);
   }
 });
+
+for (const internal of ['in plain text', 'by mutual TLS'] as const) {
+  test(`Standalone edge - ends streams of events within 3 s, ${internal}; who goes on elsewhere has all`, async (t) => {
+    const { certificates, ports, folder } = t.context;
+    await certificates.issue('petstore-0', 'DNS:localhost');
+    const isTls = internal === 'by mutual TLS';
+    run(t.context, 'server', isTls ? tlsAs(t.context, 'petstore-0') : {});
+    const settings = isTls ? { ...tlsAs(t.context, 'client'), SERVERS: `localhost:${ports.server}` } : {};
+    const edge = run(t.context, 'edge', settings);
+    const [other = 0, otherAdmin = 0] = await freePorts(2);
+    const more = { DATA_DIR: join(folder, 'other'), PORT: String(other), ENVOY_ADMIN_PORT: String(otherAdmin) };
+    run(t.context, 'edge', { ...settings, ...more });
+    await until(async () => (await get(t.context, '/pets')) === 200, 'the server');
+    await until(
+      async () => (await get({ ...t.context, ports: { ...ports, edge: other } }, '/pets')) === 200,
+      'the other',
+    );
+
+    const key = (await readFile(demoKeyFile(join(folder, 'server')), 'utf8')).trim();
+    const stream = await openEvents(`http://127.0.0.1:${ports.edge}/events/stream`, key);
+    t.is((await stream.next())?.event, 'ready');
+    const grpc = followGrpc(`127.0.0.1:${ports.edge}`, key);
+    await pretendToLeave(`127.0.0.1:${ports.edge}`);
+    if (!isTls) await pretendToLeave(`127.0.0.1:${ports.server}`);
+    const first = await newCategory(t.context);
+    const [seen] = await stream.take(1);
+    t.is(seen?.data.category.id, first);
+
+    const writing = new AbortController();
+    const created: number[] = [];
+    const writes = (async () => {
+      while (!writing.signal.aborted) created.push(await newCategory(t.context, other));
+    })();
+    const ids: number[] = [];
+    const ended = (async () => {
+      for (let event = await stream.next(); event !== undefined; event = await stream.next()) ids.push(event.data.id);
+    })();
+    const beganMs = performance.now();
+    t.deepEqual(await edge.end('SIGTERM'), CLEAN);
+    const tookMs = performance.now() - beganMs;
+    t.true(tookMs < 3_000, `${tookMs} ms`);
+    await ended; // between two events
+    t.like(await grpc, {
+      code: status.UNAVAILABLE,
+      details: 'the service is not available just now; try again shortly',
+    });
+    writing.abort();
+    await writes;
+    const resumed = await openEvents(`http://127.0.0.1:${other}/events/stream?after=${ids.at(-1) ?? seen?.id}`, key);
+    const rest = await resumed.take(created.length - ids.length);
+    ids.push(...rest.map(({ data }) => data.id));
+    t.deepEqual(
+      ids,
+      created.map((_, index) => Number(seen?.id) + 1 + index),
+    );
+    resumed.close();
+  });
+}
