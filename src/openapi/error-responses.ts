@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { anyError, type ErrorCode, isErrorCode } from '../error-table.ts';
 import type { ApiError } from '../errors.ts';
-import { ETAG } from './examples.ts';
+import { ETAG, FIRST_ID } from './examples.ts';
 import { headers, headersIfKnown } from './headers.ts';
 import type { JsonObject } from './json.ts';
 
@@ -18,11 +18,10 @@ const OF_ANY_OPERATION = ['INVALID_ARGUMENT', 'UNSUPPORTED_CONTENT_TYPE', 'MALFO
 /** The errors of a request that matches no operation. */
 const OF_NO_OPERATION = ['ROUTE_NOT_FOUND'];
 
-/** The fields that the messages of all codes take, with values for the examples. */
+/** The fields that the messages of all codes take, but for ids, with values for the examples. */
 const SAMPLE = {
   after: 7n,
   allow: 'GET, HEAD, POST',
-  categoryId: 1n,
   contentType: 'text/plain',
   etag: ETAG,
   detail: 'Closing quote expected in string.',
@@ -31,9 +30,7 @@ const SAMPLE = {
   limit: 1_000,
   method: 'PUT',
   oldest: 1_000n,
-  orderId: 1n,
   path: '/pets',
-  petId: 1n,
   requestId: '7b0bfa0a-4c5e-4b5e-9d5c-0f6f2f3c8a11',
   retryAfterSeconds: 30,
   seen: '',
@@ -48,11 +45,16 @@ const SAMPLE_OF_QUERY = {
   violations: [{ path: 'colour', name: 'colour', description: 'is not a query parameter here' }],
 };
 
+/** Each id that is not among the fields is the first one, as in all examples. */
+const WITH_IDS = {
+  get: (fields: object, name: string) => Reflect.get(fields, name) ?? (name.endsWith('Id') ? FIRST_ID : undefined),
+};
+
 /** Throws when a name, which may be of a proto file, is no error code. */
 function sample(code: string, fields: typeof SAMPLE): ApiError {
   if (!isErrorCode(code)) throw new Error(`${code} is no error code`);
   // Each message takes its own fields from those of all codes, which the type of `anyError` can't express.
-  const error = (anyError as (code: ErrorCode, fields: typeof SAMPLE) => ApiError)(code, fields);
+  const error = (anyError as (code: ErrorCode, fields: object) => ApiError)(code, new Proxy(fields, WITH_IDS));
   if (error.message.includes('undefined')) {
     throw new Error(`give SAMPLE in src/openapi/error-responses.ts the field that ${code} needs: "${error.message}"`);
   }

@@ -15,7 +15,7 @@ import { rulesOf } from './constraints.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /** Every int64 of the interface is an id; this is the first id of a new store. */
-const FIRST_ID = 1;
+export const FIRST_ID = 1;
 
 /** The entity tag of the pet that the examples create in a new store. */
 export const ETAG = '"4lopUGI33HG_w_A_43xix1"';
