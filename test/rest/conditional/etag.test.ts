@@ -1,4 +1,5 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { LISTS, requestsTo } from '../../support/resources.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
@@ -23,22 +24,10 @@ async function tagAt({ context: { rest } }: Test, path: string): Promise<string 
 
 test('ETag - every response with one pet, category, order or inventory entry has a strong one', async (t) => {
   const { rest } = t.context;
-  const category = await rest.post('/categories', { name: 'Cats' });
-  const pet = await rest.post('/pets', { name: 'Tom', categoryId: category.body.id });
-  const order = await rest.post('/store/orders', {});
-  const [pets, categories] = [`/pets/${pet.body.id}`, `/categories/${category.body.id}`];
-  const [orders, inventory] = [`/store/orders/${order.body.id}`, `/store/inventory/${pet.body.id}`];
-  const responses = [
-    ...[category, pet, order],
-    ...(await Promise.all([pets, categories, orders, inventory].map((path) => rest.get(path)))),
-    ...(await Promise.all([pets, categories, orders, inventory].map((path) => rest.send('HEAD', path)))),
-    await rest.put(pets, { name: 'Tim', categoryId: category.body.id }),
-    await rest.patch(pets, { name: 'Tom' }),
-    await rest.put(categories, { name: 'Dogs' }),
-    await rest.patch(categories, { name: 'Cats' }),
-    await rest.patch(orders, { quantity: 2 }),
-    await rest.put(inventory, { quantity: 3 }),
-  ];
+  const requests = await requestsTo(rest, ({ isTagged }) => isTagged);
+  const responses = await Promise.all(requests.map(({ method, path, json }) => rest.send(method, path, { json })));
+  const reads = requests.filter(({ method }) => method === 'GET');
+  responses.push(...(await Promise.all(reads.map(({ path }) => rest.send('HEAD', path)))));
   for (const response of responses) t.regex(etagOf(response) ?? 'none', STRONG, response.text);
 });
 
@@ -46,7 +35,7 @@ test('ETag - lists, errors and responses without a body have none', async (t) =>
   const { rest } = t.context;
   const id = await rest.pet();
   const responses = [
-    ...(await Promise.all(['/pets', '/categories', '/store/orders', '/store/inventory'].map((path) => rest.get(path)))),
+    ...(await Promise.all(LISTS.map(({ template }) => rest.get(template)))),
     await rest.get(`/pets?ids=${id}`),
     await rest.get('/pets/999999'),
     await rest.put(`/pets/${id}`, {}),

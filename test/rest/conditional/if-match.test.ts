@@ -1,5 +1,6 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isError, isInvalid } from '../../support/contract.ts';
+import { requestsTo, type TestRequest } from '../../support/resources.ts';
 import type { RestClient, RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { http1 } from '../../support/wire.ts';
@@ -12,33 +13,13 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-/** A request that changes a resource. */
-interface Write {
-  readonly method: string;
-  readonly path: string;
-  readonly json?: object;
-}
+type Write = Pick<TestRequest, 'method' | 'path'> & { readonly json?: object | undefined };
 
 /** Every operation that supports If-Match, each on its own resource. */
-async function writes(rest: RestClient): Promise<Write[]> {
-  const categoryId = await rest.category();
-  const path = async (list: string, id: number | Promise<number>) => `${list}/${await id}`;
-  const order = async () => (await rest.order()).id;
-  return [
-    { method: 'PUT', path: await path('/pets', rest.pet()), json: { name: 'Rex', categoryId } },
-    { method: 'PATCH', path: await path('/pets', rest.pet()), json: { name: 'Rex' } },
-    { method: 'DELETE', path: await path('/pets', rest.pet()) },
-    { method: 'PUT', path: await path('/categories', rest.category()), json: { name: 'Rats' } },
-    { method: 'PATCH', path: await path('/categories', rest.category()), json: { name: 'Rats' } },
-    { method: 'DELETE', path: await path('/categories', rest.category()) },
-    { method: 'PATCH', path: await path('/store/orders', order()), json: { quantity: 9 } },
-    { method: 'DELETE', path: await path('/store/orders', order()) },
-    { method: 'PUT', path: await path('/store/inventory', rest.pet()), json: { quantity: 9 } },
-  ];
-}
+const writes = (rest: RestClient) => requestsTo(rest, ({ condition }) => condition === 'if-match');
 
 function send(rest: RestClient, { method, path, json }: Write, ifMatch: string): Promise<RestResponse> {
-  return rest.send(method, path, { ...(json === undefined ? {} : { json }), headers: { 'if-match': ifMatch } });
+  return rest.send(method, path, { json, headers: { 'if-match': ifMatch } });
 }
 
 async function tagAt(rest: RestClient, path: string): Promise<string> {
@@ -102,7 +83,7 @@ test('If-Match - for an unknown resource is a 404', async (t) => {
   const { rest } = t.context;
   for (const { path, ...write } of await writes(rest)) {
     const nowhere = path.replace(/\d+$/, '999999');
-    const plain = await rest.send(write.method, nowhere, write.json === undefined ? {} : { json: write.json });
+    const plain = await rest.send(write.method, nowhere, { json: write.json });
     for (const ifMatch of ['*', '"x"']) {
       isError(t, await send(rest, { ...write, path: nowhere }, ifMatch), 404, plain.body.code, plain.body.message);
     }

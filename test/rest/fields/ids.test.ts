@@ -1,5 +1,6 @@
 import anyTest, { type TestFn } from 'ava';
 import { isError, isInvalid } from '../../support/contract.ts';
+import { PUBLIC, requestsTo } from '../../support/resources.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack>;
@@ -12,30 +13,14 @@ test.after.always((t) => t.context.close());
 const UNKNOWN = ['0', '-1', '2147483648', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
 const NOT_INT64 = ['abc', '1.5', '1e3', '0x1', '%20', '1%2F2', '1,2', '9223372036854775808', '-9223372036854775809'];
 
-const PATHS = [
-  ['/pets', 'petId', 'PET_NOT_FOUND', { GET: undefined, PUT: 'pet', PATCH: {}, DELETE: undefined }],
-  [
-    '/categories',
-    'categoryId',
-    'CATEGORY_NOT_FOUND',
-    { GET: undefined, PUT: { name: 'x' }, PATCH: {}, DELETE: undefined },
-  ],
-  ['/store/orders', 'orderId', 'ORDER_NOT_FOUND', { GET: undefined, PATCH: {}, DELETE: undefined }],
-  ['/store/inventory', 'petId', 'INVENTORY_NOT_FOUND', { GET: undefined, PUT: { quantity: 1 } }],
-] as const;
-
-for (const [path, name, code, methods] of PATHS) {
-  for (const [method, body] of Object.entries(methods)) {
-    test(`${method} ${path}/{${name}} - an unknown int64 is 404 ${code}, any other text a 400`, async (t) => {
-      const { rest } = t.context;
-      const json = body === 'pet' ? { name: 'Tom', categoryId: await rest.category() } : body;
-      for (const id of UNKNOWN) {
-        const response = await rest.send(method, `${path}/${id}`, { json });
-        isError(t, response, 404, code, new RegExp(` ${id}\\b`)); // exact to the last digit
-      }
-      for (const id of NOT_INT64) isInvalid(t, await rest.send(method, `${path}/${id}`, { json }), name);
-    });
-  }
+for (const { method, template, idName, name, notFound = '' } of PUBLIC.filter(({ idName }) => idName !== undefined)) {
+  test(`${method} ${template} - an unknown int64 is 404 ${notFound}, any other text a 400`, async (t) => {
+    const { rest } = t.context;
+    const [{ path, json } = { path: '', json: {} }] = await requestsTo(rest, (one) => one.name === name);
+    const send = (id: string) => rest.send(method, path.replace(/\d+$/, id), { json });
+    for (const id of UNKNOWN) isError(t, await send(id), 404, notFound, new RegExp(` ${id}\\b`)); // to the last digit
+    for (const id of NOT_INT64) isInvalid(t, await send(id), String(idName));
+  });
 }
 
 test('ids in the query - an unknown int64 finds nothing, any other text is a 400', async (t) => {

@@ -3,6 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { isError } from '../../support/contract.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';
 import { connectOperator } from '../../support/operator.ts';
+import { requestsTo } from '../../support/resources.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
@@ -21,20 +22,15 @@ function isReplayOf(first: RestResponse, again: RestResponse): boolean {
   return isFirst && again.headers.get('idempotency-replayed') === 'true';
 }
 
-/** Valid requests of all three operations. */
-async function requests({ rest }: TestStack) {
-  const categoryId = await rest.category();
-  return [
-    ['/pets', { name: 'Tom', categoryId, status: 'pending' }],
-    ['/categories', { name: 'Dogs', description: 'They bark.' }],
-    ['/store/orders', { petId: await rest.pet({ stock: 50 }), quantity: 2, shipDate: '2027-01-02T03:04:05Z' }],
-    ['/store/orders', undefined],
-  ] as const;
-}
-
 test('Idempotency-Key - the same request gets the same response, with Idempotency-Replayed: true', async (t) => {
   const { rest } = t.context;
-  for (const [path, json] of await requests(t.context)) {
+  const creates = await requestsTo(rest, ({ takesIdempotencyKey }) => takesIdempotencyKey);
+  const order = { petId: await rest.pet({ stock: 50 }), quantity: 2, shipDate: '2027-01-02T03:04:05Z' };
+  for (const [path, json] of [
+    ...creates.map(({ path, json }) => [path, json] as const),
+    ['/store/orders', order] as const,
+    ['/store/orders', undefined] as const,
+  ]) {
     const headers = { 'idempotency-key': newKey() };
     const first = await rest.send('POST', path, { json, headers });
     t.is(first.status, 201);

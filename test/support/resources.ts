@@ -1,0 +1,97 @@
+/**
+ * The public operations, and a valid request to each. What holds for all of them is tested by this table. It comes from
+ * the proto files, but for what the bodies of each resource say.
+ */
+import { loadOperations, type Operation } from '../../src/proto/operations.ts';
+import { operationOptions } from '../../src/proto/options.ts';
+import type { RestClient } from './rest-client.ts';
+
+interface Resource {
+  /** The body of a valid POST. */
+  readonly whole?: (rest: RestClient) => Promise<object>;
+  /** The body of a PATCH that changes what the POST has made. */
+  readonly part?: object;
+  /** Makes one and resolves with its id, where no POST does. */
+  readonly make?: (rest: RestClient) => Promise<number>;
+}
+
+/** The resources, by service of petstore.v1. */
+const RESOURCES: Readonly<Record<string, Resource>> = {
+  CategoryService: { whole: async () => ({ name: 'Cats' }), part: { name: 'Rats' } },
+  PetService: { whole: async (rest) => ({ name: 'Tom', categoryId: await rest.category() }), part: { name: 'Rex' } },
+  OrderService: { whole: async () => ({ quantity: 2 }), part: { quantity: 9 } },
+  InventoryService: { whole: async () => ({ quantity: 9 }), make: (rest) => rest.pet({ stock: 3 }) },
+  EventService: {},
+};
+
+export interface PublicOperation extends Operation {
+  readonly service: string;
+  /** `GetPet`. */
+  readonly name: string;
+  readonly method: string;
+  /** Its path, as the description has it: `/pets/{petId}`. */
+  readonly template: string;
+  /** The parameter of the path, if there is one. */
+  readonly idName: string | undefined;
+  /** The code for an id that names nothing. */
+  readonly notFound: string | undefined;
+}
+
+const { byPath, registry } = loadOperations();
+
+export const PUBLIC: readonly PublicOperation[] = [...byPath.values()].flatMap((operation) => {
+  const [, service, name] = /^\/petstore\.v1\.(\w+)\/(\w+)$/.exec(operation.path) ?? [];
+  if (service === undefined || name === undefined) return [];
+  if (!Object.hasOwn(RESOURCES, service))
+    throw new Error(
+      `add ${service} to RESOURCES of test/support/resources.ts: its tests need bodies of valid requests`,
+    );
+  const [{ method, template } = { method: '', template: '' }] = operation.routes;
+  const camel = template.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const [, idName] = /\{(\w+)\}/.exec(camel) ?? [];
+  const descriptor = registry.getService(`petstore.v1.${service}`)?.methods.find((one) => one.name === name);
+  const { errors = [] } = (descriptor && operationOptions(descriptor, registry)) ?? {};
+  const notFound = errors.find((code) => code.endsWith('_NOT_FOUND'));
+  return [{ ...operation, service, name, method, template: camel, idName, notFound }];
+});
+
+/** The services, by full name. */
+export const SERVICES = [...new Set(PUBLIC.map(({ service }) => `petstore.v1.${service}`))];
+
+/** The operations that list a resource, page by page. */
+export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has('pageToken'));
+
+export interface TestRequest {
+  readonly operation: PublicOperation;
+  readonly method: string;
+  readonly path: string;
+  /** The body. */
+  readonly json: object | undefined;
+}
+
+/** A valid request to each operation for which `holds`, but not to streams. Each has a resource of its own. */
+export async function requestsTo(
+  rest: RestClient,
+  holds: (operation: PublicOperation) => boolean = () => true,
+): Promise<TestRequest[]> {
+  const chosen = PUBLIC.filter((operation) => !operation.isStream && holds(operation));
+  return Promise.all(chosen.map((operation) => requestTo(rest, operation)));
+}
+
+async function requestTo(rest: RestClient, operation: PublicOperation): Promise<TestRequest> {
+  const { service, method, template, idName, bodyField } = operation;
+  const { whole, part = {}, make = () => create(rest, service) } = RESOURCES[service] ?? {};
+  const path = idName === undefined ? template : template.replace(`{${idName}}`, String(await make(rest)));
+  if (bodyField === undefined) return { operation, method, path, json: undefined };
+  const json = { ...(method === 'PATCH' ? {} : await whole?.(rest)), ...(method === 'POST' ? {} : part) };
+  return { operation, method, path, json };
+}
+
+async function create(rest: RestClient, service: string): Promise<number> {
+  const operation = PUBLIC.find((one) => one.service === service && one.method === 'POST');
+  if (operation === undefined) throw new Error(`no POST makes what ${service} serves: add a make to RESOURCES`);
+  const { path, json } = await requestTo(rest, operation);
+  const response = await rest.post(path, json);
+  if (response.status !== 201) throw new Error(`POST ${path} answered ${response.status}: ${response.text}`);
+  return response.body.id;
+}
