@@ -3,6 +3,7 @@ import { ApiError } from '../../src/errors.ts';
 import { entityTag } from '../../src/rpc/entity-tags.ts';
 import { etags } from '../../src/rpc/interceptors/etags.ts';
 import { handler, newCall } from '../support/call.ts';
+import { PUBLIC } from '../support/resources.ts';
 
 const BYTES = Buffer.from('a representation');
 
@@ -14,13 +15,13 @@ async function intercept(path: string, metadata: Readonly<Record<string, string>
 }
 
 test('ETag - a response that is one resource has the tag of its bytes', async (t) => {
-  for (const path of ['PetService/GetPet', 'OrderService/PlaceOrder', 'InventoryService/SetInventory']) {
+  for (const { path } of PUBLIC.filter(({ isTagged }) => isTagged)) {
     t.is((await intercept(path)).etag, entityTag({}, BYTES), path);
   }
 });
 
 test('ETag - a list and an empty response have none', async (t) => {
-  for (const path of ['PetService/ListPets', 'PetService/DeletePet', 'OrderService/CancelOrder']) {
+  for (const { path } of PUBLIC.filter(({ isTagged }) => !isTagged)) {
     t.is((await intercept(path)).etag, undefined, path);
   }
 });
@@ -33,7 +34,7 @@ test('ETag - an error has none', async (t) => {
 
 test('If-Match - reaches a method that changes something, as a list of tags', async (t) => {
   const metadata = { 'if-match': '"a", W/"b"' };
-  for (const path of ['PetService/ReplacePet', 'CategoryService/UpdateCategory', 'OrderService/CancelOrder']) {
+  for (const { path } of PUBLIC.filter(({ condition }) => condition === 'if-match')) {
     t.deepEqual((await intercept(path, metadata)).ifMatch, ['"a"', 'W/"b"'], path);
     t.is((await intercept(path)).ifMatch, undefined, path);
   }

@@ -101,10 +101,3 @@ test('PUT /store/inventory/{petId} - leaves room for the units of open orders', 
   for (const id of ids) t.is((await rest.delete(`/store/orders/${id}`)).status, 204);
   t.is((await rest.get(`/store/inventory/${petId}`)).body.quantity, 1_000_000_000);
 });
-
-test('/store/inventory/{petId} - a pet that does not exist is 404 INVENTORY_NOT_FOUND', async (t) => {
-  const { rest } = t.context;
-  const message = 'there is no inventory entry for pet 999999: the pet does not exist';
-  isError(t, await rest.get('/store/inventory/999999'), 404, 'INVENTORY_NOT_FOUND', message);
-  isError(t, await rest.put('/store/inventory/999999', { quantity: 1 }), 404, 'INVENTORY_NOT_FOUND', message);
-});

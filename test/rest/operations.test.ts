@@ -1,0 +1,101 @@
+/** What holds for every operation, by the table of test/support/resources.ts. */
+import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
+import { Client } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { isError } from '../support/contract.ts';
+import { bearer, insecure, unary } from '../support/grpc.ts';
+import { requestsTo, type TestRequest } from '../support/resources.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack & { grpc: Client }>;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  t.context = { ...stack, grpc: new Client(stack.publicAddress, insecure) };
+});
+test.after.always(async ({ context }) => {
+  context.grpc.close();
+  await context.close();
+});
+
+test('Every operation - responds to a valid request, and shows what is left of the limits', async (t) => {
+  const { rest } = t.context;
+  for (const { operation, method, path, json } of await requestsTo(rest)) {
+    const { status, headers, text } = await rest.send(method, path, { json });
+    t.is(status, operation.response.status, `${method} ${path}: ${text}`);
+    for (const name of ['limit', 'remaining', 'reset']) t.regex(headers.get(`x-ratelimit-${name}`) ?? '', /^\d+$/);
+    t.is(headers.get('content-type'), status === 204 ? null : 'application/json');
+  }
+});
+
+test('Every operation - without a key is 401 API_KEY_MISSING, and does nothing', async (t) => {
+  const { rest } = t.context;
+  for (const { operation, method, path, json } of await requestsTo(rest)) {
+    isError(t, await rest.withKey(undefined).send(method, path, { json }), 401, 'API_KEY_MISSING');
+    if (operation.idName !== undefined) t.is((await rest.get(path)).status, 200);
+  }
+});
+
+test('Every POST - returns 201 with its Location, ignores an id in the body, and never reuses ids', async (t) => {
+  const { rest } = t.context;
+  for (const { path, json } of await requestsTo(rest, ({ method }) => method === 'POST')) {
+    const { status, headers, body } = await rest.post(path, { ...json, id: 777_777 });
+    const location = `${path}/${body.id}`;
+    t.deepEqual([status, headers.get('location')], [201, location]);
+    t.not(body.id, 777_777);
+    t.deepEqual((await rest.get(location)).body, body);
+    await rest.delete(location);
+    t.true((await rest.post(path, json)).body.id > body.id);
+  }
+});
+
+test('Every PATCH - changes only the fields in the body', async (t) => {
+  const { rest } = t.context;
+  for (const { path, json } of await requestsTo(rest, ({ method }) => method === 'PATCH')) {
+    const { body } = await rest.get(path);
+    for (const nothing of [{}, undefined]) t.deepEqual((await rest.patch(path, nothing)).body, body);
+    t.deepEqual((await rest.patch(path, json)).body, { ...body, ...json });
+    t.deepEqual((await rest.get(path)).body, { ...body, ...json });
+    t.notDeepEqual({ ...body, ...json }, body, 'the part of RESOURCES changes something');
+  }
+});
+
+test('Every DELETE - returns 204 without a body, and what it has deleted is a 404', async (t) => {
+  const { rest } = t.context;
+  for (const { operation, path } of await requestsTo(rest, ({ method }) => method === 'DELETE')) {
+    const { status, text, headers } = await rest.delete(path);
+    t.deepEqual([status, text, headers.has('content-type')], [204, '', false]);
+    for (const method of ['GET', 'DELETE']) isError(t, await rest.send(method, path), 404, operation.notFound ?? '');
+  }
+});
+
+/** Calls the operation over gRPC with what the REST request says. Resolves with what REST would return. */
+async function overGrpc({ grpc, key }: TestStack & { grpc: Client }, { operation, path, json }: TestRequest) {
+  const { input, output, idName, bodyField, response } = operation;
+  const message: JsonObject = {
+    ...(idName === undefined ? {} : { [idName]: path.split('/').at(-1) ?? '' }),
+    ...(bodyField === undefined ? {} : { [bodyField]: JSON.parse(JSON.stringify(json)) }),
+  };
+  const method = {
+    path: operation.path,
+    requestSerialize: () => Buffer.from(toBinary(input, fromJson(input, message))),
+    responseDeserialize: (bytes: Buffer) => fromBinary(output, bytes),
+  };
+  const { message: answer } = await unary(grpc, method, undefined, bearer(key));
+  const shown = JSON.stringify(toJson(output, answer, { alwaysEmitImplicit: true })).replace(/"(\d+)"/g, '$1');
+  const body = JSON.parse(shown);
+  return response.list === undefined ? body : body[response.list.jsonName];
+}
+
+test.serial('Every operation - can be called over gRPC; a read gives the same as over REST', async (t) => {
+  const { rest } = t.context;
+  for (const request of await requestsTo(rest, ({ isRead }) => !isRead)) await overGrpc(t.context, request);
+  for (const request of await requestsTo(rest, ({ isRead, idName }) => isRead && idName !== undefined)) {
+    t.deepEqual(await overGrpc(t.context, request), (await rest.get(request.path)).body, request.path);
+  }
+  for (const request of await requestsTo(rest, ({ isRead, idName }) => isRead && idName === undefined)) {
+    const [fromGrpc, { body }] = [await overGrpc(t.context, request), await rest.get(request.path)];
+    t.deepEqual(fromGrpc[0], body[0], request.path);
+    t.is(fromGrpc.length, body.length);
+  }
+});
