@@ -7,5 +7,7 @@ export default {
   extensions: ['ts'],
   files: ['test/**/*.test.ts'],
   timeout: '2m',
+  // Many tests wait, for processes or for time. So two cores have enough to do, and are not overloaded.
+  concurrency: 4,
   environmentVariables: process.env.NODE_V8_COVERAGE === undefined ? compileCache : {},
 };
