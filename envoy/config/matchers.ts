@@ -7,12 +7,10 @@ const ANY = regex('.*');
 /** In Envoy's regular expressions `.` matches no byte that is not part of UTF-8 text; `\C` matches every byte. */
 const ANY_BYTES = regex('\\C*');
 
-/** Most requests have nothing that gRPC metadata can't carry. */
+/** Most requests have no header over several lines. */
 export const SKIP_METADATA = skipWhen(
-  not(requestHeader('idempotency-key', ANY_BYTES)),
   not(requestHeader('if-match', ANY_BYTES)),
   not(requestHeader('if-none-match', ANY_BYTES)),
-  not(requestHeader('last-event-id', ANY_BYTES)),
   not(requestHeader(':method', { exact: 'CONNECT' })),
 );
 

@@ -1,4 +1,6 @@
 /** Conditional requests over gRPC: the metadata `etag` and `if-match`. */
+import { once } from 'node:events';
+import { connect, type OutgoingHttpHeaders } from 'node:http2';
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
@@ -6,6 +8,7 @@ import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inve
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import type { Partly, UnaryMethod } from '../support/grpc.ts';
+import { grpcFrame, grpcHeaders } from '../support/hostile/sockets.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const test = anyTest as TestFn<TestServer>;
@@ -77,5 +80,42 @@ test('if-match, if-none-match - are ignored by methods that do not support them'
     t.is((await grpc.call(Categories.createCategory, { category: { name: 'Cats' } }, { metadata })).name, 'Cats');
     const ignored = { 'if-none-match': value };
     t.is((await grpc.call(Pets.updatePet, { petId, pet: undefined }, { metadata: ignored })).id, petId);
+  }
+});
+
+/** Calls a method with header values that grpc-js would not send. Resolves with the gRPC status. */
+async function rawStatus<Q>(
+  { address, key }: TestServer,
+  { path, requestSerialize }: { readonly path: string; readonly requestSerialize: (message: Q) => Buffer },
+  message: Q,
+  headers: OutgoingHttpHeaders,
+): Promise<number> {
+  const session = connect(`http://${address}`);
+  const stream = session.request({ ...grpcHeaders(path, key), ...headers });
+  let sent: OutgoingHttpHeaders = {};
+  stream.on('response', (received) => (sent = received)).on('trailers', (received) => (sent = received));
+  stream.end(grpcFrame(requestSerialize(message)));
+  await once(stream.resume(), 'end');
+  session.destroy();
+  return Number(sent['grpc-status']);
+}
+
+test('if-match and idempotency-key - with bytes that metadata can not have they are not ignored', async (t) => {
+  const { grpc } = t.context;
+  const categoryId = BigInt(await grpc.category());
+  const change = { categoryId, category: { name: 'Changed' } };
+  for (const [value, code] of [
+    ['\u00e9', Code.INVALID_ARGUMENT],
+    ['"a"\u00e9', Code.INVALID_ARGUMENT],
+    ['"\u00e9"', Code.ABORTED],
+    ['"a",\t"b"', Code.ABORTED],
+  ] as const) {
+    t.is(await rawStatus(t.context, Categories.replaceCategory, change, { 'if-match': value }), code, value);
+  }
+  t.not((await grpc.call(Categories.getCategory, { categoryId })).name, 'Changed');
+  for (const value of ['caf\u00e9', '\u00e9', 'a\tb']) {
+    const headers = { 'idempotency-key': value };
+    const status = await rawStatus(t.context, Categories.createCategory, { category: { name: 'Cats' } }, headers);
+    t.is(status, Code.INVALID_ARGUMENT, value);
   }
 });
