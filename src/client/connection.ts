@@ -75,7 +75,9 @@ export function connect(options: ConnectionOptions): Connection {
   async function call(method: AnyMethod, request: object, callOptions: AnyOptions = {}): Promise<object> {
     const { deadline, timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal } = callOptions;
     const expiry = { deadlineMs: deadline?.getTime() ?? Date.now() + timeoutMs, signal };
-    const message = REQUESTS[method.path]?.fromPartial(request as never) ?? request;
+    // Other services, such as the operator's, have no entry: their messages have no lists within messages.
+    const filled = REQUESTS[method.path]?.fromPartial(request as never);
+    const message = filled ?? { ...method.requestDeserialize(NO_BYTES), ...request };
     const metadata = toMetadata(options.apiKey, method.path, callOptions);
     try {
       signal?.throwIfAborted();
@@ -137,6 +139,9 @@ function checkRange(name: string, value: number, max: number): void {
 /** A method whose types are checked where it is called. */
 type AnyMethod = MethodOf<string, object, object>;
 type AnyOptions = CreateOptions & WriteOptions;
+
+/** A message of these has the default of every field. */
+const NO_BYTES = Buffer.alloc(0);
 
 /** The metadata of every attempt at a call. */
 function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions): Metadata {

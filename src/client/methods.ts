@@ -6,6 +6,7 @@ export interface MethodOf<Path extends string, Request, Response> {
   /** `/petstore.v1.PetService/GetPet` */
   readonly path: Path;
   readonly requestSerialize: (request: Request) => Buffer;
+  readonly requestDeserialize: (bytes: Buffer) => object;
   readonly responseDeserialize: (bytes: Buffer) => Response;
 }
 
