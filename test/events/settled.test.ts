@@ -143,6 +143,17 @@ test('Gap - who has read it before another found it filled does not pass it', as
   t.deepEqual(await slow, [1, 2, 3]);
 });
 
+test('Gap - a reader who starts behind it does not take it for settled', async (t) => {
+  const { settled, connect } = t.context;
+  await add(t.context);
+  const late = await takeId(connect);
+  for (let count = 0; count < 2; count += 1) await add(t.context);
+  t.deepEqual(await idsAfter(settled, toEventId(3n)), [4]);
+  t.deepEqual(await idsAfter(settled), [1]);
+  await late.query('COMMIT');
+  t.deepEqual(await idsAfter(settled), [1, 2, 3, 4]);
+});
+
 test('Gap - a reader who starts behind it passes it as soon as it is settled', async (t) => {
   const { settled, connect } = t.context;
   for (let round = 0; round < 3; round += 1) {

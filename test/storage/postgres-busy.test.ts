@@ -1,6 +1,7 @@
 /** Storage when PostgreSQL is slow, out of connections, or has a row that stays locked. */
 import { Client } from 'pg';
 import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
+import { categoryService } from '../../src/shop/categories.ts';
 import { inventoryService } from '../../src/shop/inventory.ts';
 import { type PetId, toPetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';
@@ -48,12 +49,12 @@ function order(store: Store, petId: PetId, isCancelled = () => false) {
   return orderService(store).placeOrder({ order: { petId, quantity: 1 } }, { isCancelled });
 }
 
-/** Locks a pet's row until `release`, like an open transaction in a database shell. */
-async function lockRow(url: string, petId: PetId): Promise<{ release: () => Promise<void> }> {
+/** Locks a row until `release`, like an open transaction in a database shell. */
+async function lockRow(url: string, id: bigint, table = 'pets'): Promise<{ release: () => Promise<void> }> {
   const client = new Client({ connectionString: url });
   await client.connect();
   await client.query('BEGIN');
-  await client.query('SELECT * FROM pets WHERE id = $1 FOR UPDATE', [String(petId)]);
+  await client.query(`SELECT * FROM ${table} WHERE id = $1 FOR UPDATE`, [String(id)]);
   return { release: () => client.end() };
 }
 
@@ -108,6 +109,20 @@ test.serial('Locked pet - changes to its orders and its stock wait in the same q
   await lock.release();
   await Promise.all([...cancels, stock]);
   t.deepEqual((await store.orders.page({ after: 0n, limit: 1 })).rows, []);
+});
+
+test.serial('Locked category - its changes and its deletion wait in one queue', async (t) => {
+  const { store, url } = t.context;
+  const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
+  const lock = await lockRow(url, categoryId, 'categories');
+  const service = categoryService(store);
+  const change = () => service.updateCategory({ categoryId, category: { description: 'They purr.' } }, CONTEXT);
+  const calls = [...Array.from({ length: 10 }, change), service.deleteCategory({ categoryId }, CONTEXT)];
+  await until(async () => (await lockWaits(url)) > 0, 'a call that waits for the row');
+  for (let round = 0; round < 10; round += 1) t.is(await lockWaits(url), 1);
+  await lock.release();
+  await Promise.all(calls);
+  t.is(await store.categories.find(categoryId), undefined);
 });
 
 test.serial('Locked pet - a cancelled queued call does not run, and calls beyond the queue are refused', async (t) => {
