@@ -48,7 +48,7 @@ export function inventoryService(store: ShopStore): Service<InventoryServiceServ
 async function checkRoom(tx: ShopTransaction, pet: Pet, quantity: number): Promise<void> {
   if (quantity <= pet.quantity) return; // a smaller quantity always fits
   const openUnits = await tx.orders.openUnits(pet.id);
-  const most = Math.max(0, MAX_UNITS - openUnits);
+  const most = MAX_UNITS - openUnits;
   if (quantity <= most) return;
   const description = `must be at most ${most} while ${openUnits} units are in open orders, which may be cancelled`;
   throw invalidArgument([{ path: 'inventory.quantity', name: 'quantity', description }]);

@@ -107,9 +107,7 @@ async function moveStock(
   const pet = existing(await tx.pets.lock(petId), () => shopError(missingPetCode, { petId }));
   const moved = units > 0 ? takeUnits(pet, units) : returnUnits(pet, -units);
   const after = complete ? close(moved, await tx.orders.hasOpen(petId, id)) : moved;
-  if (after.quantity !== pet.quantity || after.status !== pet.status) {
-    await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
-  }
+  await tx.pets.update({ ...pet, quantity: after.quantity, status: after.status });
 }
 
 function takeUnits(pet: Pet, units: number): Stock {
