@@ -75,10 +75,6 @@ export class Answer {
     return this.#state === 'closed';
   }
 
-  get deadlineMs(): number {
-    return Number(this.#base.getDeadline());
-  }
-
   get peer(): string {
     return this.#base.getPeer();
   }
