@@ -259,3 +259,26 @@ test('Stream - stays open while the database is away, and goes on when it is bac
   t.deepEqual(await next, [[51], Array.from({ length: 51 }, (_, index) => index + 1)]);
   await Promise.all([now.end(), behind.end()]);
 });
+
+test('Streams - however much is written, the table is read a hundred times a second at most', async (t) => {
+  const { feed, reads } = t.context;
+  const stream = follow(feed);
+  await stream.next();
+  const [beganMs, before] = [performance.now(), reads.count];
+  while (performance.now() < beganMs + 1_000) await addMany(t.context, 1);
+  const mayBe = (performance.now() - beganMs) / 9 + 2; // a timer may fire a millisecond early
+  t.true(reads.count - before <= mayBe, `${reads.count - before} reads, ${mayBe} at most`);
+  await stream.end();
+});
+
+test('Streams - that are closed before their turn read nothing', async (t) => {
+  const { feed, reads } = t.context;
+  await addMany(t.context, 50);
+  const streams = Array.from({ length: 100 }, () => follow(feed, 0n));
+  for (const stream of streams) await stream.next();
+  const before = reads.rows;
+  const pages = streams.map((stream) => stream.next().catch(() => undefined)); // each waits for its turn
+  await Promise.all(streams.map((stream) => stream.end()));
+  await Promise.all(pages);
+  t.true(reads.rows - before <= 10, `${reads.rows - before} rows`);
+});

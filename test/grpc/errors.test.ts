@@ -165,6 +165,9 @@ test('INTERNAL - does not contain the cause, which is logged with the request id
   const causes = logs.filter(({ requestId, outcome }) => requestId === 'request-7' && outcome === 'INTERNAL');
   t.is(causes.length, 2);
   for (const { err } of causes) t.regex(err.message, /no such table/);
+  const long = { 'x-request-id': 'x'.repeat(129) };
+  const { message } = await grpc.failure(Categories.getCategory, { categoryId: 1n }, { metadata: long });
+  t.regex(message, /request id [\da-f-]{36}$/, 'a long one would fill the logs');
 });
 
 test('INTERNAL - for a response that can not be serialized, logged with its cause and the request id', async (t) => {

@@ -162,3 +162,10 @@ test('Named reads - an error rejects all reads that share the load, and the next
   loads[2]?.end('page again');
   t.is(await later, 'page again');
 });
+
+test('Named reads - a name is forgotten after its last read, so that names take no memory', async (t) => {
+  const read = namedReads<string>();
+  t.is(await read('a', async () => 'first'), 'first');
+  await settle();
+  t.is(await read('a', async () => 'second'), 'second');
+});

@@ -122,6 +122,24 @@ test('Migrations - a file that a newer release has changed is refused', async (t
   await t.throwsAsync(database.open(), { message: /999-future/ });
 });
 
+test('Commit - has a bounded number of writes, so that the first does not wait for all', async (t) => {
+  const groups: number[] = [];
+  const commitListener = { onTurn: () => undefined, onCommitted: (writes: number) => groups.push(writes) };
+  const engine = await t.context.database.open({ commitListener });
+  const store = createStore(engine, TABLES);
+  const kinds = [
+    () => store.write((tx) => tx.categories.insert(CATS)),
+    () => store.transaction((tx) => tx.categories.insert(CATS)),
+  ];
+  for (const add of kinds) await Promise.all(Array.from({ length: 600 }, add));
+  t.is(
+    groups.reduce((sum, writes) => sum + writes, 0),
+    1_200,
+  );
+  t.is(Math.max(...groups), 256);
+  await engine.close();
+});
+
 test('Commit - a failed commit fails its whole group with its error, and nothing is stored', async (t) => {
   const { engine } = t.context;
   const store = createStore(engine, TABLES);

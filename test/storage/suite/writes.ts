@@ -94,6 +94,27 @@ export function writeTests(): void {
     t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 12);
   });
 
+  test('Write - stays when a refused write and a failing transaction follow in its group', async (t) => {
+    const { store } = t.context;
+    const { categoryId } = await newPet(store);
+    const writer = await occupyWriter(t);
+    const works = [
+      store.write((tx) => tx.categories.insert(CATS)),
+      store.write((tx) => tx.categories.delete(categoryId)), // the pet is in it
+      store.transaction(async (tx) => {
+        await tx.categories.insert(CATS);
+        throw new Error('its own');
+      }),
+    ];
+    const settled = Promise.allSettled(works);
+    await writer.release();
+    t.deepEqual(
+      (await settled).map(({ status }) => status),
+      ['fulfilled', 'rejected', 'rejected'],
+    );
+    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 2);
+  });
+
   test('Write - a statement that is cancelled before its turn does not run', async (t) => {
     const { store } = t.context;
     let isCancelled = false;
