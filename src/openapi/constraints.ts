@@ -46,9 +46,13 @@ function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
       return { minimum: greaterThan.value, maximum: lessThan.value };
     }
     case 'string': {
-      checkKnown(field, StringRulesSchema, type.value, ['min_len', 'max_len', 'in', 'example']);
-      const { minLen, maxLen, in: values } = type.value;
-      return { ...bounds('Length', minLen, maxLen), ...(values.length === 0 ? {} : { enum: values }) };
+      checkKnown(field, StringRulesSchema, type.value, ['len', 'min_len', 'max_len', 'pattern', 'in', 'example']);
+      const { len, minLen, maxLen, pattern, in: values } = type.value;
+      return {
+        ...bounds('Length', len || minLen, len || maxLen),
+        ...(pattern === '' ? {} : { pattern: new RegExp(pattern, 'u').source }), // no other dialect than JavaScript's
+        ...(values.length === 0 ? {} : { enum: values }),
+      };
     }
     case 'repeated': {
       checkKnown(field, RepeatedRulesSchema, type.value, ['min_items', 'max_items', 'unique', 'items']);

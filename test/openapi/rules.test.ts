@@ -46,6 +46,14 @@ test('Rules - bounds of numbers, texts and lists', (t) => {
   t.deepEqual(toKeywords(fieldOf('Pet', 'categoryId')), {});
 });
 
+test('Rules - the length of a text, and a pattern that JavaScript can read', (t) => {
+  const keywords = (value: { len?: bigint; pattern?: string }) =>
+    toKeywords(ruled({ type: { case: 'string', value } }));
+  t.deepEqual(keywords({ len: 2n }), { minLength: 2, maxLength: 2 });
+  t.deepEqual(keywords({ pattern: '^[A-Z]{2}$' }), { pattern: '^[A-Z]{2}$' });
+  t.throws(() => keywords({ pattern: '(?U)x' }), { instanceOf: SyntaxError });
+});
+
 test('Rules - those of a list and of its items', (t) => {
   const service = parcelRegistry.getService('petstore.test.v1.ParcelService');
   if (service === undefined) throw new Error('parcels.proto has no service');

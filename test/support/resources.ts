@@ -7,6 +7,8 @@ import { operationOptions } from '../../src/proto/options.ts';
 import type { RestClient } from './rest-client.ts';
 
 interface Resource {
+  /** The first byte of its list's page tokens, which callers hold: never change one. A new list has the next number. */
+  readonly pages?: number;
   /** The body of a valid POST. */
   readonly whole?: (rest: RestClient) => Promise<object>;
   /** The body of a PATCH that changes what the POST has made. */
@@ -17,10 +19,14 @@ interface Resource {
 
 /** The resources, by service of petstore.v1. */
 const RESOURCES: Readonly<Record<string, Resource>> = {
-  CategoryService: { whole: async () => ({ name: 'Cats' }), part: { name: 'Rats' } },
-  PetService: { whole: async (rest) => ({ name: 'Tom', categoryId: await rest.category() }), part: { name: 'Rex' } },
-  OrderService: { whole: async () => ({ quantity: 2 }), part: { quantity: 9 } },
-  InventoryService: { whole: async () => ({ quantity: 9 }), make: (rest) => rest.pet({ stock: 3 }) },
+  CategoryService: { pages: 2, whole: async () => ({ name: 'Cats' }), part: { name: 'Rats' } },
+  PetService: {
+    pages: 1,
+    whole: async (rest) => ({ name: 'Tom', categoryId: await rest.category() }),
+    part: { name: 'Rex' },
+  },
+  OrderService: { pages: 3, whole: async () => ({ quantity: 2 }), part: { quantity: 9 } },
+  InventoryService: { pages: 4, whole: async () => ({ quantity: 9 }), make: (rest) => rest.pet({ stock: 3 }) },
   EventService: {},
 };
 
@@ -58,8 +64,12 @@ export const PUBLIC: readonly PublicOperation[] = [...byPath.values()].flatMap((
 /** The services, by full name. */
 export const SERVICES = [...new Set(PUBLIC.map(({ service }) => `petstore.v1.${service}`))];
 
-/** The operations that list a resource, page by page. */
-export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has('pageToken'));
+/** The operations that list a resource, page by page, each with the number of its page tokens. */
+export const LISTS = PUBLIC.filter(({ queryParameters }) => queryParameters.has('pageToken')).map((list) => {
+  const { pages } = RESOURCES[list.service] ?? {};
+  if (pages === undefined) throw new Error(`add to ${list.service} in RESOURCES the \`pages\` of its page tokens`);
+  return { ...list, pages };
+});
 
 export interface TestRequest {
   readonly operation: PublicOperation;

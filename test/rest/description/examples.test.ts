@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import test, { type ExecutionContext } from 'ava';
+import { PUBLIC, type PublicOperation } from '../../support/resources.ts';
 import type { RestClient } from '../../support/rest-client.ts';
 import { startTestStack } from '../../support/stack.ts';
 
@@ -28,31 +29,24 @@ interface Description {
 const { paths, components }: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
 /**
- * Every operation, in an order in which the resources of each example exist. Both sequences begin with an empty store:
- * the examples use the first id of a new store.
+ * Every operation, in an order in which the resources of each example exist: as the table of resources has them, and
+ * the stock before the orders. Both sequences begin with an empty store: the examples use the first id of a new store.
  */
+const named = (holds: (operation: PublicOperation) => boolean) =>
+  PUBLIC.filter((operation) => operation.service !== 'EventService' && holds(operation)).map(
+    ({ method, template }) => `${method} ${template}`,
+  );
+const isStock = ({ service }: PublicOperation) => service === 'InventoryService';
 const CREATE = [
-  'POST /categories',
-  'POST /pets',
-  'PUT /store/inventory/{petId}',
-  'GET /store/inventory',
-  'GET /store/inventory/{petId}',
-  'POST /store/orders',
+  ...named(({ method, service }) => method === 'POST' && service !== 'OrderService'),
+  ...named((operation) => operation.method === 'PUT' && isStock(operation)),
+  ...named((operation) => operation.method === 'GET' && isStock(operation)),
+  ...named(({ method, service }) => method === 'POST' && service === 'OrderService'),
 ];
-const THEN_CHANGE = [
-  'GET /categories',
-  'GET /categories/{categoryId}',
-  'PUT /categories/{categoryId}',
-  'PATCH /categories/{categoryId}',
-  'GET /pets',
-  'GET /pets/{petId}',
-  'PUT /pets/{petId}',
-  'PATCH /pets/{petId}',
-  'GET /store/orders',
-  'GET /store/orders/{orderId}',
-  'PATCH /store/orders/{orderId}',
-];
-const THEN_DELETE = ['DELETE /store/orders/{orderId}', 'DELETE /pets/{petId}', 'DELETE /categories/{categoryId}'];
+const THEN_CHANGE = ['GET', 'PUT', 'PATCH'].flatMap((verb) =>
+  named((operation) => operation.method === verb && !isStock(operation)),
+);
+const THEN_DELETE = named(({ method }) => method === 'DELETE').reverse();
 
 async function run(t: ExecutionContext, rest: RestClient, name: string): Promise<void> {
   const [method = '', path = ''] = name.split(' ');
@@ -94,12 +88,6 @@ function resolved(ref: string): Parameter {
 }
 
 test('Examples - each request works on a new store, and gets the documented response', async (t) => {
-  const described = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
-  );
-  // The feed has what the other requests did, each at its time: test/rest/events.
-  const feed = ['GET /events', 'GET /events/stream'];
-  t.deepEqual([...CREATE, ...THEN_CHANGE, ...THEN_DELETE, ...feed].toSorted(), described.toSorted());
   for (const sequence of [
     [...CREATE, ...THEN_CHANGE],
     [...CREATE, ...THEN_DELETE],
