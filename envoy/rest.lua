@@ -6,6 +6,7 @@
 
 local bodies = require("bodies")
 local connect = require("connect")
+local lists = require("lists")
 local metadata = require("metadata")
 local request = require("request")
 local settings = require("settings")
@@ -44,8 +45,8 @@ function M.is_json(text)
   return true
 end
 
--- Returns the body's text, or nil if there is none. Without a length only reading tells. Also returns nil if it has
--- responded to the request: the body is too large, or too many bodies of this key are waiting.
+-- Returns the body's text and the body, or nil if there is none. Without a length only reading tells. Also returns nil
+-- if it has responded to the request: the body is too large, or too many bodies of this key are waiting.
 local function read_body(handle)
   local headers = handle:headers()
   local length, authorization = headers:get("content-length"), headers:get("authorization") or ""
@@ -58,7 +59,7 @@ local function read_body(handle)
   local bytes = body and body:length() or 0
   if bytes == 0 then return nil end
   if bytes > settings.max_body_bytes then return handle:respond({ [":status"] = "413" }, "") end
-  return body:getBytes(0, bytes)
+  return body:getBytes(0, bytes), body
 end
 
 -- matchers.ts skips this for requests without a length whose method expects no body: they go to the server at once.
@@ -70,13 +71,16 @@ function M.on_request(handle)
     request.save(handle, { is_connect = true })
     return connect.to_grpc(handle, read_body(handle) or "")
   end
-  local text = read_body(handle)
+  local text, body = read_body(handle)
   if not text then return end
   headers = handle:headers() -- Envoy invalidates objects while the script is suspended
   content_type = metadata.printable(content_type)
   headers:replace(HEADERS.body_type, content_type)
   request.save(handle, { content_type = content_type })
-  if not M.is_json(text) then handle:respond({ [":status"] = "400" }, "") end
+  if not M.is_json(text) then return handle:respond({ [":status"] = "400" }, "") end
+  local wrong, checked = lists.check(headers:get(":method"), headers:get(":path"), text)
+  if wrong then return handle:respond({ [":status"] = "400" }, wrong) end
+  if checked ~= text then body:setBytes(checked) end
 end
 
 return M

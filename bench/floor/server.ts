@@ -5,7 +5,7 @@ import {
   type GetPetRequest,
   type ListPetsRequest,
   type ListPetsResponse,
-  type Pet,
+  Pet,
   PetServiceService,
   PetStatus,
 } from '../../gen/petstore/v1/pets.ts';
@@ -16,7 +16,7 @@ let lastId = 0n;
 
 function insert(name: string, categoryId: bigint): Pet {
   lastId += 1n;
-  const pet = { id: lastId, name, categoryId, status: PetStatus.available };
+  const pet = Pet.fromPartial({ id: lastId, name, categoryId, status: PetStatus.available });
   pets.set(lastId, pet);
   return pet;
 }

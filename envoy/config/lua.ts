@@ -8,7 +8,7 @@ import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
 import { toDetails } from '../../src/rpc/status.ts';
 import { extension, type Message } from './message.ts';
-import { EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
+import { BODIES, EDGE_METHODS, JSON_OPERATIONS, OPEN_PATHS } from './operations.ts';
 import { RETRIES } from './routes.ts';
 
 /** Later than the server's own timeout, which has a better response for gRPC callers. */
@@ -52,6 +52,7 @@ export function luaSettings({ edgeSecret = '', limits }: Pick<Config, 'edgeSecre
     },
     open_paths: toSet(OPEN_PATHS),
     operations: toSet(JSON_OPERATIONS),
+    bodies: BODIES,
     edge_methods: EDGE_METHODS,
   };
   return `package.loaded.settings = ${toLua(settings)}`;
@@ -71,9 +72,13 @@ function toSet(items: readonly string[]): Readonly<Record<string, true>> {
   return Object.fromEntries(items.map((item) => [item, true]));
 }
 
-type LuaValue = string | number | true | { readonly [key: string]: LuaValue };
+type LuaValue = string | number | true | LuaTable;
 
-function toLua(value: LuaValue, indent = ''): string {
+export interface LuaTable {
+  readonly [key: string]: LuaValue;
+}
+
+export function toLua(value: LuaValue, indent = ''): string {
   if (typeof value === 'string') return quote(value);
   if (typeof value !== 'object') return String(value);
   const lines = Object.entries(value).map(

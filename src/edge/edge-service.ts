@@ -2,11 +2,12 @@
  * EdgeService: the errors for requests that Envoy has refused itself. The interceptors have checked the key and the
  * limits by then. What is left is to find out what was wrong, from the routes in the proto files and Envoy's message.
  */
-import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
+import { type DescField, ScalarType } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import type { EdgeServiceServer, RefuseRequest } from '../../gen/petstore/edge/v1/edge.ts';
 import { MAX_WAITING_BODIES } from '../config/constants.ts';
 import { type ApiError, AT_A_TIME, apiError, errorSaying, invalidArgument, short, tooMany } from '../errors.ts';
+import { fieldAt, wrappedList } from '../proto/fields.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Call } from '../rpc/chain.ts';
 import type { Service } from '../rpc/service.ts';
@@ -94,31 +95,35 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
  * Converts a message of the transcoder. Only its form tells a wrong value (`pet.category_id: invalid value "x" for type
  * TYPE_INT64`) from malformed JSON (`Closing quote expected in string.`).
  */
-function transcoderError(text: string, { input, bodyField }: Operation): ApiError {
+function transcoderError(text: string, operation: Operation): ApiError {
   const [, path, description] = /^([\w.[\]]*): (.*)$/s.exec(text) ?? [];
   if (path === undefined || description === undefined) {
     const [detail = ''] = text.split('\n', 1);
     return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
   }
-  const field = fieldAt(input, path);
-  const name = path === '' || path === bodyField ? 'body' : (field?.jsonName ?? path);
-  return invalidArgument([{ path, name, description: field ? describeValue(description, field) : description }]);
+  const { field, name } = fieldAt(operation, countsItems(description) ? path : path.replace(/\[\d+\]$/, ''));
+  const isBody = path === '' || path === operation.bodyField;
+  const isInQuery = operation.queryParameters.has(name);
+  const said = field === undefined ? description : describeValue(description, field, isInQuery);
+  return invalidArgument([{ path, name: isBody ? 'body' : name, description: said }]);
 }
 
-function fieldAt(message: DescMessage, path: string): DescField | undefined {
-  const [name, ...rest] = path.split('.');
-  const field = message.fields.find((candidate) => candidate.name === name);
-  return rest.length > 0 && field?.message ? fieldAt(field.message, rest.join('.')) : field;
+/** The index of an item is that of lists.lua. The transcoder counts only those items that it refuses. */
+function countsItems(description: string): boolean {
+  return description.endsWith(' for type ITEM');
 }
+
+/** What lists.lua finds, by the type that it gives. */
+const OF_LISTS: Readonly<Record<string, string>> = { LIST: 'is not a list', ONCE: 'is given more than once' };
 
 /** Says what a wrong value should be. The end of a long one, and with it the type, may be missing. */
-function describeValue(description: string, field: DescField): string {
+function describeValue(description: string, field: DescField, isInQuery: boolean): string {
   const [, illegal] = /^invalid value Field '\w+', ([^;]*)/.exec(description) ?? [];
-  const [, value] = /^invalid value (.*?)(?: for type \S+)?$/s.exec(description) ?? [];
+  const [, value, type = ''] = /^invalid value (.*?)(?: for type (\S+))?$/s.exec(description) ?? [];
   if (illegal !== undefined || value === undefined) return illegal ?? description;
-  const separated = field.fieldKind === 'list' && /^"(.*?),/.exec(value);
+  const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
-  return `${short(value, MAX_VALUE)} ${problemOf(value, field)}${advice}`;
+  return `${short(value, MAX_VALUE)} ${OF_LISTS[type] ?? problemOf(value, wrappedList(field) ?? field)}${advice}`;
 }
 
 function problemOf(value: string, field: DescField): string {

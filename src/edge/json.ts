@@ -6,6 +6,7 @@
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
+import { wrappedList } from '../proto/fields.ts';
 import type { ListField } from '../proto/operations.ts';
 
 type Write<T = unknown> = (value: T) => string;
@@ -38,6 +39,11 @@ export function jsonArrayWriter(field: ListField): Write {
 }
 
 function fieldWriter(field: DescField): Write {
+  const list = wrappedList(field);
+  if (list !== undefined) {
+    const write = jsonArrayWriter(list);
+    return (message) => write((message as Readonly<Record<string, unknown>>)[list.localName]);
+  }
   return field.fieldKind === 'list' ? jsonArrayWriter(field) : valueWriter(field);
 }
 

@@ -10,6 +10,7 @@ import {
 } from '@bufbuild/protobuf';
 import { TimestampSchema } from '@bufbuild/protobuf/wkt';
 import type { FieldRules } from '@bufbuild/protovalidate/gen/buf/validate/validate_pb.js';
+import { wrappedList } from '../proto/fields.ts';
 import { entityTag } from '../rpc/entity-tags.ts';
 import { rulesOf } from './constraints.ts';
 import type { Json, JsonObject } from './json.ts';
@@ -22,6 +23,8 @@ export const ETAG = '"4lopUGI33HG_w_A_43xix1"';
 
 /** The example of one field; undefined when it has none. */
 export function exampleOf(field: DescField): Json | undefined {
+  const list = wrappedList(field);
+  if (list !== undefined) return exampleOf(list);
   const rules = rulesOf(field);
   if (field.fieldKind !== 'list') return exampleOfValue(field, rules);
   const items = rules.type.case === 'repeated' ? rules.type.value.items : undefined;

@@ -1,6 +1,7 @@
 /** The schemas of the document: proto messages and enums as JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 import { type DescEnum, type DescField, type DescMessage, type Registry, ScalarType } from '@bufbuild/protobuf';
 import { FeatureSet_FieldPresence } from '@bufbuild/protobuf/wkt';
+import { wrappedList } from '../proto/fields.ts';
 import { fieldOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { rulesOf, toKeywords } from './constraints.ts';
@@ -70,6 +71,8 @@ export class Schemas {
 
   /** The schema of a field, with its description, bounds and default. */
   field(field: DescField): JsonObject {
+    const list = wrappedList(field);
+    if (list !== undefined) return { ...this.field(list), description: commentOf(field) };
     const options = fieldOptions(field, this.#registry);
     const example = exampleOf(field);
     const { items, ...keywords } = toKeywords(field);

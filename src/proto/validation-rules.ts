@@ -3,6 +3,7 @@ import { create, type DescMessage, type FileRegistry, type Message } from '@bufb
 import { reflect } from '@bufbuild/protobuf/reflect';
 import { createValidator, type Violation as RuleViolation } from '@bufbuild/protovalidate';
 import type { Violation } from '../errors.ts';
+import { fieldAt } from './fields.ts';
 import { decodeRequest, type Operation } from './operations.ts';
 
 /**
@@ -31,7 +32,7 @@ export function createValidation(registry: FileRegistry): FindViolations {
         : [];
     const nul = textsWithNul(message).filter((path) => found.every((other) => other.path !== path));
     const violations = [...found, ...nul.map((path) => ({ path, description: 'must not contain U+0000' }))];
-    return violations.map((violation) => ({ ...violation, name: nameOf(operation, violation.path) }));
+    return violations.map((violation) => ({ ...violation, name: fieldAt(operation, violation.path).name }));
   };
 }
 
@@ -78,10 +79,4 @@ function toPath(steps: RuleViolation['field']): string {
 
 function join(path: string, name: string): string {
   return path === '' ? name : `${path}.${name}`;
-}
-
-/** The path without the field that is the REST body. */
-function nameOf({ input, bodyField }: Operation, path: string): string {
-  const body = input.fields.find(({ name }) => name === bodyField)?.jsonName;
-  return body !== undefined && path.startsWith(`${body}.`) ? path.slice(body.length + 1) : path;
 }

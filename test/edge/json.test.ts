@@ -6,6 +6,7 @@ import { Order } from '../../gen/petstore/v1/orders.ts';
 import { Pet } from '../../gen/petstore/v1/pets.ts';
 import { jsonWriter } from '../../src/edge/json.ts';
 import { protoRegistry } from '../support/call.ts';
+import { parcelMessage } from '../support/lists/parcels.ts';
 
 function descriptor(name: string) {
   const found = protoRegistry.getMessage(`petstore.v1.${name}`);
@@ -48,6 +49,20 @@ test('JSON - a timestamp is RFC 3339 in UTC, with as many fraction digits as nee
   t.is(at(1_700_000_000n, 1), '2023-11-14T22:13:20.000000001Z');
   t.is(at(-62_135_596_800n, 0), '0001-01-01T00:00:00Z');
   t.is(at(253_402_300_799n, 999_000_000), '9999-12-31T23:59:59.999Z');
+});
+
+test('JSON - a list is an array, also an empty one, and one that may be absent', (t) => {
+  const parcel = jsonWriter(parcelMessage('Parcel'));
+  const empty = { id: 1n, name: '', labels: [], lines: [] };
+  t.is(parcel(empty), '{"id":1,"name":"","labels":[],"lines":[]}');
+  t.is(
+    parcel({ ...empty, labels: ['a', '"'], lines: [{ name: 'b', notes: ['c'] }] }),
+    '{"id":1,"name":"","labels":["a","\\""],"lines":[{"name":"b","notes":["c"]}]}',
+  );
+  const patch = jsonWriter(parcelMessage('ParcelPatch'));
+  t.is(patch({}), '{}');
+  t.is(patch({ labels: { values: [] } }), '{"labels":[]}');
+  t.is(patch({ name: 'a', labels: { values: ['b'] } }), '{"name":"a","labels":["b"]}');
 });
 
 test('JSON - an enum value without a name is its number', (t) => {

@@ -35,7 +35,7 @@ test('Bytes - nested too deeply are refused, and the server keeps running', asyn
 test('Fields - that are unknown are ignored', async (t) => {
   const { grpc } = t.context;
   const categoryId = await grpc.category();
-  const known = CreatePetRequest.encode({ pet: { name: 'Tom', categoryId } }).finish();
+  const known = CreatePetRequest.encode(CreatePetRequest.fromPartial({ pet: { name: 'Tom', categoryId } })).finish();
   const unknown = Buffer.from([0x98, 0x06, 0x2a]); // field 99, varint 42
   const created = await grpc.call(
     { ...Pets.createPet, requestSerialize: () => Buffer.concat([known, unknown]) },

@@ -38,7 +38,9 @@ test('Deprecation - is announced with an error too', async (t) => {
 });
 
 test('Deprecation - other operations have no such headers', async (t) => {
-  const bytes = CreatePetRequest.encode({ pet: { name: 'Tom', categoryId: 1n, status: undefined } }).finish();
+  const bytes = CreatePetRequest.encode(
+    CreatePetRequest.fromPartial({ pet: { name: 'Tom', categoryId: 1n, status: undefined } }),
+  ).finish();
   const { next, calls } = handler();
   const call = newCall('PetService/CreatePet', { bytes });
   t.is(await deprecation.intercept(call, next), RESPONSE);
@@ -69,7 +71,9 @@ test('Deprecation - its link and the link to the next page of a list both stay',
 });
 
 test('Deprecation - is announced with a replay too', async (t) => {
-  const bytes = CreatePetRequest.encode({ pet: { name: 'Tom', categoryId: 1n, status: undefined } }).finish();
+  const bytes = CreatePetRequest.encode(
+    CreatePetRequest.fromPartial({ pet: { name: 'Tom', categoryId: 1n, status: undefined } }),
+  ).finish();
   const records = new Map<string, IdempotencyRecord>();
   const send = async (handle: (call: TestCall) => void) => {
     const { call, announce } = deprecatedCall('PetService/CreatePet', { 'idempotency-key': 'one' }, bytes);

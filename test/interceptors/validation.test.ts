@@ -9,11 +9,10 @@ import { ListInventoryRequest, SetInventoryRequest } from '../../gen/petstore/v1
 import { ListOrdersRequest, PlaceOrderRequest, UpdateOrderRequest } from '../../gen/petstore/v1/orders.ts';
 import { CreatePetRequest, GetPetRequest, ListPetsRequest, UpdatePetRequest } from '../../gen/petstore/v1/pets.ts';
 import { ApiError } from '../../src/errors.ts';
-import { loadOperations } from '../../src/proto/operations.ts';
 import { createValidation } from '../../src/proto/validation-rules.ts';
 import { readMessage } from '../../src/rpc/interceptors/read-message.ts';
 import { handler, newCall, protoRegistry, RESPONSE } from '../support/call.ts';
-import { parcelFiles, parcelRegistry } from '../support/lists/parcels.ts';
+import { parcelOperations, parcelRegistry } from '../support/lists/parcels.ts';
 
 const interceptor = readMessage(createValidation(protoRegistry));
 
@@ -51,7 +50,9 @@ test('Validation - a message without rules is not decoded', async (t) => {
 });
 
 test('Validation - a valid call passes with its bytes unchanged', async (t) => {
-  const bytes = CreatePetRequest.encode({ pet: { name: ' Tom ', categoryId: 1n, status: undefined } }).finish();
+  const bytes = CreatePetRequest.encode(
+    CreatePetRequest.fromPartial({ pet: { name: ' Tom ', categoryId: 1n, status: undefined } }),
+  ).finish();
   const { next, calls } = handler();
   const call = newCall('PetService/CreatePet', { bytes });
   t.is(await interceptor.intercept(call, next), RESPONSE);
@@ -191,15 +192,13 @@ test('Validation - a request has at most 100 ids', async (t) => {
 });
 
 const parcels = createValidation(parcelRegistry);
-const [createParcel] = [...loadOperations(parcelFiles()).byPath.values()].filter(({ path }) =>
-  path.endsWith('CreateParcel'),
-);
 
 /** The violations of a parcel: path, and name in the message. */
-function inParcel(parcel: object) {
-  if (createParcel === undefined) throw new Error('there is no CreateParcel');
-  const bytes = toBinary(createParcel.input, fromJson(createParcel.input, { parcel } as never));
-  return parcels(createParcel, bytes).map(({ path, name }) => [path, name]);
+function inParcel(parcel: object, method = 'CreateParcel') {
+  const operation = parcelOperations.find(({ path }) => path.endsWith(method));
+  if (operation === undefined) throw new Error(`there is no ${method}`);
+  const bytes = toBinary(operation.input, fromJson(operation.input, { parcel } as never));
+  return parcels(operation, bytes).map(({ path, name }) => [path, name]);
 }
 
 test('Validation - an item of a list is named with its index', (t) => {
@@ -233,6 +232,17 @@ test('Validation - a field of a message in a list is named with the way to it', 
     ['parcel.lines[1].notes[1]', 'lines[1].notes[1]'],
     ['parcel.best.notes[0]', 'best.notes[0]'],
   ]);
+});
+
+test('Validation - a list that may be absent is named like any list, over REST', (t) => {
+  const inPatch = (values: string[]) => inParcel({ labels: { values } }, 'UpdateParcel');
+  t.deepEqual(inParcel({}, 'UpdateParcel'), []);
+  t.deepEqual(inPatch([]), []);
+  t.deepEqual(inPatch(['red', '', 'a\0']), [
+    ['parcel.labels.values[1]', 'labels[1]'],
+    ['parcel.labels.values[2]', 'labels[2]'],
+  ]);
+  t.deepEqual(inPatch(['a', 'a']), [['parcel.labels.values', 'labels']]);
 });
 
 test('Validation - no text of a list has U+0000', (t) => {

@@ -70,6 +70,11 @@ test('Rules - those of a list and of its items', (t) => {
       colors: { type: 'array', items: { $ref: '#/components/schemas/Color' } },
     },
   });
+  // A list that may be absent is like any other.
+  t.like(components.schemas.ParcelPatch, {
+    properties: { labels: { type: 'array', maxItems: 3, uniqueItems: true, items: labels, description } },
+  });
+  t.false('Labels' in components.schemas);
   t.like(components.schemas.Parcel, { required: ['id', 'name', 'labels', 'lines'] }); // an empty list is written
   t.like(components.schemas.Line, {
     required: undefined,
@@ -87,6 +92,7 @@ test('Examples - a list has one item, with the example of the rule for items', (
     colors: ['red'],
     best: { name: undefined, notes: undefined },
   });
+  t.like(exampleOfMessage(parcelMessage('ParcelPatch')), { labels: ['red'] });
 });
 
 test('Rules - one that the document does not support stops the generation', (t) => {

@@ -1,20 +1,23 @@
 /** The descriptors of parcels.proto: a service with lists of every kind, which the shop has none of. */
 import { execFileSync } from 'node:child_process';
-import { createFileRegistry, type DescMessage, fromBinary } from '@bufbuild/protobuf';
-import { type FileDescriptorSet, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { type DescMessage, fromBinary } from '@bufbuild/protobuf';
+import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
+import { loadOperations } from '../../../src/proto/operations.ts';
 
 const MODULES = ['proto', 'test/support/lists', 'third_party/proto'].map((path) => ({ path }));
 
 /** The descriptor set of all proto files and parcels.proto, encoded. */
-const parcelDescriptors: Buffer = execFileSync('node_modules/.bin/buf', [
+export const parcelDescriptors: Buffer = execFileSync('node_modules/.bin/buf', [
   ...['build', '.', '--config', JSON.stringify({ version: 'v2', modules: MODULES })],
   ...['--as-file-descriptor-set', '--output', '-#format=binpb'],
 ]);
 
-/** Parses them anew, since a registry keeps the objects that it is made of. */
-export const parcelFiles = (): FileDescriptorSet => fromBinary(FileDescriptorSetSchema, parcelDescriptors);
+const { registry, byPath } = loadOperations(fromBinary(FileDescriptorSetSchema, parcelDescriptors));
 
-export const parcelRegistry = createFileRegistry(parcelFiles());
+export const parcelRegistry = registry;
+
+/** The operations of parcels.proto. */
+export const parcelOperations = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.test.v1.'));
 
 /** A message of parcels.proto. */
 export function parcelMessage(name: string): DescMessage {

@@ -1,0 +1,51 @@
+/** What lists.lua has to know of the requests: where their bodies have lists. */
+import type { DescField, DescMessage } from '@bufbuild/protobuf';
+import { wrappedList } from '../../src/proto/fields.ts';
+import type { Operation } from '../../src/proto/operations.ts';
+import type { LuaTable } from './lua.ts';
+
+/** The bodies with lists, by a Lua pattern of method and path. */
+export function bodiesWithLists(operations: Iterable<Operation>): LuaTable {
+  const bodies = [...operations].flatMap(({ input, bodyField, routes }) => {
+    const body = input.fields.find(({ name }) => name === bodyField);
+    const fields = body?.message && fieldsWithLists(body.message);
+    if (fields === undefined) return [];
+    return routes.map(({ method, template }) => [toPattern(method, template), { prefix: `${bodyField}.`, fields }]);
+  });
+  return Object.fromEntries(bodies);
+}
+
+/** `^POST /pets/[^/]+/?$` */
+function toPattern(method: string, template: string): string {
+  const path = template.split(/\{\w+\}/).map((part) => part.replace(/[^\w/]/g, '%$&'));
+  return `^${method} ${path.join('[^/]+')}/?$`;
+}
+
+/** The fields that are lists or have some, by their JSON keys, in quotes: the transcoder takes both names of a field. */
+function fieldsWithLists(message: DescMessage, parents: readonly DescMessage[] = []): LuaTable | undefined {
+  if (parents.includes(message)) throw new Error(`${message.typeName} has a list and contains itself`);
+  const keys = message.fields.flatMap((field) => {
+    const shape = shapeOf(field, [...parents, message]);
+    return shape === undefined ? [] : [field.jsonName, field.name].map((name) => [`"${name}"`, shape]);
+  });
+  return keys.length === 0 ? undefined : Object.fromEntries(keys);
+}
+
+function shapeOf(field: DescField, parents: readonly DescMessage[]): LuaTable | undefined {
+  const wrapped = wrappedList(field);
+  const { message, fieldKind } = wrapped ?? field;
+  const fields = message && fieldsWithLists(message, parents);
+  if (fieldKind !== 'list' && fields === undefined) return undefined;
+  return {
+    name: field.name,
+    ...(fieldKind === 'list' ? { is_list: true } : {}),
+    ...(wrapped === undefined ? {} : { is_wrapped: true }),
+    ...(isObject(message) ? { has_objects: true } : {}),
+    ...(fields === undefined ? {} : { fields }),
+  };
+}
+
+/** The messages of google.protobuf have JSON of their own: a Timestamp is a text. */
+function isObject(message: DescMessage | undefined): boolean {
+  return message !== undefined && !message.typeName.startsWith('google.protobuf.');
+}

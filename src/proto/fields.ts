@@ -1,0 +1,36 @@
+/** Fields by their path in a request, and lists that may be absent. */
+import type { DescField } from '@bufbuild/protobuf';
+import type { ListField, Operation } from './operations.ts';
+
+/**
+ * The list in a message that has nothing else: `message Tags { repeated string values = 1; }`. As a field it is a list
+ * that may be absent, which a repeated field can't be. REST has it as an array, like any list.
+ */
+export function wrappedList({ fieldKind, message }: DescField): ListField | undefined {
+  const [list, ...others] = (fieldKind === 'message' && message?.fields) || [];
+  return list?.fieldKind === 'list' && list.name === 'values' && others.length === 0 ? list : undefined;
+}
+
+interface FoundField {
+  /** Undefined when there is no such field. */
+  readonly field: DescField | undefined;
+  /** The path as REST callers know it, within the body and without the message around a list: `lines[1].petId`. */
+  readonly name: string;
+}
+
+/** Finds a field by its path in the request message, in JSON's or protobuf's names, with indexes: `pet.tags[2]`. */
+export function fieldAt({ input, bodyField }: Pick<Operation, 'input' | 'bodyField'>, path: string): FoundField {
+  const steps = path.split('.').map((step) => /^([^[]*)(.*)$/s.exec(step) ?? []);
+  const names: string[] = [];
+  let field: DescField | undefined;
+  for (const [index, [, step = '', item = '']] of steps.entries()) {
+    const list = field && wrappedList(field);
+    const fields = index === 0 ? input.fields : field?.message?.fields;
+    field = fields?.find(({ name, jsonName }) => name === step || jsonName === step);
+    const name = (field?.jsonName ?? step) + item;
+    const isBody = index === 0 && field?.name === bodyField && steps.length > 1;
+    if (list !== undefined && list === field) names.push(`${names.pop()}${item}`);
+    else if (!isBody) names.push(name);
+  }
+  return { field, name: names.join('.') };
+}
