@@ -40,7 +40,7 @@ function everyError(text: string): readonly ApiError[] {
   const known = {
     ...{ isSuspended: false, seen: '', window: 'minute', allow: 'GET, HEAD', requestId: text },
     ...{ wanted: most, inStock: most, limit: most, retryAfterSeconds: most, after: 1n, oldest: 2n ** 63n - 1n },
-    etag: entityTag({}, Buffer.from(text)),
+    etag: entityTag(Buffer.from(text)),
   };
   const get = (fields: object, name: string) => Reflect.get(fields, name) ?? (name.endsWith('Id') ? id : text);
   const fields = new Proxy(known, { get });

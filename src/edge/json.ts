@@ -2,7 +2,8 @@
  * Writes response messages as JSON: the mapping of proto3 (https://protobuf.dev/programming-guides/json), but with
  * int64 as numbers. A writer is compiled once from the descriptor of a message.
  *
- * A field without presence is always written. An absent optional field is left out.
+ * A field without presence is always written. An absent optional field is left out, and so is an empty list: it does not
+ * exist in protobuf's binary form, of which the entity tag is a digest. So a list that a release adds changes no JSON.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
@@ -26,7 +27,8 @@ export function jsonWriter({ typeName, fields }: DescMessage): Write {
     let text = '';
     for (const { property, name, write } of writers) {
       const value = values[property];
-      if (value !== undefined) text += `${text === '' ? '' : ','}${name}${write(value)}`;
+      if (value !== undefined && !(Array.isArray(value) && value.length === 0))
+        text += `${text === '' ? '' : ','}${name}${write(value)}`;
     }
     return `{${text}}`;
   };

@@ -1,12 +1,11 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
 import type { DescService, Registry } from '@bufbuild/protobuf';
-import { toOperation } from '../proto/operations.ts';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
 import { checkEtag } from './examples.ts';
 import type { JsonObject } from './json.ts';
-import { bodyOf, describeOperation } from './operations.ts';
+import { describeOperation } from './operations.ts';
 import { BASE, readPage } from './parts.ts';
 import { Schemas } from './schemas.ts';
 
@@ -20,6 +19,7 @@ const PAGES = [
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
   const pet = registry.getMessage('petstore.v1.Pet');
   if (pet !== undefined) checkEtag(pet);
+  const schemas = new Schemas(registry);
   const errors = new ErrorResponses();
   const tagged = services
     .flatMap((service) => {
@@ -27,11 +27,6 @@ export function describe(services: readonly DescService[], registry: Registry): 
       return options === undefined ? [] : [{ service, tag: options.tag, position: options.position }];
     })
     .sort((a, b) => a.position - b.position);
-  const methods = tagged.flatMap(({ service }) => service.methods);
-  const schemas = new Schemas(
-    registry,
-    methods.flatMap((method) => bodyOf(toOperation(method, registry)) ?? []),
-  );
   const paths: Record<string, JsonObject> = {};
   for (const { service, tag } of tagged) {
     for (const method of service.methods) {

@@ -138,7 +138,6 @@ function responses(
   return { ...errors.common, ...Object.fromEntries(announced) };
 }
 
-/** The message that is the body of the request. */
-export function bodyOf({ input, bodyField }: Operation) {
+function bodyOf({ input, bodyField }: Operation) {
   return input.fields.find(({ name }) => name === bodyField)?.message;
 }

@@ -15,17 +15,9 @@ const TIMESTAMP = 'google.protobuf.Timestamp';
 export class Schemas {
   readonly #registry: Registry;
   readonly #components = new Map(Object.entries(BASE.components.schemas));
-  readonly #sent = new Set<DescMessage>();
 
-  /** `bodies` are those of all requests. */
-  constructor(registry: Registry, bodies: readonly DescMessage[]) {
+  constructor(registry: Registry) {
     this.#registry = registry;
-    const add = (message: DescMessage) => {
-      if (this.#sent.has(message)) return;
-      this.#sent.add(message);
-      for (const field of message.fields) if (field.message !== undefined) add(field.message);
-    };
-    bodies.forEach(add);
   }
 
   /** All schemas that were referred to, and that of errors, sorted by name. */
@@ -44,7 +36,7 @@ export class Schemas {
 
   message(message: DescMessage): JsonObject {
     return this.add(message.name, () => {
-      const required = message.fields.filter((field) => this.#isRequired(field)).map(({ jsonName }) => jsonName);
+      const required = message.fields.filter(isRequired).map(({ jsonName }) => jsonName);
       return {
         type: 'object',
         description: commentOf(message),
@@ -55,13 +47,7 @@ export class Schemas {
   }
 
   hasRequired(message: DescMessage): boolean {
-    return message.fields.some((field) => this.#isRequired(field));
-  }
-
-  /** A field without presence is always in a response; in a request the `required` rule decides. */
-  #isRequired(field: DescField): boolean {
-    const isAlwaysThere = field.presence === FeatureSet_FieldPresence.IMPLICIT && !this.#sent.has(field.parent);
-    return rulesOf(field).required || isAlwaysThere;
+    return message.fields.some(isRequired);
   }
 
   /** A list response as REST has it: a bare array under the name of the list. */
@@ -109,6 +95,15 @@ export class Schemas {
       enum: values.map(({ name }) => name),
     }));
   }
+}
+
+/**
+ * A field without presence is always in a response, unless it is an empty list; in a request the `required` rule
+ * decides.
+ */
+function isRequired(field: DescField): boolean {
+  const isAlwaysThere = field.presence === FeatureSet_FieldPresence.IMPLICIT && field.fieldKind !== 'list';
+  return rulesOf(field).required || isAlwaysThere;
 }
 
 const SCALARS: Readonly<Partial<Record<ScalarType, JsonObject>>> = {

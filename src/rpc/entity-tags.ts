@@ -3,28 +3,16 @@
  * written, with its quotes: `"abc"`, or `W/"abc"` for a weak one.
  *
  * The service's tags are digests of the message in protobuf's binary form, which has each set field once, in the order
- * of the field numbers, and of the names of empty lists: these are in the JSON alone. So a tag is the same for REST and
- * gRPC, on every engine, and in later releases, and it changes when a release adds a list.
+ * of the field numbers. So a tag is the same for REST and gRPC, on every engine, and in later releases.
  */
 import { hash } from 'node:crypto';
 
 /** In base64url characters: 132 bits make collisions impossible in practice, even deliberate ones. */
 const DIGEST_LENGTH = 22;
 
-/** Returns the strong tag of a message, which is encoded as `bytes`. */
-export function entityTag(message: object, bytes: Uint8Array): string {
-  const lists = emptyLists(message);
-  const content = lists === '' ? bytes : Buffer.concat([bytes, Buffer.from(lists)]);
-  return `"${hash('sha256', content, 'base64url').slice(0, DIGEST_LENGTH)}"`;
-}
-
-/** The paths of empty lists, each after a zero, with which no field of an encoded message begins. */
-function emptyLists(value: object, path = ''): string {
-  return Object.entries(value).reduce((paths, [name, member]: [string, unknown]) => {
-    if (typeof member !== 'object' || member === null || member instanceof Uint8Array) return paths;
-    const isEmpty = Array.isArray(member) && member.length === 0;
-    return paths + (isEmpty ? `\0${path}${name}` : emptyLists(member, `${path}${name}.`));
-  }, '');
+/** Returns the strong tag of an encoded message. */
+export function entityTag(message: Uint8Array): string {
+  return `"${hash('sha256', message, 'base64url').slice(0, DIGEST_LENGTH)}"`;
 }
 
 /** A list of tags, or `*` alone. */

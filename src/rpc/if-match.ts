@@ -12,8 +12,8 @@ interface MessageType<T> {
  * Throws PRECONDITION_FAILED unless If-Match names the stored representation. Call it in the write's transaction after
  * the row is locked, so that of two callers who have read the same version the second one fails.
  */
-export function checkIfMatch<T extends object>({ ifMatch }: Context, type: MessageType<T>, stored: T): void {
+export function checkIfMatch<T>({ ifMatch }: Context, type: MessageType<T>, stored: T): void {
   if (ifMatch === undefined) return;
-  const etag = entityTag(stored, type.encode(stored).finish());
+  const etag = entityTag(type.encode(stored).finish());
   if (!matchesStrongly(ifMatch, etag)) throw apiError('PRECONDITION_FAILED', { etag });
 }

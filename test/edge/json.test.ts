@@ -51,13 +51,20 @@ test('JSON - a timestamp is RFC 3339 in UTC, with as many fraction digits as nee
   t.is(at(253_402_300_799n, 999_000_000), '9999-12-31T23:59:59.999Z');
 });
 
-test('JSON - a list is an array, also an empty one, and one that may be absent', (t) => {
+test('JSON - a list is an array, also one that may be absent; an empty list is left out', (t) => {
   const parcel = jsonWriter(parcelMessage('Parcel'));
   const empty = { id: 1n, name: '', labels: [], lines: [] };
-  t.is(parcel(empty), '{"id":1,"name":"","labels":[],"lines":[]}');
+  t.is(parcel(empty), '{"id":1,"name":""}');
   t.is(
-    parcel({ ...empty, labels: ['a', '"'], lines: [{ name: 'b', notes: ['c'] }] }),
-    '{"id":1,"name":"","labels":["a","\\""],"lines":[{"name":"b","notes":["c"]}]}',
+    parcel({
+      ...empty,
+      labels: ['a', '"'],
+      lines: [
+        { name: 'b', notes: ['c'] },
+        { name: 'd', notes: [] },
+      ],
+    }),
+    '{"id":1,"name":"","labels":["a","\\""],"lines":[{"name":"b","notes":["c"]},{"name":"d"}]}',
   );
   const patch = jsonWriter(parcelMessage('ParcelPatch'));
   t.is(patch({}), '{}');

@@ -73,7 +73,7 @@ test('Entity tags - the tag of a representation does not change between releases
   const shipDate = { seconds: 1_798_804_800n, nanos: 1 };
   const order = { id: 7n, petId: undefined, quantity: 1, shipDate: undefined, complete: false };
   const messages = [
-    Pet.encode(Pet.fromPartial({ id: 7n, name: 'Tom 😀', categoryId: -1n, status: PetStatus.sold })),
+    Pet.encode({ id: 7n, name: 'Tom 😀', categoryId: -1n, status: PetStatus.sold }),
     Category.encode({ id: 7n, name: 'Cats', description: undefined }),
     Category.encode({ id: 7n, name: 'Cats', description: '' }),
     Order.encode(order),
@@ -81,7 +81,7 @@ test('Entity tags - the tag of a representation does not change between releases
     InventoryItem.encode({ petId: 7n, quantity: 0, status: PetStatus.available }),
   ];
   t.deepEqual(
-    messages.map((message) => entityTag({}, message.finish())),
+    messages.map((message) => entityTag(message.finish())),
     [
       '"DJ9xE2uc4MbE_watJnLOxq"',
       '"Ombv20qWTOms9JEWnIp23G"',
@@ -97,32 +97,12 @@ test('Entity tags - two representations have the same tag only if they are equal
   const id = fc.bigInt({ min: 1n, max: 3n });
   const name = fc.constantFrom('Tom', 'Tim', 'Tom ', 'TOM');
   const pet = fc.record({ id, name, categoryId: id, status: fc.constantFrom(PetStatus.available, PetStatus.sold) });
-  const tagOf = (fields: object) => {
-    const message = Pet.fromPartial(fields);
-    return entityTag(message, Pet.encode(message).finish());
-  };
+  const tagOf = (message: Pet) => entityTag(Pet.encode(message).finish());
   fc.assert(
     fc.property(pet, pet, (one, other) => {
-      const isSame = Object.entries(one).every(([field, value]) => other[field as keyof typeof other] === value);
+      const isSame = Object.entries(one).every(([field, value]) => other[field as keyof Pet] === value);
       t.is(tagOf(one) === tagOf(other), isSame);
     }),
   );
   t.regex(tagOf({ id: 1n, name: 'Tom', categoryId: 1n, status: PetStatus.sold }), /^"[\w-]{22}"$/);
-});
-
-test('Entity tags - an empty list counts, since it is in the JSON: the tag changes when a release adds one', (t) => {
-  const bytes = Buffer.from('the encoded message, which has no trace of an empty list');
-  const messages = [
-    {},
-    { labels: [] },
-    { lines: [] },
-    { labels: [], lines: [] },
-    { best: { labels: [] } },
-    { lines: [{ labels: [] }, { labels: ['a'] }] },
-    { lines: [{ labels: ['a'] }, { labels: [] }] },
-  ];
-  const tags = messages.map((message) => entityTag(message, bytes));
-  t.is(new Set(tags).size, messages.length);
-  t.is(entityTag({ labels: ['a'], best: undefined, data: Buffer.of(), id: 1n }, bytes), tags[0] ?? '');
-  t.is(tags[1], '"6oxokPRUm4ch_R3NcXhziF"'); // pinned, like those above
 });

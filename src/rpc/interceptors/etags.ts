@@ -21,9 +21,7 @@ export const etags: Interceptor = {
     const ifMatch = readCondition(call, 'if-match');
     if (ifMatch !== undefined) call.ifMatch = ifMatch;
     const response = await next(call);
-    if (operation.isTagged && 'bytes' in response) {
-      responseHeaders.set(ETAG, entityTag(response.message as object, response.bytes));
-    }
+    if (operation.isTagged && 'bytes' in response) responseHeaders.set(ETAG, entityTag(response.bytes));
     return response;
   },
 };
