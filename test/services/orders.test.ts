@@ -6,6 +6,7 @@ import type { Store } from '../../src/schema.ts';
 import type { PetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';
 import { createTestStore } from '../support/database.ts';
+import { aPet } from '../support/pets.ts';
 
 const test = anyTest as TestFn<{ store: Store; orders: ReturnType<typeof orderService> }>;
 type Test = ExecutionContext<{ store: Store; orders: ReturnType<typeof orderService> }>;
@@ -36,7 +37,7 @@ async function refused(t: Test, code: ErrorCode, call: Promise<unknown>): Promis
 async function newPet({ context: { store } }: Test, quantity: number): Promise<PetId> {
   return store.transaction(async (tx) => {
     const { id: categoryId } = await tx.categories.insert({ name: 'Cats', description: undefined });
-    const pet = await tx.pets.insert({ name: 'Tom', categoryId, status: 'available' });
+    const pet = await tx.pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' }));
     if (pet === undefined) throw new Error('no pet');
     await tx.pets.update({ ...pet, quantity });
     return pet.id;

@@ -11,6 +11,7 @@ import { orderService } from '../../src/shop/orders.ts';
 import { petService } from '../../src/shop/pets.ts';
 import { createTestStore } from '../support/database.ts';
 import { NaiveShop, type Step } from '../support/naive-shop.ts';
+import { aPet } from '../support/pets.ts';
 
 const test = anyTest as TestFn<Store>;
 
@@ -117,7 +118,7 @@ class RealShop {
 async function newPet(store: Store): Promise<PetId> {
   const pet = await store.transaction(async (tx) => {
     const { id: categoryId } = await tx.categories.insert({ name: 'Cats', description: undefined });
-    return tx.pets.insert({ name: 'Tom', categoryId, status: 'available' });
+    return tx.pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' }));
   });
   return pet?.id ?? toPetId(0n);
 }

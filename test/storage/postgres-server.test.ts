@@ -15,6 +15,7 @@ import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
+import { aPet } from '../support/pets.ts';
 import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
@@ -268,7 +269,7 @@ const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable
 test('Conflicts - transactions with serialization failures are retried until they succeed', async (t) => {
   const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`, MIGRATIONS), TABLES);
   const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
-  const pet = await store.write((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'available' }));
+  const pet = await store.write((tx) => tx.pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' })));
   const id = pet?.id ?? toPetId(0n);
   let runs = 0;
   const addOne = () =>

@@ -1,5 +1,6 @@
 /** Categories, pets and orders: what is written is what is read. */
 import { type Order, toCategoryId, toOrderId, toPetId } from '../../../src/shop/model.ts';
+import { aPet } from '../../support/pets.ts';
 import { newCategory, newPet, test } from './database.ts';
 
 /** Ids that do not exist. */
@@ -53,7 +54,7 @@ export function catalogueTests(): void {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     for (const name of TEXTS) {
-      const pet = await store.transaction((tx) => tx.pets.insert({ name, categoryId, status: 'sold' }));
+      const pet = await store.transaction((tx) => tx.pets.insert(aPet({ name, categoryId, status: 'sold' })));
       t.is(pet?.name, name);
       t.deepEqual(await store.pets.find(pet?.id ?? toPetId(0n)), pet);
     }
@@ -63,7 +64,7 @@ export function catalogueTests(): void {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     for (const status of ['available', 'pending', 'sold'] as const) {
-      const pet = await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status }));
+      const pet = await store.transaction((tx) => tx.pets.insert(aPet({ name: 'Tom', categoryId, status })));
       t.like(pet, { name: 'Tom', categoryId, status, quantity: 0 });
       t.deepEqual(await store.pets.find(pet?.id ?? toPetId(0n)), pet);
     }
@@ -72,7 +73,10 @@ export function catalogueTests(): void {
   test('Pets - an insert with an unknown category inserts nothing', async (t) => {
     const { store } = t.context;
     for (const categoryId of MISSING.map(toCategoryId)) {
-      t.is(await store.transaction((tx) => tx.pets.insert({ name: 'Tom', categoryId, status: 'sold' })), undefined);
+      t.is(
+        await store.transaction((tx) => tx.pets.insert(aPet({ name: 'Tom', categoryId, status: 'sold' }))),
+        undefined,
+      );
     }
     t.deepEqual((await store.pets.page({ after: 0n, limit: 1 })).rows, []);
   });
@@ -81,7 +85,7 @@ export function catalogueTests(): void {
     const { store } = t.context;
     const pet = await newPet(store);
     const categoryId = await newCategory(store, 'Dogs');
-    const changed = { id: pet.id, name: 'Rex', categoryId, status: 'sold', quantity: 1_000_000_000 } as const;
+    const changed = { ...pet, name: 'Rex', categoryId, status: 'sold', quantity: 1_000_000_000 } as const;
     t.true(await store.transaction((tx) => tx.pets.update(changed)));
     t.deepEqual(await store.pets.find(pet.id), changed);
     t.deepEqual(await store.transaction((tx) => tx.pets.lock(pet.id)), changed);

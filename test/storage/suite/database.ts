@@ -5,6 +5,7 @@ import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId, Pet, PetId } from '../../../src/shop/model.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
 import { createStore } from '../../../src/storage/store.ts';
+import { aPet } from '../../support/pets.ts';
 
 export interface SuiteDatabase {
   /** Opens the database as another process would. */
@@ -64,7 +65,7 @@ export async function newCategory(store: Store, name = 'Cats'): Promise<Category
 export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}): Promise<Pet> {
   const categoryId = fields.categoryId ?? (await newCategory(store));
   return store.transaction(async (tx) => {
-    const inserted = await tx.pets.insert({ name: 'Tom', status: 'available', ...fields, categoryId });
+    const inserted = await tx.pets.insert(aPet({ name: 'Tom', status: 'available', ...fields, categoryId }));
     if (inserted === undefined) throw new Error(`there is no category ${categoryId}`);
     const pet = { ...inserted, quantity: fields.quantity ?? 0 };
     await tx.pets.update(pet);

@@ -2,6 +2,7 @@
 import type { Store } from '../../../src/schema.ts';
 import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { type StoredEvent, toEventId } from '../../../src/storage/model.ts';
+import { aPet } from '../../support/pets.ts';
 import { newCategory, test } from './database.ts';
 
 const START = toEventId(0n);
@@ -14,7 +15,7 @@ export function eventTests(): void {
   test('Events - each change of a row stores one, with the row, or what it was before its deletion', async (t) => {
     const { store } = t.context;
     const categoryId = await newCategory(store, 'Cats "and" \u{1f408}');
-    const pet = await store.write(({ pets }) => pets.insert({ name: 'Tom', categoryId, status: 'available' }));
+    const pet = await store.write(({ pets }) => pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' })));
     if (pet === undefined) return t.fail();
     await store.transaction((tx) => tx.pets.update({ ...pet, status: 'sold', quantity: 3 }));
     const shipDate = { seconds: -62_135_596_800n, nanos: 999_999_999 };
@@ -78,7 +79,7 @@ export function eventTests(): void {
     const { store } = t.context;
     const categoryId = await newCategory(store);
     const insert = (name: string) =>
-      store.write(({ pets }) => pets.insert({ name, categoryId, status: 'available' as const }));
+      store.write(({ pets }) => pets.insert(aPet({ name, categoryId, status: 'available' as const })));
     const pets = await Promise.all(Array.from({ length: 50 }, (_, index) => insert(`pet ${index}`)));
     const events = (await eventsOf(store)).filter(({ type }) => type === 'pet.created');
     const named = new Map(pets.map((pet) => [Number(pet?.id), pet?.name]));
@@ -89,7 +90,7 @@ export function eventTests(): void {
   test('Events - have every column of their table', async (t) => {
     const { store, engine } = t.context;
     const categoryId = await newCategory(store);
-    await store.write(({ pets }) => pets.insert({ name: 'Tom', categoryId, status: 'available' }));
+    await store.write(({ pets }) => pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' })));
     await store.transaction((tx) =>
       tx.orders.insert({ petId: undefined, quantity: 1, shipDate: undefined, complete: false }),
     );

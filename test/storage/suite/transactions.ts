@@ -2,6 +2,7 @@
 import type { Store } from '../../../src/schema.ts';
 import { type PetId, toCategoryId } from '../../../src/shop/model.ts';
 import { Cancelled, StoreUnavailable } from '../../../src/storage/store-errors.ts';
+import { aPet } from '../../support/pets.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
@@ -52,7 +53,7 @@ export function transactionTests(): void {
       store.transaction(async (tx) => {
         const { id } = await tx.categories.insert(CATS);
         if (index % 3 === 0) throw new Error(`no ${index}`);
-        if (index % 3 === 1) await tx.pets.insert({ name: 'Tom', categoryId: id, status: 'sold' });
+        if (index % 3 === 1) await tx.pets.insert(aPet({ name: 'Tom', categoryId: id, status: 'sold' }));
         return id;
       }),
     );

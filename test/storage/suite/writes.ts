@@ -1,6 +1,7 @@
 /** Writes of a single statement: as durable and isolated as transactions, also in a batch. */
 import { toCategoryId, toPetId } from '../../../src/shop/model.ts';
 import { Cancelled } from '../../../src/storage/store-errors.ts';
+import { aPet } from '../../support/pets.ts';
 import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
@@ -19,7 +20,7 @@ export function writeTests(): void {
       status: index % 3 === 0 ? ('sold' as const) : ('available' as const),
     }));
     const writer = await occupyWriter(t);
-    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(pet))));
+    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(aPet(pet)))));
     await writer.release();
     const inserted = await inserting;
     for (const [index, pet] of wanted.entries()) {
@@ -39,7 +40,7 @@ export function writeTests(): void {
     const inserting = Promise.allSettled(
       Array.from({ length: 9 }, (_, index) => {
         const status = (index === 4 ? 'lost' : 'sold') as 'sold';
-        return store.write((tx) => tx.pets.insert({ name: `Pet ${index}`, categoryId, status }));
+        return store.write((tx) => tx.pets.insert(aPet({ name: `Pet ${index}`, categoryId, status })));
       }),
     );
     await writer.release();
@@ -57,7 +58,7 @@ export function writeTests(): void {
     const results = await Promise.allSettled(
       Array.from({ length: 9 }, (_, index) => {
         const status = (index === 4 ? 'lost' : 'sold') as 'sold';
-        return store.write((tx) => tx.pets.insert({ name: `Pet ${index}`, categoryId, status }));
+        return store.write((tx) => tx.pets.insert(aPet({ name: `Pet ${index}`, categoryId, status })));
       }),
     );
     t.deepEqual(
@@ -144,7 +145,7 @@ export function writeTests(): void {
       const categoryId = await newCategory(store);
       const fields = { name: 'Tom', categoryId, status: 'available' } as const;
       const [pet, isDeleted] = await Promise.all([
-        store.write((tx) => tx.pets.insert(fields)),
+        store.write((tx) => tx.pets.insert(aPet(fields))),
         other.transaction(async (tx) => {
           await tx.categories.lock(categoryId);
           if (await tx.pets.existsInCategory(categoryId)) return false;
