@@ -3,7 +3,7 @@ import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
-import { PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { Pet, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const test = anyTest as TestFn<TestServer>;
@@ -40,7 +40,7 @@ test('PetService - create, get, list, replace, update, delete', async (t) => {
   const { grpc } = t.context;
   const categoryId = await grpc.category();
   const created = await grpc.call(Pets.createPet, { pet: { name: ' Tom ', categoryId } });
-  t.deepEqual(created, { id: created.id, name: 'Tom', categoryId, status: PetStatus.available });
+  t.deepEqual(created, Pet.fromPartial({ id: created.id, name: 'Tom', categoryId, status: PetStatus.available }));
   const { id: petId } = created;
   t.deepEqual(await grpc.call(Pets.getPet, { petId }), created);
 

@@ -149,10 +149,13 @@ test('Entity tags - responses with one pet, category, order or inventory entry h
 });
 
 // A field without presence is always in the JSON, but not in the bytes while it is zero: tags would stay as they were.
+// A list is in neither while it is empty.
 test('Entity tags - a field that is added to a tagged message can be absent', (t) => {
   const tagged = new Set(methods.filter((method) => operationOf(method).isTagged).map(({ output }) => output));
   const always = [...tagged].flatMap(({ name, fields }) =>
-    fields.filter(({ proto }) => !proto.proto3Optional).map((field) => `${name}.${field.name}`),
+    fields
+      .filter(({ proto, fieldKind }) => !proto.proto3Optional && fieldKind !== 'list')
+      .map((field) => `${name}.${field.name}`),
   );
   t.deepEqual(always, [
     ...['id', 'name', 'category_id', 'status'].map((name) => `Pet.${name}`),
