@@ -21,7 +21,7 @@ function toPattern(method: string, template: string): string {
   return `^${method} ${path.join('[^/]+')}/?$`;
 }
 
-/** The fields that are lists or have some, by their JSON keys, in quotes: the transcoder takes both names of a field. */
+/** The fields that are lists or have some, by their keys in quotes. The transcoder takes both names of a field. */
 function fieldsWithLists(message: DescMessage, parents: readonly DescMessage[] = []): LuaTable | undefined {
   if (parents.includes(message)) throw new Error(`${message.typeName} has a list and contains itself`);
   const keys = message.fields.flatMap((field) => {

@@ -2,8 +2,8 @@
  * Writes response messages as JSON: the mapping of proto3 (https://protobuf.dev/programming-guides/json), but with
  * int64 as numbers. A writer is compiled once from the descriptor of a message.
  *
- * A field without presence is always written. An absent optional field is left out, and so is an empty list: it does not
- * exist in protobuf's binary form, of which the entity tag is a digest. So a list that a release adds changes no JSON.
+ * A field without presence is always written. An absent optional field is left out, and so is an empty list, which
+ * protobuf's binary form does not have: so the entity tag, a digest of that, changes if and only if the JSON does.
  */
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import type { Timestamp } from '../../gen/google/protobuf/timestamp.ts';
