@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../cli/command.ts';
+import { missesNothing, runFollower } from '../support/following-programs.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates, noOpenssl, startTlsFront, type TlsFront } from '../support/tls.ts';
@@ -17,6 +18,8 @@ interface Context extends TestStack {
   readonly project: string;
   /** The names of the docs' samples, each a file of the project. */
   readonly samples: readonly string[];
+  /** The one of them that follows events, without end. */
+  readonly follower: string;
 }
 
 const run = promisify(execFile);
@@ -34,7 +37,9 @@ test.before(async (t) => {
   const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
   const front = await startTlsFront(stack.config.port, certificates);
   const samples = await readSamples(stack.publicAddress, front.address);
-  t.context = { ...stack, certificates, front, project, samples: samples.map((_, i) => `sample-${i + 1}`) };
+  const follower = `sample-${samples.findIndex((sample) => sample.includes('client.events(')) + 1}`;
+  const names = samples.map((_, i) => `sample-${i + 1}`);
+  t.context = { ...stack, certificates, front, project, samples: names, follower };
   for (const file of ['ca.pem', 'client.pem', 'client-key.pem']) {
     await copyFile(join(certificates.folder, file), join(project, file));
   }
@@ -80,8 +85,9 @@ function findNode(major: number): string | undefined {
 }
 
 async function runSamples(t: ExecutionContext<Context>, node: string): Promise<void> {
-  const { project, samples, key } = t.context;
+  const { project, samples, follower, key } = t.context;
   for (const sample of samples) {
+    if (sample === follower) continue;
     const ran = await run(node, [`compiled/${sample}.js`], { cwd: project, env: { API_KEY: key } });
     t.is(ran.stderr, '', sample);
   }
@@ -131,10 +137,24 @@ test.serial('client package - its types compile under strict for ES2022, with li
 test.serial(
   'client package - every sample of the docs and program of an older release runs on the newest Node',
   async (t) => {
-    t.is(t.context.samples.length, 9);
+    t.is(t.context.samples.length, 10);
     await runSamples(t, process.execPath);
   },
 );
+
+for (const [node, declare, command] of [
+  ['the newest Node', test, process.execPath],
+  [`Node ${OLDEST}`, testOnOldest, oldest ?? ''],
+] as const)
+  declare.serial(
+    `client package - the sample for events gets each once, through the ends of servers and Envoy, on ${node}`,
+    async (t) => {
+      const { project, follower, key } = t.context;
+      const cwd = await mkdtemp(join(project, 'follower-'));
+      const env = { ...process.env, API_KEY: key };
+      await missesNothing(t, t.context, () => runFollower(`${command} ../compiled/${follower}.js`, cwd, env));
+    },
+  );
 
 testOnOldest.serial(
   `client package - every sample of the docs and program of an older release runs on Node ${OLDEST}`,

@@ -1,17 +1,23 @@
 /** Follows docs/clients.md word for word, in an empty folder without the repository. */
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { ExecutionContext } from 'ava';
 import { ROOT } from '../cli/command.ts';
+import { browserTest, startBrowser } from '../support/browser.ts';
 import { findProgram } from '../support/find-program.ts';
+import { type FollowingProgram, missesNothing, runFollower } from '../support/following-programs.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 interface Context extends TestStack {
   readonly folder: string;
+  /** Has the pages of another origin. */
+  readonly site: Server;
 }
 
 const run = promisify(execFile);
@@ -25,25 +31,30 @@ function testWith(program: string, missing: string) {
 
 test.before(async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-clients-'));
-  t.context = { ...(await startTestStack()), folder };
+  const site = createServer();
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  t.context = { ...(await startTestStack({ CORS_ORIGINS: originOf(site) })), folder, site };
 });
 test.after.always(async ({ context }) => {
+  context.site.close();
   await rm(context.folder, { recursive: true, force: true });
   await context.close();
 });
 
-/** Follows a section of the page in a folder named after its language, and returns the output. */
-async function follow(t: ExecutionContext<Context>, section: string, language: string): Promise<string> {
-  t.timeout(600_000, 'packages are fetched and compiled');
-  const { folder, publicAddress, key } = t.context;
+function originOf(site: Server): string {
+  return `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+}
+
+/** The commands of a section of the page. Its files are written into a folder that is named after the language. */
+async function prepare({ folder, publicAddress, key }: Context, section: string, language: string) {
   const page = await readFile(`${ROOT}docs/clients.md`, 'utf8');
-  const text = page.split(/^## /m).find((part) => part.startsWith(`${section}\n`)) ?? '';
+  const text = page.split(/^##+ /m).find((part) => part.startsWith(`${section}\n`)) ?? '';
   const block = (kind: string) =>
     new RegExp(`^\`\`\`${kind}\n(.+?)^\`\`\``, 'ms').exec(text)?.[1]?.replaceAll('127.0.0.1:8080', publicAddress);
   const project = join(folder, language);
-  await mkdir(project);
-  const program = /`(main\.\w+)`/.exec(text)?.[1] ?? '';
+  const program = /`((?:\w+\/)?(?:main|follow|events)\.\w+)`/.exec(text)?.[1] ?? '';
   const files = { [program]: block(language), 'buf.gen.yaml': block('yaml') };
+  await mkdir(join(project, dirname(program)), { recursive: true });
   for (const [name, content] of Object.entries(files)) {
     if (content === undefined) continue;
     await writeFile(join(project, name), content);
@@ -51,8 +62,21 @@ async function follow(t: ExecutionContext<Context>, section: string, language: s
   const gobin = join(folder, 'bin');
   const PATH = `${gobin}:${ROOT}node_modules/.bin:${process.env.PATH}`;
   const env = { ...process.env, API_KEY: key, GOBIN: gobin, PATH };
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', block('sh') ?? ''], { cwd: project, env });
+  return { commands: block('sh') ?? '', project, env };
+}
+
+/** Follows a section of the page, and returns the output. */
+async function follow(t: ExecutionContext<Context>, section: string, language: string): Promise<string> {
+  t.timeout(600_000, 'packages are fetched and compiled');
+  const { commands, project, env } = await prepare(t.context, section, language);
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', commands], { cwd: project, env });
   return stdout;
+}
+
+/** Follows the feed with a section's program. Its language's first section has been followed. */
+async function followEvents(t: ExecutionContext<Context>, section: string, language: string): Promise<void> {
+  const { commands, project, env } = await prepare(t.context, section, language);
+  await missesNothing(t, t.context, () => runFollower(commands, project, env));
 }
 
 const PRINTED = /^\d+ Cats\nINVALID_ARGUMENT\ncategory\.name value is required\n$/;
@@ -64,6 +88,15 @@ goTest.serial('docs/clients.md - the client in Go, by buf with managed mode', as
 pythonTest.serial('docs/clients.md - the client in Python, by grpcio-tools', async (t) => {
   t.regex(await follow(t, 'Python', 'python'), PRINTED);
 });
+
+goTest.serial('docs/clients.md - the program in Go gets each event once, through the ends of servers and Envoy', (t) =>
+  followEvents(t, 'Events in Go', 'go'),
+);
+
+pythonTest.serial(
+  'docs/clients.md - the program in Python gets each event once, through the ends of servers and Envoy',
+  (t) => followEvents(t, 'Events in Python', 'python'),
+);
 
 test.serial("docs/clients.md - the browser's client over gRPC-Web, with Node's fetch", async (t) => {
   await follow(t, 'The browser', 'js');
@@ -78,3 +111,38 @@ test.serial('docs/clients.md - the call over Connect, by buf', async (t) => {
   const { name } = JSON.parse(await follow(t, 'Connect', 'connect'));
   t.is(name, 'Cats');
 });
+
+browserTest<Context>().serial(
+  'docs/clients.md - a page in a browser gets each event once, through the ends of servers and Envoy',
+  async (t) => {
+    const { key, rest, site } = t.context;
+    const { project } = await prepare(t.context, 'Events in the browser', 'js');
+    site.on('request', async ({ url }, response) => {
+      const isCode = url === '/events.js';
+      response.setHeader('content-type', isCode ? 'text/javascript' : 'text/html');
+      response.end(isCode ? await readFile(join(project, 'events.js')) : '<!doctype html><title>A shop</title>');
+    });
+    const browser = await startBrowser();
+    t.teardown(() => browser.close());
+    const context = await browser.newContext();
+    await missesNothing(t, t.context, async (): Promise<FollowingProgram> => {
+      const page = await context.newPage();
+      await page.goto(originOf(site));
+      const lines: string[] = [];
+      await page.exposeFunction('show', (line: string) => lines.push(line));
+      const script = `import('/events.js').then(async ({ followEvents }) => {
+        for await (const { id, type } of followEvents('${key}', '${rest.url}')) await show(id + ' ' + type);
+      }).catch(({ code, message }) => { throw new Error(code + ': ' + message); })`;
+      const ended = page.evaluate(script).then(
+        () => 'it has ended',
+        (error: unknown) => String(error),
+      );
+      return {
+        lines: async () => lines,
+        cursor: async () => Number(await page.evaluate("localStorage.getItem('cursor')")),
+        ended: () => ended,
+        kill: () => page.close(),
+      };
+    });
+  },
+);
