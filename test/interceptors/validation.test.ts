@@ -44,6 +44,9 @@ const createCategory = (category: object) =>
   violations('CategoryService/CreateCategory', CreateCategoryRequest, { category });
 const placeOrder = (order: object) => violations('OrderService/PlaceOrder', PlaceOrderRequest, { order });
 
+/** One grapheme of four characters. */
+const FLAG = '🏳️‍🌈';
+
 test('Validation - a message without rules is not decoded', async (t) => {
   t.deepEqual(await violations('PetService/GetPet', GetPetRequest, { petId: 7n }), []);
   t.is(await refusal('PetService/GetPet', Buffer.from([0xff])), undefined);
@@ -97,12 +100,30 @@ test('Validation - every field with a violation is named, with its path in the m
 });
 
 test('Validation - a name has 1 to 200 characters after trimming', async (t) => {
-  for (const name of ['a', 'x'.repeat(200), `  ${'x'.repeat(200)}  `, '🐈'.repeat(200), 'Grüße, 猫']) {
+  for (const name of [
+    'a',
+    'x'.repeat(200),
+    `  ${'x'.repeat(200)}  `,
+    '🐈'.repeat(200),
+    FLAG.repeat(50),
+    'Grüße, 猫',
+    '\ufeff',
+  ]) {
     t.deepEqual(await createPet({ name, categoryId: 1n }), [], name);
     t.deepEqual(await createCategory({ name }), [], name);
     t.deepEqual(await updatePet({ name }), [], name);
   }
-  for (const name of ['', ' ', '   ', '\u00a0', '\u2003', 'x'.repeat(201), '🐈'.repeat(201)]) {
+  for (const name of [
+    '',
+    ' ',
+    '   ',
+    '\u00a0',
+    '\u2003\u3000',
+    'x'.repeat(201),
+    ' x'.repeat(101),
+    '🐈'.repeat(201),
+    `${FLAG.repeat(50)}!`,
+  ]) {
     t.deepEqual(await createPet({ name, categoryId: 1n }), ['name'], JSON.stringify(name));
     t.deepEqual(await createCategory({ name }), ['name'], JSON.stringify(name));
     t.deepEqual(await updatePet({ name }), ['name'], JSON.stringify(name));

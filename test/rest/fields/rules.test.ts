@@ -46,111 +46,42 @@ test.after.always((t) => t.context.close());
 
 type Shapes = 'pets' | 'categories' | 'orders' | 'inventory';
 
-/** Asserts that each value is accepted, and returned unchanged, or as the second of a pair. */
-const accepts = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
-  for (const operation of t.context[shapes]) {
-    for (const value of values) {
-      const [sent, stored] = Array.isArray(value) ? value : [value, value];
-      const { status, text, body } = await operation({ [name]: sent });
-      t.true(status === 200 || status === 201, text);
-      t.is(body[name], stored);
-    }
-  }
-});
-
-/** Asserts that each value is a 400 that names only this field. */
-const rejects = test.macro(async (t, shapes: Shapes, name: string, values: readonly unknown[]) => {
-  for (const operation of t.context[shapes]) {
-    for (const value of values) isInvalid(t, await operation({ [name]: value }), name);
-  }
-});
-
 const CAT = '😺';
-const FLAG = '🏳️‍🌈'; // one grapheme of four characters
-const NAMES = [
-  'a',
-  'a'.repeat(200),
-  CAT.repeat(200),
-  FLAG.repeat(50),
-  'Ünï cödé  two spaces',
-  ['  Tom\u00a0', 'Tom'],
-  ['\u2003\u3000Tom\u2028', 'Tom'],
-  [`  ${'a'.repeat(200)}  `, 'a'.repeat(200)],
-  '\ufeff', // not white space in Unicode: a valid name
-];
-const INVALID_NAMES = [
-  '',
-  ' ',
-  '\u00a0\u2003\u3000',
-  'a'.repeat(201),
-  CAT.repeat(201),
-  `${FLAG.repeat(50)}!`,
-  ' x'.repeat(101),
-];
-const CONTROLS = ['\0', 'a\u0001b', 'a\tb', 'a\nb', '\tTom', 'Tom\r\n', '\u001f', 'a\u007f', '\u0085Tom', 'Tom\u009f'];
+const NAMES = ['a', CAT.repeat(200), 'Ünï cödé  two spaces', ['\u2003 Tom\u00a0', 'Tom']];
+const INVALID_NAMES = ['', '\u00a0', CAT.repeat(201), 'a\tb', 'Tom\r\n', '\u0085Tom', '\0', 5, true];
+const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'SOLD', ' sold', '', 'gone', true, 1.5];
 
-for (const shapes of ['pets', 'categories'] as const) {
-  test(`${shapes} - a name has 1 to 200 characters after trimming`, accepts, shapes, 'name', NAMES);
-  test(
-    `${shapes} - an empty name, or one of more than 200 characters, is refused`,
-    rejects,
-    shapes,
-    'name',
-    INVALID_NAMES,
-  );
-  test(`${shapes} - control characters in a name are refused, at its ends too`, rejects, shapes, 'name', CONTROLS);
-  test(`${shapes} - a name that is not a string is refused`, rejects, shapes, 'name', [5, true]);
+/** Accepted values, with what is returned if that differs, and refused ones. Validation has more of them. */
+const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unknown[], refused: readonly unknown[]])[] =
+  [
+    ['pets', 'name', NAMES, INVALID_NAMES],
+    ['pets', 'status', ['available', 'pending', 'sold'], INVALID_STATUSES],
+    ['pets', 'categoryId', [], ['abc', '', '1.5', 1.5, 1e30, true]],
+    ['categories', 'name', NAMES, INVALID_NAMES],
+    [
+      'categories',
+      'description',
+      ['', ' ', CAT.repeat(2_000), 'line\nline\t\u0001'],
+      [CAT.repeat(2_001), 'a\0b', 5, false],
+    ],
+    ['orders', 'quantity', [1, 1_000_000], [0, -1, 1_000_001, 2_147_483_648, 1e30, 1.5, 'many', '', true]],
+    ['orders', 'complete', [], [0, 1, 'maybe', '']],
+    ['inventory', 'quantity', [0, 1_000_000_000], [-1, 1_000_000_001, 2_147_483_648, 1e30, 0.5, 'many', '', true]],
+  ];
+
+for (const [shapes, name, accepted, refused] of BOUNDS) {
+  test(`${shapes} - ${name} is what its rule says, in each operation, and a 400 names it`, async (t) => {
+    for (const operation of t.context[shapes]) {
+      for (const value of accepted) {
+        const [sent, stored] = Array.isArray(value) ? value : [value, value];
+        const { status, text, body } = await operation({ [name]: sent });
+        t.true(status === 200 || status === 201, text);
+        t.is(body[name], stored);
+      }
+      for (const value of refused) isInvalid(t, await operation({ [name]: value }), name);
+    }
+  });
 }
-
-const DESCRIPTIONS = ['', ' ', ' kept as it is ', 'a'.repeat(2_000), CAT.repeat(2_000), 'line\nline\t\u0001\u0085'];
-test(
-  'categories - a description has 0 to 2,000 characters of any kind',
-  accepts,
-  'categories',
-  'description',
-  DESCRIPTIONS,
-);
-const INVALID_DESCRIPTIONS = ['a'.repeat(2_001), CAT.repeat(2_001), ' '.repeat(2_001), '\0', 'a\0b', 5, false];
-test(
-  'categories - a longer description, or one with U+0000, is refused',
-  rejects,
-  'categories',
-  'description',
-  INVALID_DESCRIPTIONS,
-);
-
-test('pets - a status is available, pending or sold', accepts, 'pets', 'status', ['available', 'pending', 'sold']);
-const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'Sold', 'SOLD', ' sold', '', 'gone', true, 1.5];
-test(
-  'pets - any other status is refused, also the zero value of the enum',
-  rejects,
-  'pets',
-  'status',
-  INVALID_STATUSES,
-);
-test('pets - a categoryId that is not an int64 is refused', rejects, 'pets', 'categoryId', [
-  'abc',
-  '',
-  '1.5',
-  1.5,
-  1e30,
-  true,
-]);
-
-test('orders - a quantity is 1 to 1,000,000', accepts, 'orders', 'quantity', [1, 2, 999_999, 1_000_000]);
-const INVALID_QUANTITIES = [0, -1, 1_000_001, 2_147_483_648, 1e30, 1.5, 'many', '', true];
-test('orders - any other quantity is refused', rejects, 'orders', 'quantity', INVALID_QUANTITIES);
-test('orders - complete is a boolean', rejects, 'orders', 'complete', [0, 1, 'maybe', '']);
-
-test(
-  'inventory - a quantity is 0 to 1,000,000,000',
-  accepts,
-  'inventory',
-  'quantity',
-  [0, 1, 999_999_999, 1_000_000_000],
-);
-const INVALID_STOCKS = [-1, 1_000_000_001, 2_147_483_648, 1e30, 0.5, 'many', '', true];
-test('inventory - any other quantity is refused', rejects, 'inventory', 'quantity', INVALID_STOCKS);
 
 test('rules - a 400 names every field with a violation, and no other', async (t) => {
   const { pets, categories, orders, rest } = t.context;

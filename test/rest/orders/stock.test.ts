@@ -1,3 +1,4 @@
+/** Stock and status once through the whole. services/stock*.test.ts have every rule, and any history of them. */
 import anyTest, { type TestFn } from 'ava';
 import { isError } from '../../support/contract.ts';
 import type { RestClient } from '../../support/rest-client.ts';
@@ -46,13 +47,6 @@ test('stock - an order for more units than in stock is 409 INSUFFICIENT_STOCK, a
   t.deepEqual(await stockOf(rest, petId), [1, 'available']);
 });
 
-test('stock - an order for a pet without stock is refused', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet();
-  isError(t, await rest.post('/store/orders', { petId }), 409, 'INSUFFICIENT_STOCK');
-  t.deepEqual(await stockOf(rest, petId), [0, 'available']);
-});
-
 test('stock - changing the quantity of an open order moves the difference', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 10 });
@@ -66,20 +60,6 @@ test('stock - changing the quantity of an open order moves the difference', asyn
     t.is((await change(rest, id, { quantity })).body.quantity, quantity);
     t.is((await stockOf(rest, petId))[0], left);
   }
-});
-
-test('stock - the quantity can change in the request that completes the order', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 10 });
-  const first = await rest.order({ petId, quantity: 4 });
-  await change(rest, first.id, { quantity: 6, complete: true });
-  t.deepEqual(await stockOf(rest, petId), [4, 'available']);
-  const second = await rest.order({ petId, quantity: 4 });
-  await change(rest, second.id, { quantity: 1, complete: true });
-  t.deepEqual(await stockOf(rest, petId), [3, 'available']);
-  const third = await rest.order({ petId, quantity: 1 });
-  await change(rest, third.id, { quantity: 3, complete: true });
-  t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
 });
 
 test('stock - cancelling an open order returns its units', async (t) => {
@@ -109,14 +89,6 @@ test('status - taking the last unit makes an available pet pending, and only an 
   }
 });
 
-test('status - a larger order that takes the last unit makes the pet pending too', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 5 });
-  const { id } = await rest.order({ petId, quantity: 2 });
-  await change(rest, id, { quantity: 5 });
-  t.deepEqual(await stockOf(rest, petId), [0, 'pending']);
-});
-
 test('status - a pending pet is sold when no stock is left and its last open order is complete', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 3 });
@@ -127,31 +99,12 @@ test('status - a pending pet is sold when no stock is left and its last open ord
   t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
 });
 
-test('status - while stock is left, completing orders changes no status', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 3 });
-  const { id } = await rest.order({ petId });
-  await setStatus(rest, petId, 'pending');
-  await change(rest, id, { complete: true });
-  t.deepEqual(await stockOf(rest, petId), [2, 'pending']);
-});
-
 test('status - an order placed complete takes its stock and closes in one step', async (t) => {
   const { rest } = t.context;
   const petId = await rest.pet({ stock: 3 });
   await rest.order({ petId, quantity: 1, complete: true });
   t.deepEqual(await stockOf(rest, petId), [2, 'available']);
   await rest.order({ petId, quantity: 2, complete: true });
-  t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
-});
-
-test('status - an order placed complete leaves the pet pending while another is open', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 3 });
-  const open = await rest.order({ petId, quantity: 1 });
-  await rest.order({ petId, quantity: 2, complete: true });
-  t.deepEqual(await stockOf(rest, petId), [0, 'pending']);
-  await change(rest, open.id, { complete: true });
   t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
 });
 
@@ -196,33 +149,4 @@ test('status - a status that a client has set stays until the next event', async
   await rest.order({ petId, quantity: 5 });
   await setStatus(rest, petId, 'available'); // even without stock
   t.deepEqual(await stockOf(rest, petId), [0, 'available']);
-});
-
-test('status - restocking a sold pet makes it available, and it can be sold again', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 1 });
-  for (const stock of [2, 1, 3]) {
-    await restock(rest, petId, stock);
-    await rest.order({ petId, quantity: stock, complete: true });
-    t.deepEqual(await stockOf(rest, petId), [0, 'sold']);
-  }
-});
-
-test('stock - concurrent orders never oversell, and lose no stock', async (t) => {
-  const { rest } = t.context;
-  const petId = await rest.pet({ stock: 10 });
-  const place = () => rest.post('/store/orders', { petId, quantity: 2 });
-  const placed = await Promise.all(Array.from({ length: 20 }, place));
-  t.is(placed.filter(({ status }) => status === 201).length, 5);
-  for (const response of placed) if (response.status !== 201) isError(t, response, 409, 'INSUFFICIENT_STOCK');
-  t.deepEqual(await stockOf(rest, petId), [0, 'pending']);
-  const orders = placed.filter(({ status }) => status === 201).map(({ body }) => body.id as number);
-  // Cancelled and completed concurrently: each order ends in one way, with its units returned or sold.
-  const endings = await Promise.all(
-    orders.flatMap((id) => [change(rest, id, { complete: true }), cancel(rest, id), change(rest, id, { quantity: 1 })]),
-  );
-  t.true(endings.every(({ status }) => [200, 204, 404, 409].includes(status)));
-  const { body: left } = await rest.get(`/store/orders?petId=${petId}`);
-  const ordered = left.reduce((sum: number, order: { quantity: number }) => sum + order.quantity, 0);
-  t.is((await stockOf(rest, petId))[0], 10 - ordered);
 });
