@@ -10,12 +10,15 @@ import type { Knex } from 'knex';
 
 /**
  * (Re)creates the triggers of a table. Each migration that adds a column to the table calls it again. The rows that
- * exist already get an event each, as if they were created now, so that the feed alone can rebuild the table.
+ * exist already get an event each if the feed has none of their kind, as if they were created now, so that the feed
+ * alone can rebuild the table.
  */
 export async function recordEvents(knex: Knex, kind: string, table: string): Promise<void> {
   const isSqlite = knex.client.config.client === 'sqlite3';
   await (isSqlite ? sqliteTriggers(knex, kind, table) : postgresTriggers(knex, kind, table));
 }
+
+const unrecorded = (kind: string) => `not exists (select 1 from events where type like '${kind}.%')`;
 
 async function sqliteTriggers(knex: Knex, kind: string, table: string): Promise<void> {
   const columns = Object.keys(await knex(table).columnInfo());
@@ -35,7 +38,7 @@ async function sqliteTriggers(knex: Knex, kind: string, table: string): Promise<
       `create trigger ${table}_${name} after ${on} on ${table} when ${when} begin ${insert} ${event(name, row)}; end`,
     );
   }
-  await knex.raw(`${insert} ${event('created', '')} from ${table} order by id`);
+  await knex.raw(`${insert} ${event('created', '')} from ${table} where ${unrecorded(kind)} order by id`);
 }
 
 async function postgresTriggers(knex: Knex, kind: string, table: string): Promise<void> {
@@ -53,5 +56,6 @@ async function postgresTriggers(knex: Knex, kind: string, table: string): Promis
   await knex.raw(`
     create or replace trigger ${table}_events after insert or update or delete on ${table}
     for each row execute function record_event('${kind}')`);
-  await knex.raw(`${insert} select '${kind}.created', ${time}, row_to_json(${table}) from ${table} order by id`);
+  const existing = `select '${kind}.created', ${time}, row_to_json(${table}) from ${table}`;
+  await knex.raw(`${insert} ${existing} where ${unrecorded(kind)} order by id`);
 }

@@ -115,7 +115,7 @@ test('bodies - an unknown field is ignored, whatever its value', async (t) => {
   const unknown = {
     colour: 'red',
     legs: 4,
-    tags: ['a', 1, null],
+    marks: ['a', 1, null],
     owner: { name: 5, pets: [{}] },
     nothing: null,
     Name: '',

@@ -14,13 +14,15 @@ export function writeTests(): void {
       await newCategory(store),
       ...[999_999n, 2n ** 53n + 1n].map(toCategoryId),
     ];
-    const wanted = Array.from({ length: 600 }, (_, index) => ({
-      name: `Pet ${index % 7}`,
-      categoryId: categoryIds[(index * index) % 5] ?? toCategoryId(0n),
-      status: index % 3 === 0 ? ('sold' as const) : ('available' as const),
-    }));
+    const wanted = Array.from({ length: 600 }, (_, index) =>
+      aPet({
+        name: `Pet ${index % 7}`,
+        categoryId: categoryIds[(index * index) % 5] ?? toCategoryId(0n),
+        status: index % 3 === 0 ? 'sold' : 'available',
+      }),
+    );
     const writer = await occupyWriter(t);
-    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(aPet(pet)))));
+    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(pet))));
     await writer.release();
     const inserted = await inserting;
     for (const [index, pet] of wanted.entries()) {
