@@ -137,9 +137,9 @@ class Sender {
       case 'bytes':
         return this.#sendBytes(input.bytes);
       case 'grpc':
-        return this.#sendGrpc(input);
+        return this.#sendGrpc(withDeadline(input));
       case 'grpc-web':
-        return this.#sendGrpcWeb(input);
+        return this.#sendGrpcWeb(withDeadline(input));
     }
   }
 
@@ -244,6 +244,13 @@ class Sender {
 
 type RestInput = Extract<FuzzInput, { kind: 'http1' | 'http2' }>;
 type GrpcInput = Extract<FuzzInput, { kind: 'grpc' | 'grpc-web' }>;
+
+/** Gives a stream, which does not end by itself, a deadline of 200 ms. */
+function withDeadline<Input extends GrpcInput>(input: Input): Input {
+  if (!input.path.endsWith('/WatchEvents')) return input;
+  const headers = input.headers.filter(([name]) => name !== 'grpc-timeout');
+  return { ...input, headers: [...headers, ['grpc-timeout', '200m']] };
+}
 
 interface Received {
   /** Including trailers. */
