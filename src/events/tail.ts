@@ -20,9 +20,9 @@ const HEARTBEAT_MS = 15_000;
 const WAKE_MS = 500;
 /** The pause after each page for a stream that is behind. */
 const BEHIND_MS = 5;
-/** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. */
+/** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. Two of the largest events. */
 const MAX_ROWS = 100;
-const MAX_BATCH_BYTES = 16_384;
+const MAX_BATCH_BYTES = 17_408;
 /** How many rows a stream that is behind reads first. Then as many as make a batch. */
 const FIRST_ROWS = 10;
 /** How long a stream that is behind waits when the database is away. */
@@ -61,8 +61,11 @@ class Batch {
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
 export interface Progress {
-  /** Streams that send the same event get the same object. */
-  readonly events: readonly StoredEvent[];
+  /**
+   * Streams that send the same event get the same object. Whoever has encoded the events takes them away: a stream that
+   * nobody reads then holds their bytes alone.
+   */
+  events: readonly StoredEvent[];
   /** Everything up to here has been sent then. */
   readonly upTo: EventId;
 }
@@ -143,10 +146,12 @@ export class Tail {
         }
         rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
         cursor = batch?.upTo ?? cursor;
-        const events = ofTypes(batch?.events ?? [], types);
-        if (events.length > 0 || performance.now() >= heartbeatMs) {
-          yield { events, upTo: cursor };
-          this.sent += events.length;
+        const progress = { events: ofTypes(batch?.events ?? [], types), upTo: cursor };
+        const size = progress.events.length;
+        batch = undefined;
+        if (size > 0 || performance.now() >= heartbeatMs) {
+          yield progress;
+          this.sent += size;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
         } else if (!this.#isBehind(cursor)) {
           await new Promise<void>((resolve) => {
@@ -259,14 +264,17 @@ async function before<T>(timeMs: number, work: Promise<T>): Promise<T | undefine
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** Cuts events into batches of a bounded size. */
+/** Cuts events into batches of at most the bounded size, or of one event. */
 function* batchesOf(after: EventId, events: readonly StoredEvent[]): Generator<Batch> {
   let [previous, start, bytes] = [after, 0, 0];
   for (const [index, { row }] of events.entries()) {
-    bytes += Buffer.byteLength(row);
-    if (bytes < MAX_BATCH_BYTES && index < events.length - 1) continue;
-    const batch = new Batch(previous, events.slice(start, index + 1));
-    yield batch;
-    [previous, start, bytes] = [batch.upTo, index + 1, 0];
+    const size = Buffer.byteLength(row);
+    if (index > start && bytes + size > MAX_BATCH_BYTES) {
+      const batch = new Batch(previous, events.slice(start, index));
+      yield batch;
+      [previous, start, bytes] = [batch.upTo, index, 0];
+    }
+    bytes += size;
   }
+  if (start < events.length) yield new Batch(previous, events.slice(start));
 }

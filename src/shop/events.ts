@@ -1,6 +1,7 @@
 /** EventService: what has changed. */
 import type { Event, EventServiceServer, WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
 import type { EventFeed } from '../events/feed.ts';
+import type { Progress } from '../events/tail.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { type Service, SharedMessages } from '../rpc/service.ts';
 import type { Row } from '../storage/fields.ts';
@@ -29,6 +30,12 @@ export function eventService(feed: EventFeed): Service<EventServiceServer, Watch
     return message;
   };
 
+  const toMessages = (progress: Progress) => {
+    const { events, upTo } = progress;
+    progress.events = [];
+    return events.length === 0 ? { checkpoint: { id: upTo } } : new SharedMessages(events.map(toShared));
+  };
+
   return {
     async listEvents({ after, types, limit = DEFAULT_LIMIT }) {
       const page = await feed.page(toEventId(after), types, limit);
@@ -42,9 +49,7 @@ export function eventService(feed: EventFeed): Service<EventServiceServer, Watch
         types,
         onClose: (listener) => call.onClose(listener),
       });
-      for await (const { events, upTo } of progress) {
-        yield events.length === 0 ? { checkpoint: { id: upTo } } : new SharedMessages(events.map(toShared));
-      }
+      for await (const next of progress) yield toMessages(next);
     },
   };
 }

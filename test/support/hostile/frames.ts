@@ -7,10 +7,12 @@ import { openSocket, type Target } from './sockets.ts';
 export type Fields = Readonly<Record<string, string>>;
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
-const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY] = [0, 1, 3, 4, 6, 7] as const;
+const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [0, 1, 3, 4, 6, 7, 8] as const;
 const [END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY] = [1, 1, 4, 8, 32] as const;
 const [TABLE_SIZE, MAX_STREAMS, INITIAL_WINDOW] = [1, 3, 4] as const;
 const CANCEL = 8;
+/** The window of a connection before any update. */
+const DEFAULT_WINDOW = 65_535;
 
 /** How a stream ended: its HTTP status, `reset`, `closed` with its connection, or `unanswered` when we gave it up. */
 type Outcome = string;
@@ -34,11 +36,13 @@ export class FrameSession {
     this.#socket.on('close', () => this.#endAll('closed'));
     // Without a table the other side's headers are readable without any state.
     const settings = Buffer.concat([setting(TABLE_SIZE, 0), setting(INITIAL_WINDOW, window)]);
-    this.#socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, settings)]));
+    const more = Math.max(0, window - DEFAULT_WINDOW); // for the connection, like the window of each stream
+    const update = more === 0 ? [] : [frame(WINDOW_UPDATE, 0, 0, uint32(more))];
+    this.#socket.write(Buffer.concat([PREFACE, frame(SETTINGS, 0, 0, settings), ...update]));
   }
 
   /** Resolves after the other side's SETTINGS; undefined when the connection is refused. */
-  static async open(target: Target, index = 0, window = 65_535): Promise<FrameSession | undefined> {
+  static async open(target: Target, index = 0, window = DEFAULT_WINDOW): Promise<FrameSession | undefined> {
     const session = new FrameSession(target, index, window);
     return new Promise((resolve) => {
       session.#onSettings = () => resolve(session);
@@ -72,6 +76,11 @@ export class FrameSession {
 
   resetAll(): void {
     for (const streamId of [...this.#open.keys()]) this.reset(streamId);
+  }
+
+  /** From now on the kernel keeps what arrives, and then the other side what it has sent. */
+  stopReading(): void {
+    this.#socket.pause();
   }
 
   destroy(): void {

@@ -1,0 +1,148 @@
+/** Streams of events by the hundred, which nobody reads, or which one account opens: they cost others nothing. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEvents } from '../support/event-source.ts';
+import { Bystanders, served } from '../support/hostile/bystanders.ts';
+import { type OpenReaders, openReaders, type Readers } from '../support/hostile/event-readers.ts';
+import { leftOpen, PROBED, usedBytes } from '../support/hostile/probe.ts';
+import { hostileMissing, MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
+import { connectOperator } from '../support/operator.ts';
+import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
+
+interface Context extends TestStack {
+  readonly postgres: OwnPostgres;
+}
+const { serial: test, before, after } = testUnless<Context>(hostileMissing ?? ownPostgresMissing);
+
+before(async (t) => {
+  const postgres = await startPostgres();
+  const databaseUrl = await postgres.createDatabase();
+  const stack = await startTestStack({ ...PROBED, LOG_LEVEL: 'info', DATABASE_URL: databaseUrl, DEMO_ACCOUNT: 'yes' });
+  t.context = { ...stack, postgres };
+});
+after.always(async ({ context: { close, postgres } }) => {
+  await close?.();
+  await postgres?.stop();
+});
+
+const MAX_STREAMS = 10;
+const KIB = 1_024;
+/** What a reader who does not read may hold on the server and in Envoy together. */
+const MAX_HELD = 256 * KIB;
+const FREELY = { perMinute: 100_000, perDay: 100_000 };
+
+/** A key of each of so many new accounts, which the service has seen: an address may have few look-ups at a time. */
+async function keysOf(stack: TestStack, accounts: number): Promise<string[]> {
+  const operator = await connectOperator(stack);
+  const keys = [];
+  for (let count = 0; count < accounts; count += 1) {
+    const key = await operator.keyOf(FREELY);
+    await stack.rest.withKey(key).get('/events?limit=1');
+    keys.push(key);
+  }
+  operator.close();
+  return keys;
+}
+
+/** Each key as often as an account may have streams. */
+const often = (keys: readonly string[]) => keys.flatMap((key) => Array<string>(MAX_STREAMS).fill(key));
+
+/** Writes as many events, nearly as large as they can be. */
+async function writeEvents({ rest }: TestStack, count: number): Promise<void> {
+  const writers = 10;
+  await Promise.all(
+    Array.from({ length: writers }, async (_, writer) => {
+      const id = await rest.category(`${writer}`);
+      const description = '🐈'.repeat(1_990);
+      for (let i = 1; i < count / writers; i += 1) await rest.put(`/categories/${id}`, { name: `${i}`, description });
+    }),
+  );
+}
+
+/** Runs with callers who must be served meanwhile. Returns what they met instead; a busy machine may shed a call. */
+async function undisturbed(stack: TestStack, run: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
+  const bystanders = new Bystanders(stack);
+  try {
+    await run();
+  } finally {
+    await bystanders.stop();
+  }
+  const { visits } = bystanders;
+  const failures = { ...served(visits, 'caller').failures, ...served(visits, 'anonymous').failures };
+  return Object.fromEntries(Object.entries(failures).filter(([failure]) => !/ 50[34]$|grpc-status 14$/.test(failure)));
+}
+
+/** A number of Envoy's statistics. */
+async function statistic({ config }: TestStack, name: string): Promise<number> {
+  const response = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
+  return Number((await response.text()).split(': ')[1]);
+}
+
+/** What Envoy has allocated. It tells every 5 s. */
+const allocatedBytes = (stack: TestStack) => statistic(stack, 'server.memory_allocated');
+
+/** The bystanders write a few small events, which others read. */
+const STILL_BYTES = 50 * KIB;
+
+/** Resolves when the server sends nothing more to streams that nobody reads. */
+async function isStill(stack: TestStack): Promise<void> {
+  let sent = 0;
+  await until(
+    async () => {
+      const before = sent;
+      sent = await statistic(stack, 'cluster.petstore_feeds.upstream_cx_rx_bytes_total');
+      await delay(500);
+      return sent - before < STILL_BYTES;
+    },
+    'the end of what the server sends',
+    60_000,
+  );
+}
+
+const ALL_WINDOWS = 2 ** 31 - 1;
+
+test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, and delay nobody', async (t) => {
+  t.timeout(120_000);
+  const stack = t.context;
+  const { envoy } = pidsOf(stack);
+  const keys = often(await keysOf(stack, 20));
+  const take = (count: number) => keys.splice(0, count);
+  const failures = await undisturbed(stack, async () => {
+    await writeEvents(stack, 1_000);
+    const follower = await openEvents(`${stack.rest.url}/events/stream`, stack.key);
+    await follower.next();
+    await writeEvents(stack, 100);
+    await follower.take(100);
+    const rest = { rss: rssBytes(envoy), allocated: await allocatedBytes(stack), used: await usedBytes(stack) };
+    const all: Readers[] = [
+      { protocol: 'HTTP/2', keys: take(50), after: 0, window: 0 },
+      { protocol: 'gRPC', keys: take(50), after: 0, window: 0 },
+      // These begin now: the kernel keeps megabytes of each connection.
+      { protocol: 'HTTP/2', keys: take(30), window: ALL_WINDOWS, stopsReading: true },
+      { protocol: 'gRPC', keys: take(30), window: ALL_WINDOWS, stopsReading: true },
+      { protocol: 'HTTP/1.1', keys: take(40) },
+    ];
+    const open: OpenReaders[] = [];
+    for (const readers of all) {
+      const streams = await openReaders(stack, readers);
+      t.teardown(streams.close);
+      open.push(streams);
+    }
+    const ended = open.flatMap(({ outcomes }) => outcomes);
+    t.deepEqual(ended, [], 'all are open');
+    await writeEvents(stack, 800);
+    await follower.take(800);
+    await isStill(stack);
+    follower.close();
+    const held = rssBytes(envoy) - rest.rss + (await usedBytes(stack)) - rest.used;
+    t.log(`${Math.round(held / KIB / 200)} KiB each`);
+    t.true(held / 200 <= MAX_HELD);
+    for (const { close } of open) close();
+    await until(async () => (await usedBytes(stack)) < rest.used + 5 * MIB, "the server's memory");
+    await until(async () => (await allocatedBytes(stack)) < rest.allocated + 5 * MIB, "Envoy's memory");
+  });
+  t.deepEqual(failures, {});
+  t.is(await leftOpen(stack), undefined);
+});
