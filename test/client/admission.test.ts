@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { mock } from 'node:test';
 import { setTimeout as delay, setImmediate as settled } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
@@ -178,4 +179,21 @@ test.serial('admission - close ends the calls that wait, also those that wait fo
   call('c', SECOND);
   await pass(0);
   t.is(ends.c, 'CANCELLED');
+});
+
+test.serial('admission - a call whose deadline is months away waits for its turn', async (t) => {
+  const { sent, call, ends, pass } = t.context;
+  for (const name of ['a', 'b', 'c']) call(name, 90 * 24 * HOUR);
+  await pass(SECOND);
+  t.is(names(t.context), 'a b');
+  t.deepEqual(ends, {});
+  sent[0]?.succeed();
+  await pass(0);
+  t.is(names(t.context), 'b c');
+});
+
+test.serial('admission - a call that has been sent leaves no listener at its signal', async (t) => {
+  const { signal } = new AbortController();
+  await t.context.admission.run(async () => undefined, { deadlineMs: Date.now() + SECOND, signal });
+  t.deepEqual(getEventListeners(signal, 'abort'), []);
 });

@@ -89,9 +89,11 @@ for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
     t.is(compressed.headers['content-encoding'], 'gzip');
     t.regex(compressed.headers.vary ?? '', /accept-encoding/i);
     t.deepEqual(gunzipSync(compressed.body), readFileSync(file));
-    const plain = await fetchRaw(url, {});
-    t.is(plain.headers['content-encoding'], undefined);
-    t.deepEqual(plain.body, readFileSync(file));
+    for (const accepted of ['', 'br', 'gzip;q=0', 'gzip; q=0.000']) {
+      const plain = await fetchRaw(url, accepted === '' ? {} : { 'accept-encoding': accepted });
+      t.is(plain.headers['content-encoding'], undefined, accepted);
+      t.deepEqual(plain.body, readFileSync(file));
+    }
   });
 
   test(`POST ${path} - is refused with 405 and Allow, like any unsupported method`, async (t) => {

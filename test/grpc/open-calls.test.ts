@@ -195,3 +195,14 @@ test('Call - that is given up ends for the first reason', async (t) => {
   await until(() => scripted.ends.length > 0, 'the end of the call');
   t.is(scripted.ends[0]?.error?.code, 'DEADLINE_EXCEEDED');
 });
+
+test('Address - a share that is released twice is given back once', async (t) => {
+  const { scripted } = await open(t, {});
+  const hold = () => t.context.server.openCalls.holdForAddress(scripted.call, 'a share');
+  const first = hold();
+  for (let held = 1; held < MAX_PER_ADDRESS; held += 1) hold();
+  first();
+  first();
+  hold();
+  t.throws(hold, { message: /at a time/ });
+});
