@@ -14,6 +14,7 @@ import {
 } from '../support/collector.ts';
 import { openEvents } from '../support/event-source.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
+import { requestsTo } from '../support/resources.ts';
 import type { RestRequest } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
@@ -48,6 +49,17 @@ function below(spans: ReadonlyMap<string, Span>, ...names: readonly string[]): b
     return spans.get(name)?.parentSpanId === parent;
   });
 }
+
+test('Traces - every operation has a span of its own, below the caller and Envoy', async (t) => {
+  const { rest } = t.context.service;
+  for (const { operation, method, path, json } of await requestsTo(rest)) {
+    const { traceId, traceparent } = newTrace();
+    const raw = json === undefined ? {} : { raw: JSON.stringify(json) };
+    await rest.send(method, path, { ...raw, headers: { 'content-type': 'application/json', traceparent } });
+    const name = operation.path.slice(1);
+    t.true(below(await spansOf(t.context.collector, traceId, [method, name]), method, name), name);
+  }
+});
 
 test('Traces - of REST: caller, Envoy, call, and below the call its transaction, statements and commit', async (t) => {
   const { rest } = t.context.service;
