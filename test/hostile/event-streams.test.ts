@@ -6,13 +6,14 @@ import { type OpenReaders, openReaders, type Readers } from '../support/hostile/
 import { leftOpen, PROBED, usedBytes } from '../support/hostile/probe.ts';
 import { hostileMissing, MIB, pidsOf, rssBytes } from '../support/hostile/resources.ts';
 import { connectOperator } from '../support/operator.ts';
-import { type OwnPostgres, ownPostgresMissing, startPostgres } from '../support/postgres.ts';
+import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 interface Context extends TestStack {
   readonly postgres: OwnPostgres;
+  readonly databaseUrl: string;
 }
 const { serial: test, before, after } = testUnless<Context>(hostileMissing ?? ownPostgresMissing);
 
@@ -20,7 +21,7 @@ before(async (t) => {
   const postgres = await startPostgres();
   const databaseUrl = await postgres.createDatabase();
   const stack = await startTestStack({ ...PROBED, LOG_LEVEL: 'info', DATABASE_URL: databaseUrl, DEMO_ACCOUNT: 'yes' });
-  t.context = { ...stack, postgres };
+  t.context = { ...stack, postgres, databaseUrl };
 });
 after.always(async ({ context: { close, postgres } }) => {
   await close?.();
@@ -144,5 +145,66 @@ test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, an
     await until(async () => (await allocatedBytes(stack)) < rest.allocated + 5 * MIB, "Envoy's memory");
   });
   t.deepEqual(failures, {});
+  t.is(await leftOpen(stack), undefined);
+});
+
+/** A busy machine may shed so many of a thousand. */
+const MAX_SHED = 50;
+
+test('One account - of 1,000 streams ten are open and the others refused; other callers are served', async (t) => {
+  const stack = t.context;
+  const [key = '', other = ''] = await keysOf(stack, 2);
+  const failures = await undisturbed(stack, async () => {
+    const streams = await openReaders(stack, { protocol: 'HTTP/2', keys: Array<string>(1_000).fill(key) });
+    t.teardown(streams.close);
+    await until(() => streams.outcomes.length >= 1_000 - MAX_STREAMS, 'the refusals');
+    const { status, body, headers } = await stack.rest.withKey(key).get('/events/stream');
+    t.deepEqual([status, body.code], [429, 'TOO_MANY_STREAMS']);
+    t.true(Number(headers.get('retry-after')) >= 1);
+    const stream = await openEvents(`${stack.rest.url}/events/stream`, other);
+    t.is((await stream.next())?.event, 'ready');
+    stream.close();
+    t.is(streams.outcomes.length, 1_000 - MAX_STREAMS);
+    const others = streams.outcomes.filter((outcome) => outcome !== '429');
+    t.true(others.length < MAX_SHED && others.every((outcome) => outcome === '503'), `${others}`);
+    streams.close();
+  });
+  t.deepEqual(failures, {});
+  t.is(await leftOpen(stack), undefined);
+});
+
+const COUNT_MS = 4_000;
+/** PostgreSQL adds up what its sessions did every second. */
+const ADD_UP_MS = 2_500;
+
+test('Many accounts - 1,000 streams of 100 accounts read the database no more often than one', async (t) => {
+  const stack = t.context;
+  const scans = async () => {
+    const sql = "SELECT seq_scan + coalesce(idx_scan, 0) AS scans FROM pg_stat_user_tables WHERE relname = 'events'";
+    const [row] = await query(stack.databaseUrl, sql);
+    return Number(row?.scans);
+  };
+  const scansWhile = async (): Promise<number> => {
+    await delay(ADD_UP_MS);
+    const beganWith = await scans();
+    await delay(COUNT_MS);
+    return (await scans()) - beganWith;
+  };
+  const one = await openEvents(`${stack.rest.url}/events/stream`, stack.key);
+  await one.next();
+  const keys = often(await keysOf(stack, 100));
+  const ofOne = await scansWhile();
+  const streams = await openReaders(stack, { protocol: 'HTTP/2', keys, window: ALL_WINDOWS });
+  t.teardown(streams.close);
+  const ofMany = await scansWhile();
+  t.is(streams.outcomes.length, 0, streams.outcomes[0]);
+  t.true(ofOne > 0 && ofMany < 1.5 * ofOne + 10, `${ofOne} reads for one stream, ${ofMany} for all`);
+  const id = await stack.rest.category('for all');
+  for (;;) {
+    const [event] = await one.take(1);
+    if (event?.data.category?.id === id) break;
+  }
+  streams.close();
+  one.close();
   t.is(await leftOpen(stack), undefined);
 });
