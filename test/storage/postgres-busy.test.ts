@@ -89,7 +89,8 @@ test.serial('Locked pet - its orders queue on one connection, and other calls ne
     t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
     t.true((await lockWaits(url)) <= 1);
   }
-  t.true(calls > 10, `${calls} rounds while all orders of the locked pet waited`);
+  // One that waited for the locked row would be refused like its orders, and before it no round would end.
+  t.true(calls > 1, `${calls} rounds while all orders of the locked pet waited`);
   for (const refusal of await Promise.all(refusals)) t.true(refusal instanceof StoreUnavailable, String(refusal));
   await lock.release();
   await order(store, locked.id);
