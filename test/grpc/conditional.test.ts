@@ -70,19 +70,6 @@ test('if-match - that is malformed or empty is INVALID_ARGUMENT with its name', 
   }
 });
 
-test('if-match, if-none-match - are ignored by methods that do not support them', async (t) => {
-  const { grpc } = t.context;
-  const petId = await grpc.pet();
-  for (const value of ['*', '"x"', 'nonsense']) {
-    const metadata = { 'if-match': value, 'if-none-match': value };
-    t.is((await grpc.call(Pets.getPet, { petId }, { metadata })).id, petId);
-    t.is((await grpc.call(Pets.listPets, { ids: [petId], pageToken: '' }, { metadata })).pets.length, 1);
-    t.is((await grpc.call(Categories.createCategory, { category: { name: 'Cats' } }, { metadata })).name, 'Cats');
-    const ignored = { 'if-none-match': value };
-    t.is((await grpc.call(Pets.updatePet, { petId, pet: undefined }, { metadata: ignored })).id, petId);
-  }
-});
-
 /** Calls a method with header values that grpc-js would not send. Resolves with the gRPC status. */
 async function rawStatus<Q>(
   { address, key }: TestServer,

@@ -50,25 +50,6 @@ test('gRPC idempotency-key - with another request is ALREADY_EXISTS, reason IDEM
   t.is(invalid.code, Code.INVALID_ARGUMENT, 'an invalid request is INVALID_ARGUMENT first');
 });
 
-test('gRPC idempotency-key - that is malformed is INVALID_ARGUMENT with its name', async (t) => {
-  const { grpc } = t.context;
-  for (const none of ['', 'a b', 'a,b', 'x'.repeat(256)]) {
-    const failure = await grpc.failure(Categories.createCategory, CATS, key(none));
-    t.like(failure, { code: Code.INVALID_ARGUMENT, reason: 'INVALID_ARGUMENT', fields: ['idempotency-key'] });
-  }
-  t.deepEqual((await grpc.call(Categories.listCategories, { pageToken: '' })).categories, []);
-});
-
-test('gRPC idempotency-key - other methods ignore it', async (t) => {
-  const { grpc } = t.context;
-  const categoryId = await grpc.category();
-  for (const name of ['One', 'Two']) {
-    const request = { categoryId, category: { name } };
-    t.is((await grpc.call(Categories.replaceCategory, request, key('a'))).name, name);
-    t.is((await grpc.call(Categories.getCategory, { categoryId }, key('a,b'))).name, name);
-  }
-});
-
 test('gRPC idempotency-key - a call that waits for another ends at its own deadline', async (t) => {
   const { grpc, store } = t.context;
   const commit = await holdTransaction(store);
