@@ -113,7 +113,7 @@ export function explain(error: PetstoreError, command: Command, { address, tls }
 /** The violations of the request, with the options that people type in place of the fields. */
 function nameFlags({ message, violations }: PetstoreError, { options }: Command): string {
   const flagOf = (field: string) => {
-    const name = field === 'expireTime' ? 'expires' : field;
+    const name = field === 'expireTime' ? 'expires' : field.replace(/\[\d+\]$/, ''); // an item of a list
     return options.find((option) => option.attributeName() === name)?.long ?? field;
   };
   return violations.map(({ field, description }) => `${flagOf(field)} ${description}`).join('; ') || message;
