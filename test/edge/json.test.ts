@@ -91,9 +91,15 @@ function asLibrary(name: string, bytes: Uint8Array): string {
   return printed.replace(/"(id|petId|categoryId)":"(-?\d+)"/g, '"$1":$2').replace(/,"\w+":\[\]/g, '');
 }
 
+interface Codec {
+  fromPartial(message: never): object;
+  encode(message: never): { finish(): Uint8Array };
+  decode(bytes: Uint8Array): object;
+}
+
 test('JSON - equals the output of the protobuf library, except for int64', (t) => {
-  const same = (name: string, codec: typeof Pet | typeof Order | typeof Category) => (message: object) => {
-    const bytes = codec.encode(message as never).finish();
+  const same = (name: string, codec: Codec) => (message: object) => {
+    const bytes = codec.encode(codec.fromPartial(message as never) as never).finish();
     t.is(write(name, codec.decode(bytes)), asLibrary(name, bytes));
   };
   const id = int64;
