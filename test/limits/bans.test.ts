@@ -54,27 +54,12 @@ test('Ban - ends to the millisecond', (t) => {
   t.is(bans.bannedUntil(KEY, START_MS + 300_000), undefined);
 });
 
-test('Ban - refusals during it do not prolong it', (t) => {
-  const bans = new BanTracker(POLICY);
-  refuse(bans, KEY, 20, START_MS);
-  t.is(refuse(bans, KEY, 100, START_MS + 299_999), START_MS + 300_000);
-  t.is(bans.bannedUntil(KEY, START_MS + 300_000), undefined);
-});
-
 test('Ban - after it the refusals start from zero', (t) => {
   const bans = new BanTracker({ ...POLICY, durationMs: 1_000 });
   refuse(bans, KEY, 20, START_MS);
   refuse(bans, KEY, 100, START_MS + 999);
   t.is(refuse(bans, KEY, 19, START_MS + 1_000), undefined);
   t.is(bans.recordRefusal(KEY, START_MS + 1_000), START_MS + 2_000);
-});
-
-test('Ban - affects only one key', (t) => {
-  const bans = new BanTracker(POLICY);
-  refuse(bans, KEY, 19, START_MS);
-  t.is(refuse(bans, OTHER_KEY, 19, START_MS), undefined);
-  bans.recordRefusal(KEY, START_MS);
-  t.is(bans.bannedUntil(OTHER_KEY, START_MS), undefined);
 });
 
 test('Ban - a policy of one refusal bans at the first', (t) => {
