@@ -117,15 +117,16 @@ test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, an
     await writeEvents(stack, 100);
     await follower.take(100);
     const rest = { rss: rssBytes(envoy), allocated: await allocatedBytes(stack), used: await usedBytes(stack) };
+    const open: OpenReaders[] = [];
     const all: Readers[] = [
-      { protocol: 'HTTP/2', keys: take(50), after: 0, window: 0 },
-      { protocol: 'gRPC', keys: take(50), after: 0, window: 0 },
+      // Those that begin with an old event read pages of their own: the server holds most for them.
+      { protocol: 'gRPC', keys: take(100), after: 0, window: 0 },
+      { protocol: 'HTTP/2', keys: take(20), after: 0, window: 0 },
       // These begin now: the kernel keeps megabytes of each connection.
-      { protocol: 'HTTP/2', keys: take(30), window: ALL_WINDOWS, stopsReading: true },
-      { protocol: 'gRPC', keys: take(30), window: ALL_WINDOWS, stopsReading: true },
+      { protocol: 'HTTP/2', keys: take(20), window: ALL_WINDOWS, stopsReading: true },
+      { protocol: 'gRPC', keys: take(20), window: ALL_WINDOWS, stopsReading: true },
       { protocol: 'HTTP/1.1', keys: take(40) },
     ];
-    const open: OpenReaders[] = [];
     for (const readers of all) {
       const streams = await openReaders(stack, readers);
       t.teardown(streams.close);
@@ -136,10 +137,10 @@ test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, an
     await writeEvents(stack, 800);
     await follower.take(800);
     await isStill(stack);
+    const held = (rssBytes(envoy) - rest.rss + (await usedBytes(stack)) - rest.used) / 200;
+    t.log(`${Math.round(held / KIB)} KiB each`);
+    t.true(held <= MAX_HELD);
     follower.close();
-    const held = rssBytes(envoy) - rest.rss + (await usedBytes(stack)) - rest.used;
-    t.log(`${Math.round(held / KIB / 200)} KiB each`);
-    t.true(held / 200 <= MAX_HELD);
     for (const { close } of open) close();
     await until(async () => (await usedBytes(stack)) < rest.used + 5 * MIB, "the server's memory");
     await until(async () => (await allocatedBytes(stack)) < rest.allocated + 5 * MIB, "Envoy's memory");
