@@ -11,7 +11,7 @@ const NAMED = /^ {2}- `([^`]+)`(?: \((\S+)\))?$/;
 /** What a title in a test matches. A template has any text in its gaps. */
 function toPattern(text: string, isTemplate: boolean): RegExp {
   const parts = isTemplate ? text.split(GAP) : [text.replaceAll(/\\(.)/g, '$1')];
-  return new RegExp(`^${parts.map(RegExp.escape).join('.+')}$`);
+  return new RegExp(`^${parts.map((part) => part.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&')).join('.+')}$`);
 }
 
 const titles = globSync('test/**/*.ts').flatMap((file) =>
