@@ -75,6 +75,10 @@ export class Answer {
     return this.#state === 'closed';
   }
 
+  get deadlineMs(): number {
+    return Number(this.#base.getDeadline());
+  }
+
   get peer(): string {
     return this.#base.getPeer();
   }

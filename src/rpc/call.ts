@@ -134,7 +134,11 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     return this.#request;
   }
 
-  isCancelled = (): boolean => this.#reason !== undefined || this.#answer.isClosed;
+  isCancelled = (): boolean => this.#isGivenUp || Date.now() >= this.#answer.deadlineMs;
+
+  get #isGivenUp(): boolean {
+    return this.#reason !== undefined || this.#answer.isClosed;
+  }
 
   onClose(listener: () => void): void {
     if (this.#answer.isClosed) listener();
@@ -159,7 +163,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
 
   #read(): Promise<Buffer | undefined> {
     if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
-    if (this.isCancelled()) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
+    if (this.#isGivenUp) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
     const reading = Promise.withResolvers<Buffer | undefined>();
     this.#reading = reading;
     this.#answer.read(); // may settle it at once
