@@ -134,11 +134,9 @@ export class IncomingCall implements Call, Arrival, CallEvents {
     return this.#request;
   }
 
-  isCancelled = (): boolean => this.#isGivenUp || Date.now() >= this.#answer.deadlineMs;
-
-  get #isGivenUp(): boolean {
-    return this.#reason !== undefined || this.#answer.isClosed;
-  }
+  /** The clock tells of the deadline: a busy event loop runs its timer late. */
+  isCancelled = (): boolean =>
+    this.#reason !== undefined || this.#answer.isClosed || Date.now() >= this.#answer.deadlineMs;
 
   onClose(listener: () => void): void {
     if (this.#answer.isClosed) listener();
@@ -163,7 +161,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
 
   #read(): Promise<Buffer | undefined> {
     if (this.#earlyError !== undefined) return Promise.reject(this.#earlyError);
-    if (this.#isGivenUp) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
+    if (this.isCancelled()) return Promise.reject(apiError('DEADLINE_EXCEEDED'));
     const reading = Promise.withResolvers<Buffer | undefined>();
     this.#reading = reading;
     this.#answer.read(); // may settle it at once
