@@ -15,7 +15,8 @@ const SCHEMATHESIS = resolve('.schemathesis/bin/schemathesis');
 const say = (text: string) => process.stderr.write(`${text}\n`);
 
 say('Starting the service …');
-const service = await startTestStack();
+// A stream of events that schemathesis opens ends after a second.
+const service = await startTestStack({ EVENT_STREAM_SECONDS: '1' });
 // schemathesis and Hypothesis create folders in the working directory.
 const scratch = await mkdtemp(join(tmpdir(), 'petstore-contract-'));
 try {

@@ -708,7 +708,7 @@ export interface components {
         "If-None-Match": string;
         /** @description Makes it safe to send the request again when no answer came: under one key it is carried out once, and answered alike each time. A new UUID for each new request is a good key. */
         "Idempotency-Key": string;
-        /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. */
+        /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. An empty one is none. */
         "Last-Event-ID": string;
     };
     requestBodies: never;
@@ -2795,7 +2795,7 @@ export interface operations {
                 types?: ("pet.created" | "pet.updated" | "pet.deleted" | "category.created" | "category.updated" | "category.deleted" | "order.created" | "order.updated" | "order.deleted")[];
             };
             header?: {
-                /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. */
+                /** @description The id of the last event that you have: the stream goes on after it. It wins over `after`. An empty one is none. */
                 "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
             };
             path?: never;

@@ -9,6 +9,7 @@ import {
   FieldRulesSchema,
   field as fieldRules,
   Int32RulesSchema,
+  Int64RulesSchema,
   RepeatedRulesSchema,
   type Rule,
   StringRulesSchema,
@@ -36,7 +37,6 @@ function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
   switch (type.case) {
     case undefined:
     case 'bool': // at most an example
-    case 'int64': // likewise
     case 'enum': // the schema of the enum lists its values
     case 'timestamp': // limited to the years that RFC 3339 can represent
       return {};
@@ -44,6 +44,11 @@ function typeKeywords(field: DescField, { type }: FieldRules): JsonObject {
       checkKnown(field, Int32RulesSchema, type.value, ['gte', 'lte', 'example']);
       const { greaterThan, lessThan } = type.value;
       return { minimum: greaterThan.value, maximum: lessThan.value };
+    }
+    case 'int64': {
+      checkKnown(field, Int64RulesSchema, type.value, ['gte', 'example']);
+      const { value } = type.value.greaterThan;
+      return value === undefined ? {} : { minimum: Number(value) };
     }
     case 'string': {
       checkKnown(field, StringRulesSchema, type.value, ['len', 'min_len', 'max_len', 'pattern', 'in', 'example']);
