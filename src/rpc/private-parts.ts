@@ -1,5 +1,5 @@
 /**
- * The private parts of grpc-js that this server needs, all of them. `test/grpc/private-parts.test.ts` fails when they
+ * The private parts of grpc-js that this server needs, all of them. `test/rpc/private-parts.test.ts` fails when they
  * change.
  */
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';

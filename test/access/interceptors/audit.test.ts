@@ -1,0 +1,88 @@
+import test from 'ava';
+import pino from 'pino';
+import { CreateKeyRequest, Plan, UpdateAccountRequest } from '../../../gen/petstore/admin/v1/admin.ts';
+import { audit } from '../../../src/access/interceptors/audit.ts';
+import { apiError } from '../../../src/errors.ts';
+import type { Next } from '../../../src/rpc/chain.ts';
+import { run as end, newCall, type TestCall } from '../../support/call.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a log line is whatever was logged
+type Line = any;
+
+function newAudit() {
+  let nowMs = 0;
+  const lines: Line[] = [];
+  const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
+  const interceptor = audit(logger, () => nowMs);
+  const run = (call: TestCall, next: Next) => end(call, (received) => interceptor.intercept(received, next));
+  const wait = (ms: number) => {
+    nowMs += ms;
+  };
+  return { lines, run, wait };
+}
+
+const METADATA = { authorization: 'Bearer SECRET-KEY', 'user-agent': `cli/1 ${'x'.repeat(500)}`, cookie: 'SECRET' };
+
+function operatorCall(method: string, bytes: Uint8Array): TestCall {
+  return Object.assign(newCall(`/petstore.admin.v1.AdminService/${method}`, { bytes, metadata: METADATA }), {
+    isOperator: true as const,
+  });
+}
+
+const refused = () => newCall('/petstore.admin.v1.AdminService/ListAccounts', { metadata: METADATA });
+const refuse: Next = () => Promise.reject(apiError('OPERATOR_KEY_INVALID'));
+
+test('Audit - a call is a line with method, arguments, created ids, outcome, address and user agent', async (t) => {
+  const { lines, run } = newAudit();
+  const bytes = CreateKeyRequest.encode({
+    accountId: 7n,
+    label: 'SECRET label',
+    expireTime: { seconds: 1n, nanos: 0 },
+  }).finish();
+  const message = { apiKey: { id: 17n, prefix: 'pst_12345678' }, key: 'SECRET-NEW-KEY' };
+  await run(operatorCall('CreateKey', bytes), async () => ({ message, bytes: Buffer.of() }));
+  const { userAgent, ...line } = lines[0];
+  t.deepEqual(line, {
+    level: 30,
+    method: 'CreateKey',
+    arguments: { accountId: '7', expireTime: '1970-01-01T00:00:01Z' },
+    made: { keyId: '17' },
+    outcome: 'OK',
+    address: '127.0.0.1',
+    requestId: 'request-1',
+    msg: 'the operator',
+  });
+  t.regex(userAgent, /^cli\/1 x{122}$/);
+  t.notRegex(JSON.stringify(lines), /SECRET|label/);
+});
+
+test('Audit - a call that fails is a line with its code', async (t) => {
+  const { lines, run } = newAudit();
+  const bytes = UpdateAccountRequest.encode({ accountId: 9n, plan: Plan.PLAN_PRO }).finish();
+  await run(operatorCall('UpdateAccount', bytes), () =>
+    Promise.reject(apiError('ACCOUNT_NOT_FOUND', { accountId: 9n })),
+  );
+  t.is(lines[0].outcome, 'ACCOUNT_NOT_FOUND');
+  t.deepEqual(lines[0].arguments, { accountId: '9', plan: 'PLAN_PRO' });
+});
+
+test('Audit - an attempt without the key is a warning that contains nothing of the request', async (t) => {
+  const { lines, run } = newAudit();
+  await run(refused(), refuse);
+  t.like(lines[0], { level: 40, method: 'ListAccounts', outcome: 'OPERATOR_KEY_INVALID', address: '127.0.0.1' });
+  t.is(lines[0].arguments, undefined);
+  t.notRegex(JSON.stringify(lines), /SECRET/);
+});
+
+test('Audit - attempts without the key are at most 60 lines a minute, then counted', async (t) => {
+  const { lines, run, wait } = newAudit();
+  for (let i = 0; i < 100; i += 1) await run(refused(), refuse);
+  t.is(lines.length, 60);
+  await run(operatorCall('ListAccounts', new Uint8Array()), async () => ({ message: {}, bytes: Buffer.of() }));
+  t.is(lines.length, 61);
+  t.is(lines[60].omitted, 40);
+  wait(60_000);
+  await run(refused(), refuse);
+  t.is(lines.length, 62);
+  t.is(lines[61].omitted, undefined);
+});

@@ -1,0 +1,288 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import test from 'ava';
+import { createApiKeyCache } from '../../../src/access/keys/api-key-cache.ts';
+import { generateKey, hashKey } from '../../../src/access/keys/format.ts';
+import type { Account, ApiKey } from '../../../src/access/tables/model.ts';
+import { type Plan, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+
+const PLANS = {
+  free: { perMinute: 60, perDay: 1_000 },
+  pro: { perMinute: 300, perDay: 10_000 },
+  business: { perMinute: 1_000, perDay: 100_000 },
+};
+
+/** A cache with its own clock over one stored key. Counts look-ups, and can block them after they have read. */
+function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account>; hasEvery?: boolean } = {}) {
+  const secret = generateKey();
+  const state = { nowMs: 1_000_000, monotonicMs: 5_000, lookUps: 0, held: undefined as Promise<void> | undefined };
+  const account: Account = {
+    id: toAccountId(7n),
+    name: 'Test',
+    plan: 'free',
+    agreed: undefined,
+    isSuspended: false,
+    createdAtMs: 0,
+    ...stored.account,
+  };
+  const key: ApiKey = {
+    id: toKeyId(3n),
+    accountId: account.id,
+    prefix: '',
+    label: undefined,
+    createdAtMs: 0,
+    expiresAtMs: undefined,
+    revokedAtMs: undefined,
+    ...stored.key,
+  };
+  const database = { key, account };
+  const change = (fields: { key?: Partial<ApiKey>; account?: Partial<Account> }) => {
+    Object.assign(database, {
+      key: { ...database.key, ...fields.key },
+      account: { ...database.account, ...fields.account },
+    });
+  };
+  const accounts = {
+    async findKey(hash: Buffer) {
+      state.lookUps += 1;
+      const read = stored.hasEvery || hash.equals(hashKey(secret)) ? { ...database } : undefined;
+      await state.held;
+      return read;
+    },
+  };
+  const pass = (ms: number) => {
+    state.nowMs += ms;
+    state.monotonicMs += ms;
+  };
+  /** Blocks all look-ups that begin from now on, until the returned function is called. */
+  const hold = () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    state.held = promise;
+    return () => {
+      state.held = undefined;
+      resolve();
+    };
+  };
+  const clock = { nowMs: () => state.nowMs, monotonicMs: () => state.monotonicMs };
+  return { secret, state, change, pass, hold, cache: createApiKeyCache(accounts, PLANS, clock) };
+}
+
+test('API key cache - a known key is identified without the database', async (t) => {
+  const { cache, secret, state } = setUp();
+  t.deepEqual(await cache.identify(secret), { keyId: 3n, accountId: 7n, plan: 'free', quota: PLANS.free });
+  for (let i = 0; i < 100; i += 1) t.false(cache.identify(secret) instanceof Promise);
+  t.is(state.lookUps, 1);
+});
+
+test('API key cache - a mistyped key fails without a look-up', async (t) => {
+  const { cache, secret, state } = setUp();
+  const typo = secret.slice(0, 10) + (secret[10] === 'A' ? 'B' : 'A') + secret.slice(11);
+  t.is(await cache.identify(typo), undefined);
+  t.is(state.lookUps, 0);
+});
+
+test('API key cache - a well-formed key that does not exist is not valid', async (t) => {
+  t.is(await setUp().cache.identify(generateKey()), undefined);
+});
+
+test('API key cache - changes by other processes take effect within 5 seconds', async (t) => {
+  const { cache, secret, change, pass } = setUp();
+  await cache.identify(secret);
+  change({ account: { plan: 'pro' } });
+  pass(5_000);
+  t.like(await cache.identify(secret), { quota: PLANS.pro });
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000);
+  t.is(await cache.identify(secret), undefined);
+});
+
+test('API key cache - the age of an entry counts from the start of its look-up, however slow', async (t) => {
+  const { cache, secret, change, pass, hold, state } = setUp();
+  const release = hold();
+  const slow = cache.identify(secret);
+  await turn(); // the look-up has read
+  change({ key: { revokedAtMs: 1 } });
+  pass(3_900);
+  release();
+  t.truthy(await slow);
+  t.truthy(await cache.identify(secret), '3.9 s after the revocation');
+  pass(1_000);
+  t.is(await cache.identify(secret), undefined, '4.9 s after the revocation');
+  t.is(state.lookUps, 2);
+});
+
+test('API key cache - a request 5 seconds after a change waits for a look-up begun after the change', async (t) => {
+  const { cache, secret, change, pass, hold, state } = setUp();
+  const release = hold();
+  const early = cache.identify(secret);
+  await turn();
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000); // the look-up is still in progress
+  const late = [cache.identify(secret), cache.identify(secret)];
+  release();
+  t.truthy(await early);
+  t.deepEqual(await Promise.all(late), [undefined, undefined]);
+  t.is(state.lookUps, 2, 'one look-up for all waiting requests');
+});
+
+test('API key cache - requests at the moment of expiry share one look-up', async (t) => {
+  const { cache, secret, pass, state } = setUp();
+  const many = () => Promise.all(Array.from({ length: 500 }, async () => cache.identify(secret)));
+  t.true((await many()).every((identity) => identity !== undefined));
+  t.is(state.lookUps, 1, 'a new key');
+  pass(5_000);
+  t.true((await many()).every((identity) => identity !== undefined));
+  t.is(state.lookUps, 2, 'a stale key');
+});
+
+test('API key cache - a failed look-up fails all requests that share it, and the next one tries again', async (t) => {
+  const { cache, secret, state, pass } = setUp();
+  await cache.identify(secret);
+  pass(5_000);
+  state.held = Promise.reject(new Error('the database is unavailable'));
+  const failed = [1, 2, 3].map(async () => cache.identify(secret));
+  for (const one of failed) await t.throwsAsync(one, { message: 'the database is unavailable' });
+  state.held = undefined;
+  t.truthy(await cache.identify(secret));
+  t.is(state.lookUps, 3);
+});
+
+test('API key cache - a clock that is set back hides no change', async (t) => {
+  const { cache, secret, change, pass, state } = setUp();
+  await cache.identify(secret);
+  state.nowMs -= 3_600_000;
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000);
+  t.is(await cache.identify(secret), undefined);
+});
+
+test('API key cache - a change takes effect at once', async (t) => {
+  const { cache, secret, change } = setUp();
+  await cache.identify(secret);
+  change({ account: { isSuspended: true } });
+  cache.invalidate();
+  t.is(await cache.identify(secret), 'suspended');
+});
+
+test('API key cache - after a change each key is looked up once', async (t) => {
+  const { cache, secret, state } = setUp();
+  await cache.identify(secret);
+  cache.invalidate();
+  const many = Array.from({ length: 100 }, () => cache.identify(secret));
+  t.true((await Promise.all(many)).every((identity) => typeof identity === 'object'));
+  t.false(cache.identify(secret) instanceof Promise);
+  t.is(state.lookUps, 2);
+});
+
+test('API key cache - a slow look-up does not replace what a later one has found', async (t) => {
+  const { cache, secret, change, hold, state } = setUp();
+  await cache.identify(secret);
+  cache.invalidate();
+  const release = hold();
+  const slow = cache.identify(secret);
+  await turn(); // it has read, and is held
+  state.held = undefined;
+  change({ account: { plan: 'pro' } });
+  cache.invalidate();
+  t.like(await cache.identify(secret), { quota: PLANS.pro });
+  release();
+  t.like(await slow, { quota: PLANS.free });
+  t.like(cache.identify(secret), { quota: PLANS.pro });
+});
+
+test('API key cache - a look-up that began before a change is not used after it', async (t) => {
+  const { cache, secret, change, hold, state } = setUp();
+  const release = hold();
+  const early = cache.identify(secret);
+  await turn(); // the look-up has read
+  change({ key: { revokedAtMs: 1 } });
+  cache.invalidate();
+  const late = cache.identify(secret);
+  release();
+  t.truthy(await early); // it came before the change
+  t.is(await late, undefined);
+  t.is(await cache.identify(secret), undefined);
+  t.is(state.lookUps, 3);
+});
+
+test('API key cache - a suspended account is reported, unless its key is invalid for another reason', async (t) => {
+  const account = { isSuspended: true };
+  const { cache, secret, change } = setUp({ account });
+  t.is(await cache.identify(secret), 'suspended');
+  t.is(await cache.identify(generateKey()), undefined);
+  change({ account: { isSuspended: false } });
+  t.truthy(await cache.identify(secret), 'suspended keys are not cached');
+  for (const key of [{ revokedAtMs: 1 }, { expiresAtMs: 1_000_000 }]) {
+    const other = setUp({ account, key });
+    t.is(await other.cache.identify(other.secret), undefined);
+  }
+});
+
+test('API key cache - keys that do not exist evict no valid key', async (t) => {
+  const { cache, secret, state } = setUp();
+  await cache.identify(secret);
+  for (let count = 0; count < 10_001; count += 1) await cache.identify(generateKey());
+  const { lookUps } = state;
+  t.false(cache.identify(secret) instanceof Promise);
+  t.is(state.lookUps, lookUps);
+});
+
+test('API key cache - a key is refused from the moment it expires, cached or not', async (t) => {
+  const { cache, secret, state } = setUp({ key: { expiresAtMs: 1_002_000 } });
+  t.truthy(await cache.identify(secret));
+  state.nowMs = 1_001_999;
+  t.truthy(await cache.identify(secret));
+  state.nowMs = 1_002_000;
+  t.is(await cache.identify(secret), undefined);
+  cache.invalidate();
+  t.is(await cache.identify(secret), undefined);
+});
+
+test('API key cache - each plan has its quota, an enterprise account the agreed one', async (t) => {
+  for (const plan of ['free', 'pro', 'business'] as const satisfies Plan[]) {
+    const { cache, secret } = setUp({ account: { plan } });
+    t.like(await cache.identify(secret), { quota: PLANS[plan] });
+  }
+  const agreed = { perMinute: 5, perDay: 6 };
+  const { cache, secret } = setUp({ account: { plan: 'enterprise', agreed } });
+  t.like(await cache.identify(secret), { quota: agreed });
+});
+
+test('API key cache - only a key that is not known is checked before its look-up', async (t) => {
+  const { cache, secret, change, pass } = setUp();
+  let checks = 0;
+  const identify = () =>
+    cache.identify(secret, async () => {
+      checks += 1;
+    });
+  await identify();
+  t.is(checks, 1);
+  pass(5_000);
+  t.truthy(await identify());
+  t.is(checks, 1, 'a known key is looked up again without it');
+  change({ key: { revokedAtMs: 1 } });
+  pass(5_000);
+  t.is(await identify(), undefined);
+  await identify();
+  t.is(checks, 2, 'a revoked key is not known any more');
+});
+
+test('API key cache - has at most 10,000 entries, without those looked up longest ago', async (t) => {
+  const { cache, secret, state } = setUp({ hasEvery: true });
+  const second = generateKey();
+  for (const key of [secret, second]) await cache.identify(key);
+  cache.invalidate();
+  await cache.identify(secret); // again, so the second one is the oldest
+  while (cache.size < 10_000) await cache.identify(generateKey());
+  await cache.identify(generateKey());
+  t.is(cache.size, 10_000);
+  cache.invalidate();
+  const before = state.lookUps;
+  let checks = 0;
+  for (const key of [secret, second]) {
+    await cache.identify(key, async () => {
+      checks += 1;
+    });
+  }
+  t.is(state.lookUps, before + 2);
+  t.is(checks, 1, 'only the second one had no entry');
+});

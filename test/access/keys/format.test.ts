@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+import test from 'ava';
+import fc from 'fast-check';
+import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../../src/access/keys/format.ts';
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Random keys for fast-check. It can't replay or shrink them, so a failure prints the key. */
+const key = fc.constant(undefined).map(() => generateKey());
+
+test('Key - is pst_, 32 random characters and 6 of checksum', (t) => {
+  for (let i = 0; i < 1_000; i += 1) t.regex(generateKey(), /^pst_[0-9A-Za-z]{38}$/);
+});
+
+test('Key - an operator’s key begins with pso_, and neither kind is valid as the other', (t) => {
+  const operators = generateKey('pso');
+  t.regex(operators, /^pso_[0-9A-Za-z]{38}$/);
+  t.true(isWellFormed(operators, 'pso'));
+  t.false(isWellFormed(operators));
+  t.false(isWellFormed(generateKey(), 'pso'));
+});
+
+test('Key - the checksum covers the prefix', (t) => {
+  t.false(isWellFormed(generateKey('pso').replace('pso_', 'pst_')));
+});
+
+test('Key - is never the same twice', (t) => {
+  t.is(new Set(Array.from({ length: 10_000 }, () => generateKey())).size, 10_000);
+});
+
+test('Key - every character of the alphabet is equally likely', (t) => {
+  const counts = new Map<string, number>();
+  const keys = 3_000;
+  for (let i = 0; i < keys; i += 1) {
+    for (const character of generateKey().slice(4, 36)) counts.set(character, (counts.get(character) ?? 0) + 1);
+  }
+  const expected = (keys * 32) / 62;
+  const chiSquare = [...ALPHABET].reduce((sum, one) => sum + ((counts.get(one) ?? 0) - expected) ** 2 / expected, 0);
+  // 61 degrees of freedom: above 160 once in 10^10 runs. Bytes modulo 62 would come to about 600.
+  t.true(chiSquare < 160, `chi-square is ${chiSquare}`);
+});
+
+test('Key - the checksum is the CRC-32 of everything before it, in base62 with leading zeros', (t) => {
+  for (let i = 0; i < 1_000; i += 1) {
+    const generated = generateKey();
+    const value = [...generated.slice(36)].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
+    t.is(value, crc32(generated.slice(0, 36)));
+  }
+});
+
+test('Well-formed - accepts a key that was computed independently', (t) => {
+  t.true(isWellFormed('pst_0123456789ABCDEFGHIJKLMNOPQRSTUV3uavNM'));
+});
+
+test('Well-formed - accepts every generated key', (t) => {
+  for (let i = 0; i < 1_000; i += 1) t.true(isWellFormed(generateKey()));
+});
+
+test('Well-formed - rejects a change of any character', (t) => {
+  const place = fc.nat({ max: 41 });
+  const anyCharacter = fc.oneof(
+    fc.constantFrom(...ALPHABET),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  );
+  fc.assert(
+    fc.property(key, place, anyCharacter, (generated, at, character) => {
+      fc.pre(generated[at] !== character);
+      return !isWellFormed(generated.slice(0, at) + character + generated.slice(at + 1));
+    }),
+    { numRuns: 5_000 },
+  );
+  t.pass();
+});
+
+test('Well-formed - rejects every possible change of one character of a key', (t) => {
+  const generated = generateKey();
+  for (let at = 0; at < generated.length; at += 1) {
+    for (const character of ALPHABET) {
+      if (character === generated[at]) continue;
+      const changed = generated.slice(0, at) + character + generated.slice(at + 1);
+      if (isWellFormed(changed)) t.fail(`${generated} passes as ${changed}`);
+    }
+  }
+  t.pass();
+});
+
+test('Well-formed - rejects two swapped neighbours', (t) => {
+  fc.assert(
+    fc.property(key, fc.nat({ max: 40 }), (generated, at) => {
+      const [first = '', second = ''] = generated.slice(at, at + 2);
+      fc.pre(first !== second);
+      return !isWellFormed(generated.slice(0, at) + second + first + generated.slice(at + 2));
+    }),
+    { numRuns: 5_000 },
+  );
+  t.pass();
+});
+
+test('Well-formed - rejects other lengths and other texts', (t) => {
+  const generated = generateKey();
+  for (const text of ['', 'pst_', generated.slice(1), generated.slice(0, -1), `${generated}0`, ` ${generated}`]) {
+    t.false(isWellFormed(text), text);
+  }
+  t.false(isWellFormed(`${generated}\n`));
+  t.false(isWellFormed(generated.toUpperCase()));
+  fc.assert(fc.property(fc.string(), (text) => !isWellFormed(text)));
+});
+
+test('Hash - is the SHA-256 of the key', (t) => {
+  const generated = generateKey();
+  t.deepEqual(hashKey(generated), createHash('sha256').update(generated).digest());
+  t.is(hashKey('abc').toString('hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+});
+
+test('Display prefix - is the first 12 characters', (t) => {
+  const generated = generateKey();
+  t.is(displayPrefix(generated), generated.slice(0, 12));
+  t.is(displayPrefix(generated).length, 12);
+});

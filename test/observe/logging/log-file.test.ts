@@ -1,0 +1,81 @@
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import anyTest, { type TestFn } from 'ava';
+import { LogFile } from '../../../src/observe/logging/log-file.ts';
+import { createLogger } from '../../../src/observe/logging/logger.ts';
+
+const test = anyTest as TestFn<{ readonly folder: string; readonly path: string }>;
+
+test.beforeEach((t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-log-'));
+  t.context = { folder, path: join(folder, 'a.log') };
+});
+test.afterEach.always((t) => rmSync(t.context.folder, { recursive: true }));
+
+/** A full device: each write to it fails with ENOSPC. */
+const FULL = '/dev/full';
+
+(process.platform === 'linux' ? test : test.skip)(
+  'Log file - on a full disk drops lines, and says how many when there is room again',
+  (t) => {
+    const { path } = t.context;
+    symlinkSync(FULL, path);
+    const file = new LogFile(path);
+    const logger = createLogger({ logLevel: 'info', operatorKey: undefined }, file);
+    for (let i = 1; i <= 5; i += 1) logger.info(`line ${i}`);
+    unlinkSync(path); // and now there is room
+    file.reopen();
+    logger.info('line 6');
+    logger.info('line 7');
+    const lines = readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    t.deepEqual(
+      lines.map(({ msg }) => msg),
+      ['line 1', 'lines of this log could not be written and were dropped', 'line 6', 'line 7'],
+    );
+    t.like(lines[1], { level: 40, dropped: 4 });
+    t.is(new Date(lines[1].time).toJSON(), lines[1].time);
+  },
+);
+
+test('Log file - keeps the open file until it is reopened', (t) => {
+  const { path } = t.context;
+  const file = new LogFile(path);
+  file.write('one\n');
+  renameSync(path, `${path}.1`);
+  file.write('two\n');
+  closeSync(openSync(path, 'a'));
+  file.reopen();
+  file.write('three\n');
+  t.is(readFileSync(`${path}.1`, 'utf8'), 'one\ntwo\n');
+  t.is(readFileSync(path, 'utf8'), 'three\n');
+});
+
+test('Log file - keeps the open file when the path can not be opened', (t) => {
+  const { path, folder } = t.context;
+  const file = new LogFile(path);
+  renameSync(folder, `${folder}.away`);
+  t.notThrows(() => file.reopen());
+  file.write('one\n');
+  renameSync(`${folder}.away`, folder);
+  t.is(readFileSync(path, 'utf8'), 'one\n');
+});
+
+test('Log file - appends to an existing file', (t) => {
+  writeFileSync(t.context.path, 'before\n');
+  new LogFile(t.context.path).write('after\n');
+  t.is(readFileSync(t.context.path, 'utf8'), 'before\nafter\n');
+});

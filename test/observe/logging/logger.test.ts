@@ -1,0 +1,45 @@
+import test from 'ava';
+import { generateKey, hideKeys } from '../../../src/access/keys/format.ts';
+import { createLogger } from '../../../src/observe/logging/logger.ts';
+
+/** What the logger writes while `log` runs. */
+function written(log: (logger: ReturnType<typeof createLogger>) => void, operatorKey?: string): string {
+  let text = '';
+  const write = (line: string) => {
+    text += line;
+  };
+  log(createLogger({ logLevel: 'trace', operatorKey }, { write }));
+  return text;
+}
+
+test('Logger - writes a line of JSON with level, time and message, and neither process id nor host', (t) => {
+  const { time, ...line } = JSON.parse(written((logger) => logger.info({ port: 1 }, 'serving')));
+  t.deepEqual(line, { level: 30, port: 1, msg: 'serving' });
+  t.is(new Date(time).toJSON(), time);
+});
+
+test('Logger - a key is redacted in every field, whatever surrounds it', (t) => {
+  for (const key of [generateKey(), generateKey('pso')]) {
+    const text = written((logger) => {
+      logger.info({ requestId: key, [key]: 1, deep: [{ deeper: `x${key}y_` }] }, `Bearer ${key}${key}`);
+      logger.error({ err: new Error(`no such key: "${key}"`, { cause: new Error(key) }) }, 'call');
+      logger.child({ name: key }).trace('%s', key);
+    });
+    t.is(text.split('\n').length, 4);
+    for (const line of text.trimEnd().split('\n')) t.notThrows(() => JSON.parse(line));
+    t.false(text.includes(key.slice(4)));
+    t.true(text.includes('Bearer (a key)(a key)'));
+  }
+});
+
+test('Logger - a chosen operator key is redacted too', (t) => {
+  const operatorKey = 'a"key\\of-the-operator';
+  const text = written((logger) => logger.info({ requestId: operatorKey }, 'call'), operatorKey);
+  t.is(JSON.parse(text).requestId, '(a key)');
+});
+
+test('Keys - are redacted, and similar text is not', (t) => {
+  const key = generateKey();
+  t.is(hideKeys(`a ${key}, b ${key}`), 'a (a key), b (a key)');
+  for (const text of [key.slice(0, 12), 'pst_mistyped', key.slice(4), '', 'pst_…']) t.is(hideKeys(text), text);
+});

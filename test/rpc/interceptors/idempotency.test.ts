@@ -1,0 +1,255 @@
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
+import { anyError, type ErrorCode } from '../../../src/error-table.ts';
+import { type AccountId, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { Call, Response } from '../../../src/rpc/chain.ts';
+import { idempotency } from '../../../src/rpc/interceptors/idempotency.ts';
+import type { Store } from '../../../src/schema.ts';
+import type { IdempotencyRecord } from '../../../src/storage/model.ts';
+import { AlreadyDone } from '../../../src/storage/store-errors.ts';
+import { jsonCodec, newCall, RESPONSE, type TestCall } from '../../support/call.ts';
+import { createTestStore } from '../../support/database.ts';
+import { PUBLIC } from '../../support/resources.ts';
+
+const test = anyTest as TestFn<{ store: Store }>;
+type Test = ExecutionContext<{ store: Store }>;
+
+test.beforeEach(async (t) => {
+  t.context = { store: await createTestStore() };
+});
+test.afterEach.always((t) => t.context.store.close());
+
+const CREATE = 'CategoryService/CreateCategory';
+const CATS = Categories.createCategory.requestSerialize({ category: { name: 'Cats' } });
+
+interface Sent {
+  readonly bytes?: Uint8Array;
+  readonly path?: string;
+  readonly accountId?: AccountId;
+}
+
+function callWith(
+  key: string | undefined,
+  { bytes = CATS, path = CREATE, accountId = toAccountId(1n) }: Sent = {},
+): TestCall {
+  const call = newCall(path, { bytes, metadata: key === undefined ? {} : { 'idempotency-key': key } });
+  call.caller = { keyId: toKeyId(1n), accountId, plan: 'free', quota: { perMinute: 1, perDay: 1 } };
+  return call;
+}
+
+const isReplayed = (call: Call) => call.responseHeaders.get('idempotency-replayed') === 'true';
+
+/** The interceptor with a handler that creates a category, and counts how often it runs. */
+function setUp({ context: { store } }: Test, before: () => Promise<void> = async () => undefined) {
+  const interceptor = idempotency(store.idempotency);
+  let runs = 0;
+  const next = async (call: Call) => {
+    runs += 1;
+    await before();
+    const message = await store.forCall(call).write(async ({ categories }) => {
+      const { id } = await categories.insert({ name: 'Cats', description: undefined });
+      return { id: Number(id) };
+    });
+    return { message, bytes: jsonCodec.responseSerialize(message) };
+  };
+  return {
+    send: async (call: Call) => (await interceptor.intercept(call, next)) as Response,
+    countRuns: () => runs,
+    countCategories: async () => (await store.categories.page({ after: 0n, limit: 100 })).rows.length,
+  };
+}
+
+async function isRefused(t: Test, code: ErrorCode, response: Promise<unknown>): Promise<void> {
+  t.like(await t.throwsAsync(response), { code });
+}
+
+test('Idempotency - a call without a key runs each time, and leaves no record', async (t) => {
+  const { send, countCategories } = setUp(t);
+  for (const _ of [1, 2]) {
+    const call = callWith(undefined);
+    await send(call);
+    t.is(call.remember, undefined);
+    t.false(isReplayed(call));
+  }
+  t.is(await countCategories(), 2);
+});
+
+test('Idempotency - a replay runs nothing, and gets the same response', async (t) => {
+  const { send, countRuns, countCategories } = setUp(t);
+  const first = callWith('a');
+  const response = await send(first);
+  t.false(isReplayed(first));
+  for (const _ of [1, 2, 3]) {
+    const call = callWith('a');
+    t.deepEqual(await send(call), response);
+    t.true(isReplayed(call));
+  }
+  t.is(countRuns(), 1);
+  t.is(await countCategories(), 1);
+});
+
+test('Idempotency - another request with the same key is refused, and changes nothing', async (t) => {
+  const { send, countCategories } = setUp(t);
+  await send(callWith('a'));
+  const bytes = Categories.createCategory.requestSerialize({ category: { name: 'Dogs' } });
+  await isRefused(t, 'IDEMPOTENCY_KEY_REUSED', send(callWith('a', { bytes })));
+  t.is(await countCategories(), 1);
+  t.true(isReplayed(await sent(send, callWith('a'))), 'the first is still remembered');
+});
+
+async function sent(send: (call: Call) => Promise<unknown>, call: Call): Promise<Call> {
+  await send(call);
+  return call;
+}
+
+test('Idempotency - a key is per account and operation', async (t) => {
+  const { send, countCategories } = setUp(t);
+  const bytes = new Uint8Array();
+  const order = { bytes, path: 'OrderService/PlaceOrder' };
+  for (const call of [
+    callWith('a'),
+    callWith('a', { accountId: toAccountId(2n) }),
+    callWith('a', order),
+    callWith('A'),
+  ]) {
+    t.false(isReplayed(await sent(send, call)));
+  }
+  t.is(await countCategories(), 4);
+});
+
+test('Idempotency - equal messages are one request, whatever their bytes: order, unknown fields, parts', async (t) => {
+  const { send } = setUp(t);
+  const text = (field: number, value: string) =>
+    Buffer.concat([Buffer.from([(field << 3) | 2, value.length]), Buffer.from(value)]);
+  const category = (...parts: Buffer[]) => {
+    const bytes = Buffer.concat(parts);
+    return Buffer.concat([Buffer.from([(1 << 3) | 2, bytes.length]), bytes]);
+  };
+  const [name, description, unknown] = [text(1, 'Cats'), text(2, 'They purr.'), text(9, 'unknown')];
+  await send(callWith('a', { bytes: category(name, description) }));
+  for (const bytes of [
+    category(description, name),
+    category(name, unknown, description),
+    Buffer.concat([unknown, category(name, description), unknown]),
+    Buffer.concat([category(name), category(description)]), // protobuf merges them
+    category(text(1, 'Dogs'), name, description), // the last one counts
+  ]) {
+    t.true(isReplayed(await sent(send, callWith('a', { bytes }))), bytes.toString('hex'));
+  }
+  for (const bytes of [category(name), category(name, text(2, '')), category(name, text(2, 'They purr'))]) {
+    await isRefused(t, 'IDEMPOTENCY_KEY_REUSED', send(callWith('a', { bytes })));
+  }
+});
+
+test('Idempotency - an absent field and its default are different requests', async (t) => {
+  const { send } = setUp(t);
+  const of = (description: string | undefined) =>
+    Categories.createCategory.requestSerialize({ category: { name: 'Cats', description } });
+  await send(callWith('absent', { bytes: of(undefined) }));
+  await isRefused(t, 'IDEMPOTENCY_KEY_REUSED', send(callWith('absent', { bytes: of('') })));
+  await send(callWith('default', { bytes: of('') }));
+  await isRefused(t, 'IDEMPOTENCY_KEY_REUSED', send(callWith('default', { bytes: of(undefined) })));
+});
+
+const NO_KEYS = ['', ' ', 'a b', 'a,b', ',', 'x'.repeat(256)];
+
+test('Idempotency - a key is 1 to 255 visible ASCII characters without a comma, else a 400', async (t) => {
+  const { send, countCategories } = setUp(t);
+  for (const key of NO_KEYS) {
+    const error = await t.throwsAsync(send(callWith(key)), undefined, key);
+    t.like(error, { code: 'INVALID_ARGUMENT', violations: [{ path: 'idempotency-key', name: 'idempotency-key' }] });
+    t.regex(error?.message ?? '', /^idempotency-key: must be .*1 to 255/);
+  }
+  const twice = callWith('a');
+  twice.metadata.add('idempotency-key', 'b');
+  await isRefused(t, 'INVALID_ARGUMENT', send(twice));
+  t.is(await countCategories(), 0);
+  const allowed = Array.from({ length: 94 }, (_, index) => String.fromCharCode(33 + index)).filter((c) => c !== ',');
+  for (const key of [...allowed, allowed.join(''), 'x'.repeat(255)]) await send(callWith(key));
+  t.is(await countCategories(), 95);
+});
+
+test('Idempotency - other operations ignore the header, whatever its value', async (t) => {
+  const { send } = setUp(t);
+  for (const { path } of PUBLIC.filter(({ takesIdempotencyKey }) => !takesIdempotencyKey)) {
+    for (const key of ['a', 'a', ...NO_KEYS]) {
+      const call = callWith(key, { path, bytes: new Uint8Array() });
+      await send(call);
+      t.is(call.remember, undefined);
+      t.false(isReplayed(call));
+    }
+  }
+});
+
+test('Idempotency - of concurrent calls with one key one runs, and the others get its response', async (t) => {
+  const { send, countRuns } = setUp(t);
+  const calls = Array.from({ length: 50 }, () => callWith('a'));
+  const responses = await Promise.all(calls.map(send));
+  t.is(countRuns(), 1);
+  t.is(new Set(responses.map(({ bytes }) => String(bytes))).size, 1);
+  t.is(calls.filter(isReplayed).length, 49);
+});
+
+test('Idempotency - a different request that waits for the first with its key is refused', async (t) => {
+  const { send, countRuns } = setUp(t);
+  const bytes = Categories.createCategory.requestSerialize({ category: { name: 'Dogs' } });
+  const first = send(callWith('a'));
+  await isRefused(t, 'IDEMPOTENCY_KEY_REUSED', send(callWith('a', { bytes })));
+  await first;
+  t.is(countRuns(), 1);
+});
+
+test('Idempotency - a failed call leaves no record: the next one that waits runs', async (t) => {
+  let refusals = 2;
+  const { send, countRuns, countCategories } = setUp(t, async () => {
+    refusals -= 1;
+    if (refusals >= 0) throw anyError('UNKNOWN_CATEGORY', { categoryId: 1n });
+  });
+  const settled = await Promise.allSettled(Array.from({ length: 10 }, () => send(callWith('a'))));
+  t.is(settled.filter(({ status }) => status === 'rejected').length, 2);
+  t.is(countRuns(), 3);
+  t.is(await countCategories(), 1);
+  t.true(isReplayed(await sent(send, callWith('a'))));
+});
+
+/** An interceptor for which another server stores the record after the first look-up. */
+function withOtherServer({ context: { store } }: Test) {
+  let lookUps = 0;
+  const late = { find: async (id: string) => (lookUps++ === 0 ? undefined : store.idempotency.find(id)) };
+  return idempotency(late);
+}
+
+test('Idempotency - a call that fails because another server did the same gets the response of that', async (t) => {
+  const { send, countCategories } = setUp(t);
+  const response = await send(callWith('a'));
+  for (const error of [new AlreadyDone(), anyError('INSUFFICIENT_STOCK', { petId: 1n, wanted: 1, inStock: 0 })]) {
+    const call = callWith('a');
+    t.deepEqual(await withOtherServer(t).intercept(call, () => Promise.reject(error)), response);
+    t.true(isReplayed(call));
+  }
+  t.is(await countCategories(), 1);
+});
+
+test('Idempotency - an unexpected failure is passed on unchanged', async (t) => {
+  const failure = new Error('disk on fire');
+  const failing = idempotency(t.context.store.idempotency).intercept(callWith('a'), () => Promise.reject(failure));
+  await t.throwsAsync(failing, { is: failure });
+});
+
+test('Idempotency - an operation that does not remember its response is an internal error', async (t) => {
+  const forgetful = idempotency(t.context.store.idempotency).intercept(callWith('a'), async () => RESPONSE);
+  await t.throwsAsync(forgetful, { message: /CreateCategory does not remember/ });
+});
+
+test('Idempotency - a record has its time of creation, and neither the key nor the request', async (t) => {
+  let record: IdempotencyRecord | undefined;
+  const remembering = idempotency(t.context.store.idempotency, () => 1_234);
+  await remembering.intercept(callWith('a-key'), async ({ remember }: Call) => {
+    record = remember?.({ id: 7 });
+    return RESPONSE;
+  });
+  t.is(record?.createdAtMs, 1_234);
+  t.regex(record?.id ?? '', /^[\w-]{43}$/);
+  t.is(record?.requestDigest.length, 32);
+  t.deepEqual(record?.response, Buffer.from('{"id":7}'));
+});
