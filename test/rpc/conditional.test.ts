@@ -7,7 +7,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import type { Partly, UnaryMethod } from '../support/grpc.ts';
+import type { Method, Partly } from '../support/grpc.ts';
 import { grpcFrame, grpcHeaders } from '../support/hostile/sockets.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -18,7 +18,7 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-async function etag<Q, A>({ grpc }: TestServer, method: UnaryMethod<Q, A>, request: Partly<Q>): Promise<unknown> {
+async function etag<Q, A>({ grpc }: TestServer, method: Method<Q, A>, request: Partly<Q>): Promise<unknown> {
   return (await grpc.exchange(method, request)).headers.get('etag')[0];
 }
 

@@ -5,7 +5,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { toPetId } from '../../src/shop/model.ts';
-import type { UnaryMethod } from '../support/grpc.ts';
+import type { Method } from '../support/grpc.ts';
 import { holdTransaction } from '../support/hold-transaction.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { beginCall } from '../support/unfinished-call.ts';
@@ -35,7 +35,7 @@ const names = async ({ context: { grpc } }: ExecutionContext<TestServer>) =>
   (await grpc.call(Categories.listCategories, { pageToken: '' })).categories.map(({ name }) => name);
 
 /** Makes a call that the server ends at its deadline. */
-async function expire<Q, A>(t: ExecutionContext<TestServer>, method: UnaryMethod<Q, A>, request: Q): Promise<void> {
+async function expire<Q, A>(t: ExecutionContext<TestServer>, method: Method<Q, A>, request: Q): Promise<void> {
   const { address, key } = t.context;
   const call = await beginCall(address, key, method, request, 300);
   await t.throwsAsync(call.finish(), { message: `the call ended with grpc-status ${Code.DEADLINE_EXCEEDED}` });

@@ -4,7 +4,7 @@ import { CategoryServiceService as Categories } from '../../gen/petstore/v1/cate
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { type Order, OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
-import { bearer, detailsOf, insecure, type Partly, type UnaryMethod, unary } from './grpc.ts';
+import { bearer, detailsOf, insecure, type Method, type Partly, unary } from './grpc.ts';
 
 interface CallSettings {
   readonly timeoutMs?: number;
@@ -44,13 +44,13 @@ export class GrpcCaller {
   }
 
   /** Calls one method. Rejects with the ServiceError. */
-  async call<Q, A>(method: UnaryMethod<Q, A>, request: Partly<Q>, settings?: CallSettings): Promise<A> {
+  async call<Q, A>(method: Method<Q, A>, request: Partly<Q>, settings?: CallSettings): Promise<A> {
     return (await this.exchange(method, request, settings)).message;
   }
 
   /** Calls one method. Resolves with the response headers too. */
   exchange<Q, A>(
-    method: UnaryMethod<Q, A>,
+    method: Method<Q, A>,
     request: Partly<Q>,
     { timeoutMs, metadata = {} }: CallSettings = {},
   ): Promise<{ message: A; headers: Metadata }> {
@@ -61,7 +61,7 @@ export class GrpcCaller {
   }
 
   /** Resolves with the error that a call ends with. Rejects when it succeeds. */
-  async failure<Q, A>(method: UnaryMethod<Q, A>, request: Partly<Q>, settings?: CallSettings): Promise<Failure> {
+  async failure<Q, A>(method: Method<Q, A>, request: Partly<Q>, settings?: CallSettings): Promise<Failure> {
     try {
       await this.call(method, request, settings);
     } catch (error) {

@@ -1,5 +1,12 @@
 /** gRPC calls as promises, with message and headers, or the error with its details. */
-import { type CallOptions, type Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import {
+  type CallOptions,
+  type Client,
+  type ClientReadableStream,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
 import { REQUESTS } from '../../gen/client/methods.ts';
 import { BadRequest, ErrorInfo, QuotaFailure, RetryInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
@@ -30,8 +37,8 @@ export function detailsOf(error: ServiceError) {
   };
 }
 
-/** The generated definition of a unary method. */
-export interface UnaryMethod<Q, A> {
+/** The generated definition of a method. */
+export interface Method<Q, A> {
   readonly path: string;
   readonly requestSerialize: (request: Q) => Buffer;
   readonly responseDeserialize: (bytes: Buffer) => A;
@@ -40,25 +47,41 @@ export interface UnaryMethod<Q, A> {
 /** A request as tests write it: what is absent has its default. */
 export type Partly<Q> = Input<NoInfer<Q>>;
 
+function complete<Q, A>({ path }: Method<Q, A>, request: Partly<Q>): Q {
+  return ((request && REQUESTS[path]?.fromPartial(request as never)) ?? request) as Q;
+}
+
 /** Calls one method. Resolves with the message and the headers; rejects with the ServiceError. */
 export function unary<Q, A>(
   client: Client,
-  method: UnaryMethod<Q, A>,
+  method: Method<Q, A>,
   request: Partly<Q>,
   metadata = new Metadata(),
   options: Partial<CallOptions> = {},
 ): Promise<{ message: A; headers: Metadata }> {
-  const message = (request && REQUESTS[method.path]?.fromPartial(request as never)) ?? request;
   return new Promise((resolve, reject) => {
     let headers = new Metadata();
     client
       .makeUnaryRequest(
         ...([method.path, method.requestSerialize, method.responseDeserialize] as const),
-        ...([message as Q, metadata, options] as const),
+        ...([complete(method, request), metadata, options] as const),
         (error, response) => (response === undefined ? reject(error) : resolve({ message: response, headers })),
       )
       .on('metadata', (received) => {
         headers = received;
       });
   });
+}
+
+/** Calls one method that streams. */
+export function stream<Q, A>(
+  client: Client,
+  method: Method<Q, A>,
+  request: Partly<Q>,
+  metadata = new Metadata(),
+  options: Partial<CallOptions> = {},
+): ClientReadableStream<A> {
+  const { path, requestSerialize, responseDeserialize } = method;
+  const message = complete(method, request);
+  return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, message, metadata, options);
 }

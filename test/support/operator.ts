@@ -4,12 +4,12 @@ import { Client } from '@grpc/grpc-js';
 import { type Account, AdminServiceService as Admin, type DayUsage, Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
 import type { Config } from '../../src/config/config.ts';
-import { bearer, insecure, type Partly, type UnaryMethod, unary } from './grpc.ts';
+import { bearer, insecure, type Method, type Partly, unary } from './grpc.ts';
 
 type PlanOrLimits = Plan | { readonly perMinute: number; readonly perDay: number };
 
 export interface Operator {
-  call<Q, A>(method: UnaryMethod<Q, A>, request: Partly<Q>): Promise<A>;
+  call<Q, A>(method: Method<Q, A>, request: Partly<Q>): Promise<A>;
   /** Creates an account with a plan, or an enterprise account with the given limits. */
   account(plan: PlanOrLimits): Promise<Account>;
   /** Creates a key of an account. */

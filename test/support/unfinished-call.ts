@@ -1,7 +1,7 @@
 /** A gRPC call that stays open because only half of its request has been sent. */
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
-import type { UnaryMethod } from './grpc.ts';
+import type { Method } from './grpc.ts';
 
 export interface UnfinishedCall<A> {
   /** Sends the other half and resolves with the response. Rejects when the call fails. */
@@ -20,7 +20,7 @@ export interface UnfinishedCall<A> {
 export async function beginCall<Q, A>(
   address: string,
   key: string,
-  method: UnaryMethod<Q, A>,
+  method: Method<Q, A>,
   request: Q,
   timeoutMs?: number,
 ): Promise<UnfinishedCall<A>> {

@@ -4,7 +4,7 @@ import anyTest, { type TestFn } from 'ava';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetStatus, PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { isError } from '../../support/contract.ts';
-import { bearer, insecure, type UnaryMethod, unary } from '../../support/grpc.ts';
+import { bearer, insecure, type Method, unary } from '../../support/grpc.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack>;
@@ -58,13 +58,13 @@ test('The same request - REST and gRPC share the keys, on the public port and on
     {
       path: '/pets',
       json: { name: ' Tom ', categoryId, status: 'sold' },
-      method: Pets.createPet as UnaryMethod<unknown, { readonly id?: bigint }>,
+      method: Pets.createPet as Method<unknown, { readonly id?: bigint }>,
       request: { pet: { name: ' Tom ', categoryId: BigInt(categoryId), status: PetStatus.sold } },
     },
     {
       path: '/store/orders',
       json: { petId, quantity: 2, shipDate: '2027-01-02T03:04:05.5Z', complete: true },
-      method: Orders.placeOrder as UnaryMethod<unknown, { readonly id?: bigint }>,
+      method: Orders.placeOrder as Method<unknown, { readonly id?: bigint }>,
       request: {
         order: {
           petId: BigInt(petId),
@@ -77,7 +77,7 @@ test('The same request - REST and gRPC share the keys, on the public port and on
   ];
   for (const [index, address] of [publicAddress, grpcAddress].entries()) {
     const client = new Client(address, insecure);
-    const call = (method: UnaryMethod<unknown, { readonly id?: bigint }>, request: unknown, name: string) => {
+    const call = (method: Method<unknown, { readonly id?: bigint }>, request: unknown, name: string) => {
       const metadata = bearer(key);
       metadata.set('idempotency-key', name);
       return unary(client, method, request, metadata);

@@ -6,7 +6,7 @@ import { type Order, OrderServiceService as Orders } from '../../../gen/petstore
 import { type Pet, PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { toPetstoreError } from '../../../src/client/petstore-error.ts';
 import { fromProtoStatus, toProtoStatus } from '../../../src/shop/pet-status.ts';
-import { bearer, insecure, type Partly, type UnaryMethod, unary } from '../grpc.ts';
+import { bearer, insecure, type Method, type Partly, unary } from '../grpc.ts';
 import type * as History from './history.ts';
 import { tagToTime, timeToTag } from './tags.ts';
 
@@ -42,7 +42,7 @@ export function openGrpcClient(address: string, key: string): GrpcClient {
   };
 }
 
-type Send = <Q, A>(method: UnaryMethod<Q, A>, message: Partly<Q>) => Promise<A>;
+type Send = <Q, A>(method: Method<Q, A>, message: Partly<Q>) => Promise<A>;
 type Of<Name extends string> = Extract<History.Request, { do: Name }>;
 
 const DONE = { done: true } as const;
