@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from './until.ts';
 
-/** Leaves the processor to what is tested: twenty callers send some hundred requests a second. */
-const PAUSE_MS = 20;
+/** Leaves the processor to what is tested: twenty callers send about three hundred requests a second. */
+const PAUSE_MS = 60;
 
 export interface Load {
   /** How often each response has come so far. */
