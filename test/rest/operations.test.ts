@@ -1,22 +1,17 @@
 /** What holds for every operation, by the table of test/support/resources.ts. */
 import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
-import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { isError } from '../support/contract.ts';
-import { bearer, insecure, unary } from '../support/grpc.ts';
 import { requestsTo, type TestRequest } from '../support/resources.ts';
+import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
-const test = anyTest as TestFn<TestStack & { grpc: Client }>;
+const test = anyTest as TestFn<TestStack>;
 
 test.before(async (t) => {
-  const stack = await startTestStack();
-  t.context = { ...stack, grpc: new Client(stack.publicAddress, insecure) };
+  t.context = await startTestStack();
 });
-test.after.always(async ({ context }) => {
-  context.grpc.close();
-  await context.close();
-});
+test.after.always((t) => t.context.close());
 
 test('Every operation - responds to a valid request, and shows what is left of the limits', async (t) => {
   const { rest } = t.context;
@@ -69,8 +64,36 @@ test('Every DELETE - returns 204 without a body, and what it has deleted is a 40
   }
 });
 
+function announced({ headers }: RestResponse): unknown[] {
+  const link = headers.get('link');
+  return [headers.get('deprecation'), headers.get('sunset'), link?.endsWith('rel="next"') ? null : link];
+}
+const NOTHING = [null, null, null];
+
+test('Deprecation - GET /pets/{petId} announces it, with sunset and successor; no other operation does', async (t) => {
+  const { rest } = t.context;
+  const announcement = (id: unknown) => [
+    '@1782864000',
+    'Fri, 31 Dec 2027 23:59:59 GMT',
+    `</pets?ids=${id}>; rel="successor-version"`,
+  ];
+  for (const { operation, method, path, json } of await requestsTo(rest)) {
+    const id = operation.name === 'GetPet' ? path.split('/').at(-1) : undefined;
+    const response = await rest.send(method, path, { json });
+    t.deepEqual(announced(response), id === undefined ? NOTHING : announcement(id), path);
+    if (id === undefined) continue;
+    t.deepEqual(announced(await rest.send('HEAD', `${path}/`)), announcement(id));
+    t.deepEqual((await rest.get(`/pets?ids=${id}`)).body, [response.body]);
+  }
+  for (const id of [999_999, '9223372036854775807', -1]) {
+    t.deepEqual(announced(await rest.get(`/pets/${id}`)), announcement(id), 'a 404 has it too');
+  }
+  const others = [await rest.get('/pets/abc'), await rest.get('/nope'), await rest.withKey(undefined).get('/pets/1')];
+  for (const response of others) t.deepEqual(announced(response), NOTHING, response.text);
+});
+
 /** Calls the operation over gRPC with what the REST request says. Resolves with what REST would return. */
-async function overGrpc({ grpc, key }: TestStack & { grpc: Client }, { operation, path, json }: TestRequest) {
+async function overGrpc({ grpc }: TestStack, { operation, path, json }: TestRequest) {
   const { input, output, idName, bodyField, response } = operation;
   const message: JsonObject = {
     ...(idName === undefined ? {} : { [idName]: path.split('/').at(-1) ?? '' }),
@@ -81,9 +104,8 @@ async function overGrpc({ grpc, key }: TestStack & { grpc: Client }, { operation
     requestSerialize: () => Buffer.from(toBinary(input, fromJson(input, message))),
     responseDeserialize: (bytes: Buffer) => fromBinary(output, bytes),
   };
-  const { message: answer } = await unary(grpc, method, undefined, bearer(key));
-  const shown = JSON.stringify(toJson(output, answer, { alwaysEmitImplicit: true })).replace(/"(\d+)"/g, '$1');
-  const body = JSON.parse(shown);
+  const answer = toJson(output, await grpc.call(method, undefined), { alwaysEmitImplicit: true });
+  const body = JSON.parse(JSON.stringify(answer).replace(/"(\d+)"/g, '$1'));
   return response.list === undefined ? body : body[response.list.jsonName];
 }
 

@@ -24,23 +24,24 @@ export interface Failure {
 }
 
 export class GrpcCaller {
-  readonly #address: string;
+  /** The channel. */
+  readonly client: Client;
   readonly #key: string | undefined;
-  readonly #client: Client;
+  readonly #isOwner: boolean;
 
-  constructor(address: string, key: string | undefined) {
-    this.#address = address;
+  constructor(address: string | Client, key: string | undefined) {
+    this.client = typeof address === 'string' ? new Client(address, insecure) : address;
     this.#key = key;
-    this.#client = new Client(address, insecure);
+    this.#isOwner = typeof address === 'string';
   }
 
-  /** The same client with another key, or without one, on a new channel. */
+  /** The same client with another key, or without one. It needs no close. */
   withKey(key: string | undefined): GrpcCaller {
-    return new GrpcCaller(this.#address, key);
+    return new GrpcCaller(this.client, key);
   }
 
   close(): void {
-    this.#client.close();
+    if (this.#isOwner) this.client.close();
   }
 
   /** Calls one method. Rejects with the ServiceError. */
@@ -57,7 +58,7 @@ export class GrpcCaller {
     const sent = bearer(this.#key);
     for (const [name, value] of Object.entries(metadata)) sent.set(name, value);
     const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
-    return unary(this.#client, method, request, sent, options);
+    return unary(this.client, method, request, sent, options);
   }
 
   /** Resolves with the error that a call ends with. Rejects when it succeeds. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { demoKeyFile } from '../../src/access/keys/key-files.ts';
 import { type Config, ConfigError, readConfig } from '../../src/config/config.ts';
 import { type Stack, startStack } from '../../src/launcher/stack.ts';
+import { GrpcCaller } from './grpc-caller.ts';
 import { freePortRange, freePorts } from './ports.ts';
 import { RestClient } from './rest-client.ts';
 import { UNLIMITED } from './unlimited.ts';
@@ -16,6 +17,8 @@ export interface TestStack {
   readonly key: string;
   /** Calls the REST side through Envoy with the key. */
   readonly rest: RestClient;
+  /** The same over gRPC. */
+  readonly grpc: GrpcCaller;
   /** `host:port` of the gRPC server. */
   readonly grpcAddress: string;
   /** `host:port` of Envoy's public port. */
@@ -40,15 +43,18 @@ export async function startTestStack(
   await prepare?.(readConfig({ DATA_DIR: dataDir, ...env }));
   const { config, stack } = await startOnFreePorts(dataDir, env, program);
   const key = program === undefined ? (await readFile(demoKeyFile(dataDir), 'utf8')).trim() : 'none';
+  const grpc = new GrpcCaller(`127.0.0.1:${config.port}`, key);
   return {
     config,
     stack,
     key,
+    grpc,
     rest: new RestClient(`http://127.0.0.1:${config.port}`, key),
     grpcAddress: `127.0.0.1:${config.grpcPort}`,
     publicAddress: `127.0.0.1:${config.port}`,
     async close() {
       stack.ended.catch(() => undefined); // a test may have ended a process on purpose
+      grpc.close();
       await stack.stop();
       await rm(dataDir, { recursive: true, force: true });
     },

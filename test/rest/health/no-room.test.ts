@@ -1,11 +1,11 @@
 import type { ClientHttp2Session } from 'node:http2';
-import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthCheckResponse_ServingStatus, HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../../src/access/keys/format.ts';
 import { isError } from '../../support/contract.ts';
-import { bearer, insecure, unary } from '../../support/grpc.ts';
+import { bearer, unary } from '../../support/grpc.ts';
 import { grpcHeaders, openSession, targetOf } from '../../support/hostile/sockets.ts';
 import { connectOperator } from '../../support/operator.ts';
 import { listServices } from '../../support/reflection.ts';
@@ -13,7 +13,6 @@ import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
 
 interface Context extends TestStack {
-  readonly grpc: Client;
   /** Each keeps calls open, which occupy slots. */
   readonly sessions: ClientHttp2Session[];
 }
@@ -26,11 +25,10 @@ const MAX_ACCOUNTS = 40;
 
 test.before(async (t) => {
   const stack = await startTestStack();
-  t.context = { ...stack, grpc: new Client(stack.publicAddress, insecure), sessions: [] };
+  t.context = { ...stack, sessions: [] };
 });
 test.after.always(async ({ context }) => {
   for (const session of context.sessions) session.destroy();
-  context.grpc.close();
   await context.close();
 });
 
@@ -47,7 +45,7 @@ async function fill(context: Context): Promise<void> {
   for (let account = 0; !(await isFull(context)); account += 1) {
     if (account === MAX_ACCOUNTS) throw new Error('the calls never took all slots');
     const { key } = await operator.key((await operator.account({ perMinute: 10_000, perDay: 10_000 })).id);
-    await unary(context.grpc, Pets.listPets, { ids: [], pageToken: '' }, bearer(key)); // so that Envoy knows the key
+    await unary(context.grpc.client, Pets.listPets, { ids: [], pageToken: '' }, bearer(key)); // Envoy learns the key
     const session = await openSession(targetOf(context.publicAddress, '127.0.0.1'));
     context.sessions.push(session);
     for (let call = 0; call < SHARE; call += 1) {
@@ -65,7 +63,7 @@ test('503 - a call without a free slot is refused; calls without a key have slot
   const anonymous = rest.withKey(undefined);
   const categoryId = await rest.category();
   const petId = await rest.pet({ categoryId });
-  await unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key)); // so that its thread in Envoy knows the key
+  await unary(grpc.client, Pets.getPet, { petId: BigInt(petId) }, bearer(key)); // its thread in Envoy learns the key
   await fill(t.context);
 
   const refused = [
@@ -86,7 +84,7 @@ test('503 - a call without a free slot is refused; calls without a key have slot
   t.is(byConnect.status, 503);
   t.is(byConnect.headers.get('retry-after'), '1');
   t.is(((await byConnect.json()) as { code: string }).code, 'unavailable');
-  const call = unary(grpc, Pets.getPet, { petId: BigInt(petId) }, bearer(key));
+  const call = unary(grpc.client, Pets.getPet, { petId: BigInt(petId) }, bearer(key));
   const { code, metadata } = await t.throwsAsync<ServiceError>(call);
   t.is(code, Status.UNAVAILABLE);
   t.deepEqual(metadata.get('grpc-retry-pushback-ms'), ['1000']);
@@ -97,7 +95,7 @@ test('503 - a call without a free slot is refused; calls without a key have slot
   isError(t, await anonymous.get('/pets'), 401, 'API_KEY_MISSING');
   isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
   t.is(
-    (await unary(grpc, HealthService.check, { service: '' }, new Metadata())).message.status,
+    (await unary(grpc.client, HealthService.check, { service: '' }, new Metadata())).message.status,
     HealthCheckResponse_ServingStatus.SERVING,
   );
   t.true((await listServices(publicAddress, 'v1')).includes('petstore.v1.PetService'));

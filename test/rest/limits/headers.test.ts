@@ -1,22 +1,20 @@
-import { Client, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { bearer, detailsOf, insecure, unary } from '../../support/grpc.ts';
+import { bearer, detailsOf, unary } from '../../support/grpc.ts';
 import { withinOneDay, withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { listServices } from '../../support/reflection.ts';
 import type { RestResponse } from '../../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 
-const test = anyTest as TestFn<TestStack & { operator: Operator; grpc: Client }>;
+const test = anyTest as TestFn<TestStack & { operator: Operator }>;
 
 test.before(async (t) => {
   const stack = await startTestStack({ ADDRESS_PER_MINUTE: '60' });
-  const grpc = new Client(stack.publicAddress, insecure);
-  t.context = { ...stack, operator: await connectOperator(stack), grpc };
+  t.context = { ...stack, operator: await connectOperator(stack) };
 });
 test.after.always(async ({ context }) => {
-  context.grpc.close();
   context.operator.close();
   await context.close();
 });
@@ -45,7 +43,7 @@ test.serial('limits - health checks, reflection and /healthz need no key and cou
     requestSerialize: () => Buffer.alloc(0),
     responseDeserialize: (bytes: Buffer) => bytes.toString('hex'),
   };
-  t.is((await unary(t.context.grpc, check, {}, new Metadata())).message, '0801'); // SERVING
+  t.is((await unary(t.context.grpc.client, check, {}, new Metadata())).message, '0801'); // SERVING
   t.is(await leftOfAddress(), left - 1);
 });
 
@@ -96,15 +94,17 @@ test('limits - without a valid key it is a 401 with the numbers of the address, 
 
 test('limits - on gRPC the numbers are metadata, on success and on error', async (t) => {
   const key = await t.context.operator.keyOf({ perMinute: 100, perDay: 2 });
-  const { headers } = await unary(t.context.grpc, Pets.listPets, { ids: [], pageToken: '' }, bearer(key));
+  const { headers } = await unary(t.context.grpc.client, Pets.listPets, { ids: [], pageToken: '' }, bearer(key));
   t.deepEqual(headers.get('x-ratelimit-limit'), ['2']);
   t.deepEqual(headers.get('x-ratelimit-remaining'), ['1']);
   const missing = await t.throwsAsync<ServiceError>(
-    unary(t.context.grpc, Pets.getPet, { petId: 999_999n }, bearer(key)),
+    unary(t.context.grpc.client, Pets.getPet, { petId: 999_999n }, bearer(key)),
   );
   t.is(missing.code, Status.NOT_FOUND);
   t.deepEqual(missing.metadata.get('x-ratelimit-remaining'), ['0']);
-  const refused = await t.throwsAsync<ServiceError>(unary(t.context.grpc, Pets.getPet, { petId: 1n }, bearer(key)));
+  const refused = await t.throwsAsync<ServiceError>(
+    unary(t.context.grpc.client, Pets.getPet, { petId: 1n }, bearer(key)),
+  );
   t.is(refused.code, Status.RESOURCE_EXHAUSTED);
   const [retryAfter] = refused.metadata.get('retry-after');
   t.deepEqual(refused.metadata.get('grpc-retry-pushback-ms'), [`${retryAfter}000`]);
