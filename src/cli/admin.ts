@@ -35,7 +35,8 @@ export function adminAction<Inputs extends unknown[]>(call: (admin: Admin, ...in
     const connection = connect({ ...server, apiKey: key, maxAttempts: 1 });
     try {
       const { json, text } = await call(connection.service(AdminServiceService), ...(args.slice(0, -1) as Inputs));
-      process.stdout.write(`${command.optsWithGlobals<{ json?: true }>().json ? toJson(json) : text}\n`);
+      const isJson = command.optsWithGlobals<{ json?: true }>().json;
+      command.configureOutput().writeOut?.(`${isJson ? toJson(json) : text}\n`);
     } catch (error) {
       throw error instanceof PetstoreError ? explain(error, command, server, source) : error;
     } finally {

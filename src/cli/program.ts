@@ -5,6 +5,7 @@ import { accountCommand } from './account-command.ts';
 import { toServerAddress } from './arguments.ts';
 import { banCommand } from './ban-command.ts';
 import { eventsCommand } from './events-command.ts';
+import { toFailure } from './failure.ts';
 import { keyCommand } from './key-command.ts';
 import { usageCommand } from './usage-command.ts';
 
@@ -23,8 +24,29 @@ which the service creates when it first starts. "events tail" needs an API key.
 Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --json an error
 is JSON too, on standard error: {"code": …, "message": …}. Times are UTC.`;
 
+interface Writer {
+  write(text: string): unknown;
+}
+
+/** Runs a command line to its end, and returns the exit code. */
+export async function run(args: readonly string[], out: Writer, err: Writer): Promise<number> {
+  const end = args.indexOf('--');
+  // Determined here, as parsing may fail before it reads the option.
+  const isJson = args.slice(0, end < 0 ? args.length : end).includes('--json');
+  try {
+    await program(isJson, out, err).parseAsync(args, { from: 'user' });
+    return 0;
+  } catch (error) {
+    const failure = toFailure(error);
+    if (failure === undefined) return 0;
+    const { code, message, exitCode } = failure;
+    err.write(isJson ? `${JSON.stringify({ code, message })}\n` : `petstore: ${message}\n`);
+    return exitCode;
+  }
+}
+
 /** Builds the `petstore` command. `isJson`: write nothing but JSON. */
-export function program(isJson: boolean): Command {
+function program(isJson: boolean, out: Writer, err: Writer): Command {
   const root = new Command('petstore')
     .description('Manages the accounts of a pet store: their API keys, limits, bans and usage.')
     .option(
@@ -39,8 +61,9 @@ export function program(isJson: boolean): Command {
     .addHelpText('after', HELP)
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
-      outputError: () => undefined, // main.ts prints the error that it catches
-      writeErr: (text) => void (isJson || process.stderr.write(text)),
+      outputError: () => undefined, // `run` prints the error that it catches
+      writeOut: (text) => out.write(text),
+      writeErr: (text) => void (isJson || err.write(text)),
     })
     .exitOverride();
   // Added last, as a command inherits the configuration that its parent has by then.

@@ -1,10 +1,12 @@
-/** Runs the real `petstore` command, in a process of its own, against a real server. */
+/** Runs the `petstore` command against a real server: in this process, or as a process of its own. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { TestStack } from '../support/stack.ts';
+import { run as runCommand } from '../../src/cli/program.ts';
+import type { Config } from '../../src/config/config.ts';
 import { Turns } from '../support/turns.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const MAIN = `${ROOT}src/cli/main.ts`;
 
 export interface Outcome {
   readonly exitCode: number;
@@ -12,41 +14,53 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-export type Petstore = (args: readonly string[], env?: Readonly<Record<string, string>>) => Promise<Outcome>;
+export type Settings = Readonly<Record<string, string>>;
+export type Petstore = (args: readonly string[], env?: Settings) => Promise<Outcome>;
 
-/** Returns a runner of the command, as on the server's host: only the server's port and data folder are set. */
-export function petstore({ config }: Pick<TestStack, 'config'>): Petstore {
-  const settings = {
-    GRPC_PORT: String(config.grpcPort),
-    DATA_DIR: config.dataDir,
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '', // a hundred starts: this halves their time
+const turns = new Turns(1);
+
+/**
+ * Returns a runner of the command, as on the server's host: only the server's port and data folder are set. One command
+ * at a time, since the environment is the process's.
+ */
+export function petstore({ config }: { readonly config: Pick<Config, 'grpcPort' | 'dataDir'> }): Petstore {
+  const settings = { GRPC_PORT: String(config.grpcPort), DATA_DIR: config.dataDir };
+  return async (args, env) => {
+    const endTurn = await turns.take();
+    const own = process.env;
+    process.env = { ...settings, ...env };
+    const written = { stdout: '', stderr: '' };
+    const writer = (name: keyof typeof written) => ({ write: (text: string) => (written[name] += text) });
+    try {
+      return { exitCode: await runCommand(args, writer('stdout'), writer('stderr')), ...written };
+    } finally {
+      process.env = own;
+      endTurn();
+    }
   };
-  return (args, env) => run(process.execPath, [`${ROOT}src/cli/main.ts`, ...args], { ...settings, ...env });
 }
 
-const turns = new Turns(3);
-
 /** Runs a program to its end, with `env`, PATH and HOME as its whole environment. */
-export async function run(
-  file: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string>>,
-): Promise<Outcome> {
+export async function run(file: string, args: readonly string[], env: Settings): Promise<Outcome> {
   const { PATH = '', HOME = '' } = process.env;
-  const endTurn = await turns.take();
   return new Promise<Outcome>((resolve, reject) => {
     execFile(file, args, { cwd: ROOT, env: { PATH, HOME, ...env } }, (error, stdout, stderr) => {
       if (error === null) resolve({ exitCode: 0, stdout, stderr });
       else if (typeof error.code === 'number') resolve({ exitCode: error.code, stdout, stderr });
       else reject(error);
     });
-  }).finally(endTurn);
+  });
+}
+
+/** Runs a command that must succeed and returns its output. */
+export async function text(command: Petstore, line: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await command(line.split(' '));
+  if (exitCode !== 0 || stderr !== '') throw new Error(`petstore ${line}: exit ${exitCode}, ${stderr}`);
+  return stdout.trimEnd();
 }
 
 /** Runs a command that must succeed and returns its JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read output of every shape
-export async function json(command: Petstore, ...args: string[]): Promise<any> {
-  const { exitCode, stdout, stderr } = await command([...args, '--json']);
-  if (exitCode !== 0 || stderr !== '') throw new Error(`petstore ${args.join(' ')}: exit ${exitCode}, ${stderr}`);
-  return JSON.parse(stdout);
+export async function json(command: Petstore, line: string): Promise<any> {
+  return JSON.parse(await text(command, `${line} --json`));
 }

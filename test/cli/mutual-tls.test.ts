@@ -8,13 +8,13 @@ import { freePorts } from '../support/ports.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
 import { makeCertificates, noOpenssl } from '../support/tls.ts';
-import { ROOT, run } from './command.ts';
+import { MAIN, petstore, type Settings } from './command.ts';
 
 interface Context {
   /** The settings of the server's host. */
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Settings;
   /** Returns the settings that select the certificate with this name. */
-  readonly identity: (name: string) => Readonly<Record<string, string>>;
+  readonly identity: (name: string) => Settings;
   readonly address: string;
   /** The certificate file of another authority. */
   readonly otherCa: string;
@@ -46,8 +46,9 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close?.());
 
-function list(settings: Readonly<Record<string, string>>, ...args: string[]) {
-  return run(process.execPath, [`${ROOT}src/cli/main.ts`, 'account', 'list', '--json', ...args], settings);
+function list({ GRPC_PORT, DATA_DIR = '', ...env }: Settings, ...args: string[]) {
+  const command = petstore({ config: { grpcPort: Number(GRPC_PORT), dataDir: DATA_DIR } });
+  return command(['account', 'list', '--json', ...args], env);
 }
 
 test("mutual TLS - the command works with the settings of the server's host alone", async (t) => {
@@ -67,7 +68,7 @@ test('mutual TLS - events are followed with an API key', async (t) => {
   const client = createClient({ address, apiKey, tls: { ca, cert, key, serverName: 'petstore-0' } });
   await client.categories.createCategory({ category: { name: 'Cats' } });
   await client.close();
-  const args = [`${ROOT}src/cli/main.ts`, 'events', 'tail', '--after', '0', '--key-file', keyFile];
+  const args = [MAIN, 'events', 'tail', '--after', '0', '--key-file', keyFile];
   const tail = spawn(process.execPath, args, { env: { PATH: process.env.PATH ?? '', ...settings } });
   t.teardown(() => tail.kill('SIGKILL'));
   const [line] = await once(tail.stdout, 'data');

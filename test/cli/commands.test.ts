@@ -1,0 +1,185 @@
+/** What the commands print as JSON, and texts that no session of the docs shows (test/docs). */
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import anyTest, { type TestFn } from 'ava';
+import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { isWellFormed } from '../../src/access/keys/format.ts';
+import { version } from '../../src/config/constants.ts';
+import { withinOneDay } from '../support/limit-windows.ts';
+import { connectOperator } from '../support/operator.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { json, MAIN, type Petstore, petstore, ROOT, run, text } from './command.ts';
+
+type Context = TestStack & { command: Petstore; settings: Readonly<Record<string, string>> };
+const test = anyTest as TestFn<Context>;
+const REFUSALS = 5;
+const PER_DAY = 3;
+
+test.before(async (t) => {
+  const stack = await startTestStack({ BAN_REFUSALS: `${REFUSALS}` });
+  const settings = { GRPC_PORT: String(stack.config.grpcPort), DATA_DIR: stack.config.dataDir };
+  t.context = { ...stack, settings, command: petstore(stack) };
+});
+test.beforeEach(() => withinOneDay(60_000));
+test.after.always((t) => t.context.close());
+
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+async function newAccount(command: Petstore): Promise<number> {
+  return (await json(command, 'account create --name Acme --plan pro')).id;
+}
+
+test.serial('ban list - says that no key is banned', async (t) => {
+  const { command } = t.context;
+  t.is(await text(command, 'ban list'), 'No key is banned.');
+  t.is(await text(command, 'ban list --account 1'), 'No key of account 1 is banned.');
+  t.deepEqual(await json(command, 'ban list'), []);
+});
+
+test('account - create, show, set, suspend and resume print it: ids are numbers, times RFC 3339', async (t) => {
+  const { command } = t.context;
+  const created = await json(command, 'account create --name Acme --plan pro');
+  const { id, createTime } = created;
+  const limits = { perMinute: 300, perDay: 10_000 };
+  t.deepEqual(created, { id, name: 'Acme', plan: 'pro', ...limits, suspended: false, createTime });
+  t.is(typeof id, 'number');
+  t.regex(createTime, RFC_3339);
+  for (let i = 0; i < 2; i += 1) t.like(await json(command, `account show ${id}`), { ...created, day: { used: 0 } });
+  const agreed = { ...created, plan: 'enterprise', perMinute: 5, perDay: 50 };
+  t.deepEqual(await json(command, `account set ${id} --plan enterprise --per-minute 5 --per-day 50`), agreed);
+  t.deepEqual(await json(command, `account set ${id} --per-day 60`), { ...agreed, perDay: 60 });
+  t.true((await json(command, `account suspend ${id}`)).suspended);
+  t.false((await json(command, `account resume ${id}`)).suspended);
+});
+
+test('account list, key list - print the rows of all pages', async (t) => {
+  const { command } = t.context;
+  const operator = await connectOperator(t.context);
+  const { id } = await operator.account(Plan.PLAN_FREE);
+  t.is(await text(command, `key list --account ${id}`), `Account ${id} has no key.`);
+  for (let i = 0; i < 120; i += 1) await Promise.all([operator.account(Plan.PLAN_FREE), operator.key(id)]);
+  operator.close();
+  const accounts: { id: number }[] = await json(command, 'account list');
+  t.true(accounts.length > 120);
+  t.is(new Set(accounts.map((account) => account.id)).size, accounts.length);
+  t.is((await json(command, `key list --account ${id}`)).length, 120);
+  const [titles = '', ...rows] = (await text(command, 'account list')).split('\n');
+  t.deepEqual(titles.trim().split(/ {2,}/), ['ID', 'NAME', 'PLAN', 'PER MINUTE', 'PER DAY', 'STATE', 'CREATED']);
+  const column = titles.indexOf('STATE');
+  for (const row of rows) t.regex(row.slice(column), /^(active|suspended) +\d{4}-/);
+});
+
+test('key - create prints it once, list never, and a revoked one is refused', async (t) => {
+  const { command, rest } = t.context;
+  const accountId = await newAccount(command);
+  const created = await json(command, `key create --account ${accountId} --label laptop --expires 2099-12-31`);
+  const { id, key, createTime, ...others } = created;
+  t.is(typeof id, 'number');
+  t.true(isWellFormed(key));
+  t.regex(createTime, RFC_3339);
+  t.deepEqual(others, {
+    ...{ accountId, prefix: key.slice(0, 12), label: 'laptop', expireTime: '2099-12-31T00:00:00.000Z' },
+  });
+  t.deepEqual(await json(command, `key list --account ${accountId}`), [{ id, ...others, createTime }]);
+  t.is((await rest.withKey(key).get('/pets')).status, 200);
+  t.regex((await json(command, `key revoke ${id}`)).revokeTime, RFC_3339);
+  await json(command, `key unban ${id}`);
+  t.is((await rest.withKey(key).get('/pets')).status, 401);
+  t.regex(await text(command, `key list --account ${accountId}`), /\n *\d+ {2}pst_\w{8} {2}laptop +revoked /);
+});
+
+test('key list - control characters in a label are replaced', async (t) => {
+  const { command } = t.context;
+  const id = await newAccount(command);
+  await json(command, `key create --account ${id} --label a\nb\u001b[2Jc`);
+  t.regex(await text(command, `key list --account ${id}`), / a\ufffdb\ufffd\[2Jc /);
+});
+
+test('usage, bans - a key beyond its limit is shown everywhere, until its ban is ended', async (t) => {
+  const { command, rest } = t.context;
+  // Per day, because a minute may end during a test.
+  const limits = `--plan enterprise --per-minute 100 --per-day ${PER_DAY}`;
+  const accountId = (await json(command, `account create --name Acme ${limits}`)).id;
+  const none = `Account ${accountId} made no request in that time.`;
+  t.is(await text(command, `usage --account ${accountId}`), none);
+  t.deepEqual(await json(command, `usage --account ${accountId}`), []);
+  const { id: keyId, key, prefix } = await json(command, `key create --account ${accountId} --label till`);
+  const caller = rest.withKey(key);
+  for (let i = 0; i < PER_DAY + REFUSALS; i += 1) await caller.get('/pets');
+  const [today] = await json(command, `usage --account ${accountId} --days 2`);
+  t.deepEqual(today, { day: today.day, requests: PER_DAY, refused: REFUSALS });
+  t.regex(today.day, /^\d{4}-\d{2}-\d{2}$/);
+
+  const why = { refusals: REFUSALS, window: 'day' };
+  const [{ startTime, endTime, ...ban }] = await json(command, `ban list --account ${accountId}`);
+  t.deepEqual(ban, { keyId, prefix, label: 'till', accountId, accountName: 'Acme', ...why });
+  t.regex(startTime, RFC_3339);
+  t.is(Date.parse(endTime) - Date.parse(startTime), 300_000);
+  const [listed] = await json(command, `key list --account ${accountId}`);
+  t.regex(listed.lastUseTime, RFC_3339);
+  t.like(listed.ban, why);
+  t.regex(
+    await text(command, `key list --account ${accountId}`),
+    / banned .+\n\nKey \d+ is banned until .+per day\.\n/s,
+  );
+  const shown = await json(command, `account show ${accountId}`);
+  t.like(shown, { day: { limit: PER_DAY, used: PER_DAY, left: 0 }, refusedToday: REFUSALS, local: false });
+  t.regex(shown.day.resetTime, /T00:00:00\.000Z$/);
+  t.is(shown.bans[0].keyId, keyId);
+  t.is((await caller.get('/pets')).body.code, 'API_KEY_BANNED');
+
+  const { ended, ...unbanned } = await json(command, `key unban ${keyId}`);
+  t.like(unbanned, { id: keyId, accountId, label: 'till' });
+  t.like(ended, { ...why, endTime });
+  t.is((await caller.get('/pets')).body.code, 'RATE_LIMITED');
+  t.is(await text(command, `key unban ${keyId}`), `Key ${keyId} was not banned. Its refusals count from zero again.`);
+  t.false('ended' in (await json(command, `key unban ${keyId}`)));
+});
+
+test('petstore - every level and every command has help', async (t) => {
+  const account = ['create', 'list', 'show', 'set', 'suspend', 'resume'].map((name) => `account ${name}`);
+  const key = ['create', 'list', 'revoke', 'unban'].map((name) => `key ${name}`);
+  for (const path of ['', 'account', 'key', 'ban', 'usage', ...account, ...key, 'ban list', 'events tail']) {
+    const help = await text(t.context.command, `${path} --help`.trim());
+    t.true(help.startsWith(`Usage: petstore ${path}`), help);
+    t.true(help.includes('--json') && help.includes('--address'));
+    t.true(
+      help.split('\n').every((line) => line.length <= 80),
+      help,
+    );
+  }
+  t.is(await text(t.context.command, '--version'), `petstore ${version()}`);
+});
+
+test('petstore - options may stand anywhere; --address and OPERATOR_KEY override the defaults', async (t) => {
+  const { command, config } = t.context;
+  const exit = async (line: string, env = {}) => (await command(line.split(' '), env)).exitCode;
+  t.is(await exit(`--json --address 127.0.0.1:${config.grpcPort} account list`), 0);
+  t.is(await exit(`account list --address localhost:${config.grpcPort}`, { GRPC_PORT: '1' }), 0);
+  t.is(await exit('account list', { OPERATOR_KEY: 'an-operator-key-of-my-own' }), 1);
+});
+
+test('petstore - runs as an npm script, and through a symlink in another folder', async (t) => {
+  const { config, settings } = t.context;
+  const script = await run('npm', ['run', '-s', 'petstore', '--', 'account', 'list', '--json'], settings);
+  t.is(JSON.parse(script.stdout)[0].name, 'Demo');
+  const link = join(config.dataDir, 'petstore');
+  await symlink(join(ROOT, 'bin/petstore'), link);
+  // PATH has no Node: the command brings its own.
+  const linked = await run(link, ['account', 'show', '999'], { ...settings, PATH: '/usr/bin:/bin' });
+  t.deepEqual(linked, { exitCode: 1, stdout: '', stderr: 'petstore: account 999 does not exist\n' });
+});
+
+test('petstore - a closed pipe is not an error, and leaves the exit code unchanged', async (t) => {
+  for (const [line, exitCode] of [
+    ['account list | true', '0'],
+    ['account show 999 2> >(true)', '1'],
+  ] as const) {
+    const script = `{ sleep 0.2; ${process.execPath} ${MAIN} ${line}; }; echo "\${PIPESTATUS[0]}"`;
+    t.deepEqual(await run('bash', ['-c', script], t.context.settings), {
+      exitCode: 0,
+      stdout: `${exitCode}\n`,
+      stderr: '',
+    });
+  }
+});
