@@ -2,9 +2,8 @@
 import type { ExecutionContext } from 'ava';
 import { ErrorInfo } from '../../gen/google/rpc/error_details.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { openSocket, targetOf } from './hostile/sockets.ts';
 import type { TestStack } from './stack.ts';
-import { until } from './until.ts';
+import { rawHttp1 } from './wire.ts';
 
 export interface ConnectResponse {
   readonly status: number;
@@ -79,11 +78,6 @@ export async function sendRaw(
   lines: readonly string[],
   body: Buffer,
 ): Promise<ConnectResponse> {
-  const socket = openSocket(targetOf(publicAddress, '127.0.0.1'));
-  let received = '';
-  socket.on('data', (chunk: Buffer) => {
-    received += chunk;
-  });
   const head = [
     `POST ${Categories.createCategory.path} HTTP/1.1`,
     'Host: petstore',
@@ -91,11 +85,7 @@ export async function sendRaw(
     'Connect-Protocol-Version: 1',
     ...lines,
   ];
-  socket.write(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]));
-  await until(() => received.endsWith('}') || socket.closed, 'the response', 60_000);
-  socket.destroy();
-  const [top = '', text = ''] = received.split('\r\n\r\n', 2);
-  const [statusLine = '', ...fields] = top.split('\r\n');
-  const headers = new Headers(fields.map((field) => field.split(': ', 2) as [string, string]));
-  return { status: Number(statusLine.split(' ')[1]), headers, bytes: Buffer.from(text) };
+  const request = Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
+  const { status, headers, text } = await rawHttp1(publicAddress, request);
+  return { status, headers, bytes: Buffer.from(text) };
 }

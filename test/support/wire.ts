@@ -4,8 +4,14 @@ import { connect } from 'node:net';
 import { checkPromises } from './contract.ts';
 import type { RestResponse } from './rest-client.ts';
 
-/** Sends `request` unchanged on a new connection, and reads one response. */
+/** Sends `request` unchanged on a new connection, and reads one response of REST. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
+  const { status, headers, text } = await rawHttp1(address, request);
+  return toResponse(request.toString().split(' ', 1)[0] ?? '', status, headers, text);
+}
+
+/** The same for a response of any protocol. */
+export async function rawHttp1(address: string, request: string | Uint8Array) {
   const url = new URL(`http://${address}`);
   const socket = connect(Number(url.port), url.hostname);
   socket.write(request);
@@ -18,7 +24,7 @@ export async function http1(address: string, request: string | Uint8Array): Prom
   const [head = '', text = ''] = received.split('\r\n\r\n', 2);
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]));
-  return toResponse(request.toString().split(' ', 1)[0] ?? '', Number(statusLine.split(' ')[1]), headers, text);
+  return { status: Number(statusLine.split(' ')[1]), headers, text };
 }
 
 /** Every response of the service has a Content-Length, or no body. */

@@ -1,0 +1,99 @@
+/** What callers see when the server or Envoy fails: each test has a stack of its own. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import test, { type ExecutionContext } from 'ava';
+import { readConfig } from '../../../src/config/config.ts';
+import { findEnvoy } from '../../../src/launcher/envoy.ts';
+import { isError } from '../../support/contract.ts';
+import type { RestResponse } from '../../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { until } from '../../support/until.ts';
+
+async function start(t: ExecutionContext, ...options: Parameters<typeof startTestStack>): Promise<TestStack> {
+  const stack = await startTestStack(...options);
+  t.teardown(() => stack.close());
+  return stack;
+}
+
+function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
+  const headers = { 'content-type': 'application/proto', authorization: 'Bearer none' };
+  return fetch(`${url}/petstore.v1.PetService/ListPets`, { method: 'POST', headers });
+}
+
+test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
+  const { config, rest } = await start(t);
+  const sabotage = (sql: string) => {
+    const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'));
+    database.exec(sql);
+    database.close();
+  };
+  const isInternal = async (response: RestResponse, cause: RegExp) => {
+    const requestId = response.headers.get('x-request-id') ?? '';
+    isError(t, response, 500, 'INTERNAL', `something went wrong on our side; request id ${requestId}`);
+    const log = await readFile(join(config.dataDir, 'logs', 'server.log'), 'utf8');
+    const lines = log.split('\n').filter((line) => line.includes(requestId));
+    // A request with a body is judged in a separate call before, with the same request id.
+    const { outcome, level, err } = JSON.parse(lines.at(-1) ?? '{}');
+    t.deepEqual([outcome, level], ['INTERNAL', 50]);
+    t.regex(err.message, cause);
+  };
+  const petId = await rest.pet();
+  // More than the int32 of the response can hold, and more than the table allows.
+  const sql = `update pets set quantity = 3000000000 where id = ${petId}`;
+  sabotage(`pragma ignore_check_constraints = on; ${sql}`);
+  for (const path of [`/store/inventory/${petId}`, '/store/inventory?limit=100']) {
+    await isInternal(await rest.get(path), /invalid int32: 3000000000/);
+  }
+  sabotage('alter table orders rename to misplaced');
+  for (const [method, path] of [
+    ['GET', '/store/orders'],
+    ['GET', '/store/orders/1'],
+    ['POST', '/store/orders'],
+    ['DELETE', '/store/orders/1'],
+  ] as const) {
+    await isInternal(await rest.send(method, path), /no such table: orders/);
+  }
+  t.is((await rest.get('/pets')).status, 200); // other requests succeed
+});
+
+test('504 - accepted requests without a response in time are DEADLINE_EXCEEDED, also for HEAD', async (t) => {
+  const program = fileURLToPath(new URL('../../support/mute-server.ts', import.meta.url));
+  const { rest } = await start(t, {}, { program });
+  const [read, change, head, connect] = await Promise.all([
+    rest.get('/categories/1'),
+    rest.post('/categories', { name: 'Dogs' }),
+    rest.send('HEAD', '/categories/1'),
+    callOverConnect(rest),
+  ]);
+  const message = 'the request was not answered in time';
+  for (const response of [read, change]) {
+    isError(t, response, 504, 'DEADLINE_EXCEEDED', message);
+    t.false(response.headers.has('location'));
+  }
+  t.deepEqual([head.status, connect.status], [504, 504]);
+  t.like(await connect.json(), { code: 'deadline_exceeded', message });
+  // This method begins its response and disconnects: the caller sees nothing of it.
+  isUnavailable(t, await rest.get('/store/inventory'));
+});
+
+function isUnavailable(t: ExecutionContext, response: RestResponse): void {
+  isError(t, response, 503, 'UNAVAILABLE', 'the service is not available just now; try again shortly');
+  t.is(response.headers.get('retry-after'), '1');
+}
+
+test('503 - under memory pressure every request is UNAVAILABLE with Retry-After', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-overload-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  // An Envoy that takes no request from the beginning: its overload manager responds, without asking the server.
+  const binary = findEnvoy(readConfig({ ENVOY: process.env.ENVOY }));
+  const script = `#!/bin/sh\nsed -i 's/value: 0.98/value: 0.001/' "$2"\nexec ${binary} "$@"\n`;
+  await writeFile(join(folder, 'envoy'), script, { mode: 0o700 });
+  const { rest } = await start(t, { ENVOY: join(folder, 'envoy') });
+  await until(async () => (await rest.get('/healthz')).status === 503, 'the pressure');
+  for (const path of ['/pets', '/healthz']) isUnavailable(t, await rest.get(path));
+  isUnavailable(t, await rest.post('/pets', {}));
+  t.is((await callOverConnect(rest)).status, 503);
+});

@@ -1,0 +1,267 @@
+/** What is wrong with a request, in the order in which it is judged: 401, then 404 and 405, then 400. */
+import anyTest, { type TestFn } from 'ava';
+import { generateKey } from '../../../src/access/keys/format.ts';
+import { BODY_TIMEOUT_MS } from '../../../src/config/constants.ts';
+import { isError } from '../../support/contract.ts';
+import { PUBLIC } from '../../support/resources.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { http1, http2 } from '../../support/wire.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+const MISSING = 'an API key is needed: send "Authorization: Bearer <API_KEY>"';
+const INVALID = 'the API key is not valid: it is unknown, revoked or expired';
+const JSON_TYPE = { 'content-type': 'application/json' };
+const FORM = { raw: 'a=b', headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+const BROKEN = { raw: '{', headers: JSON_TYPE };
+
+test('401 - without a header of the form Bearer <key> is API_KEY_MISSING', async (t) => {
+  const { rest, key, publicAddress } = t.context;
+  const anonymous = rest.withKey(undefined);
+  const anotherForm = `${MISSING}; this one has another form`;
+  const cases: [headers: Record<string, string>, message: string][] = [
+    [{}, MISSING],
+    [{ 'x-api-key': key }, `${MISSING}; X-API-Key is not read`],
+    [{ authorization: key }, `${MISSING}; this one has no "Bearer" before the key`],
+    [{ authorization: `Basic ${btoa(`user:${key}`)}` }, `${MISSING}; this one says "Basic"`],
+    [{ authorization: 'Bearer ' }, anotherForm],
+    [{ authorization: `Bearer ${key} ${key}` }, anotherForm],
+  ];
+  for (const [headers, message] of cases) {
+    isError(t, await anonymous.get('/pets', { headers }), 401, 'API_KEY_MISSING', message);
+  }
+  isError(t, await anonymous.get(`/pets?api_key=${key}&authorization=Bearer+${key}`), 401, 'API_KEY_MISSING', MISSING);
+  const twice = `Authorization: Bearer ${key}\r\n`.repeat(2);
+  const response = await http1(publicAddress, `GET /pets HTTP/1.1\r\nHost: x\r\n${twice}\r\n`);
+  isError(t, response, 401, 'API_KEY_MISSING', anotherForm);
+  const { status } = await anonymous.get('/pets', { headers: { authorization: `BEARER   ${key}  ` } });
+  t.is(status, 200, 'the scheme may be in any case, with spaces around the key');
+});
+
+test('401 - is the only error for a caller without a valid key, whatever else is wrong', async (t) => {
+  const { rest, key, publicAddress } = t.context;
+  const shown =
+    /^(connection|content-(length|type)|date|keep-alive|server|www-authenticate|x-r(atelimit|equest-id).*)$/;
+  for (const [wrong, code, message] of [
+    [undefined, 'API_KEY_MISSING', MISSING],
+    [generateKey(), 'API_KEY_INVALID', INVALID],
+    [key.slice(0, -1), 'API_KEY_INVALID', INVALID],
+  ] as const) {
+    const caller = rest.withKey(wrong);
+    const authorization = wrong === undefined ? {} : { authorization: `Bearer ${wrong}` };
+    const headers = { ...JSON_TYPE, ...authorization };
+    const responses = {
+      'a valid request': await caller.get('/pets'),
+      'a valid write': await caller.post('/categories', { name: 'Cats' }),
+      'an unknown path': await caller.get('/nope'),
+      'an internal path': await caller.post('/petstore.edge.v1.EdgeService/Refuse', {}),
+      'a wrong method': await caller.send('DELETE', '/pets'),
+      'a method that no path has': await caller.send('OPTIONS', '/pets'),
+      'a malformed id': await caller.get('/pets/abc'),
+      'an unknown parameter': await caller.get('/pets?colour=red'),
+      'a parameter of the wrong type': await caller.get('/pets?limit=abc'),
+      'a bad page token': await caller.get('/pets?pageToken=x'),
+      'broken JSON': await caller.send('POST', '/pets', BROKEN),
+      'a field of the wrong type': await caller.post('/pets', { categoryId: 'abc' }),
+      'no content type': await caller.send('POST', '/pets', { raw: '{}', headers: { 'content-type': '' } }),
+      'another content type': await caller.send('POST', '/pets', FORM),
+      'a body that is too large': await caller.send('POST', '/pets', {
+        raw: ' '.repeat(1_048_577),
+        headers: JSON_TYPE,
+      }),
+      'a large body for no path': await caller.send('POST', '/nope', {
+        raw: ' '.repeat(5_000_000),
+        headers: JSON_TYPE,
+      }),
+      CONNECT: await http2(publicAddress, { method: 'CONNECT', headers: authorization }),
+      'an unknown path over HTTP/2': await http2(publicAddress, { method: 'GET', path: '/nope', headers }),
+      'broken JSON over HTTP/2': await http2(publicAddress, { method: 'POST', path: '/pets', headers, body: '{' }),
+    };
+    for (const [what, response] of Object.entries(responses)) {
+      isError(t, response, 401, code, message);
+      t.is(response.headers.get('www-authenticate'), 'Bearer', what);
+      t.deepEqual(
+        [...response.headers.keys()].filter((name) => !shown.test(name)),
+        [],
+        what,
+      );
+    }
+    for (const path of ['/pets', '/nope']) t.is((await caller.send('HEAD', path)).status, 401);
+  }
+});
+
+test('401 - is sent before the body has arrived, whatever its content type', async (t) => {
+  const startMs = performance.now();
+  for (const type of ['application/json', 'text/plain', 'application/grpcx', 'application/grpc-web+json']) {
+    const head = `POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nContent-Length: 100\r\n\r\n{`;
+    isError(t, await http1(t.context.publicAddress, head), 401, 'API_KEY_MISSING', MISSING);
+  }
+  t.true(performance.now() - startMs < BODY_TIMEOUT_MS / 2);
+});
+
+/** The methods of each path, with the id 1. A stream has no end, and tests of its own. */
+const ALLOWED = Map.groupBy(
+  PUBLIC.filter(({ isStream }) => !isStream).flatMap(({ routes }) => routes),
+  ({ template }) => template.replace(/\{\w+\}/, '1'),
+);
+
+test('405 - every path allows only its methods, as its Allow header says', async (t) => {
+  const { rest } = t.context;
+  for (const [path, routes] of ALLOWED) {
+    const methods = routes.map(({ method }) => method).sort();
+    const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'].filter((one) => !methods.includes(one));
+    for (const method of others) {
+      for (const [written, query] of [
+        [path, ''],
+        [`${path}/`, ''],
+        [path, '?colour=red'],
+      ]) {
+        const response = await rest.send(method, `${written}${query}`, method === 'POST' ? { json: {} } : {});
+        const message = `${written} does not answer to ${method}; it answers to ${methods.join(', ')}`;
+        isError(t, response, 405, 'METHOD_NOT_ALLOWED', message);
+        t.is(response.headers.get('allow'), methods.join(', '));
+      }
+    }
+  }
+});
+
+test('405 - also for TRACE and for unknown methods', async (t) => {
+  const { publicAddress, key } = t.context;
+  for (const method of ['TRACE', 'PURGE']) {
+    const head = `${method} /pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    const headers = { authorization: `Bearer ${key}` };
+    for (const response of [
+      await http1(publicAddress, head),
+      await http2(publicAddress, { method, path: '/pets', headers }),
+    ]) {
+      isError(t, response, 405, 'METHOD_NOT_ALLOWED');
+      t.is(response.headers.get('allow'), 'GET, HEAD, POST');
+    }
+  }
+});
+
+const NO_PATHS = [
+  ...['/', '/nope', '//', '//pets', '/Pets', '/pet', '/petsx', '/pets/1/2', '/store', '/store/', '/orders', '/v1/pets'],
+  ...['/pets.json', '/admin', '/healthz/', '/healthz/x', '/%2Fpets', '/pets%2F1', '/..%2fpets', '/store%2Forders'],
+  ...['/petstore.v1.PetService/ListPets', '/petstore.edge.v1.EdgeService/Refuse', '/grpc.health.v1.Health/Check'],
+];
+
+test('404 - an unknown path is ROUTE_NOT_FOUND', async (t) => {
+  const { rest } = t.context;
+  for (const path of NO_PATHS) {
+    const response = await rest.get(path);
+    isError(t, response, 404, 'ROUTE_NOT_FOUND', `nothing answers to GET ${path}`);
+    t.false(response.headers.has('allow'));
+  }
+  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    const path = NO_PATHS.at(-1) ?? '';
+    isError(t, await rest.send(method, path), 404, 'ROUTE_NOT_FOUND', `nothing answers to ${method} ${path}`);
+  }
+  isError(t, await rest.get('/nope?secret=1'), 404, 'ROUTE_NOT_FOUND', 'nothing answers to GET /nope');
+  const { body } = await rest.get(`/${'x'.repeat(30_000)}`);
+  t.is(body.code, 'ROUTE_NOT_FOUND');
+  t.true(body.message.length < 1_000);
+});
+
+test('order of errors - path and method come before content type, body and query', async (t) => {
+  const { rest } = t.context;
+  for (const bad of [FORM, BROKEN]) {
+    isError(t, await rest.send('POST', '/nope?colour=red', bad), 404, 'ROUTE_NOT_FOUND');
+    isError(t, await rest.send('PUT', '/pets?colour=red', bad), 405, 'METHOD_NOT_ALLOWED');
+  }
+});
+
+test('order of errors - an invalid request comes before the errors of the method', async (t) => {
+  const { rest } = t.context;
+  isError(t, await rest.send('PUT', '/pets/999999', FORM), 400, 'UNSUPPORTED_CONTENT_TYPE');
+  isError(t, await rest.send('PUT', '/pets/999999', BROKEN), 400, 'MALFORMED_BODY');
+  isError(t, await rest.put('/pets/999999', { name: '' }), 400, 'INVALID_ARGUMENT');
+  isError(t, await rest.get('/pets/999999?colour=red'), 400, 'INVALID_ARGUMENT');
+  isError(t, await rest.delete('/categories/999999?colour=red'), 400, 'INVALID_ARGUMENT');
+});
+
+test('HTTP - a request that Envoy can not parse is a 400 with the usual error body', async (t) => {
+  const { publicAddress, key } = t.context;
+  const host = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+  const message = 'the request is not valid HTTP, or its headers are too large';
+  for (const request of [
+    'nonsense\r\n\r\n',
+    'GET\r\n\r\n',
+    `GET /pets HTTP/1.1\r\n\r\n`, // no Host
+    `GET pets HTTP/1.1\r\n${host}\r\n`,
+    `OPTIONS * HTTP/1.1\r\n${host}\r\n`,
+    `GET /pets#fragment HTTP/1.1\r\n${host}\r\n`,
+    `GET /pets/%00 HTTP/1.1\r\n${host}\r\n`,
+    `GET /pets HTTP/1.1\r\n${host}X-Large: ${'x'.repeat(70_000)}\r\n\r\n`,
+    `GET /pets HTTP/1.1\r\n${host}${'X-Many: x\r\n'.repeat(150)}\r\n`,
+    `POST /pets HTTP/1.1\r\n${host}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`,
+    `POST /pets HTTP/1.1\r\n${host}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}`,
+  ]) {
+    isError(t, await http1(publicAddress, request), 400, 'INVALID_ARGUMENT', message);
+  }
+});
+
+test('HTTP - HTTP/1.0 and an Upgrade get a normal response, CONNECT a 404', async (t) => {
+  const { publicAddress, key } = t.context;
+  const bearer = `Authorization: Bearer ${key}\r\n`;
+  const json = 'Content-Type: application/json\r\nContent-Length: 15\r\n';
+  const upgrade =
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: eA==\r\n';
+  const h2c = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n';
+  for (const [request, status] of [
+    [`GET /pets HTTP/1.0\r\n${bearer}\r\n`, 200],
+    [`POST /categories HTTP/1.0\r\n${bearer}${json}\r\n{"name":"Cats"}`, 201],
+    ['GET /pets HTTP/1.0\r\n\r\n', 401],
+    [`GET /pets HTTP/1.1\r\nHost: x\r\n${upgrade}${bearer}\r\n`, 200],
+    [`GET /pets HTTP/1.1\r\nHost: x\r\n${h2c}${bearer}\r\n`, 200],
+    [`GET /pets HTTP/1.1\r\nHost: x\r\n${upgrade}\r\n`, 401],
+    [`CONNECT example.com:443 HTTP/1.1\r\nHost: example.com\r\n${bearer}\r\n`, 404],
+  ] as const) {
+    t.is((await http1(publicAddress, request)).status, status, request);
+  }
+  const headers = { authorization: `Bearer ${key}` };
+  isError(t, await http2(publicAddress, { method: 'CONNECT', headers }), 404, 'ROUTE_NOT_FOUND');
+});
+
+test('headers - internal headers from a caller have no effect', async (t) => {
+  const { rest } = t.context;
+  const path = `/categories/${await rest.category()}`;
+  for (const headers of [
+    { 'x-petstore-body-type': 'text/plain', 'x-petstore-error': '{"code":"X","message":"x","status":418}' },
+    { 'x-envoy-original-path': '/nope?colour=red', 'x-envoy-original-method': 'DELETE' },
+    { 'x-envoy-original-method': 'DELETE', 'x-http-method-override': 'DELETE' },
+    { 'x-envoy-upstream-rq-timeout-ms': '1', 'x-envoy-expected-rq-timeout-ms': '1' },
+    { 'x-envoy-decorator-operation': 'x', 'x-envoy-internal': 'true', 'x-envoy-force-trace': 'true' },
+    { 'grpc-timeout': '1n' },
+    { 'grpc-timeout': 'soon' },
+    { 'grpc-encoding': 'gzip', 'grpc-accept-encoding': 'gzip' },
+    { 'grpc-encoding': 'nonsense', 'grpc-accept-encoding': 'nonsense' },
+    { 'grpc-status': '13', 'grpc-message': 'x' },
+    { accept: 'text/html', 'accept-encoding': 'gzip, br' },
+  ] as Record<string, string>[]) {
+    t.like(await rest.get(path, { headers }), { status: 200, body: { name: 'Cats' } }, JSON.stringify(headers));
+    t.is((await rest.send('PATCH', path, { json: { name: 'Cats' }, headers })).status, 200, JSON.stringify(headers));
+    const form = { raw: '{}', headers: { ...headers, 'content-type': 'text/plain' } };
+    isError(t, await rest.send('PATCH', path, form), 400, 'UNSUPPORTED_CONTENT_TYPE');
+    isError(t, await rest.get('/categories/999999', { headers }), 404, 'CATEGORY_NOT_FOUND');
+    isError(t, await rest.get('/nope', { headers }), 404, 'ROUTE_NOT_FOUND');
+  }
+});
+
+test('headers - every response has an x-request-id, and no header of Envoy or its filters', async (t) => {
+  const ids = new Set<string>();
+  const paths = ['/pets', '/pets/999999', '/nope', '/pets/abc', '/pets?limit=0', '/healthz'];
+  for (const path of paths) {
+    const { headers } = await t.context.rest.get(path);
+    ids.add(headers.get('x-request-id') ?? '');
+    t.is(headers.get('server'), 'petstore');
+    t.notRegex([...headers.keys()].join(), /\b(x-powered-by|via|x-petstore|x-envoy)\b/);
+  }
+  t.is(ids.size, paths.length);
+  t.false(ids.has(''));
+});
