@@ -1,8 +1,9 @@
 /** `petstore key …` */
 import type { Command } from 'commander';
 import type { ApiKey } from '../../gen/petstore/admin/v1/admin.ts';
-import { toMs, toTimestamp } from '../access/admin/admin-messages.ts';
+import { toMs } from '../access/admin/admin-messages.ts';
 import { pages } from '../client/pages.ts';
+import { toTimestamp } from '../storage/model.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
 import { explainBan } from './ban-command.ts';

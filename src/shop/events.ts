@@ -5,10 +5,9 @@ import type { Progress } from '../events/tail.ts';
 import { DEFAULT_LIMIT } from '../rpc/page-token.ts';
 import { type Service, SharedMessages } from '../rpc/service.ts';
 import type { Row } from '../storage/fields.ts';
-import { type StoredEvent, toEventId } from '../storage/model.ts';
+import { type StoredEvent, toEventId, toTimestamp } from '../storage/model.ts';
 import { CATEGORIES } from './category-table.ts';
 import { inventoryMessage } from './inventory.ts';
-import type { Category, Order, Pet } from './model.ts';
 import { ORDERS } from './order-table.ts';
 import { PETS } from './pet-table.ts';
 import { petMessage } from './pets.ts';
@@ -54,30 +53,17 @@ export function eventService(feed: EventFeed): Service<EventServiceServer, Watch
   };
 }
 
-function toMessage(event: StoredEvent): Event {
-  const { id, type, timeMs } = event;
-  const time = { seconds: BigInt(Math.floor(timeMs / 1_000)), nanos: (timeMs % 1_000) * 1_000_000 };
-  const resource = resourceOf(event);
-  switch (resource.kind) {
-    case 'pet':
-      return { id, type, time, pet: petMessage(resource.pet), inventory: inventoryMessage(resource.pet) };
-    case 'category':
-      return { id, type, time, category: resource.category };
-    case 'order':
-      return { id, type, time, order: resource.order };
-  }
-}
-
-/** What an event is about, after the change or before the deletion. */
-type Resource =
-  | { readonly kind: 'pet'; readonly pet: Pet }
-  | { readonly kind: 'category'; readonly category: Category }
-  | { readonly kind: 'order'; readonly order: Order };
-
-function resourceOf({ type, row }: StoredEvent): Resource {
+function toMessage({ id, type, timeMs, row }: StoredEvent): Event {
+  const event = { id, type, time: toTimestamp(timeMs) };
   const columns: Row = JSON.parse(row);
-  const [kind] = type.split('.');
-  if (kind === 'pet') return { kind, pet: PETS.toRecord(columns) };
-  if (kind === 'order') return { kind, order: ORDERS.toRecord(columns) };
-  return { kind: 'category', category: CATEGORIES.toRecord(columns) };
+  switch (type.split('.')[0]) {
+    case 'pet': {
+      const pet = PETS.toRecord(columns);
+      return { ...event, pet: petMessage(pet), inventory: inventoryMessage(pet) };
+    }
+    case 'order':
+      return { ...event, order: ORDERS.toRecord(columns) };
+    default:
+      return { ...event, category: CATEGORIES.toRecord(columns) };
+  }
 }

@@ -15,7 +15,7 @@ const PAGES = pageTokens(3);
 
 export function orderService(store: ShopStore): Service<OrderServiceServer> {
   /** A change of an order queues under the order's pet, which never changes. */
-  const contendedOf = (orderId: OrderId) => async () => {
+  const contendedOf = async (orderId: OrderId) => {
     const order = await store.orders.find(orderId);
     return order?.petId === undefined ? `order ${orderId}` : contendedPet(order.petId);
   };
@@ -45,28 +45,34 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
     async updateOrder({ order: patch, ...request }, call) {
       const orderId = toOrderId(request.orderId);
       const shipDate = checked(patch?.shipDate);
-      return store.forCall(call).transaction(async (tx) => {
-        const order = await lockOpen(tx, orderId, call);
-        const changed: Order = {
-          ...order,
-          quantity: patch?.quantity ?? order.quantity,
-          shipDate: shipDate ?? order.shipDate,
-          complete: patch?.complete ?? false,
-        };
-        await tx.orders.update(changed);
-        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
-        return changed;
-      }, contendedOf(orderId));
+      return store.forCall(call).transaction(
+        async (tx) => {
+          const order = await lockOpen(tx, orderId, call);
+          const changed: Order = {
+            ...order,
+            quantity: patch?.quantity ?? order.quantity,
+            shipDate: shipDate ?? order.shipDate,
+            complete: patch?.complete ?? false,
+          };
+          await tx.orders.update(changed);
+          await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+          return changed;
+        },
+        await contendedOf(orderId),
+      );
     },
 
-    cancelOrder(request, call) {
+    async cancelOrder(request, call) {
       const orderId = toOrderId(request.orderId);
-      return store.forCall(call).transaction(async (tx) => {
-        const order = await lockOpen(tx, orderId, call);
-        await tx.orders.delete(orderId);
-        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
-        return {};
-      }, contendedOf(orderId));
+      return store.forCall(call).transaction(
+        async (tx) => {
+          const order = await lockOpen(tx, orderId, call);
+          await tx.orders.delete(orderId);
+          await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+          return {};
+        },
+        await contendedOf(orderId),
+      );
     },
   };
 }

@@ -1,25 +1,25 @@
 /**
- * Whether the database is unavailable. The listener hears of each change once, not per call.
+ * Whether the database is unavailable. The log has a line for each change, not per call.
  *
  * PostgreSQL is unavailable when a connection is refused, breaks, or stays silent for longer than the server's own
  * timeouts; not when it is slow, busy, or out of connections. SQLite is unavailable when it can't write.
  */
-export interface AvailabilityListener {
-  readonly onAway?: (cause: Error) => void;
-  readonly onBack?: () => void;
-}
+import type { StorageLogger } from './engine.ts';
 
 /** How long after a failure a call must begin for its response to count, unless its connection is newer. */
 const SETTLE_MS = 1_000;
 
 export class Availability {
-  readonly #listener: AvailabilityListener;
+  readonly #logger: StorageLogger;
+  /** What the log says when the database becomes unavailable. */
+  readonly #awayText: string;
   #isAway = false;
   /** When the state last changed or a call last failed. */
   #changedMs = 0;
 
-  constructor(listener: AvailabilityListener) {
-    this.#listener = listener;
+  constructor(logger: StorageLogger, awayText: string) {
+    this.#logger = logger;
+    this.#awayText = awayText;
   }
 
   get isAway(): boolean {
@@ -32,7 +32,7 @@ export class Availability {
     this.#changedMs = performance.now();
     if (this.#isAway) return;
     this.#isAway = true;
-    this.#listener.onAway?.(cause);
+    this.#logger.warn({ cause: cause.message }, this.#awayText);
   }
 
   /** Records a response. A server that is shutting down may still respond on one connection after it closed another. */
@@ -41,6 +41,6 @@ export class Availability {
     if (connectionOpenedMs <= this.#changedMs && callBeganMs <= this.#changedMs + SETTLE_MS) return;
     this.#isAway = false;
     this.#changedMs = performance.now();
-    this.#listener.onBack?.();
+    this.#logger.info({}, 'the database is back');
   }
 }

@@ -10,18 +10,25 @@ export interface Runner {
   all(statement: Statement, params: Params): Promise<readonly Row[]>;
 }
 
-/**
- * The name of what a transaction locks first, such as `pet 7`. Transactions with the same name run one at a time. An
- * engine that runs all transactions one at a time does not call the function.
- */
-export type Contended = string | (() => Promise<string | undefined>);
-
 /** The current state of the engine. */
 export interface EngineState {
   /** True while calls fail because the database can't be reached or its disk is full. */
   readonly isAway: boolean;
   /** The connection pools by name, if the engine has any. */
   readonly pools?: Readonly<Record<string, PoolReading>>;
+}
+
+export interface StorageLogger {
+  info(fields: object, text: string): void;
+  warn(fields: object, text: string): void;
+}
+
+export const SILENT: StorageLogger = { info: () => undefined, warn: () => undefined };
+
+export interface EngineOptions {
+  /** Whether to migrate the schema, as by default, rather than only check it. */
+  readonly migrates?: boolean;
+  readonly logger?: StorageLogger;
 }
 
 export interface Engine {
@@ -40,12 +47,12 @@ export interface Engine {
   forKeyShare(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /**
    * Runs `work` as one transaction and resolves once it is durable. If `work` throws, only its own changes are rolled
-   * back. An engine that runs transactions concurrently runs `work` again after a conflict, and queues transactions
-   * with the same `contended` name before they take a connection.
+   * back. `contended` names what it locks first, such as `pet 7`. An engine that runs transactions concurrently runs
+   * `work` again after a conflict, and queues transactions with the same name before they take a connection.
    *
    * @throws Cancelled when `isCancelled` returns true before `work` begins.
    */
-  transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: Contended): Promise<T>;
+  transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
   /** Runs one statement as a transaction, in fewer round trips. @throws Cancelled like `transaction`. */
   write(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]>;
   /**

@@ -6,6 +6,7 @@
  * is not additive, all servers of earlier releases must be stopped.
  */
 import type { Knex } from 'knex';
+import type { StorageLogger } from './engine.ts';
 import { SchemaRefused } from './store-errors.ts';
 
 export interface Migration {
@@ -17,16 +18,12 @@ export interface Migration {
 
 const TABLE = 'schema_migrations';
 
-export interface MigrationListener {
-  /** Called with the names of the migrations that ran, if any. */
-  readonly onMigrated?: (names: readonly string[]) => void;
-}
-
 interface MigrateOptions {
   /** All migrations of this release, in the order in which they run. */
   readonly migrations: readonly Migration[];
   /** Whether to run missing migrations, rather than throw SchemaRefused. */
   readonly migrates: boolean;
+  readonly logger: StorageLogger;
   /** Prevents other processes from migrating until the transaction ends. */
   readonly lock?: (trx: Knex.Transaction) => Promise<void>;
   readonly transaction?: Knex.TransactionConfig;
@@ -39,8 +36,7 @@ interface MigrateOptions {
  */
 export async function migrate(
   knex: Knex,
-  { migrations, migrates, lock, transaction = {} }: MigrateOptions,
-  { onMigrated }: MigrationListener,
+  { migrations, migrates, logger, lock, transaction = {} }: MigrateOptions,
 ): Promise<void> {
   const missing = namesOf(await findMissing(knex, migrations));
   if (missing.length === 0) return;
@@ -58,7 +54,7 @@ export async function migrate(
     }
     return namesOf(pending);
   }, transaction);
-  if (done.length > 0) onMigrated?.(done);
+  if (done.length > 0) logger.info({ migrations: done }, "the database's schema is up to date now");
 }
 
 async function findMissing(knex: Knex, migrations: readonly Migration[]): Promise<readonly Migration[]> {

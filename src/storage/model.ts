@@ -51,3 +51,9 @@ export interface Instant {
   readonly seconds: bigint;
   readonly nanos: number;
 }
+
+export function toTimestamp(ms: number): Instant;
+export function toTimestamp(ms: number | undefined): Instant | undefined;
+export function toTimestamp(ms: number | undefined): Instant | undefined {
+  return ms === undefined ? ms : { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
+}

@@ -1,10 +1,9 @@
 /** Opens the database of the settings. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { type Config, ConfigError } from '../config/config.ts';
 import { diskFull } from '../files/private-folder.ts';
-import type { Engine } from './engine.ts';
+import type { Engine, StorageLogger } from './engine.ts';
 import type { CommitListener } from './group-commit.ts';
 import type { Migration } from './migrate.ts';
 import { openSqlite } from './sqlite.ts';
@@ -19,35 +18,15 @@ import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
 export async function openEngine(
   config: Config,
   migrations: readonly Migration[],
-  logger: Pick<Logger, 'info' | 'warn'>,
+  logger: StorageLogger,
   commitListener?: CommitListener,
 ): Promise<Engine> {
   const { databaseUrl, dataDir, databaseConnections, pgbouncer: isPooled, migrateAtStart: migrates } = config;
-  const warn = (text: string) => (cause: Error) => logger.warn({ cause: cause.message }, text);
-  const onBack = () => logger.info('the database is back');
-  const onMigrated = (names: readonly string[]) =>
-    logger.info({ migrations: names }, "the database's schema is up to date now");
+  const options = { migrates, logger, commitListener };
   try {
-    if (databaseUrl === undefined) {
-      const onAway = warn("the database can't be written to: calls that change something fail");
-      return await openSqlite(findSqlite(dataDir), migrations, {
-        migrates,
-        onMigrated,
-        onAway,
-        onBack,
-        commitListener,
-      });
-    }
-    return await (await import('./postgres.ts')).openPostgres(databaseUrl, migrations, {
-      connections: databaseConnections,
-      isPooled,
-      migrates,
-      onMigrated,
-      onAway: warn('the database is away: calls that need it fail'),
-      onBack,
-      onWait: (maxSeconds) =>
-        logger.info({ maxSeconds }, 'another process is changing the database: waiting for it to be done'),
-    });
+    if (databaseUrl === undefined) return await openSqlite(findSqlite(dataDir), migrations, options);
+    const { openPostgres } = await import('./postgres.ts');
+    return await openPostgres(databaseUrl, migrations, { ...options, connections: databaseConnections, isPooled });
   } catch (error) {
     if (error instanceof SchemaRefused) throw new ConfigError(error.message);
     if (isUnusable(error)) {

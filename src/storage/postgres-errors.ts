@@ -3,28 +3,25 @@ import { DatabaseError } from 'pg';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** Conflicts of two transactions: serialization_failure, deadlock_detected. */
-const CONFLICTS = new Set(['40001', '40P01']);
+const CONFLICT = /^(40001|40P01)$/;
 
 /** statement_timeout, lock_timeout, idle_in_transaction_session_timeout. */
-const TIMEOUTS = new Set(['57014', '55P03', '25P03']);
+const TIMEOUT = /^(57014|55P03|25P03)$/;
 
-/** The server accepts no work: it is stopping, starting, or a standby. */
-const AWAY = new Set(['57P01', '57P02', '57P03', '57P05', '25006']);
-/** Connection exceptions. */
-const AWAY_CLASS = '08';
+/** Connection exceptions; or the server accepts no work: it is stopping, starting, or a standby. */
+const AWAY = /^(08...|57P01|57P02|57P03|57P05|25006)$/;
 
 /** The server works but lacks disk space, memory or connections. */
-const RESOURCES_CLASS = '53';
-const OUT_OF_CONNECTIONS = new Set(['53300']);
+const NO_RESOURCES = /^53/;
+const OUT_OF_CONNECTIONS = /^53300$/;
 
 /**
  * Returns the error that storage throws for an error of pg. An error that does not come from the server comes from the
  * connection: it could not be opened, it broke, or no response arrived in time.
  */
 export function toStoreError(error: unknown): unknown {
-  const isBusy = hasCode(error, CONFLICTS) || isTimeout(error) || hasClass(error, RESOURCES_CLASS);
-  const isUnavailable = isBusy || isAway(error);
-  return isUnavailable ? unavailable(error) : error;
+  const isBusy = [CONFLICT, TIMEOUT, NO_RESOURCES].some((codes) => hasCode(error, codes));
+  return isBusy || isAway(error) ? unavailable(error) : error;
 }
 
 /** Returns the error that storage throws when no connection can be opened. */
@@ -34,17 +31,17 @@ export function unavailable(error: unknown): StoreUnavailable {
 
 /** Whether the transaction was rolled back because of a conflict with another one, and may succeed when retried. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof StoreUnavailable && hasCode(error.cause, CONFLICTS);
+  return error instanceof StoreUnavailable && hasCode(error.cause, CONFLICT);
 }
 
 /** Whether one of the server's timeouts caused the error. */
 export function isTimeout(error: unknown): boolean {
-  return hasCode(error, TIMEOUTS);
+  return hasCode(error, TIMEOUT);
 }
 
 /** Whether the error means that the database is unavailable, rather than slow or busy. */
 export function isAway(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || hasCode(error, AWAY) || hasClass(error, AWAY_CLASS);
+  return !(error instanceof DatabaseError) || hasCode(error, AWAY);
 }
 
 /** Whether the server refused a connection because all of its connections are in use. */
@@ -52,12 +49,8 @@ export function isOutOfConnections(error: unknown): boolean {
   return hasCode(error, OUT_OF_CONNECTIONS);
 }
 
-function hasCode(error: unknown, codes: ReadonlySet<string>): boolean {
-  return error instanceof DatabaseError && codes.has(error.code ?? '');
-}
-
-function hasClass(error: unknown, first: string): boolean {
-  return error instanceof DatabaseError && (error.code ?? '').startsWith(first);
+function hasCode(error: unknown, codes: RegExp): boolean {
+  return error instanceof DatabaseError && codes.test(error.code ?? '');
 }
 
 /** Node combines the errors for each address of a host in an AggregateError without a message. */

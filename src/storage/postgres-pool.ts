@@ -8,9 +8,10 @@
  * open more a little later.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg';
+import { Pool, type PoolClient } from 'pg';
 import type { Availability } from './availability.ts';
-import { isAway, isOutOfConnections, toStoreError, unavailable } from './postgres-errors.ts';
+import { Connection, SERVER_TIMEOUTS } from './postgres-connection.ts';
+import { isOutOfConnections, unavailable } from './postgres-errors.ts';
 import { Semaphore } from './semaphore.ts';
 
 /** How long a call waits for a free connection, and for a new one to open. */
@@ -18,43 +19,12 @@ const FREE_MS = 10_000;
 const CONNECT_MS = 5_000;
 /** How many calls may wait for a connection. Further calls are refused at once. */
 const MAX_WAITING = 2_000;
-/** The server's timeouts are shorter, so that its error arrives first, even over a slow network. */
+/** How long a call waits for a response. The server's timeouts are shorter, so that its error arrives first. */
 const RESPONSE_MS = 7_500;
-export const SERVER_TIMEOUTS = {
-  lock_timeout: 4_000,
-  statement_timeout: 5_000,
-  idle_in_transaction_session_timeout: 5_000,
-};
 
 /** When a call retries after the server refused a connection, and when the pool grows to its full size again. */
 const RETRY_MS = 100;
 const GROW_MS = 2_000;
-
-/** A borrowed connection. */
-export class Connection {
-  readonly #client: PoolClient;
-  /** Why the connection is broken; undefined while it works. */
-  failure: Error | undefined;
-  /** Whether the database has responded, with rows or with an error. */
-  hasResponse = false;
-
-  constructor(client: PoolClient) {
-    this.#client = client;
-  }
-
-  /** @throws StoreUnavailable when the connection breaks or no response arrives in time. */
-  async query(query: string | QueryConfig): Promise<QueryResult> {
-    try {
-      const result = await this.#client.query(query);
-      this.hasResponse = true;
-      return result;
-    } catch (error) {
-      if (isAway(error)) this.failure = unavailable(error);
-      else this.hasResponse = true;
-      throw toStoreError(error);
-    }
-  }
-}
 
 export interface PoolOptions {
   readonly url: string;
@@ -65,24 +35,20 @@ export interface PoolOptions {
 }
 
 /** The current use of a pool. */
-export interface PoolReading {
-  /** The maximum number of connections. */
-  readonly size: number;
-  readonly inUse: number;
-  /** Calls that wait for a connection. */
-  readonly waiting: number;
-}
+export type PoolReading = Pick<PostgresPool, 'size' | 'inUse' | 'waiting'>;
 
-export class PostgresPool implements PoolReading {
+export class PostgresPool {
   readonly #pool: Pool;
   readonly #semaphore: Semaphore;
   readonly size: number;
+  readonly #isPooled: boolean;
   readonly #availability: Availability;
   readonly #openedMs = new WeakMap<PoolClient, number>();
 
   constructor({ url, size, isPooled }: PoolOptions, availability: Availability) {
     this.#availability = availability;
     this.size = size;
+    this.#isPooled = isPooled;
     this.#semaphore = new Semaphore({ what: 'a connection', limit: size, maxWaiting: MAX_WAITING, maxWaitMs: FREE_MS });
     this.#pool = new Pool({
       connectionString: url,
@@ -108,15 +74,12 @@ export class PostgresPool implements PoolReading {
     return this.#semaphore.running;
   }
 
+  /** Calls that wait for a connection. */
   get waiting(): number {
     return this.#semaphore.waiting;
   }
 
-  /**
-   * Runs `work` with a connection.
-   *
-   * @throws StoreUnavailable when no connection is available in time.
-   */
+  /** Runs `work` with a connection. @throws StoreUnavailable when none is available in time. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     return this.#semaphore.run(() => this.#use(work));
   }
@@ -128,7 +91,7 @@ export class PostgresPool implements PoolReading {
   async #use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const beganMs = performance.now();
     const client = await this.#connect(beganMs);
-    const connection = new Connection(client);
+    const connection = new Connection(client, this.#isPooled);
     try {
       return await work(connection);
     } finally {

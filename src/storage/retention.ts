@@ -1,6 +1,6 @@
 /**
  * Deletes rows past their retention time at start and every hour, by the server's clock. Rows are deleted in small
- * statements with a pause after each, so that other writes wait for one statement at most.
+ * statements with a pause between them, so that other writes wait for one statement at most.
  *
  * Failure: rows that could not be deleted are deleted the next time. Several servers may delete at the same time.
  */
@@ -21,26 +21,21 @@ export function startRetention(portions: Readonly<Record<string, DeletePortion>>
   const { signal } = closing;
   const pause = (ms: number) => delay(ms, undefined, { signal, ref: false });
 
-  const deleteAll = async (deletePortion: DeletePortion): Promise<void> => {
-    let deleted: number;
-    do {
-      deleted = await deletePortion(MAX_ROWS);
-      await pause(PAUSE_MS);
-    } while (deleted === MAX_ROWS);
-  };
-
   const run = async (): Promise<void> => {
-    while (!signal.aborted) {
+    for (;;) {
       for (const [what, deletePortion] of Object.entries(portions)) {
-        await deleteAll(deletePortion).catch((error: unknown) => {
+        try {
+          while ((await deletePortion(MAX_ROWS)) === MAX_ROWS) await pause(PAUSE_MS);
+        } catch (error) {
           if (!signal.aborted) logger.warn({ err: error }, `old ${what}: not deleted yet, trying again in an hour`);
-        });
+        }
+        signal.throwIfAborted();
       }
-      await pause(INTERVAL_MS).catch(() => undefined);
+      await pause(INTERVAL_MS);
     }
   };
 
-  const running = run();
+  const running = run().catch(() => undefined); // ended by the signal
   return () => {
     closing.abort();
     return running;

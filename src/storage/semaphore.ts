@@ -32,10 +32,6 @@ export class Semaphore {
     return this.#waiting.length;
   }
 
-  get isIdle(): boolean {
-    return this.#running === 0;
-  }
-
   /** @throws StoreUnavailable when too much work waits, or when `work` has waited too long. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#running < this.#limit) this.#running += 1;
@@ -100,7 +96,7 @@ export class NamedMutex {
     try {
       return await mutex.run(work);
     } finally {
-      if (mutex.isIdle) this.#byName.delete(name);
+      if (mutex.running === 0) this.#byName.delete(name);
     }
   }
 }

@@ -7,27 +7,27 @@
  * While the disk is full, writes fail and reads work. Both work again as soon as there is room.
  */
 import makeKnex from 'knex';
-import { Availability, type AvailabilityListener } from './availability.ts';
-import type { Engine } from './engine.ts';
-import { type CommitListener, GroupCommit, type TransactionCommands } from './group-commit.ts';
-import { type Migration, type MigrationListener, migrate } from './migrate.ts';
+import { Availability } from './availability.ts';
+import { type Engine, type EngineOptions, SILENT } from './engine.ts';
+import { type CommitListener, GroupCommit } from './group-commit.ts';
+import { type Migration, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
-import { isLockedByOther, toStoreError } from './sqlite-errors.ts';
+import { toStoreError } from './sqlite-errors.ts';
 import { param } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-const WAIT = `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`;
-const DO_NOT_WAIT = 'PRAGMA busy_timeout = 0';
+const PRAGMAS = [
+  `PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`,
+  'PRAGMA journal_mode = WAL',
+  'PRAGMA synchronous = FULL',
+  'PRAGMA foreign_keys = ON',
+];
 
-const PRAGMAS = [WAIT, 'PRAGMA journal_mode = WAL', 'PRAGMA synchronous = FULL', 'PRAGMA foreign_keys = ON'];
-
-export interface SqliteOptions extends AvailabilityListener, MigrationListener {
+export interface SqliteOptions extends EngineOptions {
   readonly commitListener?: CommitListener | undefined;
-  /** Whether to migrate the schema, rather than only check it. */
-  readonly migrates?: boolean;
 }
 
 /**
@@ -39,21 +39,21 @@ export interface SqliteOptions extends AvailabilityListener, MigrationListener {
 export async function openSqlite(
   file: string,
   migrations: readonly Migration[],
-  options: SqliteOptions = {},
+  { migrates = true, logger = SILENT, commitListener }: SqliteOptions = {},
 ): Promise<Engine> {
   const knex = makeKnex({ client: 'sqlite3', connection: { filename: file }, useNullAsDefault: true });
   try {
     for (const pragma of PRAGMAS) await knex.raw(pragma);
-    await migrate(knex, { migrations, migrates: options.migrates ?? true }, options);
+    await migrate(knex, { migrations, migrates, logger });
   } catch (error) {
     throw toStoreError(error);
   } finally {
     await knex.destroy(); // from now on it only composes SQL
   }
-  const writer = await SqliteConnection.open(file, [...PRAGMAS, DO_NOT_WAIT]);
+  const writer = await SqliteConnection.open(file, PRAGMAS);
   const reader = await SqliteConnection.open(file, [...PRAGMAS, 'PRAGMA query_only = ON']);
-  const commits = new GroupCommit(transactionCommands(writer), options.commitListener);
-  const availability = new Availability(options);
+  const commits = new GroupCommit(writer, commitListener);
+  const availability = new Availability(logger, "the database can't be written to: calls that change something fail");
   const observed = async <T>(write: Promise<T>): Promise<T> => {
     const beganMs = performance.now();
     try {
@@ -85,18 +85,5 @@ export async function openSqlite(
       await reader.close();
       await writer.close();
     },
-  };
-}
-
-/** Only BEGIN waits for another process's lock, since the queued writes behind it can still be cancelled then. */
-function transactionCommands(writer: SqliteConnection): TransactionCommands {
-  return {
-    begin: () => writer.exec(`${WAIT}; BEGIN IMMEDIATE; SAVEPOINT work; ${DO_NOT_WAIT}`),
-    next: () => writer.exec('RELEASE work; SAVEPOINT work'),
-    undo: () => writer.exec('ROLLBACK TO work'),
-    commit: () => writer.exec('RELEASE work; COMMIT'),
-    rollback: () => writer.exec(`${DO_NOT_WAIT}; ROLLBACK`),
-    isLocked: (error) => error instanceof StoreUnavailable && isLockedByOther(error),
-    run: (statement, callers) => writer.allFor(statement, callers),
   };
 }

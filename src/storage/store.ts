@@ -1,5 +1,5 @@
 /** All tables as one store: reads of the latest committed state, and transactions that change it. */
-import type { Contended, Engine, Runner } from './engine.ts';
+import type { Engine, Runner } from './engine.ts';
 import { eventTable } from './events.ts';
 import { idempotencyTable } from './idempotency.ts';
 import type { IsCancelled, Remember } from './model.ts';
@@ -38,7 +38,7 @@ export interface Writer<T extends Tables> {
    * @throws Cancelled when the call is cancelled before `work` begins.
    * @throws AlreadyDone when the call's idempotency record exists.
    */
-  transaction<R>(work: (tx: Transaction<T>) => Promise<R>, contended?: Contended): Promise<R>;
+  transaction<R>(work: (tx: Transaction<T>) => Promise<R>, contended?: string): Promise<R>;
   /** Like `transaction`, for work that runs exactly one statement. It costs less. */
   write<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
 }
@@ -84,7 +84,9 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
     write: (...args) => noting(() => opened.write(...args)),
   };
   const tables = mapTables(makers, (makeTable) => makeTable(engine)) as Readonly<Record<string, Table>>;
-  const bind = bindTo<T>(tables);
+  /** Makes the writes of a table when they are used: most transactions use few tables. */
+  const bind = (runner: Runner) =>
+    new Proxy(tables, { get: (all, name: string) => all[name]?.writes(runner) }) as unknown as Transaction<T>;
 
   const writerFor = ({ isCancelled, remember }: Partial<WritingCall>): Writer<T> => {
     const transaction: Writer<T>['transaction'] = (work, contended) =>
@@ -127,19 +129,6 @@ function singleStatement(engine: Engine, isCancelled?: IsCancelled): Runner {
       return engine.write(statement, params, isCancelled);
     },
   };
-}
-
-/** Makes the writes of a table when they are first used: most transactions use few tables. */
-function bindTo<T extends Tables>(tables: Readonly<Record<string, Table>>): (runner: Runner) => Transaction<T> {
-  const prototype = Object.create(
-    null,
-    mapTables(tables, ({ writes }) => ({
-      get(this: { readonly runner: Runner }) {
-        return writes(this.runner);
-      },
-    })) as PropertyDescriptorMap,
-  );
-  return (runner) => ({ __proto__: prototype, runner }) as unknown as Transaction<T>;
 }
 
 function mapTables<T extends object>(tables: T, map: (table: T[keyof T]) => unknown): unknown {

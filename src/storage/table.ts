@@ -180,9 +180,9 @@ export function resource<R extends { readonly id: bigint }>(
 }
 
 /**
- * Compiles an insert of a JSON array of rows. The rows are sorted, so that two
- * servers lock them in the same order and can't deadlock. In place of a second row with the same `key`, the first one
- * is updated: `set` returns the SQL of a column's value.
+ * Compiles an insert of a JSON array of rows. The rows are sorted, so that two servers lock them in the same order and
+ * can't deadlock. In place of a second row with the same `key`, the first one is updated: `set` returns the SQL of a
+ * column's value.
  */
 export function compilePut<R extends object>(
   engine: Engine,

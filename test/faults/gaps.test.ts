@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { createClient } from '../../src/client/index.ts';
-import { SERVER_TIMEOUTS } from '../../src/storage/postgres-pool.ts';
+import { SERVER_TIMEOUTS } from '../../src/storage/postgres-connection.ts';
 import { findProgram } from '../support/find-program.ts';
 import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';

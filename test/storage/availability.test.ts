@@ -6,7 +6,7 @@ const CAUSE = new Error('connection refused');
 
 function watched() {
   const reported: string[] = [];
-  const state = new Availability({ onAway: () => reported.push('away'), onBack: () => reported.push('back') });
+  const state = new Availability({ info: () => reported.push('back'), warn: () => reported.push('away') }, 'away');
   return { reported, state };
 }
 

@@ -34,8 +34,7 @@ test.beforeEach(async (t) => {
   const url = await server.createDatabase();
   const reported: string[] = [];
   const engine = await openPostgres(url, MIGRATIONS, {
-    onAway: () => reported.push('away'),
-    onBack: () => reported.push('back'),
+    logger: { info: () => undefined, warn: (_, text) => reported.push(text) },
   });
   t.context = { server, url, store: createStore(engine, TABLES), reported };
 });
@@ -181,7 +180,7 @@ test.serial(
     const link = await TcpProxy.open(Number(new URL(url).port));
     const far = new URL(url);
     far.port = String(link.port);
-    const options = { onAway: () => reported.push('away'), onBack: () => reported.push('back') };
+    const options = { logger: { info: () => undefined, warn: (_: object, text: string) => reported.push(text) } };
     const store = createStore(await openPostgres(far.href, MIGRATIONS, options), TABLES);
     const pets = [await newPet(store, { quantity: 100 }), await newPet(store, { quantity: 100 })];
     link.slow(250); // each way

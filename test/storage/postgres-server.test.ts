@@ -75,8 +75,7 @@ test.serial('PostgreSQL killed under load - calls fail as unavailable, then succ
   const { server, url } = t.context;
   const reported: string[] = [];
   const engine = await openPostgres(url, MIGRATIONS, {
-    onAway: () => reported.push('away'),
-    onBack: () => reported.push('back'),
+    logger: { info: (_, text) => reported.push(text), warn: (_, text) => reported.push(text) },
   });
   const store = createStore(engine, TABLES);
   const calls = load(store);
@@ -91,7 +90,12 @@ test.serial('PostgreSQL killed under load - calls fail as unavailable, then succ
   }
   await calls.stop();
   t.deepEqual(calls.otherErrors, []);
-  t.deepEqual(reported, ['away', 'back', 'away', 'back']);
+  const [up, away, back] = [
+    "the database's schema is up to date now",
+    'the database is away: calls that need it fail',
+    'the database is back',
+  ];
+  t.deepEqual(reported, [up, away, back, away, back]);
   // Every acknowledged write is stored.
   const rows = await query(url, 'SELECT id FROM categories');
   const stored = new Set(rows.map(({ id }) => String(id)));
@@ -158,12 +162,13 @@ test('PostgreSQL - a start succeeds after another process was killed during its 
 test('PostgreSQL - a start reports that it waits for another migration, and continues after it', async (t) => {
   const { url } = t.context;
   const other = await holdLock(url);
-  const waits: number[] = [];
-  const opening = openPostgres(url, MIGRATIONS, { onWait: (maxSeconds) => waits.push(maxSeconds) });
+  const waits: object[] = [];
+  const logger = { info: (fields: object) => waits.push(fields), warn: () => undefined };
+  const opening = openPostgres(url, MIGRATIONS, { logger });
   await until(() => waits.length > 0, 'the report of the wait');
   await other.end();
   await (await opening).close();
-  t.deepEqual(waits, [60]);
+  t.deepEqual(waits[0], { maxSeconds: 60 });
   const current = await holdLock(url);
   await (await openPostgres(url, MIGRATIONS)).close(); // nothing to migrate, nothing to wait for
   await current.end();
@@ -204,7 +209,10 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
 
 test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
   const reported: string[] = [];
-  const availability = new Availability({ onAway: () => reported.push('away'), onBack: () => reported.push('back') });
+  const availability = new Availability(
+    { info: () => reported.push('back'), warn: () => reported.push('away') },
+    'away',
+  );
   availability.noteFailure(new Error('no response'), performance.now());
   const pool = new PostgresPool({ url: t.context.url, size: 1, isPooled: false }, availability);
   await t.throwsAsync(

@@ -10,7 +10,7 @@ import {
 } from '../../../gen/petstore/admin/v1/admin.ts';
 import { invalidArgument } from '../../errors.ts';
 import type { Plan, Quota } from '../../rpc/caller.ts';
-import type { Instant } from '../../storage/model.ts';
+import { type Instant, toTimestamp } from '../../storage/model.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
 import type { Counts } from '../limits/limiter.ts';
 import { dayEndSeconds, minuteEndSeconds } from '../limits/windows.ts';
@@ -47,12 +47,6 @@ export function toKeyMessage(apiKey: ApiKey, ban?: Ban, lastUsedAtMs?: number): 
     lastUseTime: toTimestamp(lastUsedAtMs),
     ban: ban && toBanMessage(ban),
   };
-}
-
-export function toTimestamp(ms: number): Instant;
-export function toTimestamp(ms: number | undefined): Instant | undefined;
-export function toTimestamp(ms: number | undefined): Instant | undefined {
-  return ms === undefined ? ms : { seconds: BigInt(Math.floor(ms / 1_000)), nanos: (ms % 1_000) * 1_000_000 };
 }
 
 export function toMs(instant: Instant | undefined): number | undefined {

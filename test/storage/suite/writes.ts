@@ -53,23 +53,6 @@ export function writeTests(): void {
     t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, 8);
   });
 
-  test('Write - a refused insert does not fail the others in a batch without a transaction', async (t) => {
-    const { store } = t.context;
-    const categoryId = await newCategory(store);
-    // The first write runs alone; the others wait and form a batch of their own.
-    const results = await Promise.allSettled(
-      Array.from({ length: 9 }, (_, index) => {
-        const status = (index === 4 ? 'lost' : 'sold') as 'sold';
-        return store.write((tx) => tx.pets.insert(aPet({ name: `Pet ${index}`, categoryId, status })));
-      }),
-    );
-    t.deepEqual(
-      results.map(({ status }) => status === 'fulfilled'),
-      results.map((_, index) => index !== 4),
-    );
-    t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, 8);
-  });
-
   test('Write - is durable and visible to another process once it has resolved', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();

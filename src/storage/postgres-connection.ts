@@ -1,0 +1,93 @@
+/**
+ * Runs statements and transactions on a connection to PostgreSQL.
+ *
+ * A connection sets its timeouts once, and prepares each statement once, by name. PgBouncer shares sessions between its
+ * clients per transaction, so no state may stay in a session: each transaction sets the timeouts, a single statement
+ * runs in a transaction, and nothing is prepared. The additional commands are sent together with the statement, so both
+ * modes wait for the same number of responses.
+ */
+import type { PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { Runner } from './engine.ts';
+import type { Row } from './fields.ts';
+import { isAway, toStoreError, unavailable } from './postgres-errors.ts';
+import type { Params, SqlValue, Statement } from './statement.ts';
+
+/** The server's timeouts, in ms. */
+export const SERVER_TIMEOUTS = {
+  lock_timeout: 4_000,
+  statement_timeout: 5_000,
+  idle_in_transaction_session_timeout: 5_000,
+};
+const SET_TIMEOUTS = Object.entries(SERVER_TIMEOUTS).map(([name, ms]) => `; SET LOCAL ${name} = ${ms}`);
+
+/** A borrowed connection. Its methods throw StoreUnavailable when it breaks or no response arrives in time. */
+export class Connection {
+  readonly #client: PoolClient;
+  readonly #isPooled: boolean;
+  /** Why the connection is broken; undefined while it works. */
+  failure: Error | undefined;
+  /** Whether the database has responded, with rows or with an error. */
+  hasResponse = false;
+
+  /** `isPooled` says whether PgBouncer is in between. */
+  constructor(client: PoolClient, isPooled: boolean) {
+    this.#client = client;
+    this.#isPooled = isPooled;
+  }
+
+  async query(query: string | QueryConfig): Promise<QueryResult> {
+    try {
+      const result = await this.#client.query(query);
+      this.hasResponse = true;
+      return result;
+    } catch (error) {
+      if (isAway(error)) this.failure = unavailable(error);
+      else this.hasResponse = true;
+      throw toStoreError(error);
+    }
+  }
+
+  /** Runs one statement as a transaction. */
+  async single(statement: Statement, params: Params): Promise<readonly Row[]> {
+    if (!this.#isPooled) return this.#run(statement, params);
+    const all = [this.#begin(), this.#run(statement, params), this.query('COMMIT')] as const;
+    await Promise.allSettled(all); // the connection is in use until the last response has arrived
+    const [, rows, committed] = await Promise.all(all);
+    checkCommit(committed);
+    return rows;
+  }
+
+  async transact<T>(work: (tx: Runner) => Promise<T>): Promise<T> {
+    const beginning = this.#begin(); // not awaited: it is sent together with the first statement
+    beginning.catch(() => undefined);
+    let result: T;
+    try {
+      result = await work({ all: (statement, params) => this.#run(statement, params) });
+    } catch (error) {
+      await beginning;
+      if (this.failure === undefined) await this.query('ROLLBACK');
+      throw error;
+    }
+    checkCommit(await this.query('COMMIT'));
+    return result;
+  }
+
+  #begin(): Promise<QueryResult> {
+    return this.query(this.#isPooled ? `BEGIN${SET_TIMEOUTS.join('')}` : 'BEGIN');
+  }
+
+  async #run({ name, sql, bind }: Statement, params: Params): Promise<readonly Row[]> {
+    const query = { text: sql, values: bind(params).map(toPostgres) };
+    return (await this.query(this.#isPooled ? query : { ...query, name })).rows;
+  }
+}
+
+function toPostgres(value: SqlValue): SqlValue {
+  if (Array.isArray(value)) return `{${value.join()}}`;
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+/** After a failed statement the server responds to COMMIT with ROLLBACK, even if `work` ignored the failure. */
+function checkCommit({ command }: QueryResult): void {
+  if (command !== 'COMMIT') throw new Error(`the transaction ended with ${command}`);
+}

@@ -1,0 +1,76 @@
+/** Migrates a PostgreSQL database: with the rights that a server needs, and one process at a time. */
+import type { Knex } from 'knex';
+import type { StorageLogger } from './engine.ts';
+import { type Migration, migrate } from './migrate.ts';
+import { isTimeout } from './postgres-errors.ts';
+import { SchemaRefused, StoreUnavailable } from './store-errors.ts';
+
+/** The number of the advisory lock. It must be unique in the database. */
+const LOCK_ID = 7_073_746_573;
+/** How long a migration waits for another one, and when it reports that. */
+const MAX_WAIT_MS = 60_000;
+const REPORT_MS = 1_000;
+/** How long a migration waits to lock a table. Other transactions on the table wait behind it. */
+const TABLE_LOCK_MS = 10_000;
+
+/** What a server needs, of tables of the owner of the service's. `deploy/grants.sql` grants it. */
+const LACKING_RIGHTS = `
+  SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+    AND relowner = (SELECT relowner FROM pg_class WHERE oid = to_regclass('schema_migrations')) AND CASE relkind
+      WHEN 'r' THEN EXISTS (SELECT FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS needed
+        WHERE NOT has_table_privilege(pg_class.oid, needed))
+      WHEN 'S' THEN NOT has_sequence_privilege(oid, 'USAGE') END
+    ORDER BY relname`;
+
+export interface MigrateOptions {
+  readonly migrations: readonly Migration[];
+  readonly migrates: boolean;
+  readonly logger: StorageLogger;
+  readonly maxWaitMs?: number | undefined;
+}
+
+/**
+ * Migrates the schema, or only checks it.
+ *
+ * @throws StoreUnavailable when another process migrates for too long, or a table is in use for too long.
+ * @throws SchemaRefused when this release does not support the schema, or the user lacks rights on it.
+ */
+export async function migratePostgres(knex: Knex, options: MigrateOptions): Promise<void> {
+  await checkRights(knex);
+  await migrate(knex, {
+    ...options,
+    lock: (trx) => lock(trx, options),
+    transaction: { isolationLevel: 'read committed' }, // sees what others committed while it waited for the lock
+  });
+}
+
+/** Without rights on it, even the table of migrations looks as if it were missing. */
+async function checkRights(knex: Knex): Promise<void> {
+  const { rows } = await knex.raw<{ rows: readonly { relname: string }[] }>(LACKING_RIGHTS);
+  if (rows.length === 0) return;
+  const names = rows.map(({ relname }) => relname).join(', ');
+  const wayOut = 'the owner of the tables must run deploy/grants.sql';
+  throw new SchemaRefused(`the user of DATABASE_URL lacks rights on ${names}: ${wayOut}`);
+}
+
+/**
+ * Takes an advisory lock until the transaction ends. It belongs to the transaction, so it works through a pooler, and
+ * PostgreSQL releases it when the process crashes.
+ */
+async function lock(trx: Knex.Transaction, { logger, maxWaitMs = MAX_WAIT_MS }: MigrateOptions): Promise<void> {
+  const maxSeconds = maxWaitMs / 1_000;
+  const report = () =>
+    logger.info({ maxSeconds }, 'another process is changing the database: waiting for it to be done');
+  const timer = setTimeout(report, REPORT_MS);
+  try {
+    await trx.raw('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0');
+    await trx.raw(`SET LOCAL lock_timeout = ${maxWaitMs}; SELECT pg_advisory_xact_lock(${LOCK_ID})`);
+    await trx.raw(`SET LOCAL lock_timeout = ${TABLE_LOCK_MS}`);
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    const wait = `another process has been changing the database for ${maxSeconds} s`;
+    throw new StoreUnavailable(`${wait}: wait until it is done, or end it, and start again`, { cause: error });
+  } finally {
+    clearTimeout(timer);
+  }
+}
