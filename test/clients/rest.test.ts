@@ -1,4 +1,4 @@
-/** A Python client generated from the interface description. For TypeScript see test/rest/description. */
+/** A Python client generated from the interface description. For TypeScript see test/rest/description.test.ts. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

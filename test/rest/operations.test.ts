@@ -1,8 +1,8 @@
 /** What holds for every operation, by the table of test/support/resources.ts. */
 import { fromBinary, fromJson, type JsonObject, toBinary, toJson } from '@bufbuild/protobuf';
 import anyTest, { type TestFn } from 'ava';
-import { isError } from '../support/contract.ts';
-import { requestsTo, type TestRequest } from '../support/resources.ts';
+import { isError, isInvalid } from '../support/contract.ts';
+import { PUBLIC, requestsTo, type TestRequest } from '../support/resources.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
@@ -90,6 +90,64 @@ test('Deprecation - GET /pets/{petId} announces it, with sunset and successor; n
   }
   const others = [await rest.get('/pets/abc'), await rest.get('/nope'), await rest.withKey(undefined).get('/pets/1')];
   for (const response of others) t.deepEqual(announced(response), NOTHING, response.text);
+});
+
+const UNKNOWN = ['0', '-1', '9007199254740993', '9223372036854775807', '-9223372036854775808'];
+const NOT_INT64 = ['abc', '1.5', '1e3', '0x1', '%20', '1%2F2', '1,2', '9223372036854775808', '-9223372036854775809'];
+
+for (const { method, template, idName, name, notFound = '' } of PUBLIC.filter(({ idName }) => idName !== undefined)) {
+  test(`${method} ${template} - an unknown int64 is 404 ${notFound}, any other text a 400`, async (t) => {
+    const { rest } = t.context;
+    const [{ path, json } = { path: '', json: {} }] = await requestsTo(rest, (one) => one.name === name);
+    const send = (id: string) => rest.send(method, path.replace(/\d+$/, id), { json });
+    for (const id of UNKNOWN) isError(t, await send(id), 404, notFound, new RegExp(` ${id}\\b`)); // to the last digit
+    for (const id of NOT_INT64) isInvalid(t, await send(id), String(idName));
+  });
+}
+
+test('query - an unknown parameter is a 400 on every operation', async (t) => {
+  const { rest } = t.context;
+  const requests = await requestsTo(rest, ({ queryParameters }) => queryParameters.size === 0);
+  for (const { operation, method, path, json } of requests) {
+    for (const name of ['colour', 'limit', 'pet_id', 'pet.name', 'quantity']) {
+      isInvalid(t, await rest.send(method, `${path}?${name}=7`, { json }), name);
+    }
+    if (operation.idName !== undefined) t.is((await rest.get(path)).status, 200, path); // nothing was deleted
+  }
+});
+
+test('FOO /pets - an unknown method is a 405, and without a key a 401', async (t) => {
+  const { rest } = t.context;
+  for (const method of ['FOO', 'PROPFIND', 'QUERY']) {
+    const json = method === 'QUERY' ? {} : undefined; // Envoy itself refuses a QUERY that has no content type
+    const response = await rest.send(method, '/pets/1', { json });
+    isError(t, response, 405, 'METHOD_NOT_ALLOWED');
+    t.is(response.headers.get('allow'), 'DELETE, GET, HEAD, PATCH, PUT');
+    t.is((await rest.withKey(undefined).send(method, '/pets/1', { json })).status, 401);
+  }
+});
+
+/** Headers that differ from one request to the next. `fetch` asks to close the connection after a HEAD. */
+const VARYING = ['connection', 'date', 'transfer-encoding', 'x-request-id'];
+VARYING.push('x-ratelimit-remaining', 'x-ratelimit-reset');
+
+test.serial('HEAD - has the status and headers of GET on every route, and no body', async (t) => {
+  const { rest } = t.context;
+  await Promise.all([rest.pet(), rest.pet()]);
+  const reads = await requestsTo(rest, ({ method }) => method === 'GET');
+  const constant = (headers: Headers) => Object.fromEntries([...headers].filter(([name]) => !VARYING.includes(name)));
+  for (const path of [
+    ...reads.flatMap(({ path, operation }) => (operation.idName ? [path, path.replace(/\d+$/, '999999')] : [path])),
+    ...['/pets/', '/pets?limit=1', '/pets?ids=999999', '/pets?limit=0', '/pets?colour=red'],
+    ...['/pets/abc', '/pets?limit=x'], // Envoy refuses these: without the length of the body
+  ]) {
+    const [get, head] = [await rest.get(path), await rest.send('HEAD', path)];
+    t.deepEqual([head.status, head.text], [get.status, ''], path);
+    const { 'content-length': length, ...others } = constant(get.headers);
+    t.is(Number(length), Buffer.byteLength(get.text), path);
+    t.deepEqual(constant(head.headers), /abc|=x/.test(path) ? others : constant(get.headers), path);
+  }
+  t.is((await rest.send('HEAD', '/nope')).status, 404);
 });
 
 /** Calls the operation over gRPC with what the REST request says. Resolves with what REST would return. */

@@ -1,0 +1,174 @@
+/**
+ * The interface description: that it is served, that its examples are true, and that a third party's client works with
+ * it. openapi-typescript has generated gen/openapi/types.ts from it, openapi-fetch calls the service with these types:
+ * half of that test is that this file compiles under `--strict`. test/clients has other generated clients.
+ */
+import { readFileSync } from 'node:fs';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import createClient, { type Client } from 'openapi-fetch';
+import type { components, paths } from '../../gen/openapi/types.ts';
+import { isError } from '../support/contract.ts';
+import { PUBLIC, type PublicOperation } from '../support/resources.ts';
+import type { RestClient } from '../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack & { client: Client<paths> }>;
+
+test.before(async (t) => {
+  const stack = await startTestStack();
+  const headers = { authorization: `Bearer ${stack.key}` };
+  t.context = { ...stack, client: createClient<paths>({ baseUrl: stack.rest.url, headers }) };
+});
+test.after.always((t) => t.context.close());
+
+interface Content {
+  readonly content?: { readonly 'application/json': { readonly example: unknown } };
+}
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly example?: unknown;
+  readonly schema: { readonly examples?: readonly unknown[] };
+}
+
+interface Operation {
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+  readonly requestBody?: Content;
+  readonly responses: Readonly<Record<string, Content>>;
+}
+
+interface Description {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+}
+
+const described: Description = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
+
+/**
+ * Every operation, in an order in which the resources of each example exist: as the table of resources has them, and
+ * the stock before the orders. Both sequences begin with an empty store: the examples use the first id of a new store.
+ */
+const named = (holds: (operation: PublicOperation) => boolean) =>
+  PUBLIC.filter((operation) => operation.service !== 'EventService' && holds(operation)).map(
+    ({ method, template }) => `${method} ${template}`,
+  );
+const isStock = ({ service }: PublicOperation) => service === 'InventoryService';
+const CREATE = [
+  ...named(({ method, service }) => method === 'POST' && service !== 'OrderService'),
+  ...named((operation) => operation.method === 'PUT' && isStock(operation)),
+  ...named((operation) => operation.method === 'GET' && isStock(operation)),
+  ...named(({ method, service }) => method === 'POST' && service === 'OrderService'),
+];
+const THEN_CHANGE = ['GET', 'PUT', 'PATCH'].flatMap((verb) =>
+  named((operation) => operation.method === verb && !isStock(operation)),
+);
+const THEN_DELETE = named(({ method }) => method === 'DELETE').reverse();
+
+/** Sends the examples of an operation's request, and compares the response with its example. */
+async function follow(t: ExecutionContext<TestStack>, rest: RestClient, name: string): Promise<void> {
+  const [method = '', path = ''] = name.split(' ');
+  const operation = described.paths[path]?.[method.toLowerCase()];
+  if (operation === undefined) return t.fail(`${name} is not described`);
+  const { parameters = [], requestBody, responses } = operation;
+  const resolved = parameters.map((parameter) => ('$ref' in parameter ? atReference(parameter.$ref) : parameter));
+  const exampleOf = ({ example, schema }: Parameter) => example ?? schema.examples?.[0];
+  /** The first example of each parameter that has one, as text. */
+  const examples = (where: Parameter['in']) =>
+    resolved
+      .filter((parameter) => parameter.in === where && exampleOf(parameter) !== undefined)
+      .map((parameter): [string, string] => [parameter.name, String(exampleOf(parameter))]);
+  const filled = examples('path').reduce((text, [key, example]) => text.replace(`{${key}}`, example), path);
+  const { 'If-None-Match': known, ...headers } = Object.fromEntries(examples('header'));
+  const json = requestBody?.content?.['application/json'].example;
+  const { status, text } = await rest.send(method, `${filled}?${new URLSearchParams(examples('query'))}`, {
+    json,
+    headers,
+  });
+  const [[documented, response] = []] = Object.entries(responses).filter(([code]) => code.startsWith('2'));
+  t.is(documented, String(status), `${name}: ${text}`);
+  t.deepEqual(text === '' ? undefined : JSON.parse(text), response?.content?.['application/json'].example, name);
+  if (known === undefined) return;
+  const again = await rest.send(method, filled, { headers: { 'If-None-Match': known } });
+  t.is(again.status, name === 'GET /pets/{petId}' ? 304 : 200, `${name}: the entity tag is a pet's`);
+}
+
+function atReference(ref: string): Parameter {
+  const parameter = described.components.parameters[ref.replace('#/components/parameters/', '')];
+  if (parameter === undefined) throw new Error(`${ref} is not described`);
+  return parameter;
+}
+
+// Serial: the other tests run after it, when the store is no longer empty.
+test.serial('Examples - each request works on a new store, and gets the documented response', async (t) => {
+  for (const name of [...CREATE, ...THEN_CHANGE]) await follow(t, t.context.rest, name);
+  const { rest, close } = await startTestStack();
+  t.teardown(close);
+  for (const name of [...CREATE, ...THEN_DELETE]) await follow(t, rest, name);
+});
+
+test.serial('GET /openapi.json - does not count against the limits', async (t) => {
+  const { rest } = t.context;
+  const before = Number((await rest.get('/pets')).headers.get('x-ratelimit-remaining'));
+  await rest.get('/openapi.json');
+  t.is(Number((await rest.get('/pets')).headers.get('x-ratelimit-remaining')), before - 1);
+});
+
+for (const type of ['json', 'yaml']) {
+  const path = `/openapi.${type}`;
+  test(`GET ${path} - is the generated description, without a key`, async (t) => {
+    const { rest } = t.context;
+    const [get, head] = await Promise.all(['GET', 'HEAD'].map((method) => rest.withKey(undefined).send(method, path)));
+    const file = readFileSync(`gen${path.replace('/', '/openapi/')}`);
+    t.is(get?.text, file.toString());
+    t.is(head?.headers.get('content-length'), String(file.length));
+    for (const response of [get, head]) {
+      t.is(response?.status, 200);
+      t.is(response?.headers.get('content-type'), `application/${type}`);
+      t.is(response?.headers.get('cache-control'), 'public, max-age=300');
+      t.is(response?.headers.get('access-control-allow-origin'), '*');
+    }
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const response = await rest.send(method, path);
+      isError(t, response, 405, 'METHOD_NOT_ALLOWED');
+      t.is(response.headers.get('allow'), 'GET, HEAD');
+      t.is((await rest.withKey(undefined).send(method, path)).status, 401); // only reading needs no key
+    }
+    isError(t, await rest.get(`${path}/`), 404, 'ROUTE_NOT_FOUND');
+  });
+}
+
+test('openapi-fetch - creates, lists, changes and deletes with types from the description', async (t) => {
+  const { client } = t.context;
+  const { data: category } = await client.POST('/categories', { body: { name: 'Cats' } });
+  const categoryId: number = category?.id ?? 0;
+  const { data: pet, response } = await client.POST('/pets', { body: { name: 'Tom', categoryId } });
+  const created: components['schemas']['Pet'] | undefined = pet;
+  t.is(response.headers.get('location'), `/pets/${created?.id}`);
+  const query = { categoryId, ids: [created?.id ?? 0, 999_999] };
+  const { data: pets } = await client.GET('/pets', { params: { query: { ...query, status: 'available' } } });
+  t.deepEqual(pets, [{ id: created?.id ?? 0, name: 'Tom', categoryId, status: 'available' }]);
+  const params = { path: { petId: created?.id ?? 0 } };
+  t.is((await client.PATCH('/pets/{petId}', { params, body: { name: 'Tim' } })).data?.name, 'Tim');
+  t.is((await client.DELETE('/pets/{petId}', { params })).response.status, 204);
+});
+
+test('openapi-fetch - an error is typed, with a code that may be a new one', async (t) => {
+  const { client } = t.context;
+  const { error, data } = await client.GET('/store/orders/{orderId}', { params: { path: { orderId: 999_999 } } });
+  t.is(data, undefined);
+  const { code, status }: components['schemas']['ErrorBody'] = error ?? { code: '', message: '', status: 0 };
+  t.deepEqual({ code, status }, { code: 'ORDER_NOT_FOUND', status: 404 });
+  const isOpen: string extends typeof code ? true : false = true;
+  t.true(isOpen);
+});
+
+test('openapi-fetch - a call that violates the description does not compile', async (t) => {
+  const { client } = t.context;
+  // @ts-expect-error: a pet needs a category
+  t.is((await client.POST('/pets', { body: { name: 'Tom' } })).error?.status, 400);
+  // @ts-expect-error: no such status
+  t.is((await client.GET('/pets', { params: { query: { status: 'gone' } } })).error?.status, 400);
+  // @ts-expect-error: no such operation
+  t.is((await client.PUT('/pets')).response.status, 405);
+});
