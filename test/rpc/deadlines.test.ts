@@ -34,6 +34,8 @@ async function holdDatabase({ context: { database } }: ExecutionContext<TestServ
 const names = async ({ context: { grpc } }: ExecutionContext<TestServer>) =>
   (await grpc.call(Categories.listCategories, { pageToken: '' })).categories.map(({ name }) => name);
 
+const CATS = { category: { name: 'Cats' } };
+
 /** Makes a call that the server ends at its deadline. */
 async function expire<Q, A>(t: ExecutionContext<TestServer>, method: Method<Q, A>, request: Q): Promise<void> {
   const { address, key } = t.context;
@@ -54,24 +56,13 @@ test.serial('Deadline - that passes while a write waits ends the call, and the w
   await until(() => cancelled() === 5, 'the end of the cancelled calls');
 });
 
-test.serial('Deadline - of the caller has the same effect', async (t) => {
-  const release = await holdDatabase(t);
-  const request = { category: { name: 'too late' } };
-  const { code } = await t.context.grpc.failure(Categories.createCategory, request, { timeoutMs: 300 });
-  t.is(code, Code.DEADLINE_EXCEEDED);
-  await release();
-});
-
 test.serial('Deadline - that is far away changes nothing', async (t) => {
+  const { grpc } = t.context;
   const release = await holdDatabase(t);
-  const created = t.context.grpc.call(
-    Categories.createCategory,
-    { category: { name: 'in time' } },
-    { timeoutMs: 60_000 },
-  );
-  await t.context.grpc.call(Pets.listPets, { ids: [], pageToken: '' }); // a complete call meanwhile
+  const created = grpc.call(Categories.createCategory, CATS, { timeoutMs: 60_000 });
+  await grpc.call(Pets.listPets, {}); // a complete call meanwhile
   await release();
-  t.is((await created).name, 'in time');
+  t.is((await created).name, 'Cats');
 });
 
 test.serial('Deadline - an order that is too late takes no stock', async (t) => {
@@ -94,4 +85,28 @@ test.serial('Cancelling - a caller who leaves while a write waits cancels it', a
   await until(() => logs.some(({ outcome }) => outcome === 'DEADLINE_EXCEEDED'), 'the end of the cancelled call');
   await grpc.category('after');
   t.deepEqual(await names(t), ['before', 'after']);
+});
+const keyed = { metadata: { 'idempotency-key': 'a' } };
+
+test.serial('Idempotency key - a call that waits for another with its key ends at its own deadline', async (t) => {
+  const { grpc } = t.context;
+  const release = await holdDatabase(t);
+  const patient = [1, 2].map(() => grpc.exchange(Categories.createCategory, CATS, keyed));
+  const impatient = await grpc.failure(Categories.createCategory, CATS, { ...keyed, timeoutMs: 300 });
+  t.is(impatient.code, Code.DEADLINE_EXCEEDED);
+  await release();
+  const replays = (await Promise.all(patient)).map(({ headers }) => headers.get('idempotency-replayed').join());
+  t.deepEqual(replays.sort(), ['', 'true']);
+  t.deepEqual(await names(t), ['Cats']);
+});
+
+test.serial('Idempotency key - when the running call is cancelled, the next one that waits runs', async (t) => {
+  const { grpc } = t.context;
+  const release = await holdDatabase(t);
+  const impatient = grpc.failure(Categories.createCategory, CATS, { ...keyed, timeoutMs: 300 });
+  const patient = grpc.exchange(Categories.createCategory, CATS, keyed);
+  t.is((await impatient).code, Code.DEADLINE_EXCEEDED);
+  await release();
+  await patient;
+  t.deepEqual(await names(t), ['Cats']);
 });

@@ -1,7 +1,10 @@
+/** What needs no key: health and reflection. */
+import { once } from 'node:events';
 import { Client, status as Code, type ServiceError } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/grpc/health/v1/health.ts';
 import { insecure, stream, unary } from '../support/grpc.ts';
+import { askInBytes, filesOf, listServices } from '../support/reflection.ts';
 import { SERVICES } from '../support/resources.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { until } from '../support/until.ts';
@@ -21,7 +24,7 @@ test.after.always(async ({ context }) => {
 function watch(client: Client, service = '') {
   const call = stream(client, HealthService.watch, { service });
   const seen: Status[] = [];
-  call.on('data', ({ status }) => seen.push(status)).on('error', () => undefined); // the test cancels it
+  call.on('data', ({ status }) => seen.push(status)).on('error', () => undefined);
   return { seen, call };
 }
 
@@ -61,9 +64,30 @@ test('Health - Watch says SERVING at once, and NOT_SERVING when it drains, and t
   const drained = server.drain();
   await until(() => seen.length > 1, 'the second health');
   t.deepEqual(seen, [Status.SERVING, Status.NOT_SERVING]);
-  call.cancel();
+  const [ended] = await once(call, 'error');
+  t.is(ended.code, Code.UNAVAILABLE);
   await drained;
   const error = await t.throwsAsync<ServiceError>(unary(client, HealthService.check, { service: '' }));
   t.is(error.code, Code.UNAVAILABLE);
   client.close();
 });
+
+for (const version of ['v1', 'v1alpha'] as const) {
+  test(`Reflection ${version} - lists health and petstore.v1's services alone, without a key`, async (t) => {
+    const listed = await listServices(t.context.address, version);
+    t.deepEqual(listed.sort(), ['grpc.health.v1.Health', ...SERVICES].sort());
+  });
+
+  test(`Reflection ${version} - gives every file that a client needs, and nothing for an unknown name`, async (t) => {
+    const { address } = t.context;
+    for (const symbol of ['petstore.v1.OrderService', 'petstore.v1.Pet', 'petstore.v1.PetService.GetPet']) {
+      const files = await filesOf(address, version, symbol);
+      const names = files.map(({ name }) => name);
+      t.true(names.some((name) => name.startsWith('petstore/v1/')));
+      for (const { dependency } of files) for (const name of dependency) t.true(names.includes(name), name);
+    }
+    t.deepEqual(await filesOf(address, version, 'petstore.v1.Dragon'), []);
+    const malformed = askInBytes(address, version, Buffer.of(0xff, 0xff, 0xff));
+    t.is((await t.throwsAsync<ServiceError>(malformed)).code, Code.INVALID_ARGUMENT);
+  });
+}
