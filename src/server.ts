@@ -10,7 +10,7 @@ import { audit } from './access/interceptors/audit.ts';
 import { authentication, operatorOnly } from './access/interceptors/authentication.ts';
 import { limits } from './access/interceptors/limits.ts';
 import type { PlanQuotas } from './access/keys/plans.ts';
-import type { Limiter, LimitsAdmin } from './access/limits/limiter.ts';
+import type { Limiter } from './access/limits/limiter.ts';
 import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
@@ -58,7 +58,7 @@ export interface Dependencies {
   readonly keys: ApiKeys;
   /** Called when a key or an account has changed. */
   readonly onKeysChanged: () => void;
-  readonly limiter: Limiter & LimitsAdmin;
+  readonly limiter: Limiter;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
   /** Stores what the limits have counted so far. */

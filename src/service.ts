@@ -5,7 +5,8 @@
 import type { DestinationStream, Logger } from 'pino';
 import { createApiKeyCache } from './access/keys/api-key-cache.ts';
 import { ensureDemoKey, ensureOperatorKey } from './access/keys/key-files.ts';
-import { createMemoryLimiter, type MemoryLimiterOptions } from './access/limits/memory.ts';
+import type { LimiterOptions } from './access/limits/limiter.ts';
+import { createMemoryLimiter } from './access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './access/limits/usage-recorder.ts';
 import type { Config, TracesConfig } from './config/config.ts';
 import { createEventFeed } from './events/feed.ts';
@@ -71,7 +72,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
 
   const usage = createUsageRecorder(store, logger);
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
-  const limiterOptions: MemoryLimiterOptions = {
+  const limiterOptions: LimiterOptions = {
     ban,
     addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
     onBan: usage.recordBan,

@@ -11,7 +11,7 @@ import { pageTokens } from '../../rpc/page-token.ts';
 import type { Service } from '../../rpc/service.ts';
 import { displayPrefix, generateKey, hashKey } from '../keys/format.ts';
 import { type PlanQuotas, quotaOf } from '../keys/plans.ts';
-import type { LimitsAdmin } from '../limits/limiter.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import { dayIndexAt, dayStartMs } from '../limits/windows.ts';
 import type { Account, ApiKey } from '../tables/model.ts';
 import type { AccessStore } from '../tables/tables.ts';
@@ -36,7 +36,7 @@ export interface AdminParts {
   readonly plans: PlanQuotas;
   /** A key or an account has changed. */
   readonly onChange: () => void;
-  readonly limits: LimitsAdmin;
+  readonly limits: Pick<Limiter, 'now' | 'counts' | 'unban'>;
   /** Stores what the limits have counted so far. */
   readonly flushUsage: () => Promise<void>;
 }

@@ -2,18 +2,16 @@
  * Bans: a key that keeps sending after refusals is banned for a while.
  *
  * The minute slides and is exact: the Nth refusal bans the key when the oldest of its last N refusals is no more than a
- * minute old. A refusal during the ban is not recorded: it neither prolongs the ban nor counts after it.
+ * minute old. A request during the ban is no refusal: it neither prolongs the ban nor counts after it.
  *
  * A ban never lasts longer than its length: one that ends later than a new one would was set by a wrong clock, and does
  * not hold.
  *
- * All methods are synchronous and take the time as an argument. Bans live in memory: to keep them over a restart, store
- * what `recordRefusal` returns and pass it to `restore`. Idle keys are dropped once in the time of a window.
+ * Bans live in memory: to keep them over a restart, store them when they begin and pass them to `restore`. Idle keys
+ * are dropped once in the time of a window.
  */
 import type { KeyId } from '../../rpc/caller.ts';
-import type { Ban, BanPolicy } from '../tables/model.ts';
-import type { Banned } from './limiter.ts';
-import { type Reading, secondsUntil } from './windows.ts';
+import type { BanPolicy } from '../tables/model.ts';
 
 interface Offender {
   /** The times of the last refusals, `BanPolicy.refusals` of them at most. */
@@ -35,24 +33,23 @@ export class BanTracker {
     return this.#offenders.size;
   }
 
-  /** Records a refusal. Returns the end of the ban when the key is banned, by this refusal or already. */
-  recordRefusal(keyId: KeyId, nowMs: number): number | undefined {
+  /** Records a refusal of a key that is not banned. Returns the end of the ban that it begins, or 0. */
+  recordRefusal(keyId: KeyId, nowMs: number): number {
     const offender = this.#track(keyId, nowMs);
-    if (this.#isBanned(offender, nowMs)) return offender.bannedUntilMs;
     const { timesMs } = offender;
     const { refusals, windowMs, durationMs } = this.#policy;
-    if (timesMs.length === refusals) timesMs.shift();
-    const oldestMs = timesMs.push(nowMs) === refusals ? timesMs[0] : undefined;
-    if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return undefined;
+    timesMs.push(nowMs);
+    const oldestMs = timesMs.length < refusals ? undefined : timesMs.shift();
+    if (oldestMs === undefined || Math.abs(nowMs - oldestMs) > windowMs) return 0;
     offender.bannedUntilMs = nowMs + durationMs;
     timesMs.length = 0;
     return offender.bannedUntilMs;
   }
 
-  /** Returns the end of the ban if the key is banned now. The end itself is not part of the ban. */
-  bannedUntil(keyId: KeyId, nowMs: number): number | undefined {
-    const offender = this.#offenders.get(keyId);
-    return offender !== undefined && this.#isBanned(offender, nowMs) ? offender.bannedUntilMs : undefined;
+  /** Returns the end of the ban if the key is banned now, else 0. The end itself is not part of the ban. */
+  bannedUntil(keyId: KeyId, nowMs: number): number {
+    const endMs = this.lastEnd(keyId);
+    return nowMs < endMs && endMs <= nowMs + this.#policy.durationMs ? endMs : 0;
   }
 
   /** Returns the end of the key's last ban, whether it holds or not; 0 if none is known. */
@@ -68,10 +65,6 @@ export class BanTracker {
   /** Deletes a key's refusals and its ban. */
   forget(keyId: KeyId): void {
     this.#offenders.delete(keyId);
-  }
-
-  #isBanned({ bannedUntilMs }: Offender, nowMs: number): boolean {
-    return nowMs < bannedUntilMs && bannedUntilMs <= nowMs + this.#policy.durationMs;
   }
 
   #track(keyId: KeyId, nowMs: number): Offender {
@@ -90,14 +83,4 @@ export class BanTracker {
       if (!isRecent && bannedUntilMs <= nowMs) this.#offenders.delete(keyId);
     }
   }
-}
-
-/** Makes the ban that a refusal by this window begins. */
-export function newBan(keyId: KeyId, { durationMs, refusals }: BanPolicy, sinceMs: number, { window }: Reading): Ban {
-  return { keyId, untilMs: sinceMs + durationMs, durationMs, refusals, window };
-}
-
-/** Makes the decision on a banned key's request; `reading` has the numbers of its account. */
-export function toBanned(reading: Reading, bannedUntilMs: number, nowMs: number): Banned {
-  return { ...reading, allowed: false, bannedUntilMs, retryAfterSeconds: secondsUntil(bannedUntilMs, nowMs) };
 }

@@ -1,12 +1,12 @@
 /**
- * The interface of a limiter: it decides on each request, in one call, whether the request is admitted.
+ * What a limiter does: it decides on each request, in one call, whether the request is admitted.
  *
  * The limiter keeps the counts and the bans. The caller passes the time, and the quota of the account's plan. A limiter
  * is exact: concurrent requests never exceed the quota, not even by one.
  */
 import type { AccountId, KeyId, Quota } from '../../rpc/caller.ts';
-import type { Ban, DayUsage, KeyUse } from '../tables/model.ts';
-import type { Counter, Refused, Verdict } from './windows.ts';
+import type { Ban, BanPolicy, DayUsage, KeyUse } from '../tables/model.ts';
+import { type Counter, hasRoom, type Refused, secondsUntil, toVerdict, type Verdict } from './windows.ts';
 
 /** Whom a request counts under. */
 export type Subject =
@@ -39,6 +39,30 @@ export interface Banned extends Refused {
 /** What the limiter decides: that the key is banned, or the verdict of the windows. A refusal may begin a ban. */
 export type Decision = (Verdict & { readonly beginsBan?: true }) | Banned;
 
+export interface LimiterOptions {
+  readonly ban: BanPolicy;
+  readonly addresses: {
+    readonly perMinute: number;
+    /** How many addresses have counters of their own in one minute, about 200 bytes each. */
+    readonly maxTracked: number;
+  };
+  /** Called when a ban begins, to store it. Called from within `admit`: it must neither wait nor throw. */
+  readonly onBan?: (ban: Ban) => void;
+}
+
+/** What an account has used at one moment, for the operator. */
+export interface Counts {
+  readonly counter: Readonly<Counter>;
+  /** The counts are those that this server knows: the shared counts are unavailable. */
+  readonly isLocal: boolean;
+}
+
+/** What a limiter hands over to be stored. */
+export interface Drained {
+  readonly usage: readonly DayUsage[];
+  readonly keyUses: readonly KeyUse[];
+}
+
 export interface Limiter {
   /**
    * Decides on a request and counts it if it is admitted. Checks for a ban before the windows: a decision on a banned
@@ -53,17 +77,7 @@ export interface Limiter {
    * other servers have, each counts alone.
    */
   countStreams(accountId: AccountId, own: number, max: number): boolean | Promise<boolean>;
-}
 
-/** What an account has used at one moment, for the operator. */
-export interface Counts {
-  readonly counter: Readonly<Counter>;
-  /** The counts are those that this server knows: the shared counts are unavailable. */
-  readonly isLocal: boolean;
-}
-
-/** What an operator may read and change. */
-export interface LimitsAdmin {
   /** The time by which requests are counted and bans end. */
   now(): number | Promise<number>;
   /** Returns an account's current counts. Counts nothing. */
@@ -73,24 +87,53 @@ export interface LimitsAdmin {
    * end that a ban can have which began until now; undefined if nothing was done, as other servers would not learn it.
    */
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number | undefined>;
-}
 
-/** What a limiter hands over to be stored. */
-export interface Drained {
-  readonly usage: readonly DayUsage[];
-  readonly keyUses: readonly KeyUse[];
-}
-
-/** A limiter whose counts and bans can be stored and restored. */
-export interface ManagedLimiter extends Limiter, LimitsAdmin {
   /**
    * Returns the account days that changed, and the keys that were used, since the last call. The limiter holds them
    * until then. A caller that fails to write a row has to write it again.
    */
   drain(): Drained;
-  /** Restores the counts of days, before the first request. The last two days are kept. */
+  /** Restores the counts of a day, before the first request. */
   restoreUsage(rows: Iterable<DayUsage>): void;
   restoreBans(bans: Iterable<Pick<Ban, 'keyId' | 'untilMs'>>): void;
   /** Closes connections. */
   close(): Promise<void>;
+}
+
+/** The counts of a subject after a call, and the end of the key's ban or 0. */
+export interface State {
+  readonly counter: Readonly<Counter>;
+  readonly bannedUntilMs: number;
+  readonly nowMs: number;
+}
+
+/** The state after a request. A ban of a key that was only refused begins with this request. */
+export interface Outcome extends State {
+  readonly status: 'admitted' | 'refused' | 'banned';
+}
+
+/** Returns the quota of an account, or that of every address. */
+export function quotaOf(attempt: Attempt, { addresses }: Pick<LimiterOptions, 'addresses'>): Quota {
+  return attempt.kind === 'account'
+    ? attempt.quota
+    : { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
+}
+
+/** Makes the decision on a request from its outcome, and reports a ban that it begins. */
+export function toDecision(attempt: Attempt, outcome: Outcome, options: LimiterOptions): Decision {
+  const { status, counter, bannedUntilMs, nowMs } = outcome;
+  const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
+  if (status === 'banned') {
+    return { ...verdict, allowed: false, bannedUntilMs, retryAfterSeconds: secondsUntil(bannedUntilMs, nowMs) };
+  }
+  if (attempt.kind === 'address' || verdict.allowed || bannedUntilMs === 0) return verdict;
+  const { durationMs, refusals } = options.ban;
+  options.onBan?.({ keyId: attempt.keyId, untilMs: bannedUntilMs, durationMs, refusals, window: verdict.window });
+  return { ...verdict, beginsBan: true };
+}
+
+/** Makes the verdict that a request would get. */
+export function toPeek(attempt: Attempt, { counter, nowMs }: State, options: LimiterOptions): Verdict {
+  const quota = quotaOf(attempt, options);
+  return toVerdict(hasRoom(counter, quota), counter, quota, nowMs);
 }

@@ -2,35 +2,44 @@
  * The limits of one process, in memory.
  *
  * Algorithm: fixed windows (`windows.ts`) and a sliding count of refusals (`ban-tracker.ts`). A decision is
- * synchronous, so that no other request can come between its reading and its counting: that makes it exact. A request
- * of a known account costs a few look-ups and allocates only its decision.
+ * synchronous, so that no other request can come between its reading and its counting: that makes it exact.
  *
  * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
- * begins, all accounts two days later. The operator decides how many accounts there are; the number of addresses is
- * bounded (`address-counters.ts`). A flood of addresses can turn the 401 of a new address into a 429, but grants no
- * address more requests than its quota and does not affect callers with a valid key.
+ * begins, all accounts when a day begins. The operator decides how many accounts there are. Anybody can use many
+ * addresses, so at most `maxTracked` of them have counters of their own; all others share one until the minute ends.
+ * A flood of addresses can turn the 401 of a new address into a 429, but grants no address more requests than its quota
+ * and does not affect callers with a valid key.
  *
  * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drain`, twice a second) and the
  * bans (`onBan`), and restores them at the start. The minute's counts start from zero.
  */
-import type { AccountId, KeyId, Quota } from '../../rpc/caller.ts';
-import type { Ban, BanPolicy } from '../tables/model.ts';
-import { AccountCounters } from './account-counters.ts';
-import { AddressCounters } from './address-counters.ts';
-import { BanTracker, newBan, toBanned } from './ban-tracker.ts';
-import type { Attempt, Counts, Decision, ManagedLimiter, Subject } from './limiter.ts';
-import { type Counter, countRequest, enterWindows, peek, type Verdict } from './windows.ts';
+import type { AccountId, KeyId } from '../../rpc/caller.ts';
+import { BanTracker } from './ban-tracker.ts';
+import {
+  type Attempt,
+  type Counts,
+  type Decision,
+  type Limiter,
+  type LimiterOptions,
+  type Outcome,
+  quotaOf,
+  type State,
+  type Subject,
+  toDecision,
+  toPeek,
+} from './limiter.ts';
+import {
+  type Counter,
+  countRequest,
+  dayIndexAt,
+  dayStartMs,
+  enterWindows,
+  minuteIndexAt,
+  newCounter,
+} from './windows.ts';
 
-export interface MemoryLimiterOptions {
-  readonly ban: BanPolicy;
-  readonly addresses: {
-    readonly perMinute: number;
-    /** How many addresses have counters of their own in one minute, about 200 bytes each. */
-    readonly maxTracked: number;
-  };
-  /** Called when a ban begins, to store it. Called from within `admit`: it must neither wait nor throw. */
-  readonly onBan?: (ban: Ban) => void;
-}
+/** The name that the addresses beyond `maxTracked` share. */
+const OTHERS = 'others';
 
 /** What a server knows when it asks Redis. */
 export interface Known {
@@ -41,101 +50,143 @@ export interface Known {
   readonly lastBanEndMs: number;
 }
 
-/** What Redis knows after a request: the counts of the subject, and the end of the key's ban or 0. */
-export interface Learned {
-  readonly counter: Counter;
-  readonly bannedUntilMs: number;
-  readonly nowMs: number;
-}
-
-export interface MemoryLimiter extends ManagedLimiter {
+export interface MemoryLimiter extends Limiter {
   admit(attempt: Attempt): Decision;
-  peek(attempt: Attempt): Verdict;
   counts(accountId: AccountId, nowMs: number): Counts;
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number;
+  /** Counts a request if it is admitted, as `admit` does. */
+  count(attempt: Attempt): Outcome;
+  read(subject: Subject, nowMs: number): State;
   /** Returns a copy of what is known. */
   known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
   /** Replaces what is known of the subject and the key. */
-  learn(attempt: Attempt, learned: Learned): void;
+  learn(attempt: Attempt, learned: State): void;
 }
 
-/** Returns the quota of an account, or that of every address. */
-export function quotaOf(attempt: Attempt, { addresses }: Pick<MemoryLimiterOptions, 'addresses'>): Quota {
-  return attempt.kind === 'account'
-    ? attempt.quota
-    : { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
-}
-
-export function createMemoryLimiter(options: MemoryLimiterOptions): MemoryLimiter {
-  const { onBan, ban } = options;
-  const accounts = new AccountCounters();
+export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
+  const { ban, addresses: bound } = options;
+  const accounts = new Counters<AccountId>(dayIndexAt);
+  const addresses = new Counters<string>(minuteIndexAt);
   const bans = new BanTracker(ban);
-  const addresses = new AddressCounters(options.addresses.maxTracked);
+  /** The counters that have changed since the last drain. */
+  let changed = new Map<Counter, AccountId>();
+  /** When keys were last used, since the last drain. */
+  let keyUses = new Map<KeyId, number>();
 
-  /** The minute of addresses is that of this server, also when Redis's time counts. */
-  const change = (attempt: Attempt, nowMs: number): Counter =>
-    attempt.kind === 'account'
-      ? accounts.change(attempt.accountId, attempt.keyId, nowMs)
-      : addresses.change(attempt.address, attempt.nowMs);
+  /** Returns the name that an address counts under: its own, or that of all others. */
+  function nameOf(address: string, nowMs: number): string {
+    const known = addresses.at(nowMs);
+    return known.size < bound.maxTracked || known.has(address) ? address : OTHERS;
+  }
+
+  /** Returns the subject's counter in the windows of now; if it has none, a new one that is not kept. */
+  function find(subject: Subject, nowMs: number): Counter {
+    const found =
+      subject.kind === 'account'
+        ? accounts.at(nowMs).get(subject.accountId)
+        : addresses.at(nowMs).get(nameOf(subject.address, nowMs));
+    const counter = found ?? newCounter(nowMs);
+    enterWindows(counter, nowMs);
+    return counter;
+  }
+
+  /** Returns the subject's counter, to be changed. */
+  function keep(subject: Subject, nowMs: number): Counter {
+    const counter = find(subject, nowMs);
+    if (subject.kind === 'account') accounts.at(nowMs).set(subject.accountId, counter);
+    else addresses.at(nowMs).set(nameOf(subject.address, nowMs), counter);
+    return counter;
+  }
+
+  /** Returns the counter of a request, to be changed. */
+  function use(attempt: Attempt, nowMs: number): Counter {
+    // The minute of addresses is that of this server, also when Redis's time counts.
+    if (attempt.kind === 'address') return keep(attempt, attempt.nowMs);
+    const counter = keep(attempt, nowMs);
+    changed.set(counter, attempt.accountId);
+    keyUses.set(attempt.keyId, nowMs);
+    return counter;
+  }
+
+  function count(attempt: Attempt): Outcome {
+    const { nowMs } = attempt;
+    const counter = use(attempt, nowMs);
+    const banEndMs = attempt.kind === 'account' ? bans.bannedUntil(attempt.keyId, nowMs) : 0;
+    const isAdmitted = banEndMs === 0 && countRequest(counter, quotaOf(attempt, options));
+    if (isAdmitted) return { status: 'admitted', counter, bannedUntilMs: 0, nowMs };
+    counter.refused += 1;
+    if (banEndMs > 0) return { status: 'banned', counter, bannedUntilMs: banEndMs, nowMs };
+    const bannedUntilMs = attempt.kind === 'account' ? bans.recordRefusal(attempt.keyId, nowMs) : 0;
+    return { status: 'refused', counter, bannedUntilMs, nowMs };
+  }
+
+  const read = (subject: Subject, nowMs: number): State => ({
+    counter: { ...find(subject, nowMs) },
+    bannedUntilMs: 0,
+    nowMs,
+  });
 
   return {
-    admit(attempt) {
-      const { nowMs } = attempt;
-      const counter = change(attempt, nowMs);
-      const quota = quotaOf(attempt, options);
-      if (attempt.kind === 'address') return countRequest(counter, quota, nowMs);
-      const { keyId } = attempt;
-      const bannedUntilMs = bans.bannedUntil(keyId, nowMs);
-      if (bannedUntilMs !== undefined) {
-        counter.refused += 1;
-        return toBanned(peek(counter, quota, nowMs), bannedUntilMs, nowMs);
-      }
-      const verdict = countRequest(counter, quota, nowMs);
-      if (verdict.allowed) return verdict;
-      counter.refused += 1;
-      if (bans.recordRefusal(keyId, nowMs) === undefined) return verdict;
-      onBan?.(newBan(keyId, ban, nowMs, verdict));
-      return { ...verdict, beginsBan: true };
-    },
-    peek(attempt) {
-      const { nowMs } = attempt;
-      const counter =
-        attempt.kind === 'account' ? accounts.find(attempt.accountId, nowMs) : addresses.find(attempt.address, nowMs);
-      return peek(counter, quotaOf(attempt, options), nowMs);
-    },
+    count,
+    read,
+    admit: (attempt) => toDecision(attempt, count(attempt), options),
+    peek: (attempt) => toPeek(attempt, read(attempt, attempt.nowMs), options),
+    countStreams: () => true,
     now: Date.now,
-    counts(accountId, nowMs) {
-      const counter = accounts.find(accountId, nowMs);
-      enterWindows(counter, nowMs);
-      return { counter: { ...counter }, isLocal: false };
-    },
+    counts: (accountId, nowMs) => ({ counter: read({ kind: 'account', accountId }, nowMs).counter, isLocal: false }),
     unban(_accountId, keyId, nowMs) {
       bans.forget(keyId);
       return nowMs + ban.durationMs;
     },
     known(subject, nowMs) {
-      if (subject.kind === 'address') {
-        const counter = { ...addresses.change(subject.address, nowMs) }; // kept, so that many at once are bounded
-        const address = addresses.nameOf(subject.address, nowMs);
-        return { subject: { kind: 'address', address }, counter, lastBanEndMs: 0 };
+      if (subject.kind === 'account') {
+        const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
+        return { subject, counter: { ...find(subject, nowMs) }, lastBanEndMs };
       }
-      const lastBanEndMs = subject.keyId === undefined ? 0 : bans.lastEnd(subject.keyId);
-      return { subject, counter: { ...accounts.find(subject.accountId, nowMs) }, lastBanEndMs };
+      const counter = { ...keep(subject, nowMs) }; // kept, so that many at once are bounded
+      return { subject: { kind: 'address', address: nameOf(subject.address, nowMs) }, counter, lastBanEndMs: 0 };
     },
     learn(attempt, { counter, bannedUntilMs, nowMs }) {
-      Object.assign(change(attempt, nowMs), counter);
+      Object.assign(use(attempt, nowMs), counter);
       if (attempt.kind === 'address') return;
       if (bannedUntilMs > 0) bans.restore(attempt.keyId, bannedUntilMs, nowMs);
       else bans.forget(attempt.keyId);
     },
-    countStreams: () => true,
-    drain: () => accounts.drain(),
+    drain() {
+      const usage = [...changed].map(([{ dayIndex, dayCount: requests, refused }, accountId]) => {
+        return { accountId, dayIndex, requests, refused };
+      });
+      const drained = { usage, keyUses: [...keyUses].map(([keyId, lastUsedAtMs]) => ({ keyId, lastUsedAtMs })) };
+      [changed, keyUses] = [new Map(), new Map()];
+      return drained;
+    },
     restoreUsage(rows) {
-      for (const row of rows) accounts.restore(row);
+      for (const { accountId, dayIndex, requests, refused } of rows) {
+        const counter = keep({ kind: 'account', accountId }, dayStartMs(dayIndex));
+        Object.assign(counter, { dayCount: requests, refused });
+      }
     },
     restoreBans(restored) {
       for (const { keyId, untilMs } of restored) bans.restore(keyId, untilMs, 0);
     },
     close: async () => undefined,
   };
+}
+
+/** Counters by key. All are dropped when the next window begins. */
+class Counters<Key> {
+  readonly #indexAt: (nowMs: number) => number;
+  #index = Number.NaN;
+  #counters = new Map<Key, Counter>();
+
+  constructor(indexAt: (nowMs: number) => number) {
+    this.#indexAt = indexAt;
+  }
+
+  /** Returns the counters of the window at this time. */
+  at(nowMs: number): Map<Key, Counter> {
+    const index = this.#indexAt(nowMs);
+    if (index !== this.#index) [this.#index, this.#counters] = [index, new Map()];
+    return this.#counters;
+  }
 }

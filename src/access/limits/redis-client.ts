@@ -4,10 +4,11 @@
  * Redis is unavailable when a connection is lost, and after the first command that fails for whatever reason or has no
  * reply in time, on a cluster of any node. Then no commands are sent until a probe has succeeded, which is tried again
  * and again. `onUnavailable` is called once per outage, with the cause: an hour without Redis is one line in the log.
- * The cause never shows the password.
  *
- * The client connects in the background, and again when a connection is lost or silent for 3 seconds.
+ * The library connects again when a connection is lost or silent for 3 seconds.
  */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClientOfflineError, createClient, createCluster } from '@redis/client';
 import type { RedisConfig } from '../../config/config.ts';
@@ -30,6 +31,16 @@ const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', ping
 // The library's own time limit ends when a command is written, and costs 5 µs.
 const commandOptions = { timeout: 0 };
 
+export interface Script {
+  readonly text: string;
+  readonly sha1: string;
+}
+
+export function loadScript(file: URL): Script {
+  const text = readFileSync(file, 'utf8');
+  return { text, sha1: createHash('sha1').update(text).digest('hex') };
+}
+
 export interface RedisClientOptions {
   readonly redis: RedisConfig;
   /** How long a command may take. Default: a second. */
@@ -50,13 +61,12 @@ export class RedisClient {
   #probe: () => Promise<unknown> = async () => undefined;
   #recovery: Promise<void> | undefined;
 
-  /** Starts to connect. Throws when an address is invalid. */
+  /** Throws when an address is invalid. */
   constructor(options: RedisClientOptions) {
     this.#options = options;
     this.#client = options.redis.isCluster ? createClusterClient(options.redis) : createSingleClient(options.redis);
     const onError = (error: unknown) => this.#open(error);
     this.#client.on('error', onError).on('node-error', onError);
-    void this.#connect();
   }
 
   /** Whether commands are sent. */
@@ -64,7 +74,10 @@ export class RedisClient {
     return this.#isAvailable;
   }
 
-  /** Resolves when Redis is available, or after a second without it. `probe` sends commands that tell whether it is. */
+  /**
+   * Connects. Resolves when Redis is available, or after a second without it. `probe` sends commands that tell whether
+   * it is.
+   */
   async start(probe: () => Promise<unknown>): Promise<void> {
     this.#probe = probe;
     this.#recovery = this.#recover();
@@ -88,11 +101,11 @@ export class RedisClient {
    * Runs a Lua script by its hash, and sends the script itself to a server that does not know it yet. For commands of
    * `run` and for probes: rejects when it fails, at once without a connection.
    */
-  async evaluate(script: string, sha1: string, keys: string[], args: string[]): Promise<unknown> {
+  async evaluate({ text, sha1 }: Script, keys: string[], args: string[]): Promise<unknown> {
     const options = { keys, arguments: args };
     return this.#client.evalSha(sha1, options).catch((error: Error) => {
       if (!error.message.startsWith('NOSCRIPT')) throw error;
-      return this.#client.eval(script, options);
+      return this.#client.eval(text, options);
     });
   }
 
@@ -105,16 +118,15 @@ export class RedisClient {
 
   /** Connects for the first time; the library reconnects by itself. No node of a cluster may be running yet. */
   async #connect(): Promise<void> {
-    const { signal } = this.#closing;
-    while (!signal.aborted) {
-      const timeout = setTimeout(() => this.#client.destroy(), CONNECT_MS);
-      await this.#client.connect().catch((error: unknown) => {
-        this.#cause ??= error;
-      });
-      clearTimeout(timeout);
-      if (this.#client.isOpen && !signal.aborted) return;
+    if (this.#client.isOpen) return;
+    const timeout = setTimeout(() => this.#client.destroy(), CONNECT_MS);
+    try {
+      await this.#client.connect();
+    } catch (error) {
       this.#client.destroy();
-      await delay(LONGEST_PAUSE_MS, undefined, { ref: false });
+      throw this.#cause ?? error;
+    } finally {
+      clearTimeout(timeout);
     }
   }
 
@@ -141,17 +153,15 @@ export class RedisClient {
 
   #report(): void {
     this.#isReported = true;
-    const { message = 'it does not answer', code = '' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
-    const passwords = this.#options.redis.urls.map((url) => new URL(url).password).filter((each) => each !== '');
-    const secrets = [...passwords, ...passwords.map(decodeURIComponent)];
-    const cause = message || code || String(this.#cause);
-    this.#options.onUnavailable(secrets.reduce((text, secret) => text.replaceAll(secret, '***'), cause));
+    const { message, code = 'it does not answer' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
+    this.#options.onUnavailable(message || code); // the message of an AggregateError is empty
   }
 
   async #recover(): Promise<void> {
     const { signal } = this.#closing;
     while (!this.#isAvailable && !signal.aborted) {
       try {
+        await this.#connect();
         await this.#inTime(this.#probe());
         this.#isAvailable = !signal.aborted;
       } catch (error) {

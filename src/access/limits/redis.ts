@@ -9,28 +9,39 @@
  * what its server knows, and the script keeps the larger counts. So when Redis is back the largest counts stand,
  * whichever server comes first, also when Redis has lost its data; what the other servers counted meanwhile is lost.
  */
-import { createHash } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { newBan, toBanned } from './ban-tracker.ts';
-import type { Attempt, Decision, ManagedLimiter, Subject } from './limiter.ts';
-import { createMemoryLimiter, type MemoryLimiterOptions, quotaOf } from './memory.ts';
-import { RedisClient, type RedisClientOptions } from './redis-client.ts';
-import { createLimitScript, type LimitScriptOptions, type SubjectState } from './redis-script.ts';
-import { newCounter, peek, toVerdict } from './windows.ts';
+import type { KeyId } from '../../rpc/caller.ts';
+import {
+  type Limiter,
+  type LimiterOptions,
+  type Outcome,
+  quotaOf,
+  type State,
+  type Subject,
+  subjectName,
+  toDecision,
+  toPeek,
+} from './limiter.ts';
+import { createMemoryLimiter, type Known } from './memory.ts';
+import { loadScript, RedisClient, type RedisClientOptions } from './redis-client.ts';
+import { newCounter } from './windows.ts';
+
+const LIMITS = loadScript(new URL('./redis.lua', import.meta.url));
+const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
-const PROBES = Array.from({ length: 16 }, (_, index) => ({
-  subject: { kind: 'address', address: `probe ${index}` } as const,
-  ...{ counter: newCounter(0), lastBanEndMs: 0 },
-}));
+const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
 
-type ClientOptions = Pick<RedisClientOptions, 'redis' | 'timeoutMs'>;
-
-export interface RedisLimiterOptions extends MemoryLimiterOptions, LimitScriptOptions, ClientOptions {
+export interface RedisLimiterOptions extends LimiterOptions, Pick<RedisClientOptions, 'redis' | 'timeoutMs'> {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
+  /** The beginning of all key names in Redis. Default: `petstore`. */
+  readonly prefix?: string;
+  /** Whose time counts: Redis's own (the default), or that of each attempt. */
+  readonly time?: 'redis' | 'attempt';
 }
 
-export interface RedisLimiter extends ManagedLimiter {
+export interface RedisLimiter extends Limiter {
   /** Redis is unavailable: this server counts alone. */
   readonly isDegraded: boolean;
   /** How many requests this server has decided on alone. */
@@ -39,7 +50,7 @@ export interface RedisLimiter extends ManagedLimiter {
 
 /** Resolves when Redis is available, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { logger, onBan } = options;
+  const { logger, ban, prefix = 'petstore', time = 'redis' } = options;
   const client = new RedisClient({
     ...options,
     onUnavailable(cause) {
@@ -47,40 +58,55 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     onAvailable: () => logger.info('Redis is back: it counts the limits of all servers again'),
   });
-  const script = createLimitScript(client, options);
   const memory = createMemoryLimiter(options);
+  /** This server's name. A new process is a new server. */
+  const server = randomUUID();
   let fallbackDecisions = 0;
 
-  function toDecision(attempt: Attempt, { status, counter, nowMs, bannedUntilMs }: SubjectState): Decision {
-    const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
-    if (status === 'banned') return toBanned(verdict, bannedUntilMs, nowMs);
-    if (attempt.kind === 'address' || verdict.allowed || bannedUntilMs === 0) return verdict;
-    onBan?.(newBan(attempt.keyId, options.ban, nowMs, verdict));
-    return { ...verdict, beginsBan: true };
+  /** The braces make a cluster keep all entries of a subject on one node. */
+  const nameOf = (subject: Subject, entry: string) => `${prefix}:{${subjectName(subject)}}:${entry}`;
+
+  function run(action: string, subject: Subject, keyId: KeyId | undefined, nowMs: number, args: (number | string)[]) {
+    const ofKey = keyId === undefined ? [] : [nameOf(subject, `refusals:${keyId}`), nameOf(subject, `ban:${keyId}`)];
+    const common = [action, time === 'attempt' ? nowMs : 0, ban.durationMs, ban.refusals, ban.windowMs];
+    return client.evaluate(LIMITS, [nameOf(subject, 'used'), ...ofKey], [...common, ...args].map(String));
   }
 
-  function read(subject: Subject, nowMs: number): Promise<SubjectState | undefined> {
-    return client.run(() => script.read(memory.known(subject, nowMs), nowMs));
+  async function admit(attempt: Parameters<Limiter['admit']>[0], known: Known): Promise<Outcome> {
+    const { perMinute, perDay } = quotaOf(attempt, options);
+    const quota = [perMinute, perDay].map((limit) => Math.min(limit, Number.MAX_SAFE_INTEGER));
+    const keyId = attempt.kind === 'account' ? attempt.keyId : undefined;
+    const args = [toText(known), ...quota, known.lastBanEndMs];
+    return toOutcome(await run('admit', known.subject, keyId, attempt.nowMs, args));
+  }
+
+  function read(subject: Subject, nowMs: number): Promise<State | undefined> {
+    const known = memory.known(subject, nowMs);
+    return client.run(async () => toOutcome(await run('read', known.subject, undefined, nowMs, [toText(known)])));
   }
 
   await client.start(() =>
-    Promise.all(PROBES.map((probe) => script.admit({ ...probe.subject, nowMs: Date.now() }, probe))),
+    Promise.all(
+      PROBES.map((subject) =>
+        admit({ ...subject, nowMs: Date.now() }, { subject, counter: newCounter(0), lastBanEndMs: 0 }),
+      ),
+    ),
   );
-  void warnOfEviction(client, logger);
   return {
     ...memory,
     async admit(attempt) {
-      const state = await client.run(() => script.admit(attempt, memory.known(attempt, attempt.nowMs)));
-      if (state === undefined) {
-        fallbackDecisions += 1;
-        return memory.admit(attempt);
-      }
-      memory.learn(attempt, state);
-      return toDecision(attempt, state);
+      const outcome = await client.run(() => admit(attempt, memory.known(attempt, attempt.nowMs)));
+      if (outcome === undefined) fallbackDecisions += 1;
+      else memory.learn(attempt, outcome);
+      return toDecision(attempt, outcome ?? memory.count(attempt), options);
     },
     async peek(attempt) {
       const state = await read(attempt, attempt.nowMs);
-      return state === undefined ? memory.peek(attempt) : peek(state.counter, quotaOf(attempt, options), state.nowMs);
+      return toPeek(attempt, state ?? memory.read(attempt, attempt.nowMs), options);
+    },
+    async countStreams(accountId, own, max) {
+      const name = nameOf({ kind: 'account', accountId }, 'streams');
+      return (await client.run(() => client.evaluate(STREAMS, [name], [server, `${own}`, `${max}`]))) !== 0;
     },
     async now() {
       const nowMs = Date.now();
@@ -92,9 +118,10 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       return { counter: state.counter, isLocal: false };
     },
     async unban(accountId, keyId, nowMs) {
-      const untilMs = await client.run(() => script.unban(accountId, keyId, nowMs));
-      if (untilMs !== undefined) memory.unban(accountId, keyId, nowMs);
-      return untilMs;
+      const untilMs = await client.run(() => run('unban', { kind: 'account', accountId }, keyId, nowMs, []));
+      if (untilMs === undefined) return undefined;
+      memory.unban(accountId, keyId, nowMs);
+      return untilMs as number;
     },
     get isDegraded() {
       return !client.isAvailable;
@@ -102,20 +129,19 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     get fallbackDecisions() {
       return fallbackDecisions;
     },
-    async countStreams(accountId, own, max) {
-      return (await client.run(() => script.streams(accountId, own, max))) ?? true;
-    },
     close: () => client.close(),
   };
 }
 
-const MEMORY = "return redis.call('INFO', 'memory')";
-
-/** With another policy than `noeviction` Redis forgets counts and bans when its memory is full. */
-async function warnOfEviction(client: RedisClient, logger: Pick<Logger, 'warn'>): Promise<void> {
-  const sha1 = createHash('sha1').update(MEMORY).digest('hex');
-  const memory = String(await client.evaluate(MEMORY, sha1, [], []).catch(() => '')); // it may be forbidden to ask
-  const [, policy = 'noeviction'] = /^maxmemory_policy:(\S+)/m.exec(memory) ?? [];
-  if (policy === 'noeviction' || !/^maxmemory:[1-9]/m.test(memory)) return;
-  logger.warn({ policy }, 'Redis forgets limits and bans when its memory is full: set maxmemory-policy noeviction');
+function toText({ counter }: Known): string {
+  const { minuteIndex, minuteCount, dayIndex, dayCount, refused } = counter;
+  return `${minuteIndex} ${minuteCount} ${dayIndex} ${dayCount} ${refused}`;
 }
+
+/** The reply is what redis.lua describes. After a read the status means nothing. */
+function toOutcome(reply: unknown): Outcome {
+  const [status, minuteIndex, minuteCount, dayIndex, dayCount, refused, bannedUntilMs, nowMs] = reply as Reply;
+  return { status, counter: { minuteIndex, minuteCount, dayIndex, dayCount, refused }, bannedUntilMs, nowMs };
+}
+
+type Reply = [Outcome['status'], number, number, number, number, number, number, number];

@@ -13,7 +13,7 @@ import type { KeyId } from '../../rpc/caller.ts';
 import type { DeletePortion } from '../../storage/retention.ts';
 import type { Ban, DayUsage, KeyUse } from '../tables/model.ts';
 import type { AccessStore, AccessTransaction } from '../tables/tables.ts';
-import type { ManagedLimiter } from './limiter.ts';
+import type { Limiter } from './limiter.ts';
 import { dayIndexAt } from './windows.ts';
 
 const FLUSH_INTERVAL_MS = 500;
@@ -22,7 +22,7 @@ const KEY_USES_INTERVAL_MS = 30_000;
 const MAX_ROWS = 250;
 
 /** What the recorder reads of a limiter. */
-export type UsageSource = Pick<ManagedLimiter, 'drain'>;
+export type UsageSource = Pick<Limiter, 'drain'>;
 
 export interface UsageRecorder {
   /** Begins to store what this limiter counts. */
@@ -37,14 +37,10 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-/**
- * Restores today's counts and the bans in force from the store, by the limiter's clock. That may be a day wrong, so the
- * counts of the days beside are restored too: they go on when the clock is right. The limiter keeps the last two days.
- */
-export async function restoreLimits(store: AccessStore, limiter: ManagedLimiter): Promise<void> {
+/** Restores today's counts and the bans in force from the store, by the limiter's clock. */
+export async function restoreLimits(store: AccessStore, limiter: Limiter): Promise<void> {
   const nowMs = await limiter.now();
-  const today = dayIndexAt(nowMs);
-  for (const day of [today - 1, today + 1, today]) limiter.restoreUsage(await store.usage.ofDay(day));
+  limiter.restoreUsage(await store.usage.ofDay(dayIndexAt(nowMs)));
   limiter.restoreBans(await store.bans.inForce(nowMs));
 }
 

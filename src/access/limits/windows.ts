@@ -65,21 +65,16 @@ export function newCounter(nowMs: number): Counter {
   return { minuteIndex: minuteIndexAt(nowMs), minuteCount: 0, dayIndex: dayIndexAt(nowMs), dayCount: 0, refused: 0 };
 }
 
-/** Counts a request if both windows have room for it. `remaining` is what is left after it. */
-export function countRequest(counter: Counter, quota: Quota, nowMs: number): Verdict {
-  enterWindows(counter, nowMs);
-  const allowed = hasRoom(counter, quota);
-  if (allowed) {
-    counter.minuteCount += 1;
-    counter.dayCount += 1;
-  }
-  return toVerdict(allowed, counter, quota, nowMs);
+/** Counts a request in both windows, which are the current ones, if both have room. Returns whether they had. */
+export function countRequest(counter: Counter, quota: Quota): boolean {
+  if (!hasRoom(counter, quota)) return false;
+  counter.minuteCount += 1;
+  counter.dayCount += 1;
+  return true;
 }
 
-/** Returns the verdict that a request would get now. Counts nothing. */
-export function peek(counter: Counter, quota: Quota, nowMs: number): Verdict {
-  enterWindows(counter, nowMs);
-  return toVerdict(hasRoom(counter, quota), counter, quota, nowMs);
+export function hasRoom(counter: Readonly<Counter>, quota: Quota): boolean {
+  return counter.minuteCount < quota.perMinute && counter.dayCount < quota.perDay;
 }
 
 /** Whole seconds until a moment in the future, rounded up: at least 1. */
@@ -110,12 +105,8 @@ export function enterWindows(counter: Counter, nowMs: number): void {
   counter.refused = 0;
 }
 
-function hasRoom(counter: Counter, quota: Quota): boolean {
-  return counter.minuteCount < quota.perMinute && counter.dayCount < quota.perDay;
-}
-
 /** Makes the verdict on a request from the counts after it. */
-export function toVerdict(allowed: boolean, counter: Counter, quota: Quota, nowMs: number): Verdict {
+export function toVerdict(allowed: boolean, counter: Readonly<Counter>, quota: Quota, nowMs: number): Verdict {
   const minuteRemaining = Math.max(0, quota.perMinute - counter.minuteCount);
   const dayRemaining = Math.max(0, quota.perDay - counter.dayCount);
   const isDay = dayRemaining <= minuteRemaining;

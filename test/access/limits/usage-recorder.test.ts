@@ -1,50 +1,56 @@
-/** How counts are stored: many accounts in one statement, with retries after a failure. */
-import test from 'ava';
+/** How counts are stored: many accounts in one statement, with retries; and how old ones are deleted. */
+import anyTest, { type TestFn } from 'ava';
 import pino from 'pino';
 import { createMemoryLimiter } from '../../../src/access/limits/memory.ts';
-import { createUsageRecorder, restoreLimits } from '../../../src/access/limits/usage-recorder.ts';
-import { toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import { createUsageRecorder, deleteOldUsage, restoreLimits } from '../../../src/access/limits/usage-recorder.ts';
+import { dayStartMs } from '../../../src/access/limits/windows.ts';
+import { type AccountId, type KeyId, toKeyId } from '../../../src/rpc/caller.ts';
 import type { Store } from '../../../src/schema.ts';
 import { createTestStore } from '../../support/database.ts';
 import { until } from '../../support/until.ts';
+import { ACCOUNT, OPTIONS } from './suite/setup.ts';
 
-const DAY_MS = 86_400_000;
-const QUOTA = { perMinute: 1_000, perDay: 1_000 };
+const SHOP = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+
+const test = anyTest as TestFn<{ store: Store; id: AccountId }>;
+
+test.beforeEach(async (t) => {
+  const store = await createTestStore();
+  t.context = { store, id: (await store.write((tx) => tx.accounts.insert(SHOP))).id };
+});
+test.afterEach.always((t) => t.context.store.close());
 
 function recorderOn(store: Store) {
   const lines: string[] = [];
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
-  const ban = { refusals: 20, windowMs: 60_000, durationMs: 60_000 };
-  const limiter = createMemoryLimiter({ ban, addresses: { perMinute: 1, maxTracked: 1 } });
-  const use = (accountId: bigint, nowMs = 0) =>
-    limiter.admit({ kind: 'account', accountId: toAccountId(accountId), keyId: toKeyId(1n), quota: QUOTA, nowMs });
+  const limiter = createMemoryLimiter(OPTIONS);
+  const use = (accountId: AccountId, nowMs = 0) => limiter.admit({ ...ACCOUNT, accountId, nowMs });
   const recorder = createUsageRecorder(store, logger);
   recorder.start(limiter);
   return { limiter, recorder, use, lines };
 }
 
+/** A store whose writes pass through `around`. */
+function wrap(store: Store, around: (write: () => Promise<unknown>) => Promise<unknown>): Store {
+  return { ...store, write: (work) => around(() => store.write(work)) as ReturnType<typeof work> };
+}
+
 /** A store whose writes fail until `recover` is called. */
 function unavailable(store: Store) {
   let [isUnavailable, attempts] = [true, 0];
-  const write: Store['write'] = (work) => {
+  const failing = wrap(store, (write) => {
     attempts += 1;
-    return isUnavailable ? Promise.reject(new Error('unavailable')) : store.write(work);
+    return isUnavailable ? Promise.reject(new Error('unavailable')) : write();
+  });
+  const recover = () => {
+    isUnavailable = false;
   };
-  return {
-    store: { ...store, write },
-    attempts: () => attempts,
-    recover() {
-      isUnavailable = false;
-    },
-  };
+  return { failing, attempts: () => attempts, recover };
 }
 
-test('Usage - counts that can not be stored are kept, logged once, and stored later', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
-  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
-  const { id } = await store.write((tx) => tx.accounts.insert(account));
-  const { store: failing, attempts, recover } = unavailable(store);
+test('Usage - counts that can not be stored are kept, logged once, stored later, and restored', async (t) => {
+  const { store, id } = t.context;
+  const { failing, attempts, recover } = unavailable(store);
   const { recorder, use, lines } = recorderOn(failing);
   for (let round = 0; round < 3; round += 1) {
     use(id);
@@ -52,80 +58,66 @@ test('Usage - counts that can not be stored are kept, logged once, and stored la
   }
   use(id);
   const before = attempts();
-  await until(() => attempts() >= before + 3, 'three attempts by the timer');
+  await until(() => attempts() >= before + 2, 'two attempts by the timer');
   t.deepEqual(lines, ['usage is not stored yet: trying again']);
   recover();
   await recorder.flush();
   t.like(await store.usage.ofAccount(id, 0), [{ dayIndex: 0, requests: 4, refused: 0 }]);
   await recorder.close();
+
+  const restarted = createMemoryLimiter(OPTIONS);
+  await restoreLimits(store, { ...restarted, now: () => 0 });
+  t.like(restarted.counts(id, 0), { counter: { dayCount: 4 } });
 });
 
 test('Usage - while the database hangs one flush runs and one waits, and a stop waits for no more', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
+  const { store, id } = t.context;
   const held: (() => void)[] = [];
-  const hanging: Store = {
-    ...store,
-    write: (work) =>
-      new Promise((resolve, reject) => {
-        held.push(() => store.write(work).then(resolve, reject));
-      }),
-  };
-  const { recorder, use } = recorderOn(hanging);
-  const { id } = await store.write((tx) =>
-    tx.accounts.insert({ name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 }),
+  let writes = 0;
+  const { recorder, use } = recorderOn(
+    wrap(store, async (write) => {
+      writes += 1;
+      await new Promise<void>((resolve) => held.push(resolve));
+      return write();
+    }),
   );
   const flushes: Promise<void>[] = [];
   for (let count = 1; count <= 20; count += 1) {
-    use(id);
+    use(id, count);
     flushes.push(recorder.flush());
     await until(() => held.length > 0, 'the first flush');
   }
   t.is(new Set(flushes).size, 2);
-  let isClosed = false;
-  const closed = recorder.close().then(() => {
-    isClosed = true;
-  });
-  let writes = 0;
-  while (!isClosed) {
-    for (const release of held.splice(0)) {
-      writes += 1;
-      release();
-    }
-    await new Promise(setImmediate);
-  }
-  await closed;
+  const release = setInterval(() => {
+    for (const resume of held.splice(0)) resume();
+  }, 1);
+  t.teardown(() => clearInterval(release));
+  await recorder.close();
   t.true(writes <= 4, `${writes} writes`); // two flushes, each with the counts and the last uses
   t.like((await store.usage.ofDay(0))[0], { requests: 20 });
 });
 
 test('Usage - a failed last write does not prevent a shutdown', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
-  const { recorder, use, lines } = recorderOn(unavailable(store).store);
-  use(1n);
+  const { recorder, use, lines } = recorderOn(unavailable(t.context.store).failing);
+  use(t.context.id);
   await recorder.close();
   t.deepEqual(lines, ['the last usage is not stored']);
 });
 
 test('Usage - of 5,000 active accounts takes a few statements, and other writes run between them', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
-  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
+  const { store } = t.context;
   const ids = await store.transaction(async (tx) => {
-    const inserted: bigint[] = [];
-    for (let count = 0; count < 5_000; count += 1) inserted.push((await tx.accounts.insert(account)).id);
+    const inserted: AccountId[] = [];
+    for (let count = 0; count < 5_000; count += 1) inserted.push((await tx.accounts.insert(SHOP)).id);
     return inserted;
   });
   let statements = 0;
-  const counted: Store = {
-    ...store,
-    write: (work) => {
+  const { recorder, use } = recorderOn(
+    wrap(store, (write) => {
       statements += 1;
-      return store.write(work);
-    },
-  };
-  const { recorder, use } = recorderOn(counted);
+      return write();
+    }),
+  );
   for (const id of ids) use(id);
   const completed: string[] = [];
   const flushed = recorder.flush().then(() => completed.push('all usage'));
@@ -138,71 +130,36 @@ test('Usage - of 5,000 active accounts takes a few statements, and other writes 
   await recorder.close();
 });
 
-test('Bans - of two bans of a key during an outage the later one is stored', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
-  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
-  const { id: accountId } = await store.write((tx) => tx.accounts.insert(account));
+test('Bans - of two bans of a key during an outage the later one is stored, and the key’s last use', async (t) => {
+  const { store, id: accountId } = t.context;
   const key = { accountId, prefix: 'pst_', label: undefined, createdAtMs: 0, expiresAtMs: undefined };
-  const { id: keyId } = await store.write((tx) => tx.keys.insert(key, Buffer.alloc(32)));
-  const { store: failing, recover } = unavailable(store);
-  const { recorder } = recorderOn(failing);
+  const keyIds: KeyId[] = [];
+  for (const hash of [1, 2]) keyIds.push((await store.write((tx) => tx.keys.insert(key, Buffer.alloc(32, hash)))).id);
+  const [keyId = toKeyId(0n)] = keyIds;
+  const { failing, recover } = unavailable(store);
+  const { recorder, limiter } = recorderOn(failing);
   const cause = { durationMs: 5, refusals: 20, window: 'minute' } as const;
   for (const untilMs of [10, 20]) recorder.recordBan({ keyId, untilMs, ...cause });
+  limiter.admit({ ...ACCOUNT, accountId, keyId, nowMs: 7 });
   await t.throwsAsync(recorder.flush());
   recover();
   await recorder.flush();
   t.deepEqual(await store.bans.ofKeys([keyId], 0), [{ keyId, untilMs: 20, ...cause }]);
+  t.deepEqual(await store.usage.lastUses(keyIds), [{ keyId, lastUsedAtMs: 7 }]);
   await recorder.close();
 });
 
-test('Key uses - are stored with a flush, and once each', async (t) => {
-  const store = await createTestStore();
-  t.teardown(() => store.close());
-  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
-  const { id } = await store.write((tx) => tx.accounts.insert(account));
-  let stored = 0;
-  const counted: Store = {
-    ...store,
-    write: (work) =>
-      store.write((tx) => {
-        const putKeyUses: typeof tx.usage.putKeyUses = (uses) => {
-          stored += uses.length;
-          return tx.usage.putKeyUses(uses);
-        };
-        return work({ ...tx, usage: { ...tx.usage, putKeyUses } });
-      }),
-  };
-  const { recorder, use } = recorderOn(counted);
-  for (let i = 0; i < 10; i += 1) use(id);
-  await recorder.flush();
-  await recorder.flush();
-  await recorder.close();
-  t.deepEqual(await store.usage.lastUses([toKeyId(1n)]), [{ keyId: toKeyId(1n), lastUsedAtMs: 0 }]);
-  t.is(stored, 1);
+test('Usage retention - old days are deleted in portions, and nothing of today by a clock a day ahead', async (t) => {
+  const { store, id: accountId } = t.context;
+  const TODAY = 20_000;
+  const days = [TODAY - 500, TODAY - 401, TODAY - 400, TODAY];
+  await store.write((tx) => tx.usage.put(days.map((dayIndex) => ({ accountId, dayIndex, requests: 1, refused: 0 }))));
+  const left = async () => (await store.usage.ofAccount(accountId, 0)).map(({ dayIndex }) => dayIndex);
+  const deletePortion = deleteOldUsage(store, 400, () => dayStartMs(TODAY) + 1);
+  t.is(await deletePortion(1), 1);
+  t.deepEqual(await left(), days.slice(1));
+  t.is(await deletePortion(250), 1);
+  t.deepEqual(await left(), days.slice(2));
+  await deleteOldUsage(store, 1, () => dayStartMs(TODAY + 1))(250);
+  t.deepEqual(await left(), [TODAY]);
 });
-
-for (const [name, aheadMs] of [
-  ['ahead', DAY_MS],
-  ['behind', -DAY_MS],
-] as const) {
-  test(`Usage - a server that started with its clock a day ${name} counts on when it is right`, async (t) => {
-    const store = await createTestStore();
-    t.teardown(() => store.close());
-    const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: 0 } as const;
-    const { id } = await store.write((tx) => tx.accounts.insert(account));
-    const start = async (clockMs: number) => {
-      const { limiter, recorder, use } = recorderOn(store);
-      await restoreLimits(store, { ...limiter, now: () => clockMs });
-      return { recorder, use };
-    };
-    const rightMs = 10 * DAY_MS;
-    for (const clockMs of [rightMs, rightMs + aheadMs, rightMs + aheadMs]) {
-      const { recorder, use } = await start(clockMs);
-      for (const nowMs of [clockMs, clockMs, rightMs]) use(id, nowMs);
-      await recorder.close();
-    }
-    const [today] = (await store.usage.ofAccount(id, 0)).filter(({ dayIndex }) => dayIndex === 10);
-    t.is(today?.requests, 5);
-  });
-}

@@ -1,17 +1,16 @@
-/** The context of the limiter suites: opens limiters, and has the requests that the tests send. */
-import { randomUUID } from 'node:crypto';
-import type { TestFn } from 'ava';
-import type { AccountAttempt, Decision, Limiter, ManagedLimiter } from '../../../../src/access/limits/limiter.ts';
-import type { MemoryLimiterOptions } from '../../../../src/access/limits/memory.ts';
+/** What the tests of limiters share: how to open a limiter, and the requests that they send. */
+import type { ExecutionContext } from 'ava';
+import type { AccountAttempt, Decision, Limiter, LimiterOptions } from '../../../../src/access/limits/limiter.ts';
 import { toAccountId, toKeyId } from '../../../../src/rpc/caller.ts';
 
 export const NOON_MS = Date.UTC(2026, 6, 1, 12);
-export const MIDNIGHT_MS = Date.UTC(2026, 6, 2);
 export const DAY_INDEX = Math.floor(NOON_MS / 86_400_000);
-export const OPTIONS: MemoryLimiterOptions = {
-  ban: { refusals: 20, windowMs: 60_000, durationMs: 300_000 },
+export const BAN_MS = 300_000;
+export const OPTIONS: LimiterOptions = {
+  ban: { refusals: 20, windowMs: 60_000, durationMs: BAN_MS },
   addresses: { perMinute: 60, maxTracked: 1_000 },
 };
+export const NO_BAN = { ban: { refusals: 10_000, windowMs: 60_000, durationMs: 1_000 } };
 
 export const ACCOUNT_ID = toAccountId(7n);
 export const OTHER_ACCOUNT = toAccountId(8n);
@@ -27,42 +26,8 @@ export const ACCOUNT: AccountAttempt = {
   nowMs: NOON_MS,
 };
 
-/**
- * Opens a limiter on the state of that name, which is empty when the name is new. Limiters in memory ignore the name.
- */
-export type OpenLimits = (options: MemoryLimiterOptions, state: string) => Promise<ManagedLimiter>;
-
-interface Context {
-  /** Opens an empty limiter. It is closed at the end of the test. */
-  readonly open: (options?: Partial<MemoryLimiterOptions>) => Promise<ManagedLimiter>;
-  /** Opens several limiters that share one state, as servers do. */
-  readonly openShared: (count: number, options?: Partial<MemoryLimiterOptions>) => Promise<ManagedLimiter[]>;
-  readonly opened: ManagedLimiter[];
-}
-
-export type LimitsTest = TestFn<Context>;
-
-export function useLimits(openLimits: OpenLimits, test: LimitsTest): void {
-  test.beforeEach((t) => {
-    const opened: ManagedLimiter[] = [];
-    const openShared: Context['openShared'] = async (count, options = {}) => {
-      const state = `petstore-test-${randomUUID()}`;
-      const limiters: ManagedLimiter[] = [];
-      for (let i = 0; i < count; i += 1) limiters.push(await openLimits({ ...OPTIONS, ...options }, state));
-      opened.push(...limiters);
-      return limiters;
-    };
-    const open: Context['open'] = async (options) => {
-      const [limiter] = await openShared(1, options);
-      if (limiter === undefined) throw new Error('no limiter was opened');
-      return limiter;
-    };
-    t.context = { open, openShared, opened };
-  });
-  test.afterEach.always(async (t) => {
-    for (const limiter of t.context.opened) await limiter.close();
-  });
-}
+/** Opens a limiter on the state of that name, by default a new one. It is closed at the end of the test. */
+export type Open = (t: ExecutionContext, options?: Partial<LimiterOptions>, state?: string) => Promise<Limiter>;
 
 /** Sends the same request a number of times. Resolves with the last decision. */
 export async function repeat(limiter: Limiter, times: number, attempt: AccountAttempt): Promise<Decision> {
@@ -73,4 +38,19 @@ export async function repeat(limiter: Limiter, times: number, attempt: AccountAt
 
 export async function fromAddress(limiter: Limiter, address: string, nowMs = NOON_MS): Promise<Decision> {
   return limiter.admit({ kind: 'address', address, nowMs });
+}
+
+/** Bans the key at noon: 60 requests are admitted, 20 are refused. */
+export async function ban(limiter: Limiter): Promise<void> {
+  await repeat(limiter, 80, ACCOUNT);
+}
+
+/** Sends concurrent requests to all limiters in turn. Resolves with the decisions. */
+export function flood(limiters: readonly Limiter[], times: number, attempt = ACCOUNT): Promise<Decision[]> {
+  const rounds = Array.from({ length: Math.ceil(times / limiters.length) });
+  return Promise.all(rounds.flatMap(() => limiters.map(async (limiter) => limiter.admit(attempt))));
+}
+
+export function countAdmitted(decisions: readonly Decision[]): number {
+  return decisions.filter(({ allowed }) => allowed).length;
 }

@@ -1,0 +1,247 @@
+/** Redis becomes unavailable: every request is decided, from the known counts; afterwards the largest counts stand. */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ExecutionContext } from 'ava';
+import fc from 'fast-check';
+import type { Limiter } from '../../../src/access/limits/limiter.ts';
+import type { RedisLimiter } from '../../../src/access/limits/redis.ts';
+import { toAccountId } from '../../../src/rpc/caller.ts';
+import { testUnless } from '../../support/programs.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
+import { until } from '../../support/until.ts';
+import { openRedis, type RedisOptions, untilBack } from './suite/redis.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  BAN_MS,
+  ban,
+  countAdmitted,
+  DAY_INDEX,
+  flood,
+  fromAddress,
+  KEY_ID,
+  NOON_MS,
+  repeat,
+} from './suite/setup.ts';
+
+// Serial: the tests share one Redis, which they kill or pause.
+const { serial: test, before, beforeEach, afterEach, after } = testUnless<unknown>(MISSING_REDIS_SERVER);
+let redis: RedisProcess;
+/** The lines of all limiters of the test. */
+let log: { readonly level: string; readonly text: string }[];
+
+const write = (level: string) => (line: unknown) => log.push({ level, text: JSON.stringify(line) });
+const logger = { info: write('info'), warn: write('warn') };
+const levels = () => log.map(({ level }) => level).sort();
+
+before(async () => {
+  redis = await RedisProcess.start();
+});
+beforeEach(() => {
+  log = [];
+});
+afterEach.always(async () => {
+  redis.resume();
+  if (redis.pid === undefined) await redis.startAgain();
+});
+after.always(() => redis?.stop());
+
+const LARGE = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 1_000_000 } };
+const LATER = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
+
+/** Opens limiters that share new counts, like three servers. */
+async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
+  const shared = { redis: redis.config, logger, prefix: randomUUID(), ...options };
+  const open = () => openRedis(t, shared);
+  return Promise.all([open(), open(), open()]);
+}
+
+async function restart(...limiters: readonly RedisLimiter[]): Promise<void> {
+  await redis.startAgain();
+  await untilBack(...limiters);
+}
+
+async function remaining(limiter: Limiter, attempt = LARGE): Promise<number> {
+  return (await limiter.peek(attempt)).remaining;
+}
+
+/** Makes Redis refuse all writes, so that it counts nothing. */
+const fill = () => redis.command('CONFIG', 'SET', 'maxmemory', '1');
+const unfill = () => redis.command('CONFIG', 'SET', 'maxmemory', '0');
+
+test('Killed - limits continue from the known counts, with one log line', async (t) => {
+  const [limiter, other] = await openThree(t);
+  await repeat(limiter, 40, ACCOUNT);
+  for (let i = 0; i < 10; i += 1) await fromAddress(limiter, '192.0.2.1');
+  await redis.kill();
+  t.like(await limiter.admit(ACCOUNT), { allowed: true, remaining: 19 });
+  t.like(await repeat(limiter, 19, ACCOUNT), { allowed: true, remaining: 0 });
+  t.like(await limiter.admit(ACCOUNT), { allowed: false, window: 'minute', limit: 60 });
+  t.true(limiter.isDegraded);
+  t.like(limiter.drain().usage, [{ requests: 60, refused: 1 }]);
+  t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), { counter: { minuteCount: 60, dayCount: 60 }, isLocal: true });
+  const sent = Array.from({ length: 100 }, () => fromAddress(limiter, '192.0.2.1'));
+  t.is(countAdmitted(await Promise.all(sent)), 50);
+  t.true(await other.countStreams(ACCOUNT_ID, 10, 10), 'each server counts its own');
+  await until(() => levels().length === 3, 'the lines of all servers');
+  t.deepEqual(levels(), ['warn', 'warn', 'warn']);
+});
+
+test('Killed - a ban that began in Redis holds, and can not be ended', async (t) => {
+  const [one, other] = await openThree(t);
+  await ban(one);
+  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + BAN_MS });
+  await redis.kill();
+  t.is(await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS), undefined);
+  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + BAN_MS });
+});
+
+test('Hanging - requests wait once, and count once though Redis may have counted them too', async (t) => {
+  const [limiter] = await openThree(t, { timeoutMs: 200 });
+  await untilBack(limiter);
+  await flood([limiter], 100, LARGE);
+  redis.pause();
+  t.is(countAdmitted(await flood([limiter], 100, LARGE)), 100);
+  t.true(limiter.isDegraded);
+  const startMs = performance.now();
+  await repeat(limiter, 500, LARGE);
+  t.true(performance.now() - startMs < 2_000, 'later requests do not wait');
+  redis.resume();
+  await untilBack(limiter);
+  t.is(await remaining(limiter), 300);
+});
+
+test('Pausing - one slow reply is no outage: of 1,200 requests exactly 1,000 pass', async (t) => {
+  const servers = await openThree(t, { timeoutMs: 5_000, ban: { refusals: 10_000, windowMs: 1, durationMs: 1 } });
+  await untilBack(...servers);
+  log = [];
+  redis.pause();
+  const waiting = flood(servers, 300, LARGE);
+  await delay(400);
+  redis.resume();
+  t.is(countAdmitted(await waiting) + countAdmitted(await flood(servers, 900, LARGE)), 1_000);
+  t.deepEqual(levels(), []);
+});
+
+test('Start without Redis - requests are served, and Redis is used once it is available', async (t) => {
+  await redis.kill();
+  const [one, other] = await openThree(t);
+  t.deepEqual(levels(), ['warn', 'warn', 'warn']);
+  const attempt = { ...ACCOUNT, quota: { perMinute: 1_000, perDay: 200 } };
+  for (const [limiter, times] of [
+    [one, 10],
+    [other, 20],
+  ] as const) {
+    limiter.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 100, refused: 0 }]);
+    await repeat(limiter, times, attempt);
+  }
+  await restart(one, other);
+  t.like(await other.admit(attempt), { remaining: 79 });
+  t.is(await remaining(one, attempt), 79, 'of 110 and 120 the larger count stands');
+});
+
+for (const [name, order, expected] of [
+  ['the server that knows most comes last', [0, 1, 2], 608],
+  ['the server that knows most comes first', [2, 1, 0], 610],
+] as const) {
+  test(`Recovery without data, ${name} - the largest count stands, and requests since then are added`, async (t) => {
+    const servers = await openThree(t);
+    // Each server has last seen another total: 100, 300 and 600. Alone they count 5, 6 and 7 more.
+    for (const [index, server] of servers.entries()) await repeat(server, (index + 1) * 100, LARGE);
+    await redis.kill();
+    for (const [index, server] of servers.entries()) await repeat(server, index + 5, LARGE);
+    await restart(...servers);
+    for (const index of order) await servers[index]?.admit(LARGE);
+    for (const server of servers) t.is(await remaining(server), 1_000 - expected);
+    t.deepEqual(levels(), ['info', 'info', 'info', 'warn', 'warn', 'warn']);
+  });
+}
+
+test('Recovery with all data - under load a single server counts every admitted request exactly once', async (t) => {
+  const [limiter] = await openThree(t);
+  const attempt = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 1_000_000 } };
+  let [passed, isOver] = [0, false];
+  const worker = async () => {
+    while (!isOver) {
+      if ((await limiter.admit(attempt)).allowed) passed += 1;
+      await new Promise(setImmediate); // the fallback never waits: let other work run
+    }
+  };
+  const load = Promise.all(Array.from({ length: 20 }, worker));
+  for (const change of [fill, unfill, fill, unfill]) {
+    const before = passed;
+    await until(() => passed > before + 200, 'the load');
+    await change();
+    await until(() => limiter.isDegraded === (change === fill), 'the change');
+  }
+  isOver = true;
+  await load;
+  t.is(await remaining(limiter, attempt), 1_000_000 - passed);
+  t.deepEqual(levels(), ['info', 'info', 'warn', 'warn']);
+});
+
+test('Recovery - a ban that began during the outage holds on all servers after a request to its server', async (t) => {
+  const [one, other] = await openThree(t);
+  await repeat(one, 10, ACCOUNT);
+  await redis.kill();
+  await repeat(one, 70, ACCOUNT);
+  await restart(one, other);
+  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + BAN_MS });
+});
+
+test('Unban - a server that learns of it only after an outage does not restore the ban', async (t) => {
+  const [one, other] = await openThree(t);
+  await ban(one);
+  await other.admit(ACCOUNT);
+  await one.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
+  await redis.command('SAVE');
+  await redis.kill();
+  t.true('bannedUntilMs' in (await other.admit(LATER)), 'it does not know yet');
+  await restart(one, other);
+  for (const server of [one, other]) t.true((await server.admit(LATER)).allowed);
+  await redis.forget();
+});
+
+// `assert` and not `t` inside a property: fast-check then reports the smallest sequence that fails.
+test('Model - in any sequence of requests, outages and losses of data no server’s count falls', async (t) => {
+  const server = fc.nat({ max: 2 });
+  const requests = fc.record({ do: fc.constant('requests' as const), server, times: fc.integer({ min: 1, max: 20 }) });
+  const outage = fc.record({ do: fc.constantFrom('outage' as const, 'loss' as const) });
+  const steps = fc.array(fc.oneof({ weight: 5, arbitrary: requests }, { weight: 1, arbitrary: outage }), {
+    minLength: 5,
+    maxLength: 25,
+  });
+  const servers = await openThree(t);
+  let runs = 0;
+  const property = fc.asyncProperty(steps, async (sequence) => {
+    runs += 1;
+    const attempt = { ...LARGE, accountId: toAccountId(BigInt(runs)) };
+    const used = [0, 0, 0];
+    const send = async (index: number, times: number) => {
+      const { remaining: left } = await repeat(servers[index] as RedisLimiter, times, attempt);
+      const before = used[index] ?? 0;
+      assert.ok(1_000 - left >= before + times, `${1_000 - left} after ${before} and ${times} more`);
+      used[index] = 1_000 - left;
+    };
+    let isFull = false;
+    for (const step of sequence) {
+      if (step.do === 'requests') await send(step.server, step.times);
+      else if (step.do === 'loss') await redis.command('FLUSHALL');
+      else {
+        isFull = !isFull;
+        await (isFull ? fill() : unfill());
+      }
+    }
+    await unfill();
+    await untilBack(...servers);
+    const largest = Math.max(...used);
+    for (const index of servers.keys()) await send(index, 1);
+    for (const one of servers) {
+      const count = 1_000 - (await remaining(one, attempt));
+      assert.ok(count > largest && count <= largest + 3, `${count} after at most ${largest}`);
+    }
+  });
+  await fc.assert(property, { numRuns: 25, includeErrorInReport: true });
+  t.pass();
+});

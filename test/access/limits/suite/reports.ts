@@ -1,0 +1,97 @@
+/** What a limiter reports of accounts and keys: bans, usage, counts. */
+import type { TestFn } from 'ava';
+import { MIDNIGHT, quota, REFUSED, type Sent, send } from './rules.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  BAN_MS,
+  DAY_INDEX,
+  KEY_ID,
+  NOON_MS,
+  type Open,
+  OTHER_ACCOUNT,
+  OTHER_KEY,
+} from './setup.ts';
+
+export function reportTests(test: TestFn, open: Open): void {
+  test('Ban - is reported once, with the window whose limit was exceeded', async (t) => {
+    for (const [window, perDay] of [
+      ['minute', 1_000],
+      ['day', 5],
+    ] as const) {
+      const bans: unknown[] = [];
+      const limiter = await open(t, { onBan: (begun) => bans.push(begun) });
+      const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay } };
+      const limit = Math.min(60, perDay);
+      for (let i = 0; i < limit + 19; i += 1) await limiter.admit(attempt);
+      t.deepEqual(bans, []);
+      for (let i = 0; i < 50; i += 1) await limiter.admit(attempt);
+      t.deepEqual(bans, [{ keyId: KEY_ID, untilMs: NOON_MS + BAN_MS, durationMs: BAN_MS, refusals: 20, window }]);
+    }
+  });
+
+  test('Usage - a drain returns the totals of the accounts and the keys that were used since the last', async (t) => {
+    const limiter = await open(t);
+    const midnightMs = NOON_MS + MIDNIGHT;
+    const use = async (times: number, sent: Sent) => {
+      for (let i = 0; i < times; i += 1) await send(limiter, sent);
+      return limiter.drain();
+    };
+    const [accountId, keyId] = [ACCOUNT_ID, KEY_ID];
+    const total = (dayIndex: number, requests: number, refused = 0) => ({ accountId, dayIndex, requests, refused });
+    t.deepEqual(await use(85, {}), {
+      usage: [total(DAY_INDEX, 60, 25)], // with five requests during the ban
+      keyUses: [{ keyId, lastUsedAtMs: NOON_MS }],
+    });
+    t.deepEqual(await use(5, { address: '192.0.2.1' }), { usage: [], keyUses: [] });
+    t.deepEqual(await use(1, { at: 1, keyId: OTHER_KEY }), {
+      usage: [total(DAY_INDEX, 60, 26)],
+      keyUses: [{ keyId: OTHER_KEY, lastUsedAtMs: NOON_MS + 1 }],
+    });
+    await send(limiter, { at: MIDNIGHT - 1 });
+    t.deepEqual(await use(1, { at: MIDNIGHT }), {
+      usage: [total(DAY_INDEX, 61, 26), total(DAY_INDEX + 1, 1)],
+      keyUses: [{ keyId, lastUsedAtMs: midnightMs }],
+    });
+  });
+
+  test('Usage - the day’s counts are restored', async (t) => {
+    const limiter = await open(t);
+    limiter.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 61, refused: 2 }]);
+    const counted = { counter: { minuteCount: 0, dayCount: 61, refused: 2 }, isLocal: false };
+    t.like(await limiter.counts(ACCOUNT_ID, NOON_MS), counted);
+    for (let i = 0; i < 9; i += 1) await send(limiter, quota(60, 70));
+    t.like(await send(limiter, quota(60, 70)), { ...REFUSED, window: 'day', limit: 70 });
+    t.like(limiter.drain().usage, [{ requests: 70, refused: 3 }]);
+    t.like(await limiter.counts(OTHER_ACCOUNT, NOON_MS), { counter: { dayCount: 0 } });
+  });
+
+  test('Counts - of the minute, the day and the refusals are shown, and nothing is counted by looking', async (t) => {
+    const limiter = await open(t);
+    for (let i = 0; i < 63; i += 1) await send(limiter, {});
+    await send(limiter, { at: 60_000 });
+    limiter.drain();
+    for (const [atMs, minuteCount, dayCount, refused] of [
+      [60_000, 1, 61, 3],
+      [120_000, 0, 61, 3],
+      [MIDNIGHT, 0, 0, 0],
+    ] as const) {
+      const minuteIndex = (NOON_MS + atMs) / 60_000;
+      const counter = { minuteIndex, minuteCount, dayIndex: Math.floor(minuteIndex / 1_440), dayCount, refused };
+      t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS + atMs), { counter, isLocal: false });
+    }
+    t.deepEqual(limiter.drain(), { usage: [], keyUses: [] });
+  });
+
+  test('Peek - shows the numbers, counts nothing and changes nothing', async (t) => {
+    const limiter = await open(t);
+    const address = { kind: 'address', address: '192.0.2.1', nowMs: NOON_MS } as const;
+    for (const attempt of [ACCOUNT, address]) {
+      for (let i = 0; i < 3; i += 1) t.like(await limiter.peek(attempt), { allowed: true, limit: 60, remaining: 60 });
+      t.like(await limiter.admit(attempt), { remaining: 59 });
+      t.like(await limiter.peek(attempt), { remaining: 59 });
+      for (let i = 0; i < 59; i += 1) await limiter.admit(attempt);
+      t.like(await limiter.peek(attempt), { allowed: false, remaining: 0, retryAfterSeconds: 60 });
+    }
+  });
+}

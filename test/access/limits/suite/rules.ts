@@ -1,0 +1,217 @@
+/** The rules of windows and bans, exact to the request and to the millisecond, for every limiter. */
+import type { TestFn } from 'ava';
+import type { AccountAttempt, Decision, Limiter } from '../../../../src/access/limits/limiter.ts';
+import { toKeyId } from '../../../../src/rpc/caller.ts';
+import { ACCOUNT, ACCOUNT_ID, BAN_MS, KEY_ID, NOON_MS, type Open, OTHER_ACCOUNT, OTHER_KEY } from './setup.ts';
+
+/** A request: when it comes, in ms after noon; from an account with fields of its own, or from an address. */
+export interface Sent extends Partial<Omit<AccountAttempt, 'kind' | 'nowMs'>> {
+  readonly at?: number;
+  readonly address?: string;
+}
+
+/** Requests that are repeated, with what the last decision is like; or another act. */
+type Step = readonly [times: number, sent: Sent, expected?: object] | ((limiter: Limiter) => unknown);
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+export const MIDNIGHT = 12 * HOUR_MS; // after noon
+const ADMITTED = { allowed: true };
+export const REFUSED = { allowed: false, bannedUntilMs: undefined, beginsBan: undefined };
+const BEGINS = { allowed: false, beginsBan: true };
+const LAST_OF_60 = { allowed: true, limit: 60, remaining: 0 };
+const NOTHING = { perMinute: 0, perDay: 1_000 };
+
+export const quota = (perMinute: number, perDay: number) => ({ quota: { perMinute, perDay } });
+/** Requests that are all refused. */
+const refuse = (times: number, at: number, expected: object = REFUSED): Step => [
+  times,
+  { at, quota: NOTHING },
+  expected,
+];
+const isBanned = (untilMs: number) => ({ allowed: false, bannedUntilMs: NOON_MS + untilMs });
+const restoreBan = (untilMs: number) => (limiter: Limiter) =>
+  limiter.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + untilMs }]);
+const unban = (limiter: Limiter) => limiter.unban(ACCOUNT_ID, KEY_ID, NOON_MS);
+
+const rule = (title: string, ...steps: Step[]) => ({ title, steps });
+
+const WINDOWS = [
+  rule(
+    'Minute - exactly the quota is admitted',
+    [60, {}, LAST_OF_60],
+    [1, {}, { ...REFUSED, window: 'minute', limit: 60, remaining: 0, retryAfterSeconds: 60 }],
+  ),
+  rule(
+    'Minute - is aligned to UTC, not to the first request',
+    [60, { at: 59_999 }, LAST_OF_60],
+    [1, { at: 59_999 }, { ...REFUSED, retryAfterSeconds: 1 }],
+    [1, { at: 60_000 }, ADMITTED],
+  ),
+  rule(
+    'Day - ends at midnight UTC, to the millisecond',
+    [1, { at: MIDNIGHT - 1, ...quota(60, 1) }, ADMITTED],
+    [1, { at: MIDNIGHT - 1, ...quota(60, 1) }, { ...REFUSED, window: 'day', retryAfterSeconds: 1 }],
+    [1, { at: MIDNIGHT, ...quota(60, 1) }, { allowed: true, remaining: 0 }],
+  ),
+  rule(
+    'Day - a new minute does not renew it',
+    [2, quota(60, 2), ADMITTED],
+    [1, { at: 60_000, ...quota(60, 2) }, { ...REFUSED, window: 'day' }],
+  ),
+  rule(
+    'Both windows - a request refused by the minute does not count in the day',
+    [1, quota(1, 2), ADMITTED],
+    [10, quota(1, 2), REFUSED],
+    [1, { at: 60_000, ...quota(1, 2) }, ADMITTED],
+  ),
+  rule(
+    'Both windows - a request refused by the day does not count in the minute',
+    [1, quota(2, 1), ADMITTED],
+    [1, quota(2, 1), REFUSED],
+    [1, quota(2, 9), ADMITTED],
+  ),
+  rule(
+    'Account - all its keys share one quota',
+    [59, {}, ADMITTED],
+    [1, { keyId: OTHER_KEY }, LAST_OF_60],
+    [1, { keyId: toKeyId(3n) }, REFUSED],
+  ),
+  rule(
+    'Account - shares no counter with another account, nor with an address of the same name',
+    [60, {}, LAST_OF_60],
+    [1, { accountId: OTHER_ACCOUNT }, { allowed: true, remaining: 59 }],
+    [1, { address: String(ACCOUNT_ID) }, { allowed: true, remaining: 59 }],
+  ),
+  rule(
+    'Account - a change of its quota takes effect with the next request, and what was used stays counted',
+    [10, {}, ADMITTED],
+    [1, quota(5, 1_000), { ...REFUSED, window: 'minute', limit: 5, remaining: 0 }],
+    [1, quota(60, 10), { ...REFUSED, window: 'day', limit: 10, remaining: 0 }],
+    [1, quota(300, 10_000), { allowed: true, limit: 300, remaining: 289 }],
+  ),
+  rule(
+    'Address - 60 requests a minute are admitted, without a limit by the day, and it is never banned',
+    ...Array.from({ length: 20 }, (_, minute): Step[] => [
+      [60, { address: '192.0.2.1', at: minute * 60_000 }, LAST_OF_60],
+      [25, { address: '192.0.2.1', at: minute * 60_000 }, { ...REFUSED, window: 'minute', limit: 60, remaining: 0 }],
+    ]).flat(),
+  ),
+];
+
+const BANS = [
+  rule(
+    'Ban - the 20th refusal within a minute bans for 5 minutes, the 19th does not',
+    refuse(19, 0),
+    refuse(1, 10, BEGINS),
+    refuse(1, 10, { ...isBanned(10 + BAN_MS), retryAfterSeconds: 300 }),
+    refuse(1, 9 + BAN_MS, isBanned(10 + BAN_MS)),
+    [1, { at: 10 + BAN_MS }, ADMITTED],
+  ),
+  rule('Ban - 20 refusals within exactly a minute, first to last, ban', refuse(19, 0), refuse(1, 60_000, BEGINS)),
+  rule('Ban - 20 refusals over more than a minute do not ban', refuse(1, 0), refuse(19, 60_001)),
+  rule('Ban - the minute slides: it is not aligned to a window', refuse(10, 59_000), refuse(10, 61_000, BEGINS)),
+  rule(
+    'Ban - a steady trickle of refusals below the rate never bans',
+    ...Array.from({ length: 100 }, (_, index) => refuse(1, index * 3_200)),
+  ),
+  rule(
+    'Ban - requests during it neither count nor prolong it',
+    refuse(20, 0, BEGINS),
+    ...Array.from({ length: 299 }, (_, second) => refuse(1, second * 1_000, isBanned(BAN_MS))),
+    [1, { at: BAN_MS }, { allowed: true, remaining: 59 }],
+    refuse(19, BAN_MS),
+    refuse(1, BAN_MS, BEGINS),
+  ),
+  rule(
+    'Ban - a decision has its end, the wait in whole seconds, and the numbers of the account',
+    refuse(20, 0, BEGINS),
+    [1, { at: 70_001 }, { ...isBanned(BAN_MS), window: 'minute', limit: 60, remaining: 60, retryAfterSeconds: 230 }],
+  ),
+  rule('Ban - another key of the account still works', refuse(20, 0, BEGINS), [
+    1,
+    { keyId: OTHER_KEY },
+    { allowed: true, remaining: 59 },
+  ]),
+  rule(
+    'Restored ban - holds until its end, and the refusals start from zero after it',
+    restoreBan(1_000),
+    refuse(1, 999, { ...isBanned(1_000), retryAfterSeconds: 1 }),
+    refuse(19, 1_000),
+    refuse(1, 1_000, BEGINS),
+  ),
+  rule('Restored ban - one that has ended is ignored', restoreBan(-1), [1, {}, ADMITTED]),
+  rule('Restored ban - one that ends later than a new one would does not hold', restoreBan(BAN_MS + 1), [
+    1,
+    {},
+    ADMITTED,
+  ]),
+  rule(
+    'Unban - the key works at once, with the remaining quota of its account, and its refusals count from zero',
+    refuse(20, 0, BEGINS),
+    unban,
+    [1, {}, { allowed: true, remaining: 59 }],
+    refuse(19, 0),
+    refuse(1, 0, BEGINS),
+  ),
+  rule('Unban - deletes the refusals of a key that is not banned yet', refuse(19, 0), unban, refuse(19, 0)),
+  rule('Unban - ends a restored ban, too', restoreBan(BAN_MS), unban, [1, {}, ADMITTED]),
+  rule('Unban - affects only one key', [20, { keyId: OTHER_KEY, quota: NOTHING }, BEGINS], unban, [
+    1,
+    { keyId: OTHER_KEY },
+    isBanned(BAN_MS),
+  ]),
+];
+
+const JUMPS = (
+  [
+    ['an hour', HOUR_MS],
+    ['a day', DAY_MS],
+  ] as const
+).flatMap(([name, ahead]) => [
+  rule(
+    `Clock jump - one reading ${name} ahead costs one minute at most, and Retry-After is right`,
+    [10, {}, ADMITTED],
+    [1, { at: ahead }, ADMITTED],
+    [60, { at: 1_000 }, LAST_OF_60],
+    [1, { at: 1_000 }, { ...REFUSED, retryAfterSeconds: 59 }],
+    [60, { at: 60_000 }, LAST_OF_60],
+    [1, { at: 60_000 }, { ...REFUSED, retryAfterSeconds: 60 }],
+  ),
+  rule(
+    `Clock jump - a ban set ${name} ahead has ended once the clock is right again`,
+    refuse(20, ahead, BEGINS),
+    refuse(1, ahead, isBanned(ahead + BAN_MS)),
+    [1, { at: 1_000 }, ADMITTED],
+  ),
+  rule(`Clock jump - refusals recorded ${name} ahead ban no key later`, refuse(19, ahead), refuse(19, 0)),
+  rule(
+    `Clock jump - addresses are limited as before after a reading ${name} ahead`,
+    [1, { address: '192.0.2.1', at: ahead }, ADMITTED],
+    [60, { address: '192.0.2.1', at: 1_000 }, LAST_OF_60],
+    [1, { address: '192.0.2.1', at: 1_000 }, { ...REFUSED, retryAfterSeconds: 59 }],
+  ),
+]);
+
+export async function send(limiter: Limiter, { at = 0, address, ...fields }: Sent): Promise<Decision> {
+  const nowMs = NOON_MS + at;
+  return limiter.admit(address === undefined ? { ...ACCOUNT, ...fields, nowMs } : { kind: 'address', address, nowMs });
+}
+
+export function ruleTests(test: TestFn, open: Open): void {
+  for (const { title, steps } of [...WINDOWS, ...BANS, ...JUMPS]) {
+    test(title, async (t) => {
+      const limiter = await open(t);
+      for (const [index, step] of steps.entries()) {
+        if (typeof step === 'function') {
+          await step(limiter);
+          continue;
+        }
+        const [times, sent, expected = {}] = step;
+        let decision = await send(limiter, sent);
+        for (let i = 1; i < times; i += 1) decision = await send(limiter, sent);
+        t.like(decision, expected, `step ${index + 1}`);
+      }
+    });
+  }
+}
