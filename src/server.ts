@@ -21,7 +21,7 @@ import { edgeOnly, rest } from './edge/rest.ts';
 import { webService } from './edge/web-service.ts';
 import type { EventFeed } from './events/feed.ts';
 import type { CallMetrics } from './observe/metrics/calls.ts';
-import type { Tracing } from './observe/tracing/tracing.ts';
+import type { Tracing } from './observe/tracing/otel.ts';
 import { loadOperations } from './proto/operations.ts';
 import { createValidation } from './proto/validation-rules.ts';
 import type { ApiKeys } from './rpc/caller.ts';
@@ -30,7 +30,6 @@ import { deprecation } from './rpc/interceptors/deprecation.ts';
 import { etags } from './rpc/interceptors/etags.ts';
 import { idempotency } from './rpc/interceptors/idempotency.ts';
 import { logging } from './rpc/interceptors/logging.ts';
-import { recordMetrics } from './rpc/interceptors/metrics.ts';
 import { readMessage } from './rpc/interceptors/read-message.ts';
 import { OpenCalls, type OpenCallsOptions, type OpenCounts } from './rpc/open-calls.ts';
 import { REFLECTION_PATHS, reflection } from './rpc/reflection.ts';
@@ -119,7 +118,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     originOf: origins(all, edgeSecret),
     openCalls,
     beforeAnswer: addAccessLogHeaders,
-    observers: [...(metrics === undefined ? [] : [recordMetrics(metrics)]), logging(logger)],
+    observers: [...(metrics === undefined ? [] : [metrics.observe]), logging(logger)],
     traceCall: tracing?.traceCall,
   });
 

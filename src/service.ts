@@ -13,8 +13,8 @@ import { createEventFeed } from './events/feed.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { createLogger } from './observe/logging/logger.ts';
 import { traceLimiter } from './observe/tracing/limiter.ts';
+import type { Tracing } from './observe/tracing/otel.ts';
 import { traceStore } from './observe/tracing/store.ts';
-import type { Tracing } from './observe/tracing/tracing.ts';
 import { mutualTls } from './rpc/mutual-tls.ts';
 import { MIGRATIONS, type Store, TABLE_NAMES, TABLES } from './schema.ts';
 import { createServer, type PetstoreServer } from './server.ts';
@@ -115,8 +115,8 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     redis: redisLimiter,
   };
   const onScrapeFailure = (error: unknown) => logger.error({ err: error }, 'the metrics could not be gathered');
-  const metricsListener = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
-  opened.defer(() => metricsListener?.close());
+  const closeMetrics = config.metrics && (await metrics?.listen(config.metrics, dependencies, onScrapeFailure));
+  opened.defer(() => closeMetrics?.());
   const server = createServer({
     store,
     keys,

@@ -12,7 +12,7 @@ export async function scrape(port: number): Promise<string> {
 }
 
 /** Parses the samples of an exposition whose labels need no escapes. */
-function samplesOf(exposition: string): Sample[] {
+export function samplesOf(exposition: string): Sample[] {
   return exposition.split('\n').flatMap((line) => {
     const [, name, labels = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
     if (name === undefined) return [];

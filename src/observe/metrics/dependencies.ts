@@ -25,25 +25,12 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 /** Metrics of the storage engine that commits in groups. */
 export function commitMetrics(registry: Registry): CommitListener {
-  const registers = [registry];
-  const size = new Histogram({
-    name: 'petstore_group_commit_writes',
-    help: 'Writes that shared a commit on SQLite.',
-    buckets: GROUP_SIZES,
-    registers,
-  });
-  const duration = new Histogram({
-    name: 'petstore_group_commit_duration_seconds',
-    help: 'Time from the start of a transaction on SQLite until it is durable.',
-    buckets: COMMIT_SECONDS,
-    registers,
-  });
-  const wait = new Histogram({
-    name: 'petstore_group_commit_wait_seconds',
-    help: 'How long a write on SQLite waited in the queue.',
-    buckets: COMMIT_SECONDS,
-    registers,
-  });
+  const histogram = (name: string, help: string, buckets: number[]) =>
+    new Histogram({ name: `petstore_group_commit_${name}`, help, buckets, registers: [registry] });
+  const size = histogram('writes', 'Writes that shared a commit on SQLite.', GROUP_SIZES);
+  const took = 'Time from the start of a transaction on SQLite until it is durable.';
+  const duration = histogram('duration_seconds', took, COMMIT_SECONDS);
+  const wait = histogram('wait_seconds', 'How long a write on SQLite waited in the queue.', COMMIT_SECONDS);
   return {
     onTurn: (waitedMs) => wait.observe(waitedMs / 1_000),
     onCommitted(writes, tookMs) {

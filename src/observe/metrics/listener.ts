@@ -6,7 +6,7 @@
  * A request for a name that is not this port's gets nothing: it may be of a web page whose name resolves to this
  * machine (DNS rebinding). Such a page can't make a browser send an address, or the name of another site.
  */
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import type { Registry } from 'prom-client';
 import { ConfigError, type MetricsConfig } from '../../config/config.ts';
@@ -18,12 +18,8 @@ const FRESH_MS = 1_000;
 
 type Source = Pick<Registry, 'contentType' | 'metrics'>;
 
-export interface MetricsListener {
-  close(): Promise<void>;
-}
-
 /**
- * `onFailure` is called when the metrics can't be collected.
+ * `onFailure` is called when the metrics can't be collected. Resolves with a function that closes the port.
  *
  * @throws ConfigError when the port can't be opened.
  */
@@ -31,17 +27,31 @@ export async function listen(
   source: Source,
   { host, port }: MetricsConfig,
   onFailure: (error: unknown) => void,
-): Promise<MetricsListener> {
-  const options = { maxHeaderSize: MAX_HEADER_BYTES, requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS };
+): Promise<() => void> {
+  const timeouts = { requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS, keepAliveTimeout: TIMEOUT_MS };
   const isOwnName = (name: string) =>
     name === 'localhost' || name === host.toLowerCase() || isIP(name.replace(/^\[|]$/g, '')) !== 0;
-  const onRequest = scrapeHandler(source, onFailure);
-  const server = createServer({ ...options, keepAliveTimeout: TIMEOUT_MS }, (request, response) => {
-    if (isOwnName(request.headers.host?.replace(/:\d+$/, '').toLowerCase() ?? '')) onRequest(request, response);
-    else response.writeHead(421, { connection: 'close' }).end('Use an address, localhost, or the METRICS_HOST.\n');
-  });
-  limitConnections(server);
+  const collect = atMostOnceASecond(source, onFailure);
+  const server = createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, ...timeouts },
+    ({ url, method, headers }, response) => {
+      const refuse = (status: number, text = '') => response.writeHead(status, { connection: 'close' }).end(text);
+      const name = headers.host?.replace(/:\d+$/, '').toLowerCase() ?? '';
+      if (!isOwnName(name)) refuse(421, 'Use an address, localhost, or the METRICS_HOST.\n');
+      else if (url !== '/metrics' || (method !== 'GET' && method !== 'HEAD')) refuse(404);
+      else {
+        const answer = (text: string) => response.writeHead(200, { 'content-type': source.contentType }).end(text);
+        collect().then(answer, () => refuse(500));
+      }
+    },
+  );
   server.setTimeout(TIMEOUT_MS); // also for clients that do not read the response
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket.once('close', () => open.delete(socket)));
+    const [oldest] = open;
+    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
+  });
   await new Promise<void>((resolve, reject) => {
     // Also for a connection that can't be accepted later, for lack of files: the next one may be.
     server.on('error', (error) => {
@@ -49,46 +59,21 @@ export async function listen(
     });
     server.listen(port, host, resolve);
   });
-  return {
-    async close() {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
-      await closed;
-    },
+  return () => {
+    server.close();
+    server.closeAllConnections();
   };
 }
 
-/** Ends the oldest connection when there are too many. */
-function limitConnections(server: Server): void {
-  const open = new Set<Socket>();
-  server.on('connection', (socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-    const [oldest] = open;
-    if (open.size > MAX_CONNECTIONS) oldest?.destroy();
-  });
-}
-
-function scrapeHandler(source: Source, onFailure: (error: unknown) => void): RequestListener {
+function atMostOnceASecond(source: Source, onFailure: (error: unknown) => void): () => Promise<string> {
   let collected: Promise<string> | undefined;
-  let collectedAtMs = Number.NEGATIVE_INFINITY;
-  const collect = () => {
+  let collectedAtMs = 0;
+  return () => {
     if (collected === undefined || performance.now() > collectedAtMs + FRESH_MS) {
       collected = source.metrics();
       collected.catch(onFailure);
       collectedAtMs = performance.now();
     }
     return collected;
-  };
-  return (request, response) => {
-    const isScrape = request.url === '/metrics' && (request.method === 'GET' || request.method === 'HEAD');
-    if (!isScrape) {
-      response.writeHead(404, { connection: 'close' }).end();
-      return;
-    }
-    collect().then(
-      (text) => response.writeHead(200, { 'content-type': source.contentType }).end(text),
-      () => response.writeHead(500, { connection: 'close' }).end(),
-    );
   };
 }

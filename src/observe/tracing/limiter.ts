@@ -1,6 +1,6 @@
 /** Adds a span to each call of Redis by the limiter. While Redis is unavailable there are no calls, and no spans. */
 import type { RedisLimiter } from '../../access/limits/redis.ts';
-import type { Tracing } from './tracing.ts';
+import type { Tracing } from './otel.ts';
 
 const ATTRIBUTES = { 'db.system.name': 'redis', 'db.operation.name': 'EVALSHA' };
 

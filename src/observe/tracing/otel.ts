@@ -1,5 +1,6 @@
 /**
- * Traces by OpenTelemetry, sent to a collector over OTLP/HTTP. Names follow its semantic conventions.
+ * Traces by OpenTelemetry, sent to a collector over OTLP/HTTP. Names follow its semantic conventions. This is loaded
+ * only when a collector is configured, so that tracing costs nothing without one.
  *
  * The `traceparent` of a call says whether it is recorded. It is trusted: only Envoy reaches the private port, and
  * Envoy decides for external callers. Of the calls without one, the configured ratio is recorded.
@@ -25,8 +26,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracesConfig } from '../../config/config.ts';
 import { ApiError } from '../../errors.ts';
-import type { Call } from '../../rpc/chain.ts';
-import type { Tracing } from './tracing.ts';
+import type { Call, End } from '../../rpc/chain.ts';
 
 /** The maximum of spans that wait for the collector: a few MB. */
 const MAX_SPANS = 4_096;
@@ -49,7 +49,10 @@ const TRACE_PARENT: TextMapGetter<Pick<Call, 'header'>> = {
   get: (call, name) => (name === 'traceparent' ? call.header(name) : undefined),
 };
 
-export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener): Tracing {
+export type Tracing = ReturnType<typeof startTracing>;
+export type Attributes = Readonly<Record<string, string | number>>;
+
+export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listener) {
   const exporter = new OTLPTraceExporter({ url: `${endpoint}/v1/traces`, timeoutMillis: EXPORT_MS });
   const processor = new BatchSpanProcessor({
     exporter: withListener(exporter, listener),
@@ -68,13 +71,16 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
   /** The current span. */
   const current = new AsyncLocalStorage<Span>();
 
+  /** Whether the current trace is recorded. */
   const isRecording = () => current.getStore()?.isRecording() ?? false;
 
   return {
+    /** Returns the id of the current trace, recorded or not. */
     traceId: () => current.getStore()?.spanContext().traceId,
     isRecording,
 
-    traceCall(call, run) {
+    /** Runs a call in a span of its own. The parent is the span in `traceparent` (W3C Trace Context). */
+    traceCall(call: Call, run: () => Promise<End>): void {
       const parent = propagator.extract(ROOT_CONTEXT, call, TRACE_PARENT);
       const [, service = '', method = ''] = call.operation.path.split('/');
       const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
@@ -87,7 +93,8 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
       });
     },
 
-    async inSpan(name, attributes, work) {
+    /** Runs `work` in a child of the current span, or without a span if none is recorded. */
+    async inSpan<T>(name: string, attributes: Attributes, work: () => Promise<T>): Promise<T> {
       const parent = current.getStore();
       if (parent === undefined || !parent.isRecording()) return work();
       const context = trace.setSpan(ROOT_CONTEXT, parent);
@@ -104,9 +111,11 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
       }
     },
 
-    bind: (run) => AsyncLocalStorage.bind(run),
+    /** Returns a function that always runs in the current span. */
+    bind: <Args extends unknown[], T>(run: (...args: Args) => T) => AsyncLocalStorage.bind(run),
 
-    async close() {
+    /** Sends the remaining spans, for 2 seconds at most. */
+    async close(): Promise<void> {
       await Promise.race([provider.shutdown().catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
     },
   };

@@ -3,7 +3,7 @@
  * several transactions share a commit.
  */
 import type { Reads, Store, Tables, Transaction, Writer } from '../../storage/store.ts';
-import type { Attributes, Tracing } from './tracing.ts';
+import type { Attributes, Tracing } from './otel.ts';
 
 type Methods = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 

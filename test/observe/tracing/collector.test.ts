@@ -1,17 +1,12 @@
 /** A collector that is unavailable, frozen or not configured costs calls nothing. */
-import anyTest, { type TestFn } from 'ava';
+import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { startCollector } from '../../support/collector.ts';
+import { type Collector, startCollector } from '../../support/collector.ts';
+import type { GrpcCaller } from '../../support/grpc-caller.ts';
 import { freePorts } from '../../support/ports.ts';
-import { createDataDir, type ServerProcess, startServerProcess } from '../../support/process.ts';
+import { createDataDir, startServerProcess } from '../../support/process.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
-
-const test = anyTest as TestFn<{ readonly folder: Awaited<ReturnType<typeof createDataDir>> }>;
-
-test.beforeEach(async (t) => {
-  t.context = { folder: await createDataDir() };
-});
-test.afterEach.always((t) => t.context.folder.remove());
 
 /** Writes to stderr which modules of @opentelemetry Node loads. */
 const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){
@@ -19,85 +14,91 @@ const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module
 
 /** How many spans are kept, how many are sent at once, and how long the server waits for the collector. */
 const [MAX_SPANS, BATCH, EXPORT_MS] = [4_096, 512, 3_000];
+/** The call and its query. */
+const SPANS_PER_CALL = 2;
+const STOP_MS = 8_000;
 
 /** Resolves with the longest time of a call. */
-async function call(server: ServerProcess, times: number): Promise<number> {
+async function call({ grpc }: { readonly grpc: GrpcCaller }, times = 50): Promise<number> {
   let slowestMs = 0;
   const timed = async () => {
     const beganMs = performance.now();
-    await server.grpc.call(Pets.listPets, { ids: [], pageToken: '' });
+    await grpc.call(Pets.listPets, {});
     slowestMs = Math.max(slowestMs, performance.now() - beganMs);
   };
   for (let done = 0; done < times; done += 50) await Promise.all(Array.from({ length: 50 }, timed));
   return slowestMs;
 }
 
-async function stop(server: ServerProcess): Promise<number> {
-  server.grpc.close();
+async function start(t: ExecutionContext, { url }: Pick<Collector, 'url'>): Promise<TestServer> {
+  const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: url });
+  t.teardown(server.close);
+  return server;
+}
+
+/** Closes the server, and checks that it takes seconds. */
+async function stop(t: ExecutionContext, server: TestServer): Promise<void> {
   const beganMs = performance.now();
-  const { code } = await server.end('SIGTERM');
-  if (code !== 0) throw new Error(`it ended with ${code}: ${server.errors}`);
-  return performance.now() - beganMs;
+  await server.close();
+  const tookMs = performance.now() - beganMs;
+  t.true(tookMs < STOP_MS, `${tookMs} ms`);
+}
+
+async function frozenCollector(t: ExecutionContext): Promise<Collector> {
+  const collector = await startCollector();
+  t.teardown(collector.close);
+  collector.freeze();
+  return collector;
 }
 
 test.serial('Collector - without one no module of OpenTelemetry is loaded', async (t) => {
+  const { path, remove } = await createDataDir();
   const options = { NODE_OPTIONS: `--import=${REPORT_LOADS.replaceAll('\n', '').replaceAll(' ', '%20')}` };
-  const off = await startServerProcess(t.context.folder.path, options);
-  await call(off, 50);
-  await stop(off);
-  t.is(off.errors, '');
-  const collector = await startCollector();
-  const on = await startServerProcess(t.context.folder.path, {
-    ...options,
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-  });
-  await call(on, 50);
-  await stop(on);
-  t.regex(on.errors, /loaded .*@opentelemetry/); // the hook sees it
-  await collector.close();
+  const errorsWith = async (settings: Readonly<Record<string, string>>) => {
+    const server = await startServerProcess(path, { ...options, ...settings });
+    await call(server);
+    server.grpc.close();
+    t.is((await server.end('SIGTERM')).code, 0);
+    return server.errors;
+  };
+  t.is(await errorsWith({}), '');
+  t.regex(await errorsWith({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' }), /loaded .*@opentelemetry/);
+  await remove();
 });
 
 test.serial('Collector - an outage is one line in the log, and its end another', async (t) => {
   const [port] = await freePorts(1);
-  const endpoint = `http://127.0.0.1:${port}`;
-  const server = await startServerProcess(t.context.folder.path, { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
-  const UNAVAILABLE = /traces can not be sent/g;
-  await until(async () => {
-    await call(server, 50);
-    return UNAVAILABLE.test(server.output);
-  }, 'the line');
-  await call(server, 50);
-  t.is(server.output.match(UNAVAILABLE)?.length, 1);
+  const server = await start(t, { url: `http://127.0.0.1:${port}` });
+  const count = (text: string) => server.logs.filter(({ msg }) => msg.startsWith(text)).length;
+  const untilLine = (text: string) =>
+    until(async () => {
+      await call(server);
+      return count(text) > 0;
+    }, text);
+  await untilLine('traces can not be sent');
+  await call(server);
   const collector = await startCollector(port);
-  await until(async () => {
-    await call(server, 50);
-    return server.output.includes('traces are sent again');
-  }, 'the other line');
+  t.teardown(collector.close);
+  await untilLine('traces are sent again');
+  t.is(count('traces can not be sent'), 1);
   t.true(collector.spans.length > 0);
-  await collector.close();
-  const tookMs = await stop(server);
-  t.true(tookMs < 8_000, `${tookMs} ms`);
+  await stop(t, server);
 });
 
 test.serial('Collector - with a frozen one no call waits, and a bounded number of spans is kept', async (t) => {
-  const collector = await startCollector();
-  collector.freeze();
-  const server = await startServerProcess(t.context.folder.path, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-  const slowestMs = await call(server, 2 * MAX_SPANS); // each has a span of its own at least
+  const collector = await frozenCollector(t);
+  const server = await start(t, collector);
+  const slowestMs = await call(server, (MAX_SPANS + 2 * BATCH) / SPANS_PER_CALL);
   t.true(slowestMs < EXPORT_MS, `a call took ${slowestMs} ms`);
   collector.thaw();
-  await until(() => collector.spans.length > BATCH && server.output.includes('traces are sent again'), 'kept spans');
-  await stop(server); // sends the rest
+  const isSentAgain = () => server.logs.some(({ msg }) => msg === 'traces are sent again');
+  await until(() => collector.spans.length > BATCH && isSentAgain(), 'kept spans');
+  await stop(t, server); // sends the rest
   t.true(collector.spans.length <= MAX_SPANS + BATCH, `${collector.spans.length} spans were kept`);
-  await collector.close();
 });
 
 test.serial('Collector - with a frozen one a stop takes seconds', async (t) => {
-  const collector = await startCollector();
-  collector.freeze();
-  const server = await startServerProcess(t.context.folder.path, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
-  await call(server, 50);
-  const tookMs = await stop(server);
-  t.true(tookMs < 8_000, `${tookMs} ms`);
-  await collector.close();
+  const server = await start(t, await frozenCollector(t));
+  await call(server);
+  await stop(t, server);
 });

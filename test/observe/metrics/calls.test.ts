@@ -1,0 +1,87 @@
+import { status as Status } from '@grpc/grpc-js';
+import test from 'ava';
+import { Registry } from 'prom-client';
+import { anyError, type ErrorCode } from '../../../src/error-table.ts';
+import { callMetrics } from '../../../src/observe/metrics/calls.ts';
+import { type Caller, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { End } from '../../../src/rpc/chain.ts';
+import { newCall } from '../../support/call.ts';
+import { samplesOf } from '../../support/exposition.ts';
+
+const quota = { perMinute: 1, perDay: 1 };
+const CALLER: Caller = { keyId: toKeyId(1n), accountId: toAccountId(7n), plan: 'pro', quota };
+const GET_PET = 'PetService/GetPet';
+
+interface HowItEnded extends Partial<End> {
+  readonly path?: string;
+  readonly caller?: Caller;
+  readonly isReplay?: boolean;
+}
+
+/** The samples that a call of 1.5 seconds makes more than 0, as `name label label`; how many have a duration. */
+async function counted({ path = GET_PET, caller, isReplay = false, ...how }: HowItEnded): Promise<string[]> {
+  const registry = new Registry();
+  const call = newCall(path);
+  if (caller !== undefined) call.caller = caller;
+  if (isReplay) call.responseHeaders.set('idempotency-replayed', 'true');
+  callMetrics(registry).observe(call, { code: Status.OK, error: undefined, durationMs: 1_500, ...how });
+  return samplesOf(await registry.metrics())
+    .filter(({ name, value }) => value > 0 && !/_(bucket|count)$/.test(name))
+    .map(({ name, labels, value }) =>
+      [name.slice('petstore_'.length), ...Object.values(labels), ...(value === 1 ? [] : [value])].join(' '),
+    );
+}
+
+const failed = (code: ErrorCode): Partial<End> => {
+  const error = anyError(code, { petId: 1n, seen: '' });
+  return { code: error.grpcStatus, error };
+};
+const called = (code: string) => `grpc_calls_total petstore.v1.${GET_PET} ${code}`;
+const took = `grpc_call_duration_seconds_sum petstore.v1.${GET_PET} 1.5`;
+
+const CASES: readonly (readonly [title: string, how: HowItEnded, expected: readonly string[]])[] = [
+  ['a successful call, by method', {}, [called('OK'), took]],
+  [
+    'an error, by status, public code and plan',
+    { ...failed('PET_NOT_FOUND'), caller: CALLER },
+    [called('NOT_FOUND'), took, 'errors_total PET_NOT_FOUND pro'],
+  ],
+  [
+    'an error without a valid key, without a plan',
+    failed('API_KEY_MISSING'),
+    [called('UNAUTHENTICATED'), took, 'errors_total API_KEY_MISSING none'],
+  ],
+  [
+    'a call whose caller has left, as CANCELLED and no error',
+    { ...failed('DEADLINE_EXCEEDED'), code: Status.CANCELLED },
+    [called('CANCELLED'), took],
+  ],
+  [
+    'a call after its deadline, as DEADLINE_EXCEEDED whatever its outcome',
+    { ...failed('UNAVAILABLE'), code: Status.DEADLINE_EXCEEDED },
+    [called('DEADLINE_EXCEEDED'), took, 'errors_total DEADLINE_EXCEEDED none'],
+  ],
+  [
+    'a response from the record of an earlier call, as a replay',
+    { isReplay: true },
+    [called('OK'), took, 'idempotent_replays_total'],
+  ],
+  [
+    'a stream, without a duration',
+    { path: '/grpc.health.v1.Health/Watch' },
+    ['grpc_calls_total grpc.health.v1.Health/Watch OK'],
+  ],
+  [
+    'a feed that has to end, by the reason and as no error',
+    { ...failed('UNAVAILABLE'), feedEnd: 'drain' },
+    [called('UNAVAILABLE'), took, 'event_streams_ended_total drain'],
+  ],
+  [
+    'a feed that fails, as an error',
+    { ...failed('UNAVAILABLE'), feedEnd: 'error' },
+    [called('UNAVAILABLE'), took, 'errors_total UNAVAILABLE none', 'event_streams_ended_total error'],
+  ],
+];
+for (const [title, how, expected] of CASES) {
+  test(`Metrics - count ${title}`, async (t) => t.deepEqual(await counted(how), expected));
+}

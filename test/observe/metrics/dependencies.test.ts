@@ -1,0 +1,88 @@
+/** The metrics of PostgreSQL and Redis: available, unavailable, and available again. */
+import { Client as Grpc } from '@grpc/grpc-js';
+import { Client } from 'pg';
+import { EventServiceService as Events } from '../../../gen/petstore/v1/events.ts';
+import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
+import { bearer, insecure, stream } from '../../support/grpc.ts';
+import { freePorts } from '../../support/ports.ts';
+import { testUnless } from '../../support/programs.ts';
+import { startTestServer, type TestServer } from '../../support/server.ts';
+import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
+
+interface Context {
+  readonly shared: Shared;
+  readonly url: string;
+  readonly server: TestServer;
+  readonly port: number;
+}
+const test = testUnless<Context>(sharedMissing);
+
+test.before(async (t) => {
+  const [shared, [port = 0]] = await Promise.all([startShared(), freePorts(1)]);
+  const settings = await shared.settings();
+  const server = await startTestServer({ ...settings, METRICS_PORT: String(port) });
+  t.context = { shared, url: settings.DATABASE_URL ?? '', server, port };
+});
+test.after.always(async ({ context: { shared, server } }) => {
+  await server?.close();
+  await shared?.close();
+});
+
+test.serial('Pools - the maximum of connections, those in use and the waiting calls are shown', async (t) => {
+  const { server, port } = t.context;
+  await server.grpc.category();
+  const text = await scrape(port);
+  const read = (what: string, pool: string) => sumOf(text, `petstore_database_pool_${what}`, { pool });
+  t.deepEqual([read('connections', 'read'), read('connections', 'write')], [4, 6]);
+  t.deepEqual([read('in_use', 'read'), read('waiting', 'read'), read('waiting', 'write')], [0, 0, 0]);
+});
+
+test.serial('Events - a feed that stands still while writes go on is shown, until it moves on', async (t) => {
+  const { server, port, url } = t.context;
+  const stalled = 'petstore_events_stalled_seconds';
+  t.is(sumOf(await scrape(port), stalled), 0);
+  const client = new Grpc(server.address, insecure);
+  const feed = stream(client, Events.watchEvents, { types: [] }, bearer(server.key));
+  feed.on('error', () => undefined).resume();
+  await untilSum(port, 'petstore_grpc_open_calls', { kind: 'feed' }, (sum) => sum === 1);
+  const long = new Client({ connectionString: url });
+  await long.connect();
+  await long.query("BEGIN; INSERT INTO categories (name) VALUES ('late')");
+  t.true((sumOf(await scrape(port), stalled) ?? 9) < 1);
+  await server.grpc.category();
+  await untilSum(port, stalled, {}, (sum) => sum > 1);
+  await long.query('COMMIT');
+  await untilSum(port, stalled, {}, (sum) => sum < 1);
+  await long.end();
+  feed.cancel();
+  client.close();
+});
+
+test.serial('Redis - is shown as up, or as down while this server counts the limits by itself', async (t) => {
+  const { server, shared, port } = t.context;
+  await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
+  t.is(sumOf(await scrape(port), 'petstore_redis_fallback_decisions_total'), 0);
+  await shared.redis.kill();
+  await server.grpc.category();
+  await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 0);
+  await server.grpc.category();
+  await untilSum(port, 'petstore_redis_fallback_decisions_total', {}, (sum) => sum > 0);
+  await shared.redis.startAgain();
+  await untilSum(port, 'petstore_redis_up', {}, (sum) => sum === 1);
+});
+
+test.serial('Database - is shown as up, or as down while calls fail', async (t) => {
+  const { server, shared, port } = t.context;
+  await untilSum(port, 'petstore_database_up', {}, (sum) => sum === 1);
+  const read = () => server.grpc.call(Pets.getPet, { petId: 1n }).catch((error: unknown) => error);
+  await shared.postgres.kill();
+  await read();
+  await untilSum(port, 'petstore_database_up', {}, (sum) => sum === 0);
+  t.true((sumOf(await scrape(port), 'petstore_errors_total', { reason: 'UNAVAILABLE' }) ?? 0) > 0);
+  await shared.postgres.start();
+  await untilSum(port, 'petstore_database_up', {}, (sum) => {
+    void read();
+    return sum === 1;
+  });
+});
