@@ -1,49 +1,46 @@
+/** What the docs page shows, on two pages that all tests look at: one as it opens, one with every operation open. */
+import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
+import { readConfig } from '../../src/config/config.ts';
 import {
   authorize,
+  DESKTOP,
   description,
   docsPageTest,
   isInView,
-  load,
   openDocs,
+  openFolds,
+  openOperations,
+  operationBlock,
   operations,
   PHONE,
+  setScheme,
   tryOut,
   watch,
 } from '../support/docs-page.ts';
 import { until } from '../support/until.ts';
+import { textsWithLowContrast } from './contrast.js';
 
 const chapters = description.tags.filter(({ name }) => !operations.some(({ operation }) => operation.tags[0] === name));
 
-// Serial: pages that load side by side only make each other slow.
-const test = docsPageTest(async () => ({}));
-
-test.serial('The page - a browser is redirected to it from /', async (t) => {
-  const { page } = await watch(t.context);
-  await page.goto(`${t.context.service.rest.url}/`);
-  t.is(page.url(), `${t.context.service.rest.url}/docs`);
-  t.is(await page.title(), 'Pet Store API');
-  t.is(await page.locator('html').getAttribute('lang'), 'en');
+// Serial, and in this order: each page is more and more open. Pages that load side by side make each other slow.
+const test = docsPageTest(async (opener) => {
+  const expanded = await openDocs(opener, PHONE);
+  await expanded.setViewportSize(DESKTOP);
+  await openOperations(expanded);
+  return { expanded };
 });
 
 test.serial('The page - loads its own files and the description, and nothing else', async (t) => {
-  const { page, requests } = await watch(t.context);
-  await load(page, t.context);
-  const paths = requests.map((url) => new URL(url).pathname);
+  const { page, pages } = t.context;
+  const paths = pages[0]?.requests.map((url) => new URL(url).pathname) ?? [];
   // The browser may request the icon late or not at all.
   const others = paths.filter((path) => path !== '/docs/favicon.svg');
-  t.deepEqual(others.toSorted(), [
-    '/docs',
-    '/docs/chapters.js',
-    '/docs/feed.js',
-    '/docs/operations.css',
-    '/docs/page.css',
-    '/docs/page.js',
-    '/docs/plugin.js',
-    '/docs/swagger-ui-bundle.js',
-    '/docs/swagger-ui.css',
-    '/openapi.json',
-  ]);
+  const scripts = ['chapters.js', 'feed.js', 'operations.css', 'page.css', 'page.js', 'plugin.js'];
+  const files = [...scripts, 'swagger-ui-bundle.js', 'swagger-ui.css'].map((name) => `/docs/${name}`);
+  t.deepEqual(others.toSorted(), ['/docs', ...files, '/openapi.json']);
+  t.is(await page.title(), 'Pet Store API');
+  t.is(await page.locator('html').getAttribute('lang'), 'en');
 });
 
 test.serial('The page - names the description when JavaScript is off', async (t) => {
@@ -83,86 +80,162 @@ test.serial('Contents - link to every tag, and to Categories, Orders, Inventory 
   }
 });
 
-test.serial('Contents - the strip on a phone has a shadow where there is more', async (t) => {
-  const page = await openDocs(t.context, PHONE);
-  const strip = page.locator('#contents');
-  t.true(await strip.evaluate((element) => element.scrollWidth > element.clientWidth));
-  const edge = async () => {
-    const { width = 0, height = 0 } = (await strip.boundingBox()) ?? {};
-    const image = await page.screenshot({ clip: { x: width - 2, y: 2, width: 2, height: height - 6 } });
-    return image.toString('base64');
-  };
-  const atStart = await edge();
-  await strip.evaluate((element) => element.scrollTo({ left: element.scrollWidth }));
-  t.not(await edge(), atStart);
-});
-
-test.serial('Chapters and tags - have headings of one style, and the button for the key no band', async (t) => {
-  const { page } = t.context;
-  const styles = await page.locator('.chapter h3, h3.opblock-tag').evaluateAll((headings) =>
-    headings.map((element) => {
-      const style = element.ownerDocument.defaultView?.getComputedStyle(element);
-      return [style?.fontSize, style?.fontWeight, style?.borderBottomWidth, element.getBoundingClientRect().left];
-    }),
-  );
-  t.is(new Set(styles.map((style) => style.join())).size, 1);
-  const band = await page.locator('.scheme-container').evaluate((element) => {
-    const style = element.ownerDocument.defaultView?.getComputedStyle(element);
-    return [style?.backgroundColor, style?.boxShadow];
-  });
-  t.deepEqual(band, ['rgba(0, 0, 0, 0)', 'none']);
-});
-
-test.serial('Commands - each has a button that copies it as it is', async (t) => {
-  const page = await openDocs(t.context);
-  const samples = page.locator('.chapter pre');
-  t.is(await page.locator('.chapter').getByRole('button', { name: 'Copy' }).count(), await samples.count());
-  const command = page.locator('.code', { hasText: '"quantity": 12}' }).first();
-  await command.getByRole('button', { name: 'Copy' }).click();
-  await command.getByRole('button', { name: 'Copied' }).waitFor();
-  await page.locator('.btn.authorize').click();
-  await page.locator('.modal-ux input').press('Control+v');
-  const [text = ''] = await command.locator('pre').allInnerTexts();
-  t.is(await page.locator('.modal-ux input').inputValue(), text.trimEnd().replaceAll('\n', ' '));
-});
-
-test.serial('Contents - the address of a link opens the page at its tag', async (t) => {
-  const { page } = t.context;
-  for (const name of ['Store', 'Getting started']) {
-    const href = await page.getByRole('link', { name, exact: true }).first().getAttribute('href');
-    const other = await openDocs(t.context, {}, `/docs${href}`);
-    t.true(await until(() => isInView(heading(other, name)), name));
+test.serial('Contents - the address of a link opens the page at its tag, in the colours of the system', async (t) => {
+  const href = await t.context.page.getByRole('link', { name: 'Store', exact: true }).first().getAttribute('href');
+  const page = await openDocs(t.context, { colorScheme: 'dark' }, `/docs${href}`);
+  t.true(await until(() => isInView(heading(page, 'Store')), 'Store'));
+  for (const [colorScheme, background] of [
+    ['dark', 'rgb(28, 32, 34)'],
+    ['light', 'rgb(250, 250, 250)'],
+    ['dark', 'rgb(28, 32, 34)'],
+  ] as const) {
+    await setScheme(page, colorScheme);
+    t.is(await page.evaluate('getComputedStyle(document.documentElement).backgroundColor'), background);
   }
 });
 
-test.serial('The key - is accepted with spaces around it and with "Bearer" before it', async (t) => {
-  const page = await openDocs(t.context);
-  await page.locator('.btn.authorize').click();
-  await page.getByLabel('Paste your key (pst_…)').waitFor();
-  t.regex((await page.locator('.modal-ux').allInnerTexts()).join(), /Bearer pst_.*works too/);
-  await page.keyboard.press('Escape');
-  await authorize(page, ` Bearer ${t.context.service.key}  `);
-  const response = await tryOut(page, page.locator('#operations-Pets-listPets'));
-  t.is((await response.request().allHeaders()).authorization, `Bearer ${t.context.service.key}`);
+test.serial('Operations - the page shows every operation of the description', async (t) => {
+  const listed = await t.context.page
+    .locator('.opblock-summary')
+    .evaluateAll((rows) =>
+      rows.map((row) => [
+        row.querySelector('.opblock-summary-method')?.textContent?.toLowerCase(),
+        row.querySelector('[data-path]')?.getAttribute('data-path'),
+      ]),
+    );
+  t.deepEqual(
+    listed,
+    operations.map(({ method, path }) => [method, path]),
+  );
+  t.true(listed.length >= 20);
 });
 
-test.serial('The key - is kept in this tab only, until the tab is closed or the user logs out', async (t) => {
-  const page = await openDocs(t.context);
-  await authorize(page, t.context.service.key);
-  await page.reload();
-  await page.locator('.btn.authorize.locked').waitFor();
-  t.is(await page.evaluate('localStorage.length'), 0);
-
-  const tab = await page.context().newPage();
-  await tab.goto(page.url());
-  await tab.locator('.btn.authorize.unlocked').waitFor();
-
-  await page.locator('.btn.authorize').click();
-  await page.getByRole('button', { name: 'Logout' }).click();
-  await page.reload();
-  await page.locator('.btn.authorize.unlocked').waitFor();
-  t.pass();
+test.serial('Operations - show beta, experimental, deprecated and sunset; others have no badge', async (t) => {
+  const { page } = t.context;
+  for (const { operation } of operations) {
+    const { 'x-stability': stability, 'x-sunset': sunset, deprecated, operationId } = operation;
+    const badges = [stability, deprecated && 'deprecated', sunset && `sunset ${sunset.slice(0, 10)}`].filter(Boolean);
+    const block = operationBlock(page, operation);
+    t.deepEqual(await block.locator('.badge').allInnerTexts(), badges, operationId);
+    const line = await block
+      .locator('[data-path]')
+      .evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).textDecorationLine);
+    t.is(line, deprecated ? 'line-through' : 'none', operationId);
+  }
+  const all = (await page.locator('.badge').allInnerTexts()).join(' ');
+  for (const kind of ['beta', 'experimental', 'deprecated', 'sunset']) t.true(all.includes(kind));
+  t.is(await page.locator('.badge time').getAttribute('datetime'), '2027-12-31T23:59:59Z');
 });
+
+test.serial(
+  'Operations - an open one takes at most two screens, with the errors of every operation folded',
+  async (t) => {
+    const { expanded: page } = t.context;
+    for (const { operation } of operations) {
+      const { operationId, responses } = operation;
+      const block = operationBlock(page, operation);
+      const height = (await block.boundingBox())?.height ?? Infinity;
+      t.true(height > 600 && height <= 2 * DESKTOP.height, `${operationId} is ${height} high`);
+      const byKind = Object.groupBy(Object.keys(responses), (code) => (responses[code]?.$ref ? 'shared' : 'own'));
+      const visible = block.locator('.responses-inner .response[data-code]');
+      t.deepEqual(await visible.evaluateAll((rows) => rows.map((row) => row.getAttribute('data-code'))), byKind.own);
+      const fold = block.locator('.shared-errors');
+      t.is(await fold.locator('> summary').textContent(), `Errors of every operation: ${byKind.shared?.join(', ')}`);
+      t.is(await fold.getAttribute('open'), null);
+      t.is(await block.getByRole('link', { name: 'Errors', exact: true }).count(), 1, operationId);
+    }
+  },
+);
+
+test.serial('Operations - the folded errors open, and the link leads to the page about errors', async (t) => {
+  const { expanded: page } = t.context;
+  const block = page.locator('#operations-Pets-listPets');
+  await block.locator('.shared-errors > summary').click();
+  for (const code of ['API_KEY_INVALID', 'RATE_LIMITED', 'INTERNAL']) await block.getByText(code).first().waitFor();
+  await block.getByRole('link', { name: 'Errors', exact: true }).click();
+  t.true(await isInView(page.locator('#operations-tag-Errors')));
+});
+
+test.serial('Operations - the limits of each plan are explained beside the X-RateLimit headers', async (t) => {
+  const headers = t.context.expanded.locator('#operations-Pets-listPets .response[data-code="200"] .response-headers');
+  await headers.locator('summary').click();
+  const limit = (await headers.getByRole('row', { name: 'X-RateLimit-Limit' }).textContent()) ?? '';
+  for (const [plan, { perMinute, perDay }] of Object.entries(readConfig({}).limits.plans)) {
+    const numbers = `${plan} ${perMinute.toLocaleString('en-US')} a minute and ${perDay.toLocaleString('en-US')} a day`;
+    t.true(limit.includes(numbers), `${limit} lacks ${numbers}`);
+  }
+  t.regex(limit, /enterprise as agreed/);
+});
+
+test.serial(
+  'Try it out - is offered unless the description excludes it, which says why, or it is a stream',
+  async (t) => {
+    for (const { operation } of operations) {
+      const block = operationBlock(t.context.expanded, operation);
+      const { operationId } = operation;
+      const isOff = operation['x-try-it'] === false;
+      t.is(await block.locator('.try-out__btn').count(), isOff || operationId === 'watchEvents' ? 0 : 1, operationId);
+      t.is(await block.getByText('“Try it out” is off').count(), isOff ? 1 : 0, operationId);
+      const reason = block.locator('.opblock-description').getByText(/Interactive testing is disabled: .{20,}/);
+      t.is(await reason.count(), isOff ? 1 : 0, operationId);
+      if (operationId === 'listOrders') t.true(isOff);
+    }
+  },
+);
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.serial(`Accessibility - axe finds nothing with everything closed, ${colorScheme}`, async (t) => {
+    const { page } = t.context;
+    await setScheme(page, colorScheme);
+    t.deepEqual(await violationsOf(page), []);
+  });
+}
+
+test.serial(
+  'Accessibility - axe finds nothing on a phone with everything open, which scrolls one way only',
+  async (t) => {
+    const { expanded: page } = t.context;
+    await openFolds(page);
+    await page.setViewportSize(PHONE.viewport);
+    t.is(await widthOf(page), 360);
+    // This rule of axe takes half a minute on a page with everything open. The next tests look at all colours.
+    t.deepEqual(await violationsOf(page, { rules: { 'color-contrast': { enabled: false } } }), []);
+  },
+);
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test.serial(`Accessibility - every text has enough contrast with everything open, ${colorScheme}`, async (t) => {
+    const { expanded: page } = t.context;
+    await setScheme(page, colorScheme);
+    t.deepEqual(await page.evaluate(textsWithLowContrast, 4.5), []);
+  });
+}
+
+test.serial(
+  'Accessibility - axe finds nothing in forms, a response and the dialog, which the keyboard opens',
+  async (t) => {
+    const { page, service } = t.context;
+    const block = page.locator('#operations-Pets-listPets');
+    await block.locator('.opblock-summary-control').focus();
+    await page.keyboard.press('Enter');
+    await block.getByRole('button', { name: 'Try it out' }).click();
+    await block.locator('.execute').waitFor();
+    await page.getByRole('button', { name: 'Add integer item' }).click();
+    await page.locator('.btn.authorize').focus();
+    await page.keyboard.press('Enter');
+    const field = page.locator('.modal-ux input');
+    await field.waitFor();
+    t.true(await field.evaluate((element) => element.matches(':focus')));
+    t.deepEqual(await violationsOf(page), []);
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    await authorize(page, service.key);
+    await tryOut(page, page.locator('#operations-Pets-listCategories'));
+    t.deepEqual(await violationsOf(page), []);
+    await page.setViewportSize(PHONE.viewport);
+    t.is(await widthOf(page), 360);
+  },
+);
 
 function heading(page: Page, tag: string): Locator {
   return page.locator(`#operations-tag-${tag.replaceAll(' ', '_')}`);
@@ -170,4 +243,17 @@ function heading(page: Page, tag: string): Locator {
 
 function words(text: string): string[] {
   return text.match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+/** Returns a line for each violation that axe-core finds. Evaluated, because the page's policy forbids a script tag. */
+async function violationsOf(page: Page, options: RunOptions = {}): Promise<string[]> {
+  await page.evaluate(axe.source);
+  const given = JSON.stringify({ resultTypes: ['violations'], ...options });
+  const { violations } = (await page.evaluate(`axe.run(${given})`)) as AxeResults;
+  return violations.flatMap(({ id, help, nodes }) => nodes.map(({ target }) => `${id}: ${help}: ${target.join(' ')}`));
+}
+
+/** Returns the width of the layout. A page that is wider than the screen scrolls sideways. */
+function widthOf(page: Page): Promise<unknown> {
+  return page.evaluate('Math.max(document.documentElement.scrollWidth, document.body.scrollWidth, innerWidth)');
 }

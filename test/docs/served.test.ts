@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { get, type IncomingMessage } from 'node:http';
+import { extname } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
@@ -15,26 +16,27 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-const FILES = {
-  '/docs': { type: 'text/html; charset=utf-8', file: 'docs-page/index.html', seconds: 300 },
-  '/docs/page.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/page.js', seconds: 300 },
-  '/docs/plugin.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/plugin.js', seconds: 300 },
-  '/docs/chapters.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/chapters.js', seconds: 300 },
-  '/docs/feed.js': { type: 'text/javascript; charset=utf-8', file: 'docs-page/feed.js', seconds: 300 },
-  '/docs/page.css': { type: 'text/css; charset=utf-8', file: 'docs-page/page.css', seconds: 300 },
-  '/docs/operations.css': { type: 'text/css; charset=utf-8', file: 'docs-page/operations.css', seconds: 300 },
-  '/docs/favicon.svg': { type: 'image/svg+xml', file: 'docs-page/favicon.svg', seconds: 300 },
-  '/docs/swagger-ui-bundle.js': {
-    type: 'text/javascript; charset=utf-8',
-    file: 'node_modules/swagger-ui-dist/swagger-ui-bundle.js',
-    seconds: 86_400,
-  },
-  '/docs/swagger-ui.css': {
-    type: 'text/css; charset=utf-8',
-    file: 'node_modules/swagger-ui-dist/swagger-ui.css',
-    seconds: 86_400,
-  },
-} as const;
+const TYPES = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+};
+const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'operations.css', 'favicon.svg'];
+const FOREIGN = ['swagger-ui-bundle.js', 'swagger-ui.css'];
+/** Paths, the files that they are, and for how many seconds they may be cached. */
+const FILES: readonly (readonly [string, string, number])[] = [
+  ['/docs', 'docs-page/index.html', 300],
+  ...OWN.map((name) => [`/docs/${name}`, `docs-page/${name}`, 300] as const),
+  ...FOREIGN.map((name) => [`/docs/${name}`, `node_modules/swagger-ui-dist/${name}`, 86_400] as const),
+];
+
+/** The browser may load from this server only. */
+const POLICY = [
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'",
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+].join('; ');
+const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 
 test('GET /petstore.binpb - is the descriptor set of the public services alone, without a key', async (t) => {
   const { headers, body } = await fetchRaw(`${t.context.rest.url}/petstore.binpb`, {});
@@ -47,65 +49,44 @@ test('GET /petstore.binpb - is the descriptor set of the public services alone, 
   t.true(body.length < 128 * 1_024);
 });
 
-const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
-
-for (const [path, { type, file, seconds }] of Object.entries(FILES)) {
-  test(`GET ${path} - returns the file on disk, without a key`, async (t) => {
-    const { status, headers, text } = await t.context.rest.withKey(undefined).get(path);
-    t.is(status, 200);
-    t.is(headers.get('content-type'), type);
-    t.is(headers.get('cache-control'), `public, max-age=${seconds}`);
-    t.is(text, readFileSync(file, 'utf8'));
-  });
-
-  test(`GET ${path} - lets the browser load from this server only`, async (t) => {
-    const { headers } = await t.context.rest.get(path);
-    const policy = headers.get('content-security-policy')?.split('; ');
-    t.deepEqual(policy, [
-      "default-src 'none'",
-      "script-src 'self'",
-      "style-src 'self'",
-      "img-src 'self' data:",
-      "connect-src 'self'",
-      "base-uri 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-    ]);
-    t.is(headers.get('x-content-type-options'), 'nosniff');
-    t.is(headers.get('referrer-policy'), 'no-referrer');
-  });
-
-  test(`HEAD ${path} - returns the headers of GET without a body`, async (t) => {
-    const { status, headers, text } = await t.context.rest.withKey(undefined).send('HEAD', path);
-    t.is(status, 200);
-    t.is(headers.get('content-type'), type);
-    t.is(headers.get('content-length'), String(readFileSync(file).length));
-    t.is(text, '');
-  });
-
-  test(`GET ${path} - is compressed when the client accepts gzip`, async (t) => {
-    const url = `${t.context.rest.url}${path}`;
-    const compressed = await fetchRaw(url, { 'accept-encoding': 'gzip, deflate, br' });
+for (const [path, file, seconds] of FILES) {
+  test(`GET, HEAD ${path} - return the file on disk, without a key, compressed for those who accept it`, async (t) => {
+    const { rest } = t.context;
+    const anonymous = rest.withKey(undefined);
+    const onDisk = readFileSync(file);
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers, text } = await anonymous.send(method, path);
+      t.is(status, 200);
+      t.is(text, method === 'GET' ? onDisk.toString() : '');
+      t.is(headers.get('content-type'), TYPES[extname(file).slice(1) as keyof typeof TYPES]);
+      if (method === 'HEAD') t.is(headers.get('content-length'), String(onDisk.length));
+      t.is(headers.get('cache-control'), `public, max-age=${seconds}`);
+      t.is(headers.get('content-security-policy'), POLICY);
+      t.is(headers.get('x-content-type-options'), 'nosniff');
+      t.is(headers.get('referrer-policy'), 'no-referrer');
+    }
+    const compressed = await fetchRaw(`${rest.url}${path}`, { 'accept-encoding': 'gzip, deflate, br' });
     t.is(compressed.headers['content-encoding'], 'gzip');
     t.regex(compressed.headers.vary ?? '', /accept-encoding/i);
-    const onDisk = readFileSync(file);
     t.true(gunzipSync(compressed.body).equals(onDisk)); // deepEqual would take seconds for a megabyte
-    for (const accepted of ['', 'br', 'gzip;q=0', 'gzip; q=0.000']) {
-      const plain = await fetchRaw(url, accepted === '' ? {} : { 'accept-encoding': accepted });
-      t.is(plain.headers['content-encoding'], undefined, accepted);
-      t.true(plain.body.equals(onDisk));
-    }
-  });
-
-  test(`POST ${path} - is refused with 405 and Allow, like any unsupported method`, async (t) => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-      const { status, headers, body } = await t.context.rest.send(method, path);
-      t.is(status, 405);
-      t.is(headers.get('allow'), 'GET, HEAD');
-      t.is(body.code, 'METHOD_NOT_ALLOWED');
-    }
   });
 }
+
+test('GET /docs - is not compressed for a client that does not accept gzip', async (t) => {
+  for (const accepted of [undefined, 'br', 'gzip;q=0', 'gzip; q=0.000']) {
+    const given = accepted === undefined ? {} : { 'accept-encoding': accepted };
+    const { headers, body } = await fetchRaw(`${t.context.rest.url}/docs`, given);
+    t.is(headers['content-encoding'], undefined, accepted);
+    t.is(body.toString(), readFileSync('docs-page/index.html', 'utf8'));
+  }
+});
+
+test('POST /docs - is refused with 405 and Allow, like any unsupported method', async (t) => {
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+    const { status, headers, body } = await t.context.rest.send(method, '/docs/page.js');
+    t.deepEqual([status, headers.get('allow'), body.code], [405, 'GET, HEAD', 'METHOD_NOT_ALLOWED']);
+  }
+});
 
 test('GET / - redirects a browser to the docs page, on any host', async (t) => {
   for (const method of ['GET', 'HEAD']) {

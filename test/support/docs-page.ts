@@ -95,26 +95,21 @@ export async function openDocs(opener: Opener, options: BrowserContextOptions = 
   return page;
 }
 
-/** Opens a page with every operation and fold open, and a response of the API shown: it takes seconds. */
-export async function openEverything(opener: Opener, options: BrowserContextOptions = {}): Promise<Page> {
-  const page = await openDocs(opener, options);
-  await authorize(page, opener.service.key);
-  await tryOut(page, page.locator('#operations-Pets-listPets'));
-  await expandOperations(page);
-  await page.locator('details:not([open]) > summary').evaluateAll((summaries) => {
-    for (const summary of summaries) summary.click();
-  });
-  return page;
-}
-
 /** Opens all operations and the schemas at once; one click of the mouse after another would take long. */
-export async function expandOperations(page: Page): Promise<void> {
+export async function openOperations(page: Page): Promise<void> {
   for (const selector of ['.opblock-summary-control', '.models-control']) {
     await page.locator(`${selector}[aria-expanded=false]`).evaluateAll((buttons) => {
       for (const button of buttons) button.click();
     });
   }
   await page.locator('.opblock:not(:has(.responses-inner))').first().waitFor({ state: 'detached' });
+}
+
+/** Opens every fold. */
+export async function openFolds(page: Page): Promise<void> {
+  await page.locator('details:not([open]) > summary').evaluateAll((summaries) => {
+    for (const summary of summaries) summary.click();
+  });
 }
 
 export function operationBlock(page: Page, { operationId, tags: [tag] }: Operation): Locator {
