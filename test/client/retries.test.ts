@@ -1,170 +1,195 @@
-import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+/** What the client repeats, with which metadata, and how it stays within the limits. */
+import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
-import { createClient, type PetstoreClient } from '../../src/client/index.ts';
+import { createClient, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
+import { TcpProxy } from '../support/chaos/proxy.ts';
+import { withinOneMinute } from '../support/limit-windows.ts';
+import { connectOperator, type Operator } from '../support/operator.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-/** A TCP proxy in front of the server. Tests interrupt it. */
-interface TcpProxy {
-  readonly address: string;
-  /** Drops the server's responses from now on. */
-  dropResponses(): void;
-  /** Closes every connection, and forwards responses again. */
-  disconnect(): void;
-  /** Closes every connection and accepts no new one. */
-  stop(): Promise<void>;
-  start(): Promise<void>;
+interface Context extends TestStack {
+  readonly operator: Operator;
+  readonly proxy: TcpProxy;
+  /** Calls through the proxy. */
+  readonly client: PetstoreClient;
+  readonly direct: PetstoreClient;
 }
 
-const test = anyTest as TestFn<TestStack & { proxy: TcpProxy; client: PetstoreClient; direct: PetstoreClient }>;
+const test = anyTest as TestFn<Context>;
 
 test.before(async (t) => {
   const stack = await startTestStack();
-  const proxy = await startProxy(stack.config.grpcPort);
-  const client = createClient({ address: proxy.address, apiKey: stack.key });
-  t.context = { ...stack, proxy, client, direct: createClient({ address: stack.grpcAddress, apiKey: stack.key }) };
+  const proxy = await TcpProxy.open(stack.config.grpcPort);
+  const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: stack.key });
+  const direct = createClient({ address: stack.grpcAddress, apiKey: stack.key });
+  t.context = { ...stack, operator: await connectOperator(stack), proxy, client, direct };
   await client.pets.listPets({}); // connects
 });
 test.after.always(async ({ context }) => {
-  await context.client.close();
-  await context.direct.close();
-  await context.proxy.stop();
+  await Promise.all([context.client.close(), context.direct.close()]);
+  await context.proxy.close();
+  context.operator.close();
   await context.close();
 });
 
-async function startProxy(port: number): Promise<TcpProxy> {
-  const sockets = new Set<Socket>();
-  let isDropping = false;
-  const server = createServer((near) => {
-    const far = connect(port, '127.0.0.1');
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
-    }
-    near.pipe(far);
-    far.on('data', (bytes) => isDropping || near.write(bytes)).on('end', () => near.end());
-  });
-  const listen = (at: number) => new Promise<void>((resolve) => server.listen(at, '127.0.0.1', resolve));
-  const disconnect = () => {
-    isDropping = false;
-    for (const socket of sockets) socket.destroy();
-  };
-  await listen(0);
-  const { port: nearPort } = server.address() as AddressInfo;
-  return {
-    address: `127.0.0.1:${nearPort}`,
-    dropResponses: () => {
-      isDropping = true;
-    },
-    disconnect,
-    start: () => listen(nearPort),
-    async stop() {
-      const closed = new Promise((resolve) => server.close(resolve));
-      disconnect();
-      await closed;
-    },
-  };
-}
-
-async function names(client: PetstoreClient): Promise<string[]> {
-  return (await client.categories.listCategories({ limit: 100 })).categories.map(({ name }) => name);
-}
-
 test.serial('retries - an idempotent call survives a short outage', async (t) => {
   const { proxy, client } = t.context;
-  await proxy.stop();
+  proxy.refuse();
   const call = client.pets.listPets({});
   await delay(500); // the outage
-  await proxy.start();
+  proxy.restore();
   t.true(Array.isArray((await call).pets));
 });
 
-test.serial('retries - an idempotent call is retried after a broken connection', async (t) => {
-  const { proxy, client, direct } = t.context;
-  const { id } = await client.categories.createCategory({ category: { name: 'before' } });
-  proxy.dropResponses();
-  const call = client.categories.replaceCategory({ categoryId: id, category: { name: 'replaced' } });
-  await until(async () => (await names(direct)).includes('replaced'), 'the category replaced');
-  proxy.disconnect();
-  t.is((await call).name, 'replaced');
-});
-
-test.serial('retries - a create is retried after a broken connection, and done once', async (t) => {
-  const { proxy, client, direct } = t.context;
-  proxy.dropResponses();
-  const call = client.categories.createCategory({ category: { name: 'only once' } });
-  await until(async () => (await names(direct)).includes('only once'), 'the category only once');
-  proxy.disconnect();
-  const { id } = await call;
-  t.is((await direct.categories.getCategory({ categoryId: id })).name, 'only once');
-  t.is((await names(direct)).filter((name) => name === 'only once').length, 1);
-});
-
-test.serial('retries - an update is not retried after a broken connection: it may have been done', async (t) => {
-  const { proxy, client, direct } = t.context;
-  const { id: categoryId } = await client.categories.createCategory({ category: { name: 'to be updated' } });
-  proxy.dropResponses();
-  const call = client.categories.updateCategory({ categoryId, category: { name: 'updated' } });
-  await until(async () => (await names(direct)).includes('updated'), 'the category updated');
-  proxy.disconnect();
-  await t.throwsAsync(call, { name: 'PetstoreError', code: 'UNAVAILABLE' });
-});
+/** Breaks the connection when the call has been done, before its response arrives. */
+async function broken<Answer>({ proxy, direct }: Context, name: string, call: () => Promise<Answer>): Promise<Answer> {
+  const names = async () => (await direct.categories.listCategories({ limit: 100 })).categories.map((one) => one.name);
+  proxy.slow(2_000);
+  const answer = call();
+  answer.catch(() => undefined); // awaited below
+  await until(async () => (await names()).includes(name), `the category ${name}`);
+  proxy.cut();
+  proxy.restore();
+  return answer.finally(async () => {
+    if ((await names()).filter((one) => one === name).length !== 1) throw new Error(`${name} was done twice`);
+  });
+}
 
 test.serial(
-  'retries - a create whose deadline has passed can be sent again with its key, and is done once',
+  'retries - a change that can be repeated, and a create, are retried after a broken connection',
   async (t) => {
-    const { proxy, client, direct } = t.context;
-    const create = (timeoutMs: number) =>
-      client.categories.createCategory({ category: { name: 'late' } }, { idempotencyKey: 'late-1', timeoutMs });
-    await names(client); // connects
-    proxy.dropResponses();
-    const late = t.throwsAsync(create(5_000), { code: 'DEADLINE_EXCEEDED' });
-    await until(async () => (await names(direct)).includes('late'), 'the category late');
-    await late;
-    proxy.disconnect();
-    const { id } = await create(10_000);
-    t.is((await direct.categories.getCategory({ categoryId: id })).name, 'late');
-    t.is((await names(direct)).filter((name) => name === 'late').length, 1);
+    const { client, direct } = t.context;
+    const { categories } = client;
+    const { id: categoryId } = await categories.createCategory({ category: { name: 'before' } });
+    const replace = () => categories.replaceCategory({ categoryId, category: { name: 'replaced' } });
+    t.is((await broken(t.context, 'replaced', replace)).name, 'replaced');
+    const create = () => categories.createCategory({ category: { name: 'only once' } });
+    const { id } = await broken(t.context, 'only once', create);
+    t.is((await direct.categories.getCategory({ categoryId: id })).name, 'only once');
   },
 );
 
-test.serial('deadline - a queued call fails when its deadline passes', async (t) => {
-  const { proxy, key } = t.context;
-  const client = createClient({ address: proxy.address, apiKey: key, maxInFlight: 1 });
-  await client.pets.listPets({});
-  proxy.dropResponses();
-  const ahead = t.throwsAsync(client.pets.listPets({}, { timeoutMs: 400 }), { code: 'DEADLINE_EXCEEDED' });
-  const message = 'the deadline passed before the call could be sent';
-  await t.throwsAsync(client.pets.listPets({}, { timeoutMs: 100 }), { code: 'DEADLINE_EXCEEDED', message });
-  await ahead;
-  proxy.disconnect();
-  await client.close();
+test.serial('retries - an update is not retried after a broken connection: it may have been done', async (t) => {
+  const { categories } = t.context.client;
+  const { id: categoryId } = await categories.createCategory({ category: { name: 'to be updated' } });
+  const update = () => categories.updateCategory({ categoryId, category: { name: 'updated' } });
+  await t.throwsAsync(broken(t.context, 'updated', update), { name: 'PetstoreError', code: 'UNAVAILABLE' });
 });
 
-test.serial('retries - maxAttempts 1 switches them off', async (t) => {
-  const client = createClient({ address: '127.0.0.1:1', apiKey: t.context.key, maxAttempts: 1 });
-  const startMs = performance.now();
-  await t.throwsAsync(client.pets.listPets({}), { code: 'UNAVAILABLE' });
-  t.true(performance.now() - startMs < 1_500);
-  await client.close();
-});
-
-test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
-  const requests: string[] = [];
-  const server = createHttp2Server().on('stream', (stream: ServerHttp2Stream, headers) => {
-    requests.push(String(headers[':path']));
+/** The metadata of each attempt that the client makes at a call while the server is unavailable. */
+async function attempts(call: (client: PetstoreClient) => Promise<unknown>, options: object = {}) {
+  const requests: IncomingHttpHeaders[] = [];
+  const server = createServer().on('stream', (stream: ServerHttp2Stream, headers) => {
+    requests.push(headers);
     stream.respond({ 'content-type': 'application/grpc', 'grpc-status': '14' }, { endStream: true });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: t.context.key });
-  t.teardown(() => client.close().then(() => server.close()));
-  await t.throwsAsync(client.pets.getPet({ petId: 1n }));
-  t.is(requests.splice(0).length, 5);
-  await t.throwsAsync(client.pets.createPet({ pet: { name: 'Tom', categoryId: 1n } }));
-  t.is(requests.splice(0).length, 5);
-  await t.throwsAsync(client.pets.updatePet({ petId: 1n, pet: { name: 'Tom' } }));
-  t.is(requests.length, 1);
+  const client = createClient({ address: `127.0.0.1:${port}`, apiKey: 'key', ...options });
+  const code = await call(client).catch((error: PetstoreError) => error.code);
+  await client.close();
+  server.close();
+  if (code !== 'UNAVAILABLE') throw new Error(`the call ended with ${code}`);
+  const [keys, tags] = ['idempotency-key', 'if-match'].map((name) => [...new Set(requests.map((one) => one[name]))]);
+  return { count: requests.length, keys, tags };
+}
+
+const category = { name: 'Cats' };
+
+test('retries - while the server is unavailable a call that may be repeated has 5 attempts, others one', async (t) => {
+  const [read, once, replaced, updated, own] = await Promise.all([
+    attempts(({ categories }) => categories.getCategory({ categoryId: 1n })),
+    attempts(({ categories }) => categories.getCategory({ categoryId: 1n }), { maxAttempts: 1 }),
+    attempts(({ categories }) => categories.replaceCategory({ categoryId: 1n, category }, { ifMatch: '"abc"' })),
+    attempts(({ categories }) => categories.updateCategory({ categoryId: 1n, category })),
+    attempts(({ categories }) => categories.createCategory({ category }, { idempotencyKey: 'mine' })),
+  ]);
+  const none = [undefined];
+  t.deepEqual(read, { count: 5, keys: none, tags: none });
+  t.deepEqual(once, { ...read, count: 1 });
+  t.deepEqual(replaced, { ...read, tags: ['"abc"'] });
+  t.deepEqual(updated, once);
+  t.deepEqual(own, { ...read, keys: ['mine'] });
+});
+
+test('retries - the attempts at a create share one key of its own', async (t) => {
+  const create = () => attempts(({ categories }) => categories.createCategory({ category }));
+  const made = await Promise.all([create(), create()]);
+  for (const { count, keys = [] } of made) {
+    t.deepEqual([count, keys.length], [5, 1]);
+    t.regex(String(keys[0]), /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
+  }
+  t.notDeepEqual(made[0]?.keys, made[1]?.keys);
+});
+
+const MINUTE_MS = 60_000;
+const LIMITS = { perMinute: 5, perDay: 1_000 };
+/** The number of refusals within a minute that ban a key, by the contract. */
+const BAN = 20;
+
+/** A client with an account of its own, which counts how its calls end, and what the server has counted. */
+async function limited({ operator, publicAddress: address }: Context) {
+  const { id } = await operator.account(LIMITS);
+  const client = createClient({ address, apiKey: (await operator.key(id)).key });
+  const call = async (timeoutMs: number) => {
+    const error = await client.pets.listPets({}, { timeoutMs }).then(
+      () => undefined,
+      (reason: PetstoreError) => reason,
+    );
+    if (error !== undefined && error.code !== 'RATE_LIMITED') throw error;
+    return error;
+  };
+  return {
+    client,
+    /** Makes calls at once, and returns the refusals. */
+    async refusals(calls: number, timeoutMs: number) {
+      const ends = await Promise.all(Array.from({ length: calls }, () => call(timeoutMs)));
+      return ends.filter((error) => error !== undefined);
+    },
+    async used() {
+      const days = await operator.usage(id); // two days around midnight
+      const sum = (field: 'requests' | 'refused') => days.reduce((total, day) => total + Number(day[field]), 0);
+      return { requests: sum('requests'), refused: sum('refused') };
+    },
+  };
+}
+
+test('limits - a client past its minute limit waits for Retry-After and finishes without a ban', async (t) => {
+  t.timeout(3 * MINUTE_MS);
+  const { client, refusals, used } = await limited(t.context);
+  await withinOneMinute(2_000);
+  const nextMinuteMs = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
+  t.deepEqual(await refusals(2 * LIMITS.perMinute, 2.5 * MINUTE_MS), []);
+  t.true(Date.now() >= nextMinuteMs, 'the second five pass only in the next minute');
+  t.true(Date.now() < nextMinuteMs + 10_000, 'they were sent when the minute began');
+  const { requests, refused } = await used();
+  t.is(requests, 10);
+  t.true(refused >= 1 && refused < BAN / 2, `${refused} refusals`);
+  await client.close();
+});
+
+test('limits - calls whose deadline is before Retry-After fail at once, nearly all without a request', async (t) => {
+  const { client, refusals, used } = await limited(t.context);
+  await withinOneMinute(5_000);
+  const startMs = performance.now();
+  const refused = await refusals(100, 2_000);
+  t.true(performance.now() - startMs < 1_500);
+  t.is(refused.length, 95);
+  for (const error of refused) {
+    t.like(error, { code: 'RATE_LIMITED', grpcStatus: 8 });
+    t.true((error.retryAfterMs ?? 0) > 0 && (error.retryAfterMs ?? 0) <= MINUTE_MS, String(error.retryAfterMs));
+    t.regex(error.message, /: try again in \d+ s$/);
+  }
+  const counted = await used();
+  t.is(counted.requests, 5);
+  t.true(counted.refused >= 1 && counted.refused < BAN / 2, `${counted.refused} refusals`);
+  t.is((await refusals(100, 2_000)).length, 100);
+  t.deepEqual(await used(), counted, 'none of them was sent');
+  const signal = AbortSignal.timeout(100);
+  const waiting = client.pets.listPets({}, { timeoutMs: 10 * MINUTE_MS, signal }).catch((reason) => reason);
+  t.is(await waiting, signal.reason);
+  await client.close();
 });

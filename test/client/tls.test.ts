@@ -1,13 +1,25 @@
-import { createClient, type PetstoreClient, type PetstoreError, type TlsOptions } from '../../src/client/index.ts';
+import { createClient, type PetstoreError, type TlsOptions } from '../../src/client/index.ts';
 import { testUnless } from '../support/programs.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates, noOpenssl, startTlsFront, type TlsFront } from '../support/tls.ts';
 
-const test = testUnless<TestStack & { certificates: Certificates; front: TlsFront }>(noOpenssl);
+interface Context extends TestStack {
+  readonly certificates: Certificates;
+  readonly front: TlsFront;
+  readonly pem: Readonly<Record<'ca' | 'cert' | 'key' | 'otherCa' | 'otherCert' | 'otherKey', Buffer>>;
+}
+
+const test = testUnless<Context>(noOpenssl);
 
 test.before(async (t) => {
   const [stack, certificates] = await Promise.all([startTestStack(), makeCertificates()]);
-  t.context = { ...stack, certificates, front: await startTlsFront(stack.config.port, certificates) };
+  const files = { ca: 'ca', cert: 'client', key: 'client-key' };
+  const others = { otherCa: 'stranger', otherCert: 'stranger', otherKey: 'stranger-key' };
+  const read = Object.entries({ ...files, ...others }).map(async ([name, file]) => {
+    return [name, await certificates.read(`${file}.pem`)];
+  });
+  const pem = Object.fromEntries(await Promise.all(read));
+  t.context = { ...stack, certificates, front: await startTlsFront(stack.config.port, certificates), pem };
 });
 test.after.always(async ({ context }) => {
   await context.front.close();
@@ -15,81 +27,53 @@ test.after.always(async ({ context }) => {
   await context.close();
 });
 
-async function identity({ certificates }: { certificates: Certificates }, name: string): Promise<TlsOptions> {
-  return { cert: await certificates.read(`${name}.pem`), key: await certificates.read(`${name}-key.pem`) };
-}
-
 /** How a call ends: OK, or the error's code. */
-async function outcome(client: PetstoreClient): Promise<string> {
+async function outcome({ key: apiKey }: Context, address: string, tls?: boolean | TlsOptions): Promise<string> {
+  const client = createClient({ address, apiKey, maxAttempts: 1, ...(tls === undefined ? {} : { tls }) });
   const end = client.pets.listPets({}, { timeoutMs: 60_000 }).then(
     () => 'OK',
     (error: PetstoreError) => error.code,
   );
-  const code = await end;
-  await client.close();
-  return code;
+  return end.finally(() => client.close());
 }
 
-test('tls - works with a private authority and a client certificate', async (t) => {
-  const { front, key: apiKey, certificates } = t.context;
-  const ca = await certificates.read('ca.pem');
-  const tls = { ca, ...(await identity(t.context, 'client')) };
-  t.is(await outcome(createClient({ address: front.address, apiKey, tls })), 'OK');
-  const asText = { ca: ca.toString(), cert: String(tls.cert), key: String(tls.key) };
-  t.is(await outcome(createClient({ address: front.address, apiKey, tls: asText })), 'OK');
+test('tls - a server and a client of the private authority are needed, by host, https:// or http://', async (t) => {
+  const { front, publicAddress, pem } = t.context;
+  const { ca, cert, key, otherCa, otherCert, otherKey } = pem;
+  const tls = { ca, cert, key };
+  const asText = { ca: String(ca), cert: String(cert), key: String(key) };
+  const byIp = front.address.replace('localhost', '127.0.0.1');
+  const plain = publicAddress.replace('127.0.0.1', 'localhost');
+  const cases: readonly (readonly [string, string, (boolean | TlsOptions)?])[] = [
+    ['OK', front.address, tls],
+    ['OK', front.address, asText],
+    ['OK', `https://${front.address}`, tls],
+    ['OK', byIp, { ...tls, serverName: 'localhost' }],
+    ['OK', `http://${publicAddress}/`],
+    ['UNAVAILABLE', byIp, { ...tls, serverName: 'other.example' }],
+    ['UNAVAILABLE', front.address, { ...tls, ca: otherCa }],
+    ['UNAVAILABLE', front.address, { ca }],
+    ['UNAVAILABLE', front.address, { ca, cert: otherCert, key: otherKey }],
+    ['UNAVAILABLE', front.address, true], // the well-known authorities
+    ['UNAVAILABLE', `https://${front.address}`],
+    ['UNAVAILABLE', plain, true], // a server without TLS
+    ['UNAVAILABLE', 'http://127.0.0.1'], // on port 80
+  ];
+  for (const [expected, address, given] of cases) t.is(await outcome(t.context, address, given), expected, address);
 });
 
-test('tls - a server of another authority, or without TLS, is UNAVAILABLE', async (t) => {
-  const { front, publicAddress, key: apiKey, certificates } = t.context;
-  const own = await identity(t.context, 'client');
-  const otherCa = await certificates.read('stranger.pem');
-  const options = { address: front.address, apiKey, maxAttempts: 1 };
-  t.is(await outcome(createClient({ ...options, tls: { ca: otherCa, ...own } })), 'UNAVAILABLE');
-  t.is(await outcome(createClient({ ...options, tls: true })), 'UNAVAILABLE', 'the well-known authorities');
-  t.is(
-    await outcome(createClient({ ...options, address: publicAddress.replace('127.0.0.1', 'localhost'), tls: true })),
-    'UNAVAILABLE',
-  );
-});
-
-test('tls - a client without a certificate, or with one of another authority, is refused', async (t) => {
-  const { front, key: apiKey, certificates } = t.context;
-  const ca = await certificates.read('ca.pem');
-  const options = { address: front.address, apiKey, maxAttempts: 1 };
-  t.is(await outcome(createClient({ ...options, tls: { ca } })), 'UNAVAILABLE');
-  const stranger = await identity(t.context, 'stranger');
-  t.is(await outcome(createClient({ ...options, tls: { ca, ...stranger } })), 'UNAVAILABLE');
-});
-
-test('tls - an IP address needs serverName, a name of the certificate', async (t) => {
-  const { front, key: apiKey, certificates } = t.context;
-  const tls = { ca: await certificates.read('ca.pem'), ...(await identity(t.context, 'client')) };
+test('tls - an IP address without a name, and certificates that are none, are refused at once', (t) => {
+  const { front, pem } = t.context;
+  const { ca, cert, key } = pem;
+  const open = (address: string, tls?: TlsOptions | boolean) => () =>
+    createClient({ address, apiKey: 'k', ...(tls === undefined ? {} : { tls }) });
   const address = front.address.replace('localhost', '127.0.0.1');
   const message = "tls.serverName must say a name of the server's certificate, because 127.0.0.1 is an IP address";
-  t.throws(() => createClient({ address, apiKey, tls }), { instanceOf: TypeError, message });
-  t.throws(() => createClient({ address: '[::1]:443', apiKey, tls: true }), {
-    message: /because ::1 is an IP address/,
-  });
-  t.is(await outcome(createClient({ address, apiKey, tls: { ...tls, serverName: 'localhost' } })), 'OK');
-  const other = createClient({ address, apiKey, tls: { ...tls, serverName: 'other.example' }, maxAttempts: 1 });
-  t.is(await outcome(other), 'UNAVAILABLE');
-});
-
-test('tls - a certificate without its key, and text that is no certificate, are refused at once', async (t) => {
-  const { front, key: apiKey } = t.context;
-  const { cert, key } = (await identity(t.context, 'client')) as Required<TlsOptions>;
-  t.throws(() => createClient({ address: front.address, apiKey, tls: { cert } }));
-  t.throws(() => createClient({ address: front.address, apiKey, tls: { cert: 'nonsense', key } }));
-});
-
-test('tls - https:// means TLS, http:// none, each with its port', async (t) => {
-  const { front, publicAddress, key: apiKey, certificates } = t.context;
-  const tls = { ca: await certificates.read('ca.pem'), ...(await identity(t.context, 'client')) };
-  t.is(await outcome(createClient({ address: `https://${front.address}`, apiKey, tls })), 'OK');
-  t.is(await outcome(createClient({ address: `http://${publicAddress}/`, apiKey })), 'OK');
-  t.is(await outcome(createClient({ address: `https://${front.address}`, apiKey, maxAttempts: 1 })), 'UNAVAILABLE');
-  const { hostname } = new URL(`http://${publicAddress}`);
-  t.is(await outcome(createClient({ address: `http://${hostname}`, apiKey, maxAttempts: 1 })), 'UNAVAILABLE');
+  t.throws(open(address, { ca, cert, key }), { instanceOf: TypeError, message });
+  t.throws(open('https://127.0.0.1:1'), { instanceOf: TypeError, message });
+  t.throws(open('[::1]:443', true), { message: /because ::1 is an IP address/ });
+  t.throws(open(front.address, { cert }));
+  t.throws(open(front.address, { cert: 'nonsense', key }));
 });
 
 test('address - one that is none is refused at once, with what to write', (t) => {
@@ -98,10 +82,4 @@ test('address - one that is none is refused at once, with what to write', (t) =>
   for (const address of addresses) t.throws(() => createClient({ address, apiKey: 'k' }), refused, address);
   t.throws(() => createClient({ address: 'http://host', apiKey: 'k', tls: true }), refused);
   t.throws(() => createClient({ address: 'https://host', apiKey: 'k', tls: false }), refused);
-  t.throws(() => createClient({ address: 'https://127.0.0.1:1', apiKey: 'k' }), { message: /tls\.serverName/ });
-});
-
-test('apiKey - an empty one is refused at once, and said to be empty', (t) => {
-  const refused = { instanceOf: TypeError, message: 'apiKey is empty: set it to your key' };
-  t.throws(() => createClient({ address: 'host:1', apiKey: '' }), refused);
 });
