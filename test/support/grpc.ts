@@ -21,7 +21,7 @@ export function bearer(key: string | undefined): Metadata {
 }
 
 /** The standard details of an error, decoded. */
-export function detailsOf(error: ServiceError) {
+export function detailsOf(error: Pick<ServiceError, 'metadata'>) {
   const [bytes] = error.metadata.get('grpc-status-details-bin');
   const { details } = Status.decode(bytes as Buffer);
   const find = (type: string) => details.find(({ typeUrl }) => typeUrl === `type.googleapis.com/google.rpc.${type}`);

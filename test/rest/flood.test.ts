@@ -1,0 +1,96 @@
+/** Envoy refuses a flood of requests without a known key itself, by address, and nobody else notices. */
+import { once } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http2';
+import { availableParallelism } from 'node:os';
+import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { generateKey } from '../../src/access/keys/format.ts';
+import { isError } from '../support/contract.ts';
+import { grpcHeaders, openSession, targetOf } from '../support/hostile/sockets.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+const BURST = 30;
+/** Each worker thread of Envoy counts for itself. */
+const MAX_SENT = (BURST + 5) * availableParallelism();
+const MESSAGE = 'the limit of 1 per second is used up: try again in 1 s';
+const METHOD = '/petstore.v1.PetService/ListPets';
+
+test.before(async (t) => {
+  t.context = await startTestStack({ ADDRESS_BURST: String(BURST), ADDRESS_PER_SECOND: '1' });
+});
+test.after.always((t) => t.context.close());
+
+/** Repeats a request until it `isRefused` by Envoy. Resolves with the refusal, and with how many requests it took. */
+async function flood<T>(request: () => Promise<T>, isRefused: (response: T) => boolean) {
+  for (let sent = 1; sent <= MAX_SENT; sent += 1) {
+    const refused = await request();
+    if (isRefused(refused)) return { sent, refused };
+  }
+  throw new Error(`none of ${MAX_SENT} requests was refused`);
+}
+
+const hasBurst = ({ headers }: { readonly headers: Headers }) => headers.get('x-ratelimit-limit') === String(BURST);
+
+/** The response's headers to a request from this address, of which only the headers are sent. */
+async function begin({ publicAddress }: TestStack, from: string, request: object): Promise<IncomingHttpHeaders> {
+  const session = await openSession(targetOf(publicAddress, from));
+  try {
+    const stream = session.request({ ':path': '/pets', ...request }, { endStream: false });
+    stream.on('error', () => undefined);
+    const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+    return headers;
+  } finally {
+    session.destroy();
+  }
+}
+
+test.serial('RATE_LIMITED - beyond the burst of an address without a key, and no earlier', async (t) => {
+  const anonymous = t.context.rest.withKey(undefined);
+  const { sent, refused } = await flood(() => anonymous.get('/pets'), hasBurst);
+  t.true(sent > BURST);
+  isError(t, refused, 429, 'RATE_LIMITED', MESSAGE);
+  t.is(refused.headers.get('retry-after'), '1');
+  t.is(refused.headers.get('x-ratelimit-remaining'), '0');
+  t.true(Math.abs(Number(refused.headers.get('x-ratelimit-reset')) - Date.now() / 1_000) < 5);
+});
+
+/** Sends calls of this type until Envoy refuses one. Resolves with the body of the refusal. */
+async function refusalOf(t: ExecutionContext<TestStack>, type: string, status: number): Promise<Buffer> {
+  const [url, headers] = [`${t.context.rest.url}${METHOD}`, { 'content-type': type }];
+  const { refused } = await flood(() => fetch(url, { method: 'POST', headers, body: 'AAAAAAA=' }), hasBurst);
+  t.is(refused.status, status);
+  return Buffer.from(await refused.arrayBuffer());
+}
+
+test.serial(
+  'RATE_LIMITED - has the shape of the protocol: Connect, gRPC, gRPC-Web in binary and in text',
+  async (t) => {
+    const connect = JSON.parse(String(await refusalOf(t, 'application/proto', 429)));
+    t.like(connect, { code: 'resource_exhausted', message: MESSAGE });
+
+    const call = () => begin(t.context, '127.0.1.2', grpcHeaders(METHOD));
+    const { refused } = await flood(call, (headers) => headers['grpc-status'] === '8');
+    t.is(Number(refused[':status']), 200);
+    t.like(refused, { 'grpc-message': MESSAGE, 'grpc-retry-pushback-ms': '1000' });
+
+    const binary = await refusalOf(t, 'application/grpc-web+proto', 200);
+    const text = Buffer.from(String(await refusalOf(t, 'application/grpc-web-text', 200)), 'base64');
+    for (const frame of [binary, text]) {
+      t.deepEqual([frame[0], frame.readUInt32BE(1)], [0x80, frame.length - 5]);
+      const trailers = frame.subarray(5).toString();
+      t.true(trailers.includes('grpc-status: 8\r\n') && trailers.includes(`grpc-message: ${MESSAGE}\r\n`));
+    }
+  },
+);
+
+test.serial('A flood - costs callers with a key nothing, nor other addresses, nor health and docs', async (t) => {
+  const { rest } = t.context;
+  const anonymous = rest.withKey(undefined);
+  await flood(() => anonymous.get('/pets'), hasBurst);
+  for (let count = 0; count < MAX_SENT; count += 1) t.is((await rest.get('/pets')).status, 200);
+  isError(t, await rest.withKey(generateKey()).get('/pets'), 401, 'API_KEY_INVALID');
+  t.is(Number((await begin(t.context, '127.0.1.3', {}))[':status']), 401);
+  for (const path of ['/healthz', '/docs']) t.is((await anonymous.get(path)).status, 200);
+  await flood(() => anonymous.get('/healthz'), hasBurst);
+  t.is((await rest.get('/pets')).status, 200);
+});

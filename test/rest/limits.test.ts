@@ -1,0 +1,213 @@
+/** Limits, keys and plans through Envoy, on REST and gRPC. */
+import { readFile } from 'node:fs/promises';
+import { status as Status } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import { detailsOf } from '../support/grpc.ts';
+import { GrpcCaller } from '../support/grpc-caller.ts';
+import { withinOneDay, withinOneMinute } from '../support/limit-windows.ts';
+import { connectOperator, type Operator } from '../support/operator.ts';
+import { listServices } from '../support/reflection.ts';
+import type { RestClient, RestResponse } from '../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack & { operator: Operator; grpc: GrpcCaller }>;
+
+test.before(async (t) => {
+  const stack = await startTestStack({ ADDRESS_PER_MINUTE: '60' });
+  const grpc = new GrpcCaller(stack.publicAddress, undefined);
+  t.context = { ...stack, operator: await connectOperator(stack), grpc };
+});
+test.after.always(async ({ context }) => {
+  context.grpc.close();
+  context.operator.close();
+  await context.close();
+});
+test.beforeEach(() => withinOneDay(30_000));
+
+const NAMES = ['limit', 'remaining', 'reset'];
+
+function numbers({ headers }: RestResponse): number[] {
+  return NAMES.map((name) => Number(headers.get(`x-ratelimit-${name}`) ?? Number.NaN));
+}
+
+/** First: another test uses up what the address has. */
+test.serial('limits - health checks, reflection and /healthz need no key and count nothing', async (t) => {
+  await withinOneMinute(5_000);
+  const { rest, grpc, publicAddress } = t.context;
+  const anonymous = rest.withKey(undefined);
+  const leftOfAddress = async () => numbers(await anonymous.get('/pets'))[1];
+  t.is(await leftOfAddress(), 59);
+  const check = {
+    path: '/grpc.health.v1.Health/Check',
+    requestSerialize: () => Buffer.alloc(0),
+    responseDeserialize: (bytes: Buffer) => bytes.toString('hex'),
+  };
+  for (let i = 0; i < 5; i += 1) {
+    t.is((await anonymous.get('/healthz')).status, 200);
+    t.true((await listServices(publicAddress, 'v1')).length > 0);
+    t.is(await grpc.call(check, {}), '0801'); // SERVING
+  }
+  t.is(await leftOfAddress(), 58);
+});
+
+test('limits - every response shows limit, remaining and reset, also responses by Envoy', async (t) => {
+  const { rest: demo, operator } = t.context;
+  const { id } = await operator.account({ perMinute: 1_000, perDay: 12 });
+  const rest = demo.withKey((await operator.key(id)).key);
+  const categoryId = await demo.category();
+  const gone = await demo.pet({ categoryId });
+  const json = { 'content-type': 'application/json' };
+  const calls: [status: number, send: () => Promise<RestResponse>][] = [
+    [200, () => rest.get('/pets')],
+    [200, () => rest.send('HEAD', '/pets')],
+    [201, () => rest.post('/pets', { name: 'Tom', categoryId })],
+    [204, () => rest.delete(`/pets/${gone}`)],
+    [400, () => rest.post('/pets', {})],
+    [400, () => rest.send('POST', '/pets', { raw: '{', headers: json })], // errors by Envoy from here …
+    [400, () => rest.get('/pets/abc')],
+    [404, () => rest.get('/nope')],
+    [405, () => rest.put('/pets', {})],
+    [413, () => rest.send('POST', '/pets', { raw: ' '.repeat(1_048_577), headers: json })], // … to here
+    [404, () => rest.get('/pets/999999')],
+    [409, () => rest.delete(`/categories/${categoryId}`)],
+  ];
+  const midnight = Math.ceil(Date.now() / 86_400_000) * 86_400;
+  for (const [i, [status, send]] of calls.entries()) {
+    const response = await send();
+    t.is(response.status, status);
+    t.deepEqual(numbers(response), [12, 11 - i, midnight], response.text); // each counts once
+  }
+  for (const path of ['/pets', '/nope']) t.is((await rest.get(path)).status, 429, 'before the route');
+  const day = new Date().toISOString().slice(0, 10);
+  t.deepEqual(await operator.usage(id), [{ day, requests: 12n, refused: 2n }]);
+});
+
+test('limits - without a valid key it is a 401 with the numbers of the address, then a 429', async (t) => {
+  const anonymous = t.context.rest.withKey(undefined);
+  for (const rest of [anonymous, anonymous.withKey('nonsense')]) {
+    const response = await rest.get('/pets');
+    t.is(response.status, 401);
+    t.is(numbers(response)[0], 60);
+  }
+  const statuses: number[] = [];
+  for (let i = 0; i < 150; i += 1) statuses.push((await anonymous.get('/nope')).status);
+  t.true(statuses.filter((status) => status === 401).length <= 120); // two minutes at most
+  const refused = await anonymous.get('/nope');
+  t.is(refused.body.code, 'RATE_LIMITED');
+  t.regex(refused.headers.get('retry-after') ?? '', /^[1-9]\d?$/);
+  t.is((await t.context.rest.get('/pets')).status, 200); // a valid key from the same address is not affected
+});
+
+test('limits - on gRPC the numbers are metadata, on success and on error', async (t) => {
+  const { grpc, operator } = t.context;
+  const caller = grpc.withKey(await operator.keyOf({ perMinute: 100, perDay: 2 }));
+  const { headers } = await caller.exchange(Pets.listPets, { ids: [], pageToken: '' });
+  t.deepEqual(
+    ['limit', 'remaining'].flatMap((name) => headers.get(`x-ratelimit-${name}`)),
+    ['2', '1'],
+  );
+  const missing = await caller.failure(Pets.getPet, { petId: 999_999n });
+  t.deepEqual([missing.reason, ...missing.metadata.get('x-ratelimit-remaining')], ['PET_NOT_FOUND', '0']);
+  const { metadata, reason } = await caller.failure(Pets.getPet, { petId: 1n });
+  t.is(reason, 'RATE_LIMITED');
+  const [retryAfter] = metadata.get('retry-after');
+  t.deepEqual(metadata.get('grpc-retry-pushback-ms'), [`${retryAfter}000`]);
+  const { retryInfo, quotaFailure } = detailsOf({ metadata });
+  t.is(retryInfo?.retryDelay?.seconds, BigInt(String(retryAfter)));
+  t.regex(quotaFailure?.violations[0]?.subject ?? '', /^account:\d+$/);
+});
+
+test('limits - of 200 concurrent requests on the Free plan exactly 60 pass in a minute', async (t) => {
+  const { rest, operator } = t.context;
+  const { id } = await operator.account(Plan.PLAN_FREE);
+  const callers: RestClient[] = [];
+  for (let i = 0; i < 3; i += 1) callers.push(rest.withKey((await operator.key(id)).key)); // they share the limit
+  const responses = await Promise.all(Array.from({ length: 200 }, (_, index) => callers[index % 3]?.get('/pets')));
+  const passed = new Map<string | null | undefined, number>(); // by minute
+  for (const response of responses) {
+    const minute = response?.headers.get('x-ratelimit-reset');
+    if (response?.status === 200) passed.set(minute, (passed.get(minute) ?? 0) + 1);
+  }
+  t.true([...passed.values()].includes(60));
+  t.true(
+    [...passed.values()].every((count) => count <= 60),
+    String([...passed.values()]),
+  );
+});
+
+test('limits - 20 refusals within a minute ban the key, and only that key', async (t) => {
+  const { rest, operator } = t.context;
+  const { id } = await operator.account({ perMinute: 1_000, perDay: 1 });
+  const [caller, other] = [rest.withKey((await operator.key(id)).key), rest.withKey((await operator.key(id)).key)];
+  t.is((await caller.get('/pets')).status, 200);
+  const refused = await caller.get('/pets');
+  const midnight = Math.ceil(Date.now() / 86_400_000) * 86_400;
+  t.deepEqual([refused.status, ...numbers(refused)], [429, 1, 0, midnight]);
+  const seconds = Number(refused.headers.get('retry-after'));
+  t.true(Math.abs(seconds - (midnight - Date.now() / 1_000)) < 5);
+  t.is(refused.body.message, `the limit of 1 per day is used up: try again in ${seconds} s`);
+  for (let i = 0; i < 19; i += 1) t.is((await caller.get('/pets')).body.code, 'RATE_LIMITED');
+  const banned = await caller.get('/pets');
+  t.is(banned.body.code, 'API_KEY_BANNED');
+  const retryAfter = Number(banned.headers.get('retry-after'));
+  t.true(retryAfter > 290 && retryAfter <= 300, String(retryAfter));
+  t.is((await other.get('/pets')).body.code, 'RATE_LIMITED');
+});
+
+test('keys - a revoked key is refused from the next request, other keys of the account are not', async (t) => {
+  const { rest, operator } = t.context;
+  const { id } = await operator.account(Plan.PLAN_PRO);
+  const [first, second] = [await operator.key(id), await operator.key(id)];
+  t.is((await rest.withKey(first.key).get('/pets')).status, 200);
+  const revoked = await operator.call(Admin.revokeKey, { keyId: first.id });
+  t.truthy(revoked.revokeTime);
+  const { status, body, headers } = await rest.withKey(first.key).get('/pets');
+  t.deepEqual([status, body.code, headers.get('www-authenticate')], [401, 'API_KEY_INVALID', 'Bearer']);
+  t.is((await rest.withKey(second.key).get('/pets')).status, 200);
+  const again = await operator.call(Admin.revokeKey, { keyId: first.id });
+  t.deepEqual(again.revokeTime, revoked.revokeTime); // a second revocation changes nothing
+});
+
+test('keys - the keys of a suspended account get a 401 with the reason, until it is resumed', async (t) => {
+  const { rest, operator } = t.context;
+  const { id: accountId } = await operator.account(Plan.PLAN_FREE);
+  const caller = rest.withKey((await operator.key(accountId)).key);
+  t.is((await caller.get('/pets')).status, 200);
+  t.true((await operator.call(Admin.suspendAccount, { accountId })).suspended);
+  const { status, body } = await caller.get('/pets');
+  t.deepEqual(body, { code: 'API_KEY_INVALID', message: 'the API key is not valid: its account is suspended', status });
+  t.false((await operator.call(Admin.resumeAccount, { accountId })).suspended);
+  t.is((await caller.get('/pets')).status, 200);
+});
+
+test('keys - a change of plan or of agreed limits takes effect with the next request', async (t) => {
+  const { rest, operator } = t.context;
+  const { id: accountId } = await operator.account({ perMinute: 1_000, perDay: 7 });
+  const caller = rest.withKey((await operator.key(accountId)).key);
+  for (const [change, limit] of [
+    [{}, 7],
+    [{ perDay: 9 }, 9],
+    [{ plan: Plan.PLAN_FREE }, 60],
+  ] as const) {
+    await operator.call(Admin.updateAccount, { accountId, ...change });
+    t.is(numbers(await caller.get('/pets'))[0], limit);
+  }
+});
+
+test('admin - cannot be reached through Envoy by REST, gRPC or gRPC-Web', async (t) => {
+  const { rest, grpc, config } = t.context;
+  const key = (await readFile(operatorKeyFile(config.dataDir), 'utf8')).trim();
+  const caller = grpc.withKey(key);
+  t.is((await caller.failure(Admin.listAccounts, { pageToken: '' })).code, Status.UNIMPLEMENTED);
+  const path = Admin.listAccounts.path;
+  t.is((await rest.post(path, {})).body.code, 'ROUTE_NOT_FOUND');
+  for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
+    const raw = type.endsWith('text') ? 'AAAAAAA=' : Buffer.alloc(5);
+    const headers = { 'content-type': type, authorization: `Bearer ${key}` };
+    const { status, text } = await rest.withKey(undefined).send('POST', path, { raw, headers });
+    t.deepEqual([status, text], [404, ''], type); // which gRPC-Web clients read as UNIMPLEMENTED
+  }
+});
