@@ -3,12 +3,21 @@ import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { isRunning, Launcher, launcherSettings } from '../support/launcher.ts';
 import { Turns } from '../support/turns.ts';
 
+type Settings = Readonly<Record<string, string>>;
+
 export interface Context {
   /** Free ports, and a data folder that does not exist yet. */
-  readonly settings: Readonly<Record<string, string>>;
+  readonly settings: Settings;
   readonly launchers: Launcher[];
   readonly remove: () => Promise<void>;
   readonly endTurn: () => void;
+}
+
+/** An open service of all tests of a file. */
+export interface Shared extends Awaited<ReturnType<Launcher['opened']>> {
+  readonly launcher: Launcher;
+  /** Its data folder. */
+  readonly folder: string;
 }
 
 export type Test = ExecutionContext<Context>;
@@ -31,10 +40,32 @@ async function kill(launcher: Launcher): Promise<void> {
 }
 
 /** Runs the launcher. `settings` override those of the test. */
-export function launch(t: Test, settings: Readonly<Record<string, string>> = {}): Launcher {
+export function launch(t: Test, settings: Settings = {}): Launcher {
   const launcher = new Launcher({ ...t.context.settings, ...settings });
   t.context.launchers.push(launcher);
   return launcher;
+}
+
+/** Launches one service for all tests of the file. `more` returns settings besides ports and data folder. */
+export function launchForAll(
+  more: (given: Settings) => Settings | Promise<Settings> = () => ({}),
+  { before, after }: Pick<TestFn<Context>, 'before' | 'after'> = test,
+): Shared {
+  const shared: Partial<Shared> = {};
+  let remove = async () => {};
+  before(async () => {
+    const given = await launcherSettings();
+    remove = given.remove;
+    const settings = { ...given.settings, ...(await more(given.settings)) };
+    const launcher = new Launcher(settings);
+    Object.assign(shared, { launcher, folder: settings.DATA_DIR });
+    Object.assign(shared, await launcher.opened());
+  });
+  after.always(async () => {
+    if (shared.launcher !== undefined) await kill(shared.launcher);
+    await remove();
+  });
+  return shared as Shared; // `before` completes it
 }
 
 /** Asserts that the launcher refused to start, with one line and nothing else. */

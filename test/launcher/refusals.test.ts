@@ -1,72 +1,87 @@
-/** `npm start` that fails: one clear line, exit code 1, nothing left running. */
-import { writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:net';
+/** Starts that fail: one clear line, exit code 1, nothing left running. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmod, chown } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { readConfig } from '../../src/config/config.ts';
+import { startStack } from '../../src/launcher/stack.ts';
 import { freePorts } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
-import { launch, refusedWith, test } from './launch.ts';
+import { launch, refusedWith, type Test, test } from './launch.ts';
 
-async function occupy(port: number): Promise<Server> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return server;
+/** Starts the service in this process. Resolves with the message of the error. */
+async function refusal(t: Test, more: Readonly<Record<string, string>>): Promise<string> {
+  const error = await startStack(readConfig({ ...t.context.settings, ...more })).then(
+    (stack) => stack.stop().then(() => new Error('it started')),
+    (reason: Error) => reason,
+  );
+  return error.message;
 }
 
-for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT', 'METRICS_PORT']) {
+for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT', 'METRICS_PORT', 'HTTP_PORT']) {
   test(`Start - with a busy ${setting} says which port is busy and what to do`, async (t) => {
-    const port = Number(t.context.settings[setting] ?? (await freePorts(1))[0]);
-    const other = await occupy(port);
+    const port = t.context.settings[setting] ?? String((await freePorts(1))[0]);
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(Number(port), '127.0.0.1', resolve));
+    const tls = setting === 'HTTP_PORT' ? { TLS_CERT: '/cert.pem', TLS_KEY: '/key.pem' } : {};
     const line = `port ${port} is busy: stop what listens there, or set ${setting} to another port`;
-    await refusedWith(t, launch(t, { [setting]: String(port) }), line);
+    t.is(await refusal(t, { ...tls, [setting]: port }), line);
     other.close();
   });
 }
 
-test('Start - on the ports of a running service reports a busy port and does not affect that service', async (t) => {
-  const first = launch(t);
-  const { url } = await first.opened();
-  const elsewhere = { DATA_DIR: `${t.context.settings.DATA_DIR}, another` };
-  await refusedWith(t, launch(t, elsewhere), /^port \d+ is busy: /);
-  t.is((await fetch(`${url}/healthz`)).status, 200);
+test('Start - with several servers reports which of their ports is busy', async (t) => {
+  const port = Number(t.context.settings.GRPC_PORT) + 1;
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
+  t.teardown(() => other.close());
+  const shared = { DATABASE_URL: 'postgres://127.0.0.1/petstore', REDIS_URL: 'redis://127.0.0.1' };
+  t.regex(await refusal(t, { INSTANCES: '2', ...shared }), new RegExp(`^port ${port} is busy: .* set GRPC_PORT to`));
+});
+
+test('Start - without a usable address, Envoy or data folder says what is wrong', async (t) => {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  const long = `${folder}/${'x'.repeat(100)}`;
+  const log = `${folder}/logs/envoy.log`;
+  for (const [settings, line] of [
+    [{ HOST: '203.0.113.1' }, 'HOST 203.0.113.1 is no address of this machine'],
+    [{ ENVOY: '/nonexistent' }, 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY'],
+    [{ ENVOY: '/tmp' }, `Envoy ended unexpectedly (exit code 126): see ${log}`],
+    [{ ENVOY: '/bin/false' }, `Envoy ended unexpectedly (exit code 1): see ${log}`],
+    [
+      { DATA_DIR: long },
+      `${long}/envoy-admin.sock is too long for the path of a socket, ${long.length + 17} bytes of at most 103: set ` +
+        'DATA_DIR to a folder with a shorter path',
+    ],
+  ] as const) {
+    t.is(await refusal(t, settings), line);
+  }
+  const file = `${folder}.txt`;
+  writeFileSync(file, '');
+  t.regex(await refusal(t, { DATA_DIR: file }), /(?:EEXIST|ENOTDIR).*the data/);
+});
+
+test('Start - in a data folder that is shared like /tmp, or of another user, changes nothing', async (t) => {
+  const folder = t.context.settings.DATA_DIR ?? '';
+  const advice = 'set DATA_DIR to a folder that this user alone can open';
+  mkdirSync(folder);
+  await chmod(folder, 0o1777);
+  t.is(await refusal(t, {}), `${folder} is shared by several users: ${advice}`);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) await chown(folder, 65_534, 65_534);
+  t.regex(await refusal(t, isRoot ? {} : { DATA_DIR: '/' }), new RegExp(` belongs to another user: ${advice}$`));
+  t.deepEqual(readdirSync(folder), []);
 });
 
 // test/config.test.ts has the settings that are wrong by themselves. They are printed as `PORT` is.
-const BAD = [
-  [{ PORT: 'abc' }, 'PORT must be a port from 1 to 65535, not "abc"'],
-  [{ HOST: '203.0.113.1' }, 'HOST 203.0.113.1 is no address of this machine'],
-  [{ SERVERS: 'localhost:1' }, /^SERVERS is for npm run edge: unset it, as npm start starts Envoy and its servers/],
-  [{ GRPC_HOST: '127.0.0.2' }, /^GRPC_HOST is for npm run server: unset it, as npm start/],
-  [{ LOGS: 'stdout' }, /^LOGS is for npm run edge: unset it, as npm start/],
-] as const;
-
-for (const [settings, line] of BAD) {
-  const title = Object.entries(settings).map((setting) => setting.join('='));
-  test(`Start - with ${title.join(' ')} says what it should be`, (t) => refusedWith(t, launch(t, settings), line));
+for (const [setting, line] of [
+  ['PORT=abc', 'PORT must be a port from 1 to 65535, not "abc"'],
+  ['SERVERS=localhost:1', /^SERVERS is for npm run edge: unset it, as npm start starts Envoy and its servers/],
+  ['GRPC_HOST=127.0.0.2', /^GRPC_HOST is for npm run server: unset it, as npm start/],
+  ['LOGS=stdout', /^LOGS is for npm run edge: unset it, as npm start/],
+] as const) {
+  test(`Start - with ${setting} says what it should be`, (t) =>
+    refusedWith(t, launch(t, Object.fromEntries([setting.split('=')])), line));
 }
-
-test('Start - without Envoy shows the path where it was expected', async (t) => {
-  const line = 'there is no Envoy at /nonexistent: run "npm start", or set ENVOY';
-  await refusedWith(t, launch(t, { ENVOY: '/nonexistent' }), line);
-});
-
-test('Start - reports an Envoy that is not a program or exits at once, with the path of its log', async (t) => {
-  const log = `${t.context.settings.DATA_DIR}/logs/envoy.log`;
-  await refusedWith(t, launch(t, { ENVOY: '/tmp' }), `Envoy ended unexpectedly (exit code 126): see ${log}`);
-  await refusedWith(t, launch(t, { ENVOY: '/bin/false' }), `Envoy ended unexpectedly (exit code 1): see ${log}`);
-});
-
-test('Start - reports a data folder that is a file', async (t) => {
-  const file = `${t.context.settings.DATA_DIR}`;
-  writeFileSync(file, '');
-  await refusedWith(t, launch(t), /(?:EEXIST|ENOTDIR).*the data/);
-});
-
-test('Start - reports a database file that is not a database', async (t) => {
-  const first = launch(t);
-  await first.opened();
-  await first.end('SIGTERM');
-  writeFileSync(`${t.context.settings.DATA_DIR}/petstore.sqlite`, 'this is no database, and never was one');
-  await refusedWith(t, launch(t), /file is not a database/);
-});
 
 for (const program of ['launcher/main', 'launcher/server-main', 'launcher/edge-main', 'migrate-main']) {
   test(`Start - ${program} reports a misspelled setting and never shows its value`, async (t) => {

@@ -1,93 +1,107 @@
-/** `npm start` that succeeds. */
-import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+/** Starts with other settings, and starts after others. */
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ROOT } from '../../src/launcher/paths.ts';
+import { isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
-import { launch, test } from './launch.ts';
+import { launch, refusedWith, type Test, test } from './launch.ts';
 
 const sh = promisify(execFile);
-const hasIPv6 = Object.values(networkInterfaces()).some((addresses) =>
-  addresses?.some(({ address }) => address === '::1'),
-);
+const addresses = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+const testIPv6 = addresses.some(({ address }) => address === '::1') ? test : test.skip;
+const dataDir = (t: Test) => t.context.settings.DATA_DIR ?? '';
 
-test('Start - shows the URL, the documentation, the folder of the logs and how to stop the service', async (t) => {
-  const launcher = launch(t);
-  const { url } = await launcher.opened();
-  t.is(url, `http://127.0.0.1:${launcher.settings.PORT}`);
-  const logs = join(launcher.settings.DATA_DIR ?? '', 'logs');
-  t.true(launcher.output.includes(`Its documentation: ${url}/docs\n`));
-  t.is((await fetch(`${url}/docs`)).status, 200);
-  t.true(launcher.output.includes(`Logs are in ${logs}. Ctrl-C stops it.`));
-  for (const name of ['server.log', 'envoy.log', 'access.log', 'audit.log']) t.true(existsSync(join(logs, name)), name);
-  t.is(launcher.errors, '');
-});
-
-test('Start - the curl command works unchanged, and shows where the key is, not the key', async (t) => {
-  const launcher = launch(t);
-  const { curl, url, key } = await launcher.opened();
-  t.is(curl, `curl -H "Authorization: Bearer $(cat '${launcher.settings.DATA_DIR}/demo.key')" ${url}/pets`);
-  t.false(launcher.output.includes(key.slice(4)));
-  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
-  const id = await new RestClient(url, key).pet();
-  t.regex((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, new RegExp(`^\\[{"id":${id},.*}\\]$`));
-});
-
-test('Start - the second run has the same data and the same key', async (t) => {
+test('kill -9 of the launcher - ends server and Envoy, and the next start succeeds immediately', async (t) => {
+  const folders = [dataDir(t), join(dataDir(t), 'logs')];
+  const pidFile = join(dataDir(t), 'service.pid');
   const first = launch(t);
   const { url, key } = await first.opened();
   const id = await new RestClient(url, key).category('Cats');
-  await first.end('SIGTERM');
+  const pair = Object.values(await first.pair());
+  await first.end('SIGKILL');
+  t.true(existsSync(pidFile) && existsSync(join(dataDir(t), 'envoy-admin.sock')));
+  for (const folder of folders) chmodSync(folder, 0o777);
 
-  const again = await launch(t).opened();
-  t.is(again.key, key);
+  const next = launch(t);
+  t.is((await next.opened()).key, key);
+  t.false(pair.some(isRunning));
   t.deepEqual((await new RestClient(url, key).get(`/categories/${id}`)).body, { id, name: 'Cats' });
+  for (const folder of folders) t.is(statSync(folder).mode & 0o777, 0o700, 'it was open to others');
+  t.is(readFileSync(pidFile, 'utf8'), `${next.pid}\n`);
+  t.deepEqual(await next.end('SIGTERM'), { code: 0, signal: null });
+  t.false(existsSync(pidFile));
+
+  writeFileSync(pidFile, `${process.pid}\n`); // of an unrelated process
+  writeFileSync(join(dataDir(t), 'petstore.sqlite'), 'this is no database, and never was one');
+  await refusedWith(t, launch(t), /file is not a database/);
 });
 
-test('Start - data survives a kill -9 of the server', async (t) => {
-  const first = launch(t);
-  const { url, key } = await first.opened();
-  const id = await new RestClient(url, key).category('Cats');
-  process.kill((await first.pair()).server.pid, 'SIGKILL');
-  await first.says(/The server serves again\.\n/);
+function canConnect(host: string, port: string | undefined): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) });
+    socket.once('error', () => resolve(false)).once('connect', () => resolve(true));
+    socket.once('connect', () => socket.destroy());
+  });
+}
 
-  // Envoy's threads and clusters notice it one after the other: one success does not promise the next.
-  let body: unknown;
-  const hasSucceeded = async () => {
-    const response = await new RestClient(url, key).get(`/categories/${id}`);
-    body = response.body;
-    return response.status === 200;
-  };
-  await until(hasSucceeded, 'a response');
-  t.deepEqual(body, { id, name: 'Cats' });
-});
+/** On Linux a listener on 127.0.0.1 does not have 127.0.0.2. */
+const outside = addresses
+  .filter(({ internal, family }) => !internal && family === 'IPv4')
+  .map(({ address }) => address)
+  .concat(process.platform === 'linux' ? ['127.0.0.2'] : []);
 
-test('Start - only their owner can read the keys', async (t) => {
-  const { settings } = launch(t);
-  await t.context.launchers[0]?.opened();
-  const dataDir = settings.DATA_DIR ?? '';
-  const keys = readdirSync(dataDir).filter((name) => name.endsWith('.key'));
-  t.true(keys.includes('demo.key'));
-  for (const name of keys) t.is(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
-});
-
-test('Start - a data folder with a quote and a backslash in its name works', async (t) => {
-  const { curl } = await launch(t, { DATA_DIR: `${t.context.settings.DATA_DIR}/Tom's "data" \\ $x` }).opened();
-  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
-});
-
-test('Start - without a demo account shows no key, and says how to create one', async (t) => {
-  const launcher = launch(t, { DEMO_ACCOUNT: 'no' });
-  const { curl, key, url } = await launcher.opened();
-  t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`);
+test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, and no other port', async (t) => {
+  const all = '0.0.0.0';
+  const launcher = launch(t, { HOST: all, ENVOY_ADMIN_HOST: all, DEMO_ACCOUNT: 'no' });
+  const { url, curl, key } = await launcher.opened();
+  const { PORT, GRPC_PORT, ENVOY_ADMIN_PORT } = launcher.settings;
+  t.is(url, `http://127.0.0.1:${PORT}`);
+  t.true(outside.length > 0);
+  for (const host of outside) {
+    t.deepEqual(await Promise.all([PORT, GRPC_PORT].map((port) => canConnect(host, port))), [true, false], host);
+    t.is((await fetch(`http://${host}:${ENVOY_ADMIN_PORT}/stats/prometheus`)).status, 200, host);
+  }
+  t.is(curl, `curl -H "Authorization: Bearer <API_KEY>" ${url}/pets`, 'without a demo account');
   t.is(key, '');
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
-(hasIPv6 ? test : test.skip)('Start - the curl command works on IPv6 too', async (t) => {
-  const { curl, url } = await launch(t, { HOST: '::1' }).opened();
+testIPv6('Start - works on IPv6, and in a data folder with the longest possible path', async (t) => {
+  const base = `${dataDir(t)}/`;
+  const folder = base + 'x'.repeat(103 - base.length - '/envoy-admin.sock'.length);
+  const { curl, url } = await launch(t, { HOST: '::1', DATA_DIR: folder }).opened();
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
+  t.is(curl, `curl -H "Authorization: Bearer $(cat '${folder}/demo.key')" '${url}/pets'`);
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
+});
+
+/** Runs `npm start` until the service is open, and stops it. Resolves with its output and the server's. */
+async function npmStart(t: Test, settings: Readonly<Record<string, string>>): Promise<string> {
+  const env = { ...process.env, ...t.context.settings, ...settings };
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let output = '';
+  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  const ended = once(npm, 'close');
+  try {
+    await until(() => output.includes('Ctrl-C stops it') || npm.exitCode !== null, 'an open service');
+  } finally {
+    process.kill(-Number(npm.pid), 'SIGINT'); // as the terminal does
+  }
+  t.deepEqual(await ended, [0, null]);
+  return output + readFileSync(join(dataDir(t), 'logs/server.log'), 'utf8');
+}
+
+test('npm start - compiles neither the launcher nor the server again the second time', async (t) => {
+  const NODE_COMPILE_CACHE = join(dataDir(t), 'compiled');
+  await npmStart(t, { NODE_COMPILE_CACHE });
+  const again = await npmStart(t, { NODE_COMPILE_CACHE, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
+  for (const file of ['src/launcher/stack.ts', 'src/server.ts']) {
+    t.regex(again, new RegExp(`code cache for ESM file://\\S+/${file} was accepted`));
+  }
 });

@@ -1,9 +1,11 @@
-/** How the service ends: by a signal, with its terminal, or with its launcher. */
+/** How the service ends: by a signal, or with its terminal. */
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { openEvents } from '../support/event-source.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
@@ -11,26 +13,15 @@ import { launch, type Test, test } from './launch.ts';
 
 const CLEAN = { code: 0, signal: null };
 
-/** Starts a POST and sends half of its body. The returned function sends the rest. */
-async function openRequest(
-  t: Test,
-  url: string,
-  key: string,
-): Promise<() => Promise<{ status: number; text: string }>> {
+/** Starts a POST and sends half of its body. The returned function sends the rest, and resolves with the response. */
+async function openRequest(t: Test, url: string, key: string): Promise<() => Promise<string>> {
   const body = JSON.stringify({ name: 'Late' });
-  const headers = {
-    authorization: `Bearer ${key}`,
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  };
+  const fixed = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const headers = { authorization: `Bearer ${key}`, ...fixed };
   const sending = request(`${url}/categories`, { method: 'POST', headers });
-  const received = new Promise<{ status: number; text: string }>((resolve, reject) => {
+  const received = new Promise<string>((resolve, reject) => {
     sending.once('error', reject);
-    sending.once('response', async (response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk);
-      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
-    });
+    sending.once('response', async (response) => resolve(`${response.statusCode} ${await text(response)}`));
   });
   received.catch(() => undefined); // a test may ignore it
   sending.write(body.slice(0, 5));
@@ -43,76 +34,59 @@ async function openRequest(
 }
 
 // Serial: signals half a second apart are two key presses, and beside starting services they could be.
-test.serial(
-  'Ctrl-C - sent by the terminal and by npm at the same time counts once: open requests complete',
-  async (t) => {
+for (const [signal, againAfterMs, why] of [
+  ['SIGINT', 50, 'by the terminal and by npm at the same time'],
+  ['SIGTERM', undefined, 'once'],
+  ['SIGHUP', 1_000, 'twice, as terminals do'],
+] as const) {
+  test.serial(`${signal} - sent ${why}: open requests complete, then all processes end`, async (t) => {
     const launcher = launch(t);
     const { url, key } = await launcher.opened();
-    const finish = await openRequest(t, url, key);
-    launcher.process.kill('SIGINT');
-    await delay(50); // npm forwards the signal a moment later
-    launcher.process.kill('SIGINT');
-    await launcher.says(/Stopping/);
-    t.is((await finish()).status, 201);
-    t.deepEqual(await launcher.ended, CLEAN);
-  },
-);
-
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-  test(`${signal} - stops server and Envoy, says so, exits with 0`, async (t) => {
-    const launcher = launch(t);
-    await launcher.opened();
     const children = await launcher.children();
     t.is(children.length, 2);
-    // To the whole group, as a terminal does for Ctrl-C.
-    process.kill(-launcher.pid, signal);
+    const finish = await openRequest(t, url, key);
+    const stream = await openEvents(`${url}/events/stream`, key);
+    t.is((await stream.next())?.event, 'ready');
+    process.kill(-launcher.pid, signal); // to the whole group, as a terminal does for Ctrl-C
+    await launcher.says(/Stopping/);
+    if (againAfterMs !== undefined) {
+      await delay(againAfterMs);
+      launcher.process.kill(signal);
+    }
+    const isOpen = () => fetch(`${url}/healthz`).catch(() => undefined);
+    await until(async () => (await isOpen()) === undefined, 'the refusal of new connections');
+    t.is(await stream.next(), undefined, 'the stream ends between two events, and the stop does not wait for it');
+    t.is(await finish(), '201 {"id":1,"name":"Late"}');
     t.deepEqual(await launcher.ended, CLEAN);
     t.regex(launcher.output, /\nStopping: .*\nStopped\.\n$/);
     t.is(launcher.errors, '');
     for (const child of children) t.false(isRunning(child), child.command);
-  });
-
-  test(`${signal} - an open request completes`, async (t) => {
-    const launcher = launch(t);
-    const { url, key } = await launcher.opened();
-    const finish = await openRequest(t, url, key);
-    launcher.process.kill(signal);
-    await launcher.says(/Stopping/);
-    await until(
-      () =>
-        fetch(`${url}/healthz`).then(
-          () => false,
-          () => true,
-        ),
-      'the refusal of new connections',
-    );
-    const { status, text } = await finish();
-    t.is(status, 201);
-    t.deepEqual(await launcher.ended, CLEAN);
+    if (signal !== 'SIGTERM') return;
 
     const again = await launch(t).opened();
-    const { id } = JSON.parse(text);
-    t.is((await new RestClient(again.url, key).get(`/categories/${id}`)).body.name, 'Late');
-  });
-
-  test(`${signal} - during the start stops what has started and exits with 0`, async (t) => {
-    const starting = launch(t);
-    await starting.says(/Starting/);
-    t.deepEqual(await starting.end(signal), CLEAN);
-    t.regex(starting.output, /Stopped\.\n$/);
-
-    const later = launch(t);
-    const children = await until(async () => {
-      const running = await later.children();
-      return running.length === 2 && running;
-    }, 'server and Envoy');
-    t.deepEqual(await later.end(signal), CLEAN);
-    for (const child of children) t.false(isRunning(child), child.command);
-    t.is(later.errors, '');
+    t.is((await new RestClient(again.url, key).get('/categories/1')).body.name, 'Late');
   });
 }
 
-test('Ctrl-C twice - does not wait for an open request, and leaves nothing running', async (t) => {
+test('SIGTERM - during the start stops what has started and exits with 0', async (t) => {
+  const starting = launch(t);
+  await starting.says(/Starting/);
+  starting.process.kill('SIGUSR2'); // changes nothing
+  t.deepEqual(await starting.end('SIGTERM'), CLEAN);
+  t.regex(starting.output, /Stopped\.\n$/);
+
+  const later = launch(t);
+  const bothRun = async () => {
+    const running = await later.children();
+    return running.length === 2 && running;
+  };
+  const children = await until(bothRun, 'server and Envoy');
+  t.deepEqual(await later.end('SIGTERM'), CLEAN);
+  for (const child of children) t.false(isRunning(child), child.command);
+  t.is(later.errors, '');
+});
+
+test.serial('Ctrl-C twice - does not wait for an open request, and leaves nothing running', async (t) => {
   const launcher = launch(t);
   const { url, key } = await launcher.opened();
   const children = await launcher.children();
@@ -125,18 +99,6 @@ test('Ctrl-C twice - does not wait for an open request, and leaves nothing runni
   t.pass();
 });
 
-test('SIGHUP twice - still waits for an open request', async (t) => {
-  const launcher = launch(t);
-  const { url, key } = await launcher.opened();
-  const finish = await openRequest(t, url, key);
-  launcher.process.kill('SIGHUP');
-  await launcher.says(/Stopping/);
-  await delay(1_000); // an earlier SIGINT would be ignored too
-  launcher.process.kill('SIGHUP');
-  t.is((await finish()).status, 201);
-  t.deepEqual(await launcher.ended, CLEAN);
-});
-
 /** Runs a command in its own terminal. The terminal closes when this process ends. */
 const TERMINAL = 'import pty, sys; pty.spawn(sys.argv[1:])';
 
@@ -146,9 +108,7 @@ test('Closed terminal - stops server and Envoy cleanly', async (t) => {
   const terminal = spawn('python3', command, { env, stdio: ['ignore', 'pipe', 'inherit'] });
   t.teardown(() => terminal.kill('SIGKILL'));
   let output = '';
-  terminal.stdout.on('data', (chunk: Buffer) => {
-    output += chunk.toString();
-  });
+  terminal.stdout.setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   await until(() => output.includes('Ctrl-C stops it'), 'the start message');
   const [launcher] = await childrenOf(terminal.pid ?? -1);
   if (launcher === undefined) throw new Error('there is no launcher');
@@ -161,14 +121,4 @@ test('Closed terminal - stops server and Envoy cleanly', async (t) => {
   await until(() => !all.some(isRunning), 'the end of the launcher, its server and Envoy');
   const log = await readFile(join(t.context.settings.DATA_DIR ?? '', 'logs', 'server.log'), 'utf8');
   t.true(log.includes('"stopped"'), 'the server stopped cleanly');
-});
-
-test('Death of the launcher - ends server and Envoy too', async (t) => {
-  const launcher = launch(t);
-  await launcher.opened();
-  const { server, envoy } = await launcher.pair();
-  await launcher.end('SIGKILL');
-  await until(() => !isRunning(server), 'the end of the server');
-  await until(() => !isRunning(envoy), 'the end of Envoy');
-  t.pass();
 });

@@ -118,12 +118,12 @@ export function toJson(event: object): { id: number; type: string } {
   );
 }
 
-export async function isReplicated(t: ExecutionContext, stack: TestStack): Promise<void> {
+/** Changes things at random, and asserts that followers of every kind have what the GETs say. */
+export async function isReplicated(t: ExecutionContext, { rest, key }: Pick<TestStack, 'rest' | 'key'>): Promise<void> {
   t.log(`SEED=${SEED}`);
-  const { key, rest, config } = stack;
   const { url } = rest;
   const random = new Random(SEED);
-  const proxy = await TcpProxy.open(config.port);
+  const proxy = await TcpProxy.open(Number(new URL(url).port));
   const cutting = setInterval(() => proxy.cut(), 300);
   const endMs = Date.now() + CHANGE_MS;
   const changing = Promise.all(Array.from({ length: 4 }, () => changeAtRandom(url, key, endMs, random)));

@@ -22,6 +22,7 @@ export class TestProcess {
   readonly ended: Promise<Ended>;
   #output = '';
   #errors = '';
+  #skipped = 0;
   #hasEnded = false;
 
   /**
@@ -64,13 +65,18 @@ export class TestProcess {
   async says(pattern: RegExp, giveUpMs?: number): Promise<RegExpExecArray> {
     return until(
       () => {
-        const match = pattern.exec(this.#output);
+        const match = pattern.exec(this.#output.slice(this.#skipped));
         if (match === null && this.#hasEnded) throw new Error(`it ended: ${this.#output}${this.#errors}`);
         return match;
       },
       String(pattern),
       giveUpMs,
     );
+  }
+
+  /** From now on `says` looks only at what is written later. */
+  skipOutput(): void {
+    this.#skipped = this.#output.length;
   }
 
   get pid(): number {

@@ -12,6 +12,7 @@ export class TcpProxy {
   /** The delay of each piece of data. */
   #delayMs = 0;
   #isRefusing = false;
+  #isDroppingResponses = false;
   /** Resolves when data may pass again; undefined while it may. */
   #silence: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
@@ -42,6 +43,11 @@ export class TcpProxy {
 
   slow(delayMs: number): void {
     this.#delayMs = delayMs;
+  }
+
+  /** Loses everything that the target sends from now on. */
+  dropResponses(): void {
+    this.#isDroppingResponses = true;
   }
 
   /** Passes nothing on, and closes no connection. */
@@ -77,13 +83,14 @@ export class TcpProxy {
         for (const one of [near, far]) one.destroy();
       });
     }
-    void this.#pass(near, far);
-    void this.#pass(far, near);
+    void this.#pass(near, far, () => false);
+    void this.#pass(far, near, () => this.#isDroppingResponses);
   }
 
-  async #pass(from: Socket, to: Socket): Promise<void> {
+  async #pass(from: Socket, to: Socket, isDropping: () => boolean): Promise<void> {
     try {
       for await (const chunk of from) {
+        if (isDropping()) continue;
         await this.#silence?.over;
         if (this.#delayMs > 0) await delay(this.#delayMs);
         if (!to.write(chunk)) await once(to, 'drain');

@@ -1,0 +1,146 @@
+/** Logs, as real processes write them: their rotation at the maximum size, and what audit.log has of the operator. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { AdminServiceService as Admin, Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { PetServiceService } from '../../gen/petstore/v1/pets.ts';
+import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import { rotateLogs } from '../../src/launcher/log-rotation.ts';
+import { GrpcCaller } from '../support/grpc-caller.ts';
+import { connectOperator } from '../support/operator.ts';
+import { RestClient } from '../support/rest-client.ts';
+import { startTestServer } from '../support/server.ts';
+import { until } from '../support/until.ts';
+import { launchForAll, test } from './launch.ts';
+
+const shared = launchForAll(() => ({ LOG_MAX_BYTES: '20000', LOG_FILES: '1000', LOG_LEVEL: 'debug' }));
+
+/** A log's files. */
+function filesOf(name: string): string[] {
+  const folder = join(shared.folder, 'logs');
+  const names = readdirSync(folder).filter((file) => file === name || file.startsWith(`${name}.`));
+  return names.map((file) => join(folder, file));
+}
+
+const textOf = (name: string) =>
+  filesOf(name)
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('');
+
+interface Line {
+  readonly request_id?: string;
+  readonly requestId?: string;
+  readonly method: string;
+  readonly outcome: string;
+  readonly arguments?: { readonly accountId?: string };
+  readonly made?: { readonly accountId?: string; readonly keyId?: string };
+  readonly address: string;
+  readonly time: string;
+}
+
+function linesOf(name: string): Line[] {
+  const lines = textOf(name).split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
+function operatorOf() {
+  const grpcAddress = `127.0.0.1:${shared.launcher.settings.GRPC_PORT}`;
+  return connectOperator({ grpcAddress, config: { dataDir: shared.folder } });
+}
+
+test.serial('Audit log - has successful and refused operator calls, has no key, and is private', async (t) => {
+  const operator = await operatorOf();
+  const { id } = await operator.account(Plan.PLAN_FREE);
+  const made = await operator.key(id);
+  operator.close();
+  const customer = new GrpcCaller(`127.0.0.1:${shared.launcher.settings.GRPC_PORT}`, made.key);
+  t.is((await customer.failure(Admin.getAccount, { accountId: id })).reason, 'OPERATOR_KEY_INVALID');
+  customer.close();
+
+  const lines = linesOf('audit.log');
+  t.deepEqual(
+    lines.map(({ method, outcome }) => `${method} ${outcome}`),
+    ['CreateAccount OK', 'CreateKey OK', 'GetAccount OPERATOR_KEY_INVALID'],
+  );
+  t.is(lines[0]?.made?.accountId, String(id));
+  t.deepEqual([lines[1]?.arguments?.accountId, lines[1]?.made?.keyId], [String(id), String(made.id)]);
+  for (const { address, time } of lines) t.deepEqual([address, new Date(time).toJSON()], ['127.0.0.1', time]);
+  const operatorKey = readFileSync(operatorKeyFile(shared.folder), 'utf8').trim();
+  for (const key of [made.key, operatorKey]) t.false(textOf('audit.log').includes(key.slice(4)));
+});
+
+test("Audit log - without a file its lines are in the server's log, at every LOG_LEVEL", async (t) => {
+  const server = await startTestServer({ LOG_LEVEL: 'silent' });
+  const dataDir = dirname(server.database.file);
+  const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir } });
+  await operator.account(Plan.PLAN_FREE);
+  operator.close();
+  await server.close();
+  t.deepEqual(
+    server.logs.map(({ method, outcome }) => [method, outcome]),
+    [['CreateAccount', 'OK']],
+  );
+});
+
+/** How often each id is in a log. */
+function count(ids: readonly (string | undefined)[]): Map<string | undefined, number> {
+  const counts = new Map<string | undefined, number>();
+  for (const id of ids) counts.set(id, (counts.get(id) ?? 0) + 1);
+  return counts;
+}
+
+test.serial('Rotation - under load loses no line of the server or of Envoy, and keeps the files private', async (t) => {
+  const rest = new RestClient(shared.url, shared.key);
+  const operator = await operatorOf();
+  const ids: string[] = [];
+  const accounts: string[] = [];
+  const call = async () => {
+    const responses = await Promise.all(Array.from({ length: 20 }, () => rest.get('/pets')));
+    for (const { headers } of responses) ids.push(headers.get('x-request-id') ?? 'none');
+    for (let i = 0; i < 10; i += 1) accounts.push(String((await operator.account(Plan.PLAN_FREE)).id));
+    return ['server.log', 'access.log', 'audit.log'].every((name) => filesOf(name).length > 3);
+  };
+  await until(call, 'three rotations of each', 90_000);
+  operator.close();
+  await shared.launcher.end('SIGTERM'); // Envoy flushes its logs
+  const accesses = count(linesOf('access.log').map((line) => line.request_id));
+  // Envoy asks about a key that it does not know with the id of the caller's request.
+  const lists = linesOf('server.log').filter(({ method }) => method === PetServiceService.listPets.path);
+  const calls = count(lists.map((line) => line.requestId));
+  for (const id of ids) {
+    if (accesses.get(id) !== 1) t.fail(`${id} is ${accesses.get(id)} times in access.log`);
+    if (calls.get(id) !== 1) t.fail(`${id} is ${calls.get(id)} times in server.log`);
+  }
+  const logged = new Set(linesOf('audit.log').map((line) => line.made?.accountId));
+  t.deepEqual(
+    accounts.filter((id) => !logged.has(id)),
+    [],
+  );
+  for (const name of ['server.log', 'access.log', 'envoy.log', 'audit.log']) {
+    for (const file of filesOf(name)) t.is(statSync(file).mode & 0o777, 0o600, file);
+  }
+});
+
+test('Rotation - keeps the newest files, as many as LOG_FILES, also beside a log that can not be read', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-logs-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const [broken, good] = [join(folder, 'broken.log'), join(folder, 'good.log')];
+  symlinkSync(broken, broken); // a loop
+  writeFileSync(good, 'line 0');
+  const shutdown = new AbortController();
+  let rotations = 0;
+  const reopen = async () => {
+    rotations += 1;
+    writeFileSync(good, `line ${rotations}`);
+    if (rotations === 3) shutdown.abort();
+  };
+  const logs = [broken, good].map((file) => ({ files: [file], reopen }));
+  await rotateLogs(logs, { logMaxBytes: 1, logFiles: 3 }, shutdown.signal);
+  const kept = [good, `${good}.1`, `${good}.2`, `${good}.3`].filter((file) =>
+    readdirSync(folder).includes(file.slice(folder.length + 1)),
+  );
+  t.deepEqual(
+    kept.map((file) => readFileSync(file, 'utf8')),
+    ['line 3', 'line 2', 'line 1'],
+  );
+});

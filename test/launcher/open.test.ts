@@ -1,0 +1,254 @@
+/** What an open service shows to its user, and what it hides from everybody else. */
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
+import { readConfig } from '../../src/config/config.ts';
+import { adminSocket, EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
+import { childrenOf, isRunning } from '../support/launcher.ts';
+import { freePorts } from '../support/ports.ts';
+import { RestClient } from '../support/rest-client.ts';
+import { until } from '../support/until.ts';
+import { launch, launchForAll, refusedWith, test } from './launch.ts';
+
+const sh = promisify(execFile);
+const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
+
+const SECRETS = { EDGE_SECRET: 'SECRET-of-the-edge', AWS_SECRET_ACCESS_KEY: 'SECRET' };
+/** A quote and a backslash in the path, and a umask that leaves new files open to all users. */
+const shared = launchForAll(({ DATA_DIR }) => ({
+  ...SECRETS,
+  DATA_DIR: `${DATA_DIR}/Tom's "data" \\ $x`,
+  NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)',
+  TZ: 'UTC',
+}));
+
+const admin = () => new EnvoyAdmin(readConfig(shared.launcher.settings));
+const timeout = () => AbortSignal.timeout(10_000);
+
+test.serial(
+  'Start - shows the URL, the documentation, the logs, and a curl command that works unchanged',
+  async (t) => {
+    const { launcher, url, curl, key, folder } = shared;
+    t.is(url, `http://127.0.0.1:${launcher.settings.PORT}`);
+    t.true(launcher.output.includes(`Its documentation: ${url}/docs\n`));
+    t.is((await fetch(`${url}/docs`)).status, 200);
+    t.true(launcher.output.includes(`Logs are in ${join(folder, 'logs')}. Ctrl-C stops it.`));
+    t.is(launcher.errors, '');
+    t.false(launcher.output.includes(key.slice(4)));
+    t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
+    const id = await new RestClient(url, key).pet();
+    t.regex((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, new RegExp(`^\\[{"id":${id},.*}\\]$`));
+  },
+);
+
+/** The permissions of the data folder and its contents, by path. */
+function modesOf(folder: string): Map<string, string> {
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  return new Map(['', ...paths].map((path) => [path, (statSync(join(folder, path)).mode & 0o7777).toString(8)]));
+}
+
+test.serial('Files - are private to their owner, whatever the umask', (t) => {
+  const modes = modesOf(shared.folder);
+  const logs = ['server.log', 'envoy.log', 'access.log', 'audit.log'].map((name) => `logs/${name}`);
+  for (const path of ['demo.key', 'operator.key', 'petstore.sqlite', 'petstore.sqlite-wal', 'envoy.yaml', ...logs]) {
+    t.true(modes.has(path), path);
+  }
+  for (const [path, mode] of modes) {
+    t.is(mode, path === '' || path === 'logs' ? '700' : '600', path);
+  }
+});
+
+onLinux('Envoy - inherits none of the settings, and no command line shows a secret', async (t) => {
+  const { launcher, key } = shared;
+  const { server, envoy } = await launcher.pair();
+  const environment = (pid: number) => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
+  t.true(environment(server.pid).includes(`EDGE_SECRET=${SECRETS.EDGE_SECRET}`));
+  const helpers = await childrenOf(envoy.pid);
+  t.is(helpers.length, 1);
+  for (const { pid } of [envoy, ...helpers]) {
+    const variables = environment(pid);
+    t.true(variables.includes('TZ=UTC'));
+    t.false(variables.some((variable) => variable.includes('SECRET')));
+    const names = Object.keys(launcher.settings).filter((name) => name !== 'TZ');
+    for (const name of names)
+      t.false(
+        variables.some((variable) => variable.startsWith(`${name}=`)),
+        name,
+      );
+  }
+  for (const { pid } of [launcher, server, envoy, ...helpers]) {
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    for (const secret of ['SECRET', key]) t.false(commandLine.includes(secret), commandLine);
+  }
+});
+
+/** What the file descriptors of a process refer to. */
+function openFiles(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+    } catch {
+      return []; // it was closed meanwhile
+    }
+  });
+}
+
+/** The lines of a file of /proc/net that are of sockets of the process. `column` has the inode. */
+function socketsOf(pid: number, file: string, column: number): string[][] {
+  const inodes = new Set(openFiles(pid).map((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1]));
+  const lines = readFileSync(`/proc/${pid}/net/${file}`, 'utf8').trim().split('\n');
+  return lines.map((line) => line.trim().split(/\s+/)).filter((columns) => inodes.has(columns[column]));
+}
+
+onLinux('Network - server and Envoy listen on loopback only', async (t) => {
+  const { launcher } = shared;
+  const { server, envoy } = await launcher.pair();
+  const ports = new Set<number>();
+  for (const pid of [server.pid, envoy.pid, launcher.pid]) {
+    for (const file of ['tcp', 'tcp6']) {
+      const listening = socketsOf(pid, file, 9).filter(([, , , state]) => state === '0A');
+      for (const [address = '', port = ''] of listening.map(([, local = '']) => local.split(':'))) {
+        t.true(['0100007F', '00000000000000000000000001000000'].includes(address), `${address}:${port}`);
+        ports.add(Number.parseInt(port, 16));
+      }
+    }
+  }
+  const { PORT, GRPC_PORT, ENVOY_ADMIN_PORT } = launcher.settings;
+  t.deepEqual([...ports].sort(), [PORT, GRPC_PORT, ENVOY_ADMIN_PORT].map(Number).sort());
+});
+
+onLinux('Envoy - opens no Unix socket but its admin interface, which only its owner can open', async (t) => {
+  const { launcher } = shared;
+  const socket = adminSocket(readConfig(launcher.settings));
+  const { envoy } = await launcher.pair();
+  const paths = socketsOf(envoy.pid, 'unix', 6).map((columns) => columns.slice(7).join(' '));
+  t.deepEqual([...new Set(paths.filter(Boolean))], [socket]);
+  t.notRegex(readFileSync(`/proc/${envoy.pid}/maps`, 'utf8'), /\/dev\/shm\//);
+  const found = statSync(socket);
+  t.deepEqual([found.isSocket(), found.mode & 0o777, found.uid], [true, 0o600, userInfo().uid]);
+});
+
+interface StatisticsRequest {
+  /** Default: GET. */
+  readonly method?: string;
+  readonly path: string;
+  /** The Host header. Default: the address of the port. */
+  readonly host?: string;
+}
+
+/** Sends a request to the statistics port, with a Host that `fetch` would not send. */
+function send({ method = 'GET', path, host }: StatisticsRequest): Promise<{ status: number; body: string }> {
+  const headers = host === undefined ? {} : { host };
+  const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
+  return new Promise((resolve, reject) => {
+    const target = { host: '127.0.0.1', port, method, path, headers, agent: false };
+    request(target, async (response) => resolve({ status: response.statusCode ?? 0, body: await text(response) }))
+      .once('error', reject)
+      .end();
+  });
+}
+
+const LIVE = '/stats?filter=^server.live$';
+
+test.serial('Statistics - can be read on the port, under every loopback name', async (t) => {
+  const { status, body } = await send({ path: '/stats/prometheus' });
+  t.is(status, 200);
+  t.regex(body, /^envoy_cluster_membership_healthy\{envoy_cluster_name="petstore"\} 1$/m);
+  for (const host of ['127.0.0.1', 'localhost', 'localhost:1', 'LOCALHOST:9901', '[::1]', '[::1]:9901']) {
+    t.deepEqual(await send({ path: LIVE, host }), { status: 200, body: 'server.live: 1\n' });
+  }
+});
+
+const CHANGING = ['/quitquitquit', '/logging?level=trace', '/drain_listeners', '/healthcheck/fail', '/reset_counters'];
+const PRIVATE = [
+  '/',
+  '/config_dump',
+  '/clusters',
+  '/server_info',
+  '/memory',
+  '/certs',
+  '/listeners',
+  '/help',
+  '/ready',
+];
+const DISGUISED = ['/stats/', '//stats', '/stats/../quitquitquit', '/stats/%2e%2e/config_dump', '/stats%2fprometheus'];
+const HOSTS = ['evil.example', 'evil.example:9901', '127.0.0.1.evil.example', 'localhost.evil.example', '0.0.0.0', 'x'];
+const REFUSED: readonly StatisticsRequest[] = [
+  ...CHANGING.flatMap((path) => ['POST', 'GET', 'PUT'].map((method) => ({ method, path }))),
+  ...[...PRIVATE, ...DISGUISED, '/STATS'].map((path) => ({ path })),
+  ...['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'TRACE'].map((method) => ({ method, path: '/stats' })),
+  { method: 'POST', path: '/stats/prometheus' },
+  ...HOSTS.map((host) => ({ path: '/stats', host })),
+];
+
+test.serial('Statistics - the port serves nothing else: other requests are refused and change nothing', async (t) => {
+  for (const sent of REFUSED) {
+    const { status, body } = await send(sent);
+    t.regex(String(status), /^40[0345]$/, JSON.stringify(sent));
+    t.is(body, '', JSON.stringify(sent));
+  }
+  t.is(JSON.parse(await admin().get('/server_info', timeout())).state, 'LIVE');
+  t.true(isRunning((await shared.launcher.pair()).envoy));
+  t.is((await fetch(`${shared.url}/healthz`)).status, 200);
+  t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);
+});
+
+test.serial(
+  'Statistics - are available again soon after many idle connections, most of which are closed',
+  async (t) => {
+    const port = Number(shared.launcher.settings.ENVOY_ADMIN_PORT);
+    const sockets = Array.from({ length: 40 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    await until(() => sockets.filter(({ closed }) => closed).length >= 40 - 16, 'the close of all beyond 16');
+    t.true(sockets.some(({ closed }) => !closed));
+    const isAvailable = () =>
+      send({ path: LIVE }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    await until(isAvailable, 'statistics');
+    for (const socket of sockets) socket.destroy();
+  },
+);
+
+test.serial('SIGUSR2 - with one server changes nothing and says what a rolling restart needs', async (t) => {
+  const before = await shared.launcher.children();
+  shared.launcher.process.kill('SIGUSR2');
+  await shared.launcher.says(/A rolling restart needs INSTANCES of 2 or more: nothing was changed\.\n/);
+  t.deepEqual(await shared.launcher.children(), before);
+});
+
+test.serial(
+  'A second service - is refused on any ports, with the process of the first, which keeps running',
+  async (t) => {
+    const { launcher, folder, url } = shared;
+    const config = readFileSync(join(folder, 'envoy.yaml'), 'utf8');
+    const inUse = `${folder} is in use by another service, process ${launcher.pid}`;
+    const line = `${inUse}: stop that one (kill ${launcher.pid}), or set DATA_DIR to another folder`;
+    await refusedWith(t, launch(t, { DATA_DIR: folder }), line);
+    await refusedWith(t, launch(t, launcher.settings), line);
+    const elsewhere = { ...launcher.settings, DATA_DIR: t.context.settings.DATA_DIR ?? '' };
+    await refusedWith(
+      t,
+      launch(t, elsewhere),
+      /^port \d+ is busy: stop what listens there, or set GRPC_PORT to another/,
+    );
+    t.is((await fetch(`${url}/healthz`)).status, 200);
+    t.is(readFileSync(join(folder, 'envoy.yaml'), 'utf8'), config);
+    t.is(readFileSync(join(folder, 'service.pid'), 'utf8'), `${launcher.pid}\n`);
+  },
+);
+
+test.serial('Two simultaneous starts - one service is refused, the other opens', async (t) => {
+  const [PORT, GRPC_PORT, ENVOY_ADMIN_PORT] = (await freePorts(3)).map(String) as [string, string, string];
+  const both = [launch(t), launch(t, { PORT, GRPC_PORT, ENVOY_ADMIN_PORT })];
+  const opened = await Promise.allSettled(both.map((one) => one.opened()));
+  t.deepEqual(opened.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
+  const refused = both[opened.findIndex(({ status }) => status === 'rejected')];
+  t.regex(refused?.errors ?? '', /^petstore: .* is in use by another service.*\n$/);
+  t.true(existsSync(join(t.context.settings.DATA_DIR ?? '', 'service.pid')));
+});

@@ -1,0 +1,137 @@
+/** The server's process: its start, and its end after a signal or with its launcher. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { status as Code, type ServiceError } from '@grpc/grpc-js';
+import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
+import { ensureOperatorKey, operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import { MIGRATIONS, TABLES } from '../../src/schema.ts';
+import { toCategoryId } from '../../src/shop/model.ts';
+import { openSqlite } from '../../src/storage/sqlite.ts';
+import { compile } from '../../src/storage/statement.ts';
+import { createStore } from '../../src/storage/store.ts';
+import { freePorts } from '../support/ports.ts';
+import { TestProcess } from '../support/process.ts';
+import { beginCall } from '../support/unfinished-call.ts';
+import { until } from '../support/until.ts';
+import { start, test } from './server-processes.ts';
+
+const CLEAN = { code: 0, signal: null };
+
+function databaseFiles(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.includes('sqlite'));
+}
+
+test('SIGINT - an idle server exits with 0 and leaves one closed file, private whatever the umask', async (t) => {
+  const { dataDir } = t.context;
+  chmodSync(dataDir, 0o777);
+  const server = await start(t, { NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)' });
+  await server.grpc.category();
+  for (const name of readdirSync(dataDir)) t.is(statSync(join(dataDir, name)).mode & 0o777, 0o600, name);
+  t.is(statSync(dataDir).mode & 0o777, 0o700);
+  t.deepEqual(await server.end('SIGINT'), CLEAN);
+  t.deepEqual(databaseFiles(dataDir), ['petstore.sqlite']);
+  t.is(server.errors, '');
+  const lines = server.output.trim().split('\n');
+  t.deepEqual(
+    lines.map((line) => JSON.parse(line).msg),
+    ["the database's schema is up to date now", 'serving', 'draining', 'stopped'],
+  );
+});
+
+test('SIGTERM - open calls finish and their writes are kept, while new calls are refused', async (t) => {
+  const { dataDir } = t.context;
+  const server = await start(t);
+  const call = await beginCall(server.address, server.key, Categories.createCategory, { category: { name: 'Late' } });
+  const kept: bigint[] = [];
+  const codes = new Set<Code>();
+  const writers = Array.from({ length: 16 }, async () => {
+    try {
+      for (;;) kept.push(await server.grpc.category());
+    } catch (error) {
+      codes.add((error as ServiceError).code);
+    }
+  });
+  await until(() => kept.length > 100, 'the first writes');
+  server.process.kill('SIGTERM');
+  await Promise.all(writers);
+  t.deepEqual([...codes], [Code.UNAVAILABLE]);
+  t.false(server.hasEnded);
+  kept.push((await call.finish()).id);
+  t.deepEqual(await server.ended, CLEAN);
+  t.deepEqual(databaseFiles(dataDir), ['petstore.sqlite']);
+  const store = createStore(await openSqlite(join(dataDir, 'petstore.sqlite'), MIGRATIONS), TABLES);
+  const found = await Promise.all(kept.map((id) => store.categories.find(toCategoryId(id))));
+  t.false(found.includes(undefined));
+  t.is(found.at(-1)?.name, 'Late');
+  await store.close();
+});
+
+test('SIGTERM - a call that does not end is cut off after 10 seconds', async (t) => {
+  const server = await start(t);
+  const call = await beginCall(server.address, server.key, Categories.createCategory, { category: { name: 'Never' } });
+  const beganMs = performance.now();
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
+  const tookMs = performance.now() - beganMs;
+  t.true(tookMs > 9_500 && tookMs < 15_000, `${tookMs} ms`);
+  await t.throwsAsync(call.answered);
+  t.deepEqual(databaseFiles(t.context.dataDir), ['petstore.sqlite']);
+  call.close();
+});
+
+for (const moment of ['during its start', 'while it serves']) {
+  test(`Orphaned server - exits when its launcher ends ${moment}`, async (t) => {
+    const [port] = await freePorts(1);
+    const env = { ...process.env, DATA_DIR: t.context.dataDir, GRPC_PORT: String(port) };
+    const server = spawn(process.execPath, ['src/main.ts'], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+    t.teardown(() => server.kill('SIGKILL'));
+    const ended = once(server, 'exit');
+    if (moment === 'while it serves') await once(server, 'message');
+    server.disconnect();
+    t.deepEqual(await ended, [0, null]);
+  });
+}
+
+/** Runs a program until it ends. */
+async function run(program: 'main' | 'migrate-main', settings: Readonly<Record<string, string>>) {
+  const ran = new TestProcess(`src/${program}.ts`, settings);
+  const { code } = await ran.ended;
+  const lines = ran.output.split('\n').filter(Boolean);
+  return { code, said: lines.map((line) => JSON.parse(line).msg), errors: ran.errors };
+}
+
+test('Migrate - with MIGRATE_AT_START=no a server fails with one line before it, and starts after it', async (t) => {
+  const settings = { DATA_DIR: t.context.dataDir, MIGRATE_AT_START: 'no' };
+  const refused = await run('main', settings);
+  t.is(refused.code, 1);
+  t.regex(refused.errors, /^petstore: the database lacks the migrations 001-catalogue, .*: run "npm run migrate".*\n$/);
+  const said = ["the database's schema is up to date now", 'nothing is left to migrate'];
+  t.deepEqual(await run('migrate-main', settings), { code: 0, said, errors: '' });
+  const server = await start(t, settings);
+  t.truthy(await server.grpc.category());
+  t.deepEqual(await server.end('SIGTERM'), CLEAN);
+});
+
+test('Migrate - refuses the schema of a newer release with one line, as a server does', async (t) => {
+  const file = join(t.context.dataDir, 'petstore.sqlite');
+  const engine = await openSqlite(file, MIGRATIONS);
+  const sql = "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)";
+  await engine.write(compile('future', engine.knex.raw(sql)), {});
+  await engine.close();
+  const before = readFileSync(file);
+  for (const program of ['migrate-main', 'main'] as const) {
+    const { code, errors } = await run(program, { DATA_DIR: t.context.dataDir });
+    t.is(code, 1);
+    t.regex(errors, /^petstore: the database has the migrations 999-future of a newer release, .*\n$/);
+  }
+  t.deepEqual(readFileSync(file), before);
+});
+
+test("The operator's key - is a new one after its file was removed", async (t) => {
+  const { dataDir } = t.context;
+  const key = await ensureOperatorKey(dataDir);
+  t.is(await ensureOperatorKey(dataDir), key);
+  rmSync(operatorKeyFile(dataDir));
+  t.not(await ensureOperatorKey(dataDir), key);
+});
