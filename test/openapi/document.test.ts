@@ -49,11 +49,6 @@ test('Document - it describes exactly the operations of the contract, each under
   t.deepEqual(described.sort(), expected.sort());
 });
 
-test('Document - only GET /pets/{petId} is deprecated, with its sunset', (t) => {
-  t.deepEqual(marked('deprecated'), { 'GET /pets/{petId}': true });
-  t.deepEqual(marked('x-sunset'), { 'GET /pets/{petId}': '2027-12-31T23:59:59Z' });
-});
-
 test('Document - inventory and events are beta and PATCH experimental; nothing else carries a marker', (t) => {
   const markerOf = ({ method, template }: PublicOperation) =>
     /^\/(store\/inventory|events)/.test(template) ? 'beta' : method === 'PATCH' ? 'experimental' : undefined;
@@ -63,7 +58,9 @@ test('Document - inventory and events are beta and PATCH experimental; nothing e
   }
 });
 
-test('Document - interactive testing is off for GET /store/orders alone', (t) => {
+test('Document - GET /pets/{petId} alone is deprecated, and testing is off for GET /store/orders alone', (t) => {
+  t.deepEqual(marked('deprecated'), { 'GET /pets/{petId}': true });
+  t.deepEqual(marked('x-sunset'), { 'GET /pets/{petId}': '2027-12-31T23:59:59Z' });
   t.deepEqual(marked('x-try-it'), { 'GET /store/orders': false });
 });
 
@@ -90,8 +87,6 @@ test('Document - every create takes an idempotency key, and documents a replay a
     const success = responses['201']?.headers ?? {};
     t.is('Idempotency-Replayed' in success, takesKey, name);
     t.is(JSON.stringify(responses).includes('IDEMPOTENCY_KEY_REUSED'), takesKey, name);
-    if (!takesKey) continue;
-    t.regex(JSON.stringify(responses['409']), /"IDEMPOTENCY_KEY_REUSED"/);
   }
   const key = document.components.parameters['Idempotency-Key'];
   t.like(key, { in: 'header', schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source } });
@@ -114,15 +109,8 @@ test('Document - the pages are tags without operations', (t) => {
   t.deepEqual(
     pages.map(({ name }: { name: string }) => name),
     [
-      'Getting started',
-      'Requests and responses',
-      'Retrying',
-      'Paging',
-      'Following changes',
-      'Conditional requests',
-      'Errors',
-      'Limits',
-      'Versions',
+      ...['Getting started', 'Requests and responses', 'Retrying', 'Paging', 'Following changes'],
+      ...['Conditional requests', 'Errors', 'Limits', 'Versions'],
     ],
   );
   for (const page of pages) {

@@ -1,11 +1,4 @@
-import {
-  type DescField,
-  type DescMessage,
-  type DescMethod,
-  getExtension,
-  hasExtension,
-  ScalarType,
-} from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf';
 import test from 'ava';
 import { ApiError } from '../../src/errors.ts';
 import { decodeRequest, fileDescriptors, loadOperations, type Operation } from '../../src/proto/operations.ts';
@@ -39,18 +32,6 @@ function routesWith(method: string): string[] {
   );
 }
 
-function namesWhere(holds: (operation: Operation) => boolean): string[] {
-  return operations.filter(holds).map(({ path }) => path.split('/')[2] ?? '');
-}
-
-/** The value of an option of petstore.rest.v1. */
-function optionOf(method: DescMethod, name: string): unknown {
-  const extension = registry.getExtension('petstore.rest.v1.operation');
-  const { options } = method.proto;
-  if (extension === undefined || options === undefined || !hasExtension(options, extension)) return undefined;
-  return (getExtension(options, extension) as unknown as Record<string, unknown>)[name];
-}
-
 test('Operations - the routes are exactly the table of the contract', (t) => {
   const table = {
     GET: [
@@ -74,27 +55,34 @@ test('Operations - the routes are exactly the table of the contract', (t) => {
   t.deepEqual([...new Set(others.map(({ method }) => method))], ['HEAD']);
 });
 
-test('Operations - every GET route is a HEAD route too', (t) => {
-  for (const { path, method, routes } of PUBLIC) {
+test('Operations - what holds for every one: routes, body, condition, counting, reads', (t) => {
+  for (const operation of PUBLIC) {
+    const { path, name, method, routes, bodyField, input, output, condition, counting, isRead, isStream } = operation;
     t.is(
       routes.some((route) => route.method === 'HEAD'),
       method === 'GET',
       path,
     );
+    const body = input.fields.find((field) => field.name === bodyField);
+    t.is(body?.fieldKind, ['POST', 'PUT', 'PATCH'].includes(method) ? 'message' : undefined, path);
+    const isById = routes[0]?.template.endsWith('}');
+    t.is(condition, !isById ? undefined : method === 'GET' ? 'if-none-match' : 'if-match', path);
+    t.is(counting, 'always', path);
+    t.is(isRead, isStream || /^(?:Get|List)/.test(name), path);
+    if (method === 'POST') t.is(output.fields[0]?.name, 'id', path);
   }
-});
-
-test('Operations - each has a route of its own', (t) => {
   const all = PUBLIC.flatMap(({ routes }) => routes.map(({ method, template }) => `${method} ${template}`));
-  t.is(new Set(all).size, all.length);
-});
-
-test('Operations - the body of POST, PUT and PATCH is one field, other methods have none', (t) => {
-  for (const { routes, bodyField, input } of PUBLIC) {
-    const hasBody = routes.some(({ method }) => ['POST', 'PUT', 'PATCH'].includes(method));
-    t.is(bodyField !== undefined, hasBody);
-    if (hasBody) t.is(input.fields.find(({ name }) => name === bodyField)?.fieldKind, 'message');
-  }
+  t.is(new Set(all).size, all.length, 'each has a route of its own');
+  const deprecated = methods.filter((method) => method.deprecated || operationOf(method).deprecation);
+  t.deepEqual(
+    deprecated.map(({ name }) => name),
+    ['GetPet'],
+  );
+  t.deepEqual(byPath.get('/petstore.v1.PetService/GetPet')?.deprecation, {
+    since: new Date('2026-07-01T00:00:00Z'),
+    sunset: new Date('2027-12-31T23:59:59Z'),
+    successor: '/pets?ids={pet_id}',
+  });
 });
 
 test('Operations - the query parameters are those of the contract', (t) => {
@@ -105,11 +93,6 @@ test('Operations - the query parameters are those of the contract', (t) => {
     '/petstore.v1.InventoryService/ListInventory': ['status', 'limit', 'pageToken'],
   };
   for (const { path, queryParameters } of operations) t.deepEqual([...queryParameters.keys()], table[path] ?? [], path);
-});
-
-test('Responses - a created resource has its id as first field', (t) => {
-  const created = PUBLIC.filter(({ method }) => method === 'POST');
-  for (const { output } of created) t.is(output.fields[0]?.name, 'id');
 });
 
 test('Responses - a list is one repeated message, then the next page token', (t) => {
@@ -163,60 +146,6 @@ test('Entity tags - a field that is added to a tagged message can be absent', (t
     ...['id', 'name'].map((name) => `Category.${name}`),
     ...['pet_id', 'quantity', 'status'].map((name) => `InventoryItem.${name}`),
   ]);
-});
-
-test('Conditions - If-None-Match is for GET by id, If-Match for PUT, PATCH and DELETE', (t) => {
-  for (const { condition, routes, path } of PUBLIC) {
-    const [route] = routes;
-    const isById = route?.template.endsWith('}');
-    const expected = route?.method === 'GET' && isById ? 'if-none-match' : isById ? 'if-match' : undefined;
-    t.is(condition, expected, path);
-  }
-});
-
-test('Deprecation - GetPet alone, with the dates and the successor of the contract', (t) => {
-  t.deepEqual(
-    namesWhere(({ deprecation }) => deprecation !== undefined),
-    ['GetPet'],
-  );
-  t.deepEqual(
-    methods.filter(({ deprecated }) => deprecated).map(({ name }) => name),
-    ['GetPet'],
-  );
-  t.deepEqual(byPath.get('/petstore.v1.PetService/GetPet')?.deprecation, {
-    since: new Date('2026-07-01T00:00:00Z'),
-    sunset: new Date('2027-12-31T23:59:59Z'),
-    successor: '/pets?ids={pet_id}',
-  });
-});
-
-test('Stability - inventory is beta, PATCH is experimental, everything else carries no marker', (t) => {
-  const [EXPERIMENTAL, BETA] = [1, 2];
-  for (const method of methods) {
-    const isPatch = operationOf(method).routes.some((route) => route.method === 'PATCH');
-    const isInventory = method.parent.name === 'InventoryService';
-    const expected = isInventory ? BETA : isPatch ? EXPERIMENTAL : undefined;
-    t.is(optionOf(method, 'stability') || undefined, expected, method.name);
-  }
-});
-
-test('Docs page - interactive testing is disabled for the list of orders alone', (t) => {
-  const disabled = methods.filter((method) => optionOf(method, 'interactiveTestingDisabled') === true);
-  t.deepEqual(
-    disabled.map(({ name }) => name),
-    ['ListOrders'],
-  );
-});
-
-test('Limits - every public operation counts', (t) => {
-  t.deepEqual(
-    PUBLIC.filter(({ counting }) => counting !== 'always'),
-    [],
-  );
-});
-
-test('Methods - those that only read are marked, and streams only read', (t) => {
-  for (const { name, isStream, isRead } of PUBLIC) t.is(isRead, isStream || /^(?:Get|List)/.test(name), name);
 });
 
 test('Request - is decoded by its descriptor; malformed bytes are MALFORMED_BODY', (t) => {
