@@ -36,16 +36,7 @@ function shapeOf(field: DescField, parents: readonly DescMessage[]): LuaTable | 
   const { message, fieldKind } = wrapped ?? field;
   const fields = message && fieldsWithLists(message, parents);
   if (fieldKind !== 'list' && fields === undefined) return undefined;
-  return {
-    name: field.name,
-    ...(fieldKind === 'list' ? { is_list: true } : {}),
-    ...(wrapped === undefined ? {} : { is_wrapped: true }),
-    ...(isObject(message) ? { has_objects: true } : {}),
-    ...(fields === undefined ? {} : { fields }),
-  };
-}
-
-/** The messages of google.protobuf have JSON of their own: a Timestamp is a text. */
-function isObject(message: DescMessage | undefined): boolean {
-  return message !== undefined && !message.typeName.startsWith('google.protobuf.');
+  // The messages of google.protobuf have JSON of their own: a Timestamp is a text.
+  const has_objects = message !== undefined && !message.typeName.startsWith('google.protobuf.');
+  return { name: field.name, is_list: fieldKind === 'list', is_wrapped: wrapped !== undefined, has_objects, fields };
 }

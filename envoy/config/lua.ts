@@ -72,7 +72,7 @@ function toSet(items: readonly string[]): Readonly<Record<string, true>> {
   return Object.fromEntries(items.map((item) => [item, true]));
 }
 
-type LuaValue = string | number | true | LuaTable;
+type LuaValue = string | number | boolean | undefined | LuaTable;
 
 export interface LuaTable {
   readonly [key: string]: LuaValue;
@@ -80,7 +80,7 @@ export interface LuaTable {
 
 export function toLua(value: LuaValue, indent = ''): string {
   if (typeof value === 'string') return quote(value);
-  if (typeof value !== 'object') return String(value);
+  if (typeof value !== 'object') return String(value ?? 'nil');
   const lines = Object.entries(value).map(
     ([key, item]) => `${indent}  ${toKey(key)} = ${toLua(item, `${indent}  `)},\n`,
   );

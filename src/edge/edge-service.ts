@@ -51,25 +51,16 @@ interface RouteMatcher {
   readonly operation: Operation;
 }
 
+/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
 function toMatchers(operation: Operation): RouteMatcher[] {
   return operation.routes.map(({ method, template }) => {
-    const slash = operation.isRaw ? '' : '/?'; // the path of a file has no trailing slash
-    return { method, pattern: toPattern(template, slash), operation };
+    const path = template
+      .replaceAll('.', '\\.')
+      .replace(/\{\w+=([^}]*)\}/g, '$1')
+      .replace(/\{\w+\}/g, '[^/]+');
+    // The path of a file has no trailing slash.
+    return { method, pattern: new RegExp(`^${path}${operation.isRaw ? '' : '/?'}$`), operation };
   });
-}
-
-/** `{pet_id}` matches one segment of the path, `{file=docs}` matches `docs`. */
-function toPattern(template: string, end: string): RegExp {
-  const parts = template.split(/(\{\w+(?:=[^}]*)?\})/).map((part) => {
-    const [, name, text] = /^\{(\w+)(?:=(.*))?\}$/.exec(part) ?? [];
-    if (name === undefined) return escapePattern(part);
-    return text === undefined ? '[^/]+' : escapePattern(text);
-  });
-  return new RegExp(`^${parts.join('')}${end}$`);
-}
-
-function escapePattern(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
 function badRequest({ method, path, reply, contentType }: RefuseRequest, routes: readonly RouteMatcher[]): ApiError {
@@ -78,10 +69,8 @@ function badRequest({ method, path, reply, contentType }: RefuseRequest, routes:
   if (onPath.length === 0) return apiError('ROUTE_NOT_FOUND', { method, path: pathname });
   const route = onPath.find((candidate) => candidate.method === method || candidate.method === ANY_METHOD);
   if (route === undefined) {
-    const allow = onPath
-      .map((candidate) => candidate.method)
-      .toSorted()
-      .join(', ');
+    const methods = onPath.map((candidate) => candidate.method);
+    const allow = methods.toSorted().join(', ');
     return apiError('METHOD_NOT_ALLOWED', { method, path: pathname, allow }, { headers: { allow } });
   }
   checkContentType(contentType);
@@ -101,20 +90,14 @@ function transcoderError(text: string, operation: Operation): ApiError {
     const [detail = ''] = text.split('\n', 1);
     return apiError('MALFORMED_BODY', { detail: detail === '' ? 'it is not JSON' : detail });
   }
-  const { field, name } = fieldAt(operation, countsItems(description) ? path : path.replace(/\[\d+\]$/, ''));
+  // The index of an item is that of lists.lua. The transcoder counts only those items that it refuses.
+  const counted = description.endsWith(' for type ITEM') ? path : path.replace(/\[\d+\]$/, '');
+  const { field, name } = fieldAt(operation, counted);
   const isBody = path === '' || path === operation.bodyField;
   const isInQuery = operation.queryParameters.has(name);
   const said = field === undefined ? description : describeValue(description, field, isInQuery);
   return invalidArgument([{ path, name: isBody ? 'body' : name, description: said }]);
 }
-
-/** The index of an item is that of lists.lua. The transcoder counts only those items that it refuses. */
-function countsItems(description: string): boolean {
-  return description.endsWith(' for type ITEM');
-}
-
-/** What lists.lua finds, by the type that it gives. */
-const OF_LISTS: Readonly<Record<string, string>> = { LIST: 'is not a list', ONCE: 'is given more than once' };
 
 /** Says what a wrong value should be. The end of a long one, and with it the type, may be missing. */
 function describeValue(description: string, field: DescField, isInQuery: boolean): string {
@@ -123,7 +106,8 @@ function describeValue(description: string, field: DescField, isInQuery: boolean
   if (illegal !== undefined || value === undefined) return illegal ?? description;
   const separated = isInQuery && field.fieldKind === 'list' && /^"(.*?),/.exec(value);
   const advice = separated ? `: repeat the name for each, ${field.jsonName}=${separated[1]}&${field.jsonName}=…` : '';
-  return `${short(value, MAX_VALUE)} ${OF_LISTS[type] ?? problemOf(value, wrappedList(field) ?? field)}${advice}`;
+  const problem = type === 'LIST' ? 'is not a list' : problemOf(value, wrappedList(field) ?? field); // by lists.lua
+  return `${short(value, MAX_VALUE)} ${problem}${advice}`;
 }
 
 function problemOf(value: string, field: DescField): string {

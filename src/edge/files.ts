@@ -13,8 +13,6 @@ export interface ServedFile {
   read(encoding: 'identity' | 'gzip'): Promise<Buffer>;
 }
 
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
-const CSS = 'text/css; charset=utf-8';
 const FIVE_MINUTES = { 'cache-control': 'public, max-age=300' };
 const ONE_DAY = { 'cache-control': 'public, max-age=86400' };
 
@@ -43,19 +41,18 @@ export const FILES: ReadonlyMap<string, ServedFile> = new Map([
   ['openapi.yaml', served('gen/openapi/openapi.yaml', 'application/yaml', DESCRIPTION)], // RFC 9512
   ['petstore.binpb', served('gen/public.binpb', 'application/octet-stream', DESCRIPTION)], // the proto files
   ['docs', served('docs-page/index.html', 'text/html; charset=utf-8', { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/page.js', served('docs-page/page.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/plugin.js', served('docs-page/plugin.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/chapters.js', served('docs-page/chapters.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/feed.js', served('docs-page/feed.js', JAVASCRIPT, { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/page.css', served('docs-page/page.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/operations.css', served('docs-page/operations.css', CSS, { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/favicon.svg', served('docs-page/favicon.svg', 'image/svg+xml', { ...PAGE, ...FIVE_MINUTES })],
-  ['docs/swagger-ui-bundle.js', served(swaggerUi('swagger-ui-bundle.js'), JAVASCRIPT, { ...PAGE, ...ONE_DAY })],
-  ['docs/swagger-ui.css', served(swaggerUi('swagger-ui.css'), CSS, { ...PAGE, ...ONE_DAY })],
+  ...ofPage('text/javascript; charset=utf-8', 'page.js', 'plugin.js', 'chapters.js', 'feed.js', 'swagger-ui-bundle.js'),
+  ...ofPage('text/css; charset=utf-8', 'page.css', 'operations.css', 'swagger-ui.css'),
+  ...ofPage('image/svg+xml', 'favicon.svg'),
 ]);
 
-function swaggerUi(name: string): string {
-  return `node_modules/swagger-ui-dist/${name}`;
+function ofPage(contentType: string, ...names: readonly string[]): [string, ServedFile][] {
+  return names.map((name) => {
+    const [folder, age] = name.startsWith('swagger')
+      ? ['node_modules/swagger-ui-dist', ONE_DAY]
+      : ['docs-page', FIVE_MINUTES];
+    return [`docs/${name}`, served(`${folder}/${name}`, contentType, { ...PAGE, ...age })];
+  });
 }
 
 function served(path: string, contentType: string, headers: Readonly<Record<string, string>>): ServedFile {

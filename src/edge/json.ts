@@ -19,16 +19,17 @@ export function jsonWriter({ typeName, fields }: DescMessage): Write {
   if (typeName === TIMESTAMP) return writeTimestamp as Write;
   const writers = fields.map((field) => ({
     property: field.localName,
+    isList: field.fieldKind === 'list',
     name: `${JSON.stringify(field.jsonName)}:`,
     write: fieldWriter(field),
   }));
   return (message) => {
     const values = message as Readonly<Record<string, unknown>>;
     let text = '';
-    for (const { property, name, write } of writers) {
+    for (const { property, isList, name, write } of writers) {
       const value = values[property];
-      if (value !== undefined && !(Array.isArray(value) && value.length === 0))
-        text += `${text === '' ? '' : ','}${name}${write(value)}`;
+      if (value === undefined || (isList && (value as readonly unknown[]).length === 0)) continue;
+      text += `${text === '' ? '' : ','}${name}${write(value)}`;
     }
     return `{${text}}`;
   };

@@ -2,7 +2,7 @@
  * What only REST requests need before the handler: checks that the transcoder does not make, of query parameters and
  * content type, and the condition If-None-Match (RFC 9110, section 13.1.2). rest-protocol.ts makes the response.
  */
-import { apiError, invalidArgument, type Violation } from '../errors.ts';
+import { apiError, invalidArgument } from '../errors.ts';
 import type { Operation } from '../proto/operations.ts';
 import type { Interceptor } from '../rpc/chain.ts';
 import { readCondition } from '../rpc/interceptors/etags.ts';
@@ -55,29 +55,22 @@ export function checkContentType(contentType: string | undefined): void {
  * The query is read as the transcoder reads it, which sets the fields: parameters are separated by `&`, and the name is
  * what stands before the first `=`, percent-decoded. What has no `=` is skipped there, so it is refused here.
  */
-export function checkQuery(path: string, operation: Operation): void {
+export function checkQuery(path: string, { queryParameters }: Operation): void {
   const start = path.indexOf('?');
   if (start === -1) return;
-  const counts = new Map<string, number>();
-  const withoutValue = new Set<string>();
+  const seen = new Set<string>();
+  const wrong = new Map<string, string>();
   for (const parameter of path.slice(start + 1).split('&')) {
     if (parameter === '') continue;
     const name = parameterName(parameter);
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-    if (!parameter.includes('=')) withoutValue.add(name);
+    const field = queryParameters.get(name);
+    if (field === undefined) wrong.set(name, 'is not a query parameter here');
+    else if (seen.has(name) && field.fieldKind !== 'list') wrong.set(name, 'is given more than once');
+    else if (!parameter.includes('=')) wrong.set(name, 'has no value');
+    seen.add(name);
   }
-  const violations = [...counts].flatMap(([name, count]): Violation[] => {
-    const description =
-      describeViolation(operation, name, count) ?? (withoutValue.has(name) ? 'has no value' : undefined);
-    return description === undefined ? [] : [{ path: name, name, description }];
-  });
-  if (violations.length > 0) throw invalidArgument(violations.slice(0, MAX_NAMED));
-}
-
-function describeViolation({ queryParameters }: Operation, name: string, count: number): string | undefined {
-  const field = queryParameters.get(name);
-  if (field === undefined) return 'is not a query parameter here';
-  return count > 1 && field.fieldKind !== 'list' ? 'is given more than once' : undefined;
+  const named = [...wrong].slice(0, MAX_NAMED);
+  if (named.length > 0) throw invalidArgument(named.map(([name, description]) => ({ path: name, name, description })));
 }
 
 /** The name of a parameter: of `limit=5`, and of `%6Cimit=5`. One that can't be decoded is returned as it is. */

@@ -7,7 +7,7 @@ import { loadOperations } from '../../../src/proto/operations.ts';
 const MODULES = ['proto', 'test/support/lists', 'third_party/proto'].map((path) => ({ path }));
 
 /** The descriptor set of all proto files and parcels.proto, encoded. */
-export const parcelDescriptors: Buffer = execFileSync('node_modules/.bin/buf', [
+const parcelDescriptors: Buffer = execFileSync('node_modules/.bin/buf', [
   ...['build', '.', '--config', JSON.stringify({ version: 'v2', modules: MODULES })],
   ...['--as-file-descriptor-set', '--output', '-#format=binpb'],
 ]);
