@@ -1,63 +1,63 @@
-/** CORS_ORIGINS: no origin is allowed by default, and bad values are refused. */
-import anyTest, { type TestFn } from 'ava';
+/** CORS_ORIGINS: which origins it allows, also in responses that pass none of Envoy's filters; bad values. */
+import { fileURLToPath } from 'node:url';
+import test from 'ava';
 import { ConfigError, readConfig } from '../../src/config/config.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { startTestStack } from '../support/stack.ts';
 
-const test = anyTest as TestFn;
+/** It serves /healthz, and disconnects during its response to /store/inventory. */
+const MUTE_SERVER = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
+const SHOP = 'https://shop.example';
 
-function corsHeaders(headers: Headers): string[] {
-  return [...headers.keys()].filter((name) => name.startsWith('access-control-') || name === 'vary');
-}
-
-async function withStack(settings: Readonly<Record<string, string>>, check: (stack: TestStack) => Promise<void>) {
-  const stack = await startTestStack(settings);
-  await check(stack).finally(() => stack.close());
-}
-
-const PREFLIGHT = { origin: 'https://shop.example', 'access-control-request-method': 'GET' };
-
-test('CORS_ORIGINS - allows no other origin by default', (t) =>
-  withStack({}, async ({ rest }) => {
-    const preflight = await fetch(`${rest.url}/pets`, { method: 'OPTIONS', headers: PREFLIGHT });
-    t.is(preflight.status, 401);
-    t.deepEqual(corsHeaders(preflight.headers), []);
-    t.deepEqual(corsHeaders((await rest.get('/pets', { headers: PREFLIGHT })).headers), []);
-  }));
-
-test('CORS_ORIGINS - * allows every origin', (t) =>
-  withStack({ CORS_ORIGINS: '*' }, async ({ rest }) => {
-    for (const origin of ['https://shop.example', 'http://127.0.0.1:1234', 'null']) {
-      const preflight = await fetch(`${rest.url}/pets`, { method: 'OPTIONS', headers: { ...PREFLIGHT, origin } });
-      t.is(preflight.status, 200);
-      t.is(preflight.headers.get('access-control-allow-origin'), origin);
-      const response = await rest.get('/pets', { headers: { origin } });
-      t.is(response.headers.get('access-control-allow-origin'), origin);
-      t.is(response.headers.get('access-control-allow-credentials'), null);
+for (const [title, setting, origins] of [
+  ['allows no other origin by default', {}, [[SHOP, null]]],
+  [
+    'the listed origins are allowed, and no others',
+    { CORS_ORIGINS: `http://localhost:3000,${SHOP}` },
+    [
+      [SHOP, SHOP],
+      ['https://other.example', null],
+      [undefined, null],
+    ],
+  ],
+  [
+    '* allows every origin',
+    { CORS_ORIGINS: '*' },
+    [
+      [SHOP, SHOP],
+      ['http://127.0.0.1:1234', 'http://127.0.0.1:1234'],
+      ['null', 'null'],
+    ],
+  ],
+] as const) {
+  test(`CORS_ORIGINS - ${title}`, async (t) => {
+    const { rest, close } = await startTestStack({ ...setting }, { program: MUTE_SERVER });
+    t.teardown(close);
+    for (const [origin, expected] of origins) {
+      const from: Record<string, string> = origin === undefined ? {} : { origin };
+      for (const [method, path, headers] of [
+        ['GET', '/healthz', from],
+        ['OPTIONS', '/healthz', { ...from, 'access-control-request-method': 'GET' }],
+        ['GET', '/store/inventory', from],
+      ] as const) {
+        const response = await fetch(rest.url + path, { method, headers });
+        t.is(response.status, path === '/healthz' ? 200 : 503);
+        t.is(response.headers.get('access-control-allow-origin'), expected, `${method} ${path}`);
+        t.is(response.headers.get('access-control-allow-credentials'), null);
+      }
     }
-  }));
+  });
+}
 
 test('CORS_ORIGINS - accepts only * or origins as browsers send them', (t) => {
   const read = (text: string) => readConfig({ CORS_ORIGINS: text }).corsOrigins;
   t.deepEqual(readConfig({}).corsOrigins, []);
   t.deepEqual(read('*'), ['*']);
-  t.deepEqual(read('https://shop.example, http://localhost:3000,https://shop.example'), [
-    'https://shop.example',
-    'http://localhost:3000',
-  ]);
+  t.deepEqual(read(`${SHOP}, http://localhost:3000,${SHOP}`), [SHOP, 'http://localhost:3000']);
   t.deepEqual(read('https://[::1]:8443'), ['https://[::1]:8443']);
   for (const bad of [
-    'shop.example',
-    'https://shop.example/',
-    'https://shop.example/shop',
-    'https://SHOP.example',
-    'https://shop.example:443',
-    'https://user@shop.example',
-    'https://*.shop.example',
-    "https://shop'.example",
-    'ftp://shop.example',
-    'null',
-    '*,https://shop.example',
-    'https://shop.example,',
+    ...['shop.example', 'https://shop.example/', 'https://shop.example/shop', 'https://SHOP.example', 'null'],
+    ...['https://shop.example:443', 'https://user@shop.example', 'https://*.shop.example', "https://shop'.example"],
+    ...['ftp://shop.example', '*,https://shop.example', 'https://shop.example,'],
   ]) {
     const what = 'be origins such as https://shop.example, with commas between several, or *';
     const message = `CORS_ORIGINS must ${what}, not ${JSON.stringify(bad)}`;
