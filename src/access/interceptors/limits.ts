@@ -38,15 +38,13 @@ export interface Limits {
 
 interface LimitsOptions {
   readonly shares: Shares;
-  readonly nowMs?: () => number;
   /** Called when a request gets the key of its caller banned. */
   readonly onBan?: ((caller: Caller) => void) | undefined;
 }
 
-export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: LimitsOptions): Limits {
+export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limits {
   const count = async (call: Call, attempt: Attempt): Promise<void> => {
-    const pending = limiter.admit(attempt);
-    const decision = pending instanceof Promise ? await pending : pending;
+    const decision = await limiter.admit(attempt);
     setHeaders(call, decision);
     if (!decision.allowed) {
       if ('beginsBan' in decision && call.caller !== undefined) onBan?.(call.caller);
@@ -67,16 +65,6 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
       throw error;
     }
   };
-  const addressAttempt = (call: Call): AddressAttempt => ({
-    kind: 'address',
-    address: call.address,
-    nowMs: nowMs(),
-  });
-  const guessAttempt = (call: Call): AddressAttempt => ({
-    ...addressAttempt(call),
-    address: `guesses of ${call.address}`,
-  });
-
   return {
     interceptor: {
       name: 'limits',
@@ -84,8 +72,9 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
       async intercept(call, next) {
         const { caller } = call;
         if (caller === undefined) throw new Error('a call reached the limits without a caller');
-        const attempt = accountAttempt(caller, nowMs());
-        await hold(call, attempt, () => shares.holdForAccount(call, caller.accountId));
+        const { accountId, keyId, quota } = caller;
+        const attempt = { kind: 'account', accountId, keyId, quota, nowMs: Date.now() } as const;
+        await hold(call, attempt, () => shares.holdForAccount(call, accountId));
         const { counting } = call.operation;
         if (counting === 'always') await count(call, attempt);
         else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
@@ -120,8 +109,13 @@ export function limits(limiter: Limiter, { shares, nowMs = Date.now, onBan }: Li
   };
 }
 
-function accountAttempt({ accountId, keyId, quota }: Caller, nowMs: number): Attempt {
-  return { kind: 'account', accountId, keyId, quota, nowMs };
+function addressAttempt({ address }: Call): AddressAttempt {
+  return { kind: 'address', address, nowMs: Date.now() };
+}
+
+/** Guesses of keys are counted apart from the other requests of an address. */
+function guessAttempt({ address }: Call): AddressAttempt {
+  return { kind: 'address', address: `guesses of ${address}`, nowMs: Date.now() };
 }
 
 function setHeaders({ responseHeaders }: Call, { limit, remaining, resetAtSeconds }: Reading): void {

@@ -11,35 +11,23 @@ const PLANS = {
   business: { perMinute: 1_000, perDay: 100_000 },
 };
 
+const none = undefined;
+const ACCOUNT: Account = {
+  ...{ id: toAccountId(7n), name: 'Test', plan: 'free', agreed: none, isSuspended: false, createdAtMs: 0 },
+};
+const KEY: ApiKey = {
+  ...{ id: toKeyId(3n), accountId: ACCOUNT.id, prefix: '', label: none, createdAtMs: 0 },
+  ...{ expiresAtMs: none, revokedAtMs: none },
+};
+
 /** A cache with its own clock over one stored key. Counts look-ups, and can block them after they have read. */
 function setUp(stored: { key?: Partial<ApiKey>; account?: Partial<Account>; hasEvery?: boolean } = {}) {
   const secret = generateKey();
   const state = { nowMs: 1_000_000, monotonicMs: 5_000, lookUps: 0, held: undefined as Promise<void> | undefined };
-  const account: Account = {
-    id: toAccountId(7n),
-    name: 'Test',
-    plan: 'free',
-    agreed: undefined,
-    isSuspended: false,
-    createdAtMs: 0,
-    ...stored.account,
-  };
-  const key: ApiKey = {
-    id: toKeyId(3n),
-    accountId: account.id,
-    prefix: '',
-    label: undefined,
-    createdAtMs: 0,
-    expiresAtMs: undefined,
-    revokedAtMs: undefined,
-    ...stored.key,
-  };
-  const database = { key, account };
+  const database = { account: { ...ACCOUNT, ...stored.account }, key: { ...KEY, ...stored.key } };
   const change = (fields: { key?: Partial<ApiKey>; account?: Partial<Account> }) => {
-    Object.assign(database, {
-      key: { ...database.key, ...fields.key },
-      account: { ...database.account, ...fields.account },
-    });
+    database.account = { ...database.account, ...fields.account };
+    database.key = { ...database.key, ...fields.key };
   };
   const accounts = {
     async findKey(hash: Buffer) {
@@ -80,16 +68,13 @@ test('API key cache - a mistyped key fails without a look-up', async (t) => {
   t.is(state.lookUps, 0);
 });
 
-test('API key cache - a well-formed key that does not exist is not valid', async (t) => {
-  t.is(await setUp().cache.identify(generateKey()), undefined);
-});
-
 test('API key cache - changes by other processes take effect within 5 seconds', async (t) => {
-  const { cache, secret, change, pass } = setUp();
+  const { cache, secret, change, pass, state } = setUp();
   await cache.identify(secret);
   change({ account: { plan: 'pro' } });
   pass(5_000);
   t.like(await cache.identify(secret), { quota: PLANS.pro });
+  state.nowMs -= 3_600_000; // a clock that is set back hides no change
   change({ key: { revokedAtMs: 1 } });
   pass(5_000);
   t.is(await cache.identify(secret), undefined);
@@ -146,29 +131,13 @@ test('API key cache - a failed look-up fails all requests that share it, and the
   t.is(state.lookUps, 3);
 });
 
-test('API key cache - a clock that is set back hides no change', async (t) => {
-  const { cache, secret, change, pass, state } = setUp();
+test('API key cache - a change takes effect at once, and each key is looked up once after it', async (t) => {
+  const { cache, secret, change, state } = setUp();
   await cache.identify(secret);
-  state.nowMs -= 3_600_000;
-  change({ key: { revokedAtMs: 1 } });
-  pass(5_000);
-  t.is(await cache.identify(secret), undefined);
-});
-
-test('API key cache - a change takes effect at once', async (t) => {
-  const { cache, secret, change } = setUp();
-  await cache.identify(secret);
-  change({ account: { isSuspended: true } });
+  change({ account: { plan: 'pro' } });
   cache.invalidate();
-  t.is(await cache.identify(secret), 'suspended');
-});
-
-test('API key cache - after a change each key is looked up once', async (t) => {
-  const { cache, secret, state } = setUp();
-  await cache.identify(secret);
-  cache.invalidate();
-  const many = Array.from({ length: 100 }, () => cache.identify(secret));
-  t.true((await Promise.all(many)).every((identity) => typeof identity === 'object'));
+  const many = await Promise.all(Array.from({ length: 100 }, () => cache.identify(secret)));
+  for (const identity of many) t.like(identity, { quota: PLANS.pro });
   t.false(cache.identify(secret) instanceof Promise);
   t.is(state.lookUps, 2);
 });

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import test from 'ava';
 import fc from 'fast-check';
@@ -10,7 +9,14 @@ const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const key = fc.constant(undefined).map(() => generateKey());
 
 test('Key - is pst_, 32 random characters and 6 of checksum', (t) => {
-  for (let i = 0; i < 1_000; i += 1) t.regex(generateKey(), /^pst_[0-9A-Za-z]{38}$/);
+  const keys = Array.from({ length: 10_000 }, () => generateKey());
+  for (const generated of keys) {
+    t.regex(generated, /^pst_[0-9A-Za-z]{38}$/);
+    const value = [...generated.slice(36)].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
+    t.is(value, crc32(generated.slice(0, 36)), 'the CRC-32 of everything before it, in base62');
+    t.true(isWellFormed(generated));
+  }
+  t.is(new Set(keys).size, keys.length);
 });
 
 test('Key - an operator’s key begins with pso_, and neither kind is valid as the other', (t) => {
@@ -19,14 +25,7 @@ test('Key - an operator’s key begins with pso_, and neither kind is valid as t
   t.true(isWellFormed(operators, 'pso'));
   t.false(isWellFormed(operators));
   t.false(isWellFormed(generateKey(), 'pso'));
-});
-
-test('Key - the checksum covers the prefix', (t) => {
-  t.false(isWellFormed(generateKey('pso').replace('pso_', 'pst_')));
-});
-
-test('Key - is never the same twice', (t) => {
-  t.is(new Set(Array.from({ length: 10_000 }, () => generateKey())).size, 10_000);
+  t.false(isWellFormed(operators.replace('pso_', 'pst_')), 'the checksum covers the prefix');
 });
 
 test('Key - every character of the alphabet is equally likely', (t) => {
@@ -41,36 +40,8 @@ test('Key - every character of the alphabet is equally likely', (t) => {
   t.true(chiSquare < 160, `chi-square is ${chiSquare}`);
 });
 
-test('Key - the checksum is the CRC-32 of everything before it, in base62 with leading zeros', (t) => {
-  for (let i = 0; i < 1_000; i += 1) {
-    const generated = generateKey();
-    const value = [...generated.slice(36)].reduce((sum, digit) => sum * 62 + ALPHABET.indexOf(digit), 0);
-    t.is(value, crc32(generated.slice(0, 36)));
-  }
-});
-
 test('Well-formed - accepts a key that was computed independently', (t) => {
   t.true(isWellFormed('pst_0123456789ABCDEFGHIJKLMNOPQRSTUV3uavNM'));
-});
-
-test('Well-formed - accepts every generated key', (t) => {
-  for (let i = 0; i < 1_000; i += 1) t.true(isWellFormed(generateKey()));
-});
-
-test('Well-formed - rejects a change of any character', (t) => {
-  const place = fc.nat({ max: 41 });
-  const anyCharacter = fc.oneof(
-    fc.constantFrom(...ALPHABET),
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
-  );
-  fc.assert(
-    fc.property(key, place, anyCharacter, (generated, at, character) => {
-      fc.pre(generated[at] !== character);
-      return !isWellFormed(generated.slice(0, at) + character + generated.slice(at + 1));
-    }),
-    { numRuns: 5_000 },
-  );
-  t.pass();
 });
 
 test('Well-formed - rejects every possible change of one character of a key', (t) => {
@@ -107,14 +78,9 @@ test('Well-formed - rejects other lengths and other texts', (t) => {
   fc.assert(fc.property(fc.string(), (text) => !isWellFormed(text)));
 });
 
-test('Hash - is the SHA-256 of the key', (t) => {
+test('Hash - is the SHA-256 of the key, and the display prefix its first 12 characters', (t) => {
   const generated = generateKey();
-  t.deepEqual(hashKey(generated), createHash('sha256').update(generated).digest());
-  t.is(hashKey('abc').toString('hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
-});
-
-test('Display prefix - is the first 12 characters', (t) => {
-  const generated = generateKey();
+  t.is(hashKey('abc', 'hex'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  t.is(hashKey(generated).toString('hex'), hashKey(generated, 'hex'));
   t.is(displayPrefix(generated), generated.slice(0, 12));
-  t.is(displayPrefix(generated).length, 12);
 });
