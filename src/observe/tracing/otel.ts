@@ -11,7 +11,6 @@
  * No span has text from a caller: no header, no argument, no error message.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ROOT_CONTEXT, type Span, SpanKind, SpanStatusCode, type TextMapGetter, trace } from '@opentelemetry/api';
 import { type ExportResult, ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
@@ -33,7 +32,6 @@ const MAX_SPANS = 4_096;
 const BATCH = 512;
 const BATCH_EVERY_MS = 1_000;
 const EXPORT_MS = 3_000;
-const CLOSE_MS = 2_000;
 
 /** The gRPC statuses that are server errors by OpenTelemetry's conventions for RPC. */
 const SERVER_ERRORS = new Set([2, 4, 12, 13, 14, 15]);
@@ -114,10 +112,8 @@ export function startTracing({ endpoint, ratio }: TracesConfig, listener: Listen
     /** Returns a function that always runs in the current span. */
     bind: <Args extends unknown[], T>(run: (...args: Args) => T) => AsyncLocalStorage.bind(run),
 
-    /** Sends the remaining spans, for 2 seconds at most. */
-    async close(): Promise<void> {
-      await Promise.race([provider.shutdown().catch(() => undefined), delay(CLOSE_MS, undefined, { ref: false })]);
-    },
+    /** Sends the remaining spans, for EXPORT_MS at most. */
+    close: () => provider.shutdown().catch(() => undefined),
   };
 }
 

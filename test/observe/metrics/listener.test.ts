@@ -100,12 +100,12 @@ test('Metrics port - idle connections keep no scrape out, are few, and are close
   const held: Awaited<ReturnType<typeof hold>>[] = [];
   for (let count = 0; count < 40; count += 1) held.push(await hold(t.context.port));
   t.is(await scrapeFor(t.context.port, 'localhost'), 200);
-  await until(() => held.slice(0, 9).every(({ isClosed }) => isClosed), 'the close of the oldest connections');
+  await until(() => held.slice(0, 9).every(({ isClosed }) => isClosed), 'the close of the oldest', 4_000);
   t.deepEqual(
     held.slice(9).filter(({ isClosed }) => isClosed),
     [],
   );
-  await until(() => held.every(({ isClosed }) => isClosed), 'the close of the silent connections');
+  await until(() => held.every(({ isClosed }) => isClosed), 'the close of the silent', 15_000);
 });
 
 test('Metrics port - a port in use is an error of the settings', async (t) => {

@@ -17,6 +17,8 @@ const [MAX_SPANS, BATCH, EXPORT_MS] = [4_096, 512, 3_000];
 /** The call and its query. */
 const SPANS_PER_CALL = 2;
 const STOP_MS = 8_000;
+/** Spans are sent once a second. */
+const TWO_BATCHES_MS = 2_500;
 
 /** Resolves with the longest time of a call. */
 async function call({ grpc }: { readonly grpc: GrpcCaller }, times = 50): Promise<number> {
@@ -76,7 +78,8 @@ test.serial('Collector - an outage is one line in the log, and its end another',
       return count(text) > 0;
     }, text);
   await untilLine('traces can not be sent');
-  await call(server);
+  const beganMs = performance.now();
+  while (performance.now() < beganMs + TWO_BATCHES_MS) await call(server);
   const collector = await startCollector(port);
   t.teardown(collector.close);
   await untilLine('traces are sent again');
@@ -99,6 +102,6 @@ test.serial('Collector - with a frozen one no call waits, and a bounded number o
 
 test.serial('Collector - with a frozen one a stop takes seconds', async (t) => {
   const server = await start(t, await frozenCollector(t));
-  await call(server);
+  await call(server, (4 * BATCH) / SPANS_PER_CALL);
   await stop(t, server);
 });

@@ -112,11 +112,16 @@ test('Traces - of gRPC at the private port: the caller is the parent, and its fl
   const grpc = new GrpcCaller(grpcAddress, key);
   const [unrecorded, recorded] = [newTrace('00'), newTrace('01')];
   for (const { traceparent } of [unrecorded, recorded]) {
-    await grpc.call(Pets.listPets, { ids: [], pageToken: '' }, { metadata: { traceparent } });
+    await grpc.call(
+      Pets.listPets,
+      { ids: [], pageToken: '' },
+      { metadata: { traceparent, tracestate: 'a=of-a-caller' } },
+    );
   }
   grpc.close();
   t.true(below(await spansOf(t.context.collector, recorded.traceId, [LIST, 'pets.page']), LIST, 'pets.page'));
   t.false(t.context.collector.spans.some(({ traceId }) => traceId === unrecorded.traceId));
+  t.false(t.context.collector.received.includes('a=of-a-caller'));
 });
 
 test('Traces - every table has spans, also the one of bans', async (t) => {
