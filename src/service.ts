@@ -9,7 +9,7 @@ import type { LimiterOptions } from './access/limits/limiter.ts';
 import { createMemoryLimiter } from './access/limits/memory.ts';
 import { createUsageRecorder, deleteOldUsage, restoreLimits } from './access/limits/usage-recorder.ts';
 import type { Config, TracesConfig } from './config/config.ts';
-import { createEventFeed } from './events/feed.ts';
+import { EventFeed } from './events/feed.ts';
 import { diskFull, isDiskFull } from './files/private-folder.ts';
 import { createLogger } from './observe/logging/logger.ts';
 import { traceLimiter } from './observe/tracing/limiter.ts';
@@ -101,7 +101,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   opened.defer(stopRetention);
 
   // Nobody's call reads the feed, so its reads have no spans.
-  const events = createEventFeed(untraced.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
+  const events = new EventFeed(untraced.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
   untraced.onWrite(() => events.noteWrite());
 
   const keys = createApiKeyCache(store.accounts, plans);

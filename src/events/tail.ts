@@ -16,8 +16,6 @@ const POLL_MS = 100;
 const GATHER_MS = 10;
 /** A stream on which nothing happens gets a checkpoint this often. */
 const HEARTBEAT_MS = 15_000;
-/** How late it may be. */
-const WAKE_MS = 500;
 /** The pause after each page for a stream that is behind. */
 const BEHIND_MS = 5;
 /** The bounds of a batch: what a stream sends at once, and holds while nobody reads it. Two of the largest events. */
@@ -36,27 +34,10 @@ export function ofTypes(events: readonly StoredEvent[], types: readonly string[]
 }
 
 /** Consecutive events, shared by all streams that have come as far. */
-class Batch {
+interface Batch {
   /** The events follow this id. */
   readonly after: EventId;
-  readonly upTo: EventId;
   readonly events: readonly StoredEvent[];
-
-  constructor(after: EventId, events: readonly StoredEvent[]) {
-    this.after = after;
-    this.upTo = events.at(-1)?.id ?? after;
-    this.events = events;
-  }
-
-  /** Without the events up to an id. */
-  from(after: EventId): Batch {
-    return after === this.after
-      ? this
-      : new Batch(
-          after,
-          this.events.filter(({ id }) => id > after),
-        );
-  }
 }
 
 /** What a stream has to send next: events, or a checkpoint when there are none. */
@@ -87,8 +68,8 @@ export class Tail {
   readonly #events: SettledEvents;
   readonly #readPage: ReadPage;
   readonly #onFailure: (error: unknown) => void;
-  /** Those who wait for events, each with the time of its next heartbeat. */
-  readonly #waiting = new Map<() => void, number>();
+  /** Wakes those who wait for events. */
+  readonly #waiting = new Set<() => void>();
   #streams = 0;
   /** Where the loop began; undefined while there is no loop. */
   #beginning: Promise<EventId> | undefined;
@@ -145,7 +126,7 @@ export class Tail {
           batch = await before(heartbeatMs, reading);
         }
         rows = Math.min(2 * (batch?.events.length ?? rows), MAX_ROWS);
-        cursor = batch?.upTo ?? cursor;
+        cursor = batch?.events.at(-1)?.id ?? cursor;
         const progress = { events: ofTypes(batch?.events ?? [], types), upTo: cursor };
         const size = progress.events.length;
         batch = undefined;
@@ -154,10 +135,10 @@ export class Tail {
           this.sent += size;
           heartbeatMs = performance.now() + HEARTBEAT_MS;
         } else if (!this.#isBehind(cursor)) {
-          await new Promise<void>((resolve) => {
-            wake = resolve;
-            this.#waiting.set(resolve, heartbeatMs);
-          });
+          const news = Promise.withResolvers<void>();
+          wake = news.resolve;
+          this.#waiting.add(wake);
+          await before(heartbeatMs, news.promise);
           this.#waiting.delete(wake);
         }
       }
@@ -183,7 +164,6 @@ export class Tail {
     let last = head;
     this.#readAtMs = performance.now();
     this.#last = last;
-    const heart = setInterval(() => this.#wakeForHeartbeats(), WAKE_MS); // also while a read hangs
     while (this.#streams > 0) {
       const beganMs = performance.now();
       this.#hasNews = false;
@@ -192,17 +172,12 @@ export class Tail {
       this.#batches.splice(0, this.#batches.length - MAX_BATCHES);
       last = events.at(-1)?.id ?? last;
       this.#last = last;
-      if (events.length > 0) for (const wake of this.#waiting.keys()) wake();
+      if (events.length > 0) for (const wake of this.#waiting) wake();
       if (events.length < MAX_ROWS) await this.#pause(beganMs);
     }
-    clearInterval(heart);
     this.#beginning = undefined;
     this.#last = undefined;
     this.#batches = [];
-  }
-
-  #wakeForHeartbeats(): void {
-    for (const [wake, heartbeatMs] of this.#waiting) if (heartbeatMs <= performance.now()) wake();
   }
 
   async #read(after: EventId): Promise<readonly StoredEvent[]> {
@@ -222,9 +197,7 @@ export class Tail {
     if (!this.#hasNews && !this.#events.isWaiting) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
-      const timer = setTimeout(resolve, POLL_MS);
-      await promise;
-      clearTimeout(timer);
+      await before(performance.now() + POLL_MS, promise);
     }
     await delay(Math.max(0, beganMs + GATHER_MS - performance.now()));
   }
@@ -236,7 +209,9 @@ export class Tail {
 
   /** The batch after an id; undefined when it is not kept. */
   #kept(after: EventId): Batch | undefined {
-    return this.#isBehind(after) ? this.#batches.findLast((batch) => batch.after <= after)?.from(after) : undefined;
+    const batch = this.#isBehind(after) ? this.#batches.findLast((one) => one.after <= after) : undefined;
+    if (batch === undefined || batch.after === after) return batch;
+    return { after, events: batch.events.filter(({ id }) => id > after) };
   }
 
   /** A page for a stream that is behind, when it is its turn. While the database is away the stream waits. */
@@ -266,15 +241,15 @@ async function before<T>(timeMs: number, work: Promise<T>): Promise<T | undefine
 
 /** Cuts events into batches of at most the bounded size, or of one event. */
 function* batchesOf(after: EventId, events: readonly StoredEvent[]): Generator<Batch> {
-  let [previous, start, bytes] = [after, 0, 0];
-  for (const [index, { row }] of events.entries()) {
-    const size = Buffer.byteLength(row);
-    if (index > start && bytes + size > MAX_BATCH_BYTES) {
-      const batch = new Batch(previous, events.slice(start, index));
-      yield batch;
-      [previous, start, bytes] = [batch.upTo, index, 0];
+  let [previous, batch, bytes]: [EventId, StoredEvent[], number] = [after, [], 0];
+  for (const event of events) {
+    const [last, size] = [batch.at(-1), Buffer.byteLength(event.row)];
+    if (last !== undefined && bytes + size > MAX_BATCH_BYTES) {
+      yield { after: previous, events: batch };
+      [previous, batch, bytes] = [last.id, [], 0];
     }
+    batch.push(event);
     bytes += size;
   }
-  if (start < events.length) yield new Batch(previous, events.slice(start));
+  if (batch.length > 0) yield { after: previous, events: batch };
 }

@@ -1,7 +1,7 @@
 /** The feed: pages and streams of events, on SQLite. */
 import anyTest, { type TestFn } from 'ava';
 import { ApiError } from '../../src/errors.ts';
-import { createEventFeed, type EventFeed } from '../../src/events/feed.ts';
+import { EventFeed } from '../../src/events/feed.ts';
 import type { Progress } from '../../src/events/tail.ts';
 import { type Store, TABLES } from '../../src/schema.ts';
 import { toEventId } from '../../src/storage/model.ts';
@@ -33,7 +33,7 @@ test.beforeEach(async (t) => {
       return events;
     },
   };
-  const feed = createEventFeed(counted, (error) => error instanceof StoreUnavailable || t.fail(String(error)));
+  const feed = new EventFeed(counted, (error) => error instanceof StoreUnavailable || t.fail(String(error)));
   t.context = { store, feed, reads, remove: database.remove };
 });
 test.afterEach.always(async (t) => {
@@ -211,7 +211,7 @@ test('Streams - an outage of the database is reported once, and they go on after
     if (isAway) throw new Error('the database is away');
     return store.events.after(...args);
   };
-  const feed = createEventFeed({ ...store.events, after }, (error) => failures.push(error));
+  const feed = new EventFeed({ ...store.events, after }, (error) => failures.push(error));
   const stream = follow(feed);
   await stream.next();
   for (const outages of [1, 2]) {

@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, type IncomingHttpHeaders } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, type ServiceError, status } from '@grpc/grpc-js';
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import { status } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
 import {
   EventServiceService as Events,
@@ -11,10 +11,11 @@ import {
   WatchEventsResponse,
 } from '../../../gen/petstore/v1/events.ts';
 import { openEvents } from '../../support/event-source.ts';
-import { bearer, insecure } from '../../support/grpc.ts';
 import { grpcFrame } from '../../support/hostile/sockets.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
+import { readAll } from '../../support/replica.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { watchEvents } from '../../support/watch-events.ts';
 
 interface Context extends TestStack {
   readonly operator: Operator;
@@ -22,6 +23,7 @@ interface Context extends TestStack {
 const test = anyTest as TestFn<Context>;
 
 const MAX_AGE_SECONDS = 6;
+const PAUSE_MS = 5;
 
 test.before(async (t) => {
   const stack = await startTestStack({ EVENT_STREAM_SECONDS: String(MAX_AGE_SECONDS) });
@@ -37,6 +39,7 @@ async function changeAll({ rest }: TestStack, signal: AbortSignal): Promise<void
   const id = await rest.category();
   for (let count = 0; !signal.aborted; count += 1) {
     await rest.put(`/categories/${id}`, { name: `${count}`, description: '猫'.repeat((count % 5) * 400) });
+    await delay(PAUSE_MS);
   }
 }
 
@@ -48,7 +51,7 @@ interface Ended {
 }
 
 /** Reads until the stream ends by itself. Rejects when a body breaks. */
-async function readEvents({ rest }: TestStack, key: string, after: number): Promise<Ended> {
+async function readRest({ rest }: TestStack, key: string, after: number): Promise<Ended> {
   const stream = await openEvents(`${rest.url}/events/stream?after=${after}`, key);
   if (stream.response.status !== 200) throw new Error(await stream.response.text());
   const ids: number[] = [];
@@ -59,100 +62,72 @@ async function readEvents({ rest }: TestStack, key: string, after: number): Prom
 }
 
 async function readGrpc(address: string, key: string, after: number): Promise<Ended> {
-  const client = new Client(address, insecure);
-  const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
-  const ids: number[] = [];
-  const call = client
-    .makeServerStreamRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      { after: BigInt(after), types: [] },
-      bearer(key),
-    )
-    .on('data', ({ event }: WatchEventsResponse) => {
-      if (event !== undefined) ids.push(Number(event.id));
-    });
-  const code = await new Promise<status>((resolve) => {
-    call.on('error', (error: ServiceError) => resolve(error.code));
-    call.on('end', () => resolve(status.OK));
-  });
-  client.close();
-  return { ids, code };
+  const { ids, ended } = watchEvents(address, key, { after: BigInt(after) });
+  return { code: (await ended)?.code, ids };
 }
 
 /** The ids of all events after an id, from the list. */
-async function listed({ rest }: TestStack, after: number): Promise<number[]> {
-  const ids: number[] = [];
-  for (let path: string | undefined = `/events?limit=100&after=${after}`; path !== undefined; ) {
-    const { body, headers }: Awaited<ReturnType<typeof rest.get>> = await rest.get(path);
-    ids.push(...body.map(({ id }: { id: number }) => id));
-    path = /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
-  }
-  return ids;
-}
-
-/** What all streams of a key have got when `end` has ended them, amid a busy feed. They end within the time. */
-async function endsCleanly(
-  t: ExecutionContext<Context>,
-  key: string,
-  end: () => Promise<unknown>,
-  maxMs: number,
-): Promise<void> {
-  const stack = t.context;
-  const busy = new AbortController();
-  const changing = changeAll(stack, busy.signal);
-  const after = (await listed(stack, 0)).at(-1) ?? 0;
-  const streams = [
-    readEvents(stack, key, after),
-    readGrpc(stack.publicAddress, key, after),
-    readGrpc(stack.grpcAddress, key, after),
-  ];
-  const all = Promise.all(streams);
-  all.catch(() => undefined);
-  await delay(1_000);
-  await end();
-  const ended = await Promise.race([all, delay(maxMs).then(() => undefined)]);
-  busy.abort();
-  await changing;
-  if (ended === undefined) return t.fail(`a stream went on for ${maxMs} ms`);
-  const expected = await listed(stack, after);
-  for (const { ids } of ended) {
-    t.true(ids.length > 0);
-    t.deepEqual(ids, expected.slice(0, ids.length), 'it misses and repeats nothing');
-  }
-  t.deepEqual(
-    ended.map(({ code }) => code),
-    [undefined, status.UNAVAILABLE, status.UNAVAILABLE],
-  );
+async function listed({ rest, key }: TestStack, after: number): Promise<number[]> {
+  const ids = (await readAll(rest.url, key, '/events')).map(({ id }) => id);
+  return ids.filter((id) => id > after);
 }
 
 const WITHIN_MS = 5_000;
 const FREELY = { perMinute: 100_000, perDay: 100_000 };
 
-test.serial('End - within 5 s of the revocation of its key, cleanly between two events', async (t) => {
-  const { operator } = t.context;
-  const account = await operator.account(FREELY);
-  const { id, key } = await operator.key(account.id);
-  await endsCleanly(t, key, () => operator.call(Admin.revokeKey, { keyId: id }), WITHIN_MS - 1_000);
-});
+/** How streams end, and until when after they have begun. */
+const ENDINGS: Readonly<
+  Record<string, readonly [withinMs: number, expiresAfterMs: number | undefined, end?: (one: Opened) => unknown]>
+> = {
+  revocation: [1_000 + WITHIN_MS, undefined, ({ operator, keyId }) => operator.call(Admin.revokeKey, { keyId })],
+  suspension: [
+    1_000 + WITHIN_MS,
+    undefined,
+    ({ operator, accountId }) => operator.call(Admin.suspendAccount, { accountId }),
+  ],
+  expiry: [3_000 + WITHIN_MS, 3_000],
+  'the maximum age': [(MAX_AGE_SECONDS + 2) * 1_000, undefined],
+};
 
-test.serial('End - within 5 s of the suspension of its account, cleanly between two events', async (t) => {
-  const { operator } = t.context;
-  const account = await operator.account(FREELY);
-  const { key } = await operator.key(account.id);
-  await endsCleanly(t, key, () => operator.call(Admin.suspendAccount, { accountId: account.id }), WITHIN_MS - 1_000);
-});
+interface Opened {
+  readonly operator: Operator;
+  readonly accountId: bigint;
+  readonly keyId: bigint;
+}
 
-test.serial('End - within 5 s of the expiry of its key, cleanly between two events', async (t) => {
-  const { operator } = t.context;
-  const account = await operator.account(FREELY);
-  const { key } = await operator.key(account.id, Date.now() + 3_000);
-  await endsCleanly(t, key, () => delay(1_500), WITHIN_MS - 1_000);
-});
-
-test.serial('End - after EVENT_STREAM_SECONDS, cleanly between two events', async (t) => {
-  await endsCleanly(t, t.context.key, async () => undefined, (MAX_AGE_SECONDS + 2) * 1_000);
+test.serial('End - within 5 s of the end of its key, or at its maximum age, cleanly between two events', async (t) => {
+  const stack = t.context;
+  const { operator } = stack;
+  const busy = new AbortController();
+  const changing = changeAll(stack, busy.signal);
+  const after = (await listed(stack, 0)).at(-1) ?? 0;
+  const ends = Object.entries(ENDINGS).map(async ([how, [withinMs, expiresAfterMs, end]]) => {
+    const { id: accountId } = await operator.account(FREELY);
+    const expiresAtMs = expiresAfterMs === undefined ? undefined : Date.now() + expiresAfterMs;
+    const { id: keyId, key } = await operator.key(accountId, expiresAtMs);
+    const streams = [
+      readRest(stack, key, after),
+      readGrpc(stack.publicAddress, key, after),
+      readGrpc(stack.grpcAddress, key, after),
+    ];
+    const all = Promise.all(streams);
+    setTimeout(() => void end?.({ operator, accountId, keyId }), 1_000);
+    return { how, ended: await Promise.race([all, delay(withinMs).then(() => undefined)]) };
+  });
+  const results = await Promise.all(ends).finally(() => busy.abort());
+  await changing;
+  const expected = await listed(stack, after);
+  for (const { how, ended } of results) {
+    if (ended === undefined) return t.fail(`a stream went on for too long after ${how}`);
+    for (const { ids } of ended) {
+      t.true(ids.length > 0);
+      t.deepEqual(ids, expected.slice(0, ids.length), 'it misses and repeats nothing');
+    }
+    t.deepEqual(
+      ended.map(({ code }) => code),
+      [undefined, status.UNAVAILABLE, status.UNAVAILABLE],
+    );
+  }
 });
 
 test.serial('End - when its server drains, cleanly; who resumes misses and repeats nothing', async (t) => {
@@ -162,7 +137,7 @@ test.serial('End - when its server drains, cleanly; who resumes misses and repea
   const after = (await listed(own, 0)).at(-1) ?? 0;
   const busy = new AbortController();
   const changing = changeAll(own, busy.signal).catch(() => undefined); // one server: some writes are refused
-  const first = Promise.all([readEvents(own, key, after), readGrpc(own.publicAddress, key, after)]);
+  const first = Promise.all([readRest(own, key, after), readGrpc(own.publicAddress, key, after)]);
   await delay(1_000);
   await stack.restart();
   const ended = await first;
@@ -225,41 +200,34 @@ async function fill({ rest }: TestStack): Promise<void> {
   }
 }
 
-test.serial('End - a reader who lags gets what was sent to its end, between two events', async (t) => {
-  const { operator } = t.context;
-  await fill(t.context);
-  const { id, key } = await operator.key((await operator.account(FREELY)).id);
-  const turn = delay(4_000);
-  const streams = Promise.all(openThree(t.context, key, turn));
-  await delay(2_500);
-  await operator.call(Admin.revokeKey, { keyId: id });
-  const [rest, ...grpc] = await streams;
-  const expected = await listed(t.context, 0);
-  t.is(rest.httpStatus, 200);
-  const text = rest.body.toString();
-  t.true(text.endsWith('}\n\n'));
-  const ids = [...text.matchAll(/^id: (\d+)\nevent: .+\ndata: \{.+\}\n\n/gm)].map(([, each]) => Number(each));
-  t.true(ids.length > 10 && ids.length < expected.length, `${ids.length}`);
-  t.deepEqual(ids, expected.slice(0, ids.length));
-  for (const { body, grpcStatus } of grpc) {
-    t.is(grpcStatus, String(status.UNAVAILABLE));
-    const found: number[] = [];
-    for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
-      const { event } = WatchEventsResponse.decode(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1)));
-      if (event !== undefined) found.push(Number(event.id));
+test.serial(
+  'End - a reader who lags gets what was sent to its end, between two events; later it is cut off',
+  async (t) => {
+    const { operator } = t.context;
+    await fill(t.context);
+    const { id, key } = await operator.key((await operator.account(FREELY)).id);
+    const streams = Promise.all(openThree(t.context, key, delay(4_000)));
+    const unread = Promise.allSettled(openThree(t.context, key, delay(10_000)));
+    await delay(2_500);
+    await operator.call(Admin.revokeKey, { keyId: id });
+    const [rest, ...grpc] = await streams;
+    const expected = await listed(t.context, 0);
+    t.is(rest.httpStatus, 200);
+    const text = rest.body.toString();
+    t.true(text.endsWith('}\n\n'));
+    const ids = [...text.matchAll(/^id: (\d+)\nevent: .+\ndata: \{.+\}\n\n/gm)].map(([, each]) => Number(each));
+    t.true(ids.length > 10 && ids.length < expected.length, `${ids.length}`);
+    t.deepEqual(ids, expected.slice(0, ids.length));
+    for (const { body, grpcStatus } of grpc) {
+      t.is(grpcStatus, String(status.UNAVAILABLE));
+      const found: number[] = [];
+      for (let at = 0; at < body.length; at += 5 + body.readUInt32BE(at + 1)) {
+        const { event } = WatchEventsResponse.decode(body.subarray(at + 5, at + 5 + body.readUInt32BE(at + 1)));
+        if (event !== undefined) found.push(Number(event.id));
+      }
+      t.true(found.length > 10 && found.length < expected.length, `${found.length}`);
+      t.deepEqual(found, expected.slice(0, found.length));
     }
-    t.true(found.length > 10 && found.length < expected.length, `${found.length}`);
-    t.deepEqual(found, expected.slice(0, found.length));
-  }
-});
-
-test.serial('End - a reader who does not read is cut off 5 s later', async (t) => {
-  const { operator } = t.context;
-  await fill(t.context);
-  const { id, key } = await operator.key((await operator.account(FREELY)).id);
-  const streams = openThree(t.context, key, delay(10_000));
-  const ended = Promise.allSettled(streams);
-  await delay(2_500);
-  await operator.call(Admin.revokeKey, { keyId: id });
-  for (const { status: outcome } of await ended) t.is(outcome, 'rejected');
-});
+    for (const { status: outcome } of await unread) t.is(outcome, 'rejected', '5 s after the end of its key');
+  },
+);

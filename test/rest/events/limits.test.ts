@@ -1,13 +1,13 @@
 /** How many streams of events an account has, and what they count. */
-import { Client, type ClientReadableStream, type ServiceError, status } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { EventServiceService as Events, type WatchEventsResponse } from '../../../gen/petstore/v1/events.ts';
 import { type EventSource, openEvents } from '../../support/event-source.ts';
-import { bearer, detailsOf, insecure } from '../../support/grpc.ts';
+import { detailsOf } from '../../support/grpc.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator } from '../../support/operator.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
+import { watchEvents } from '../../support/watch-events.ts';
 
 const test = anyTest as TestFn<TestStack>;
 
@@ -26,11 +26,6 @@ async function newKey(stack: TestStack): Promise<string> {
   return key;
 }
 
-function watch(client: Client, key: string): ClientReadableStream<WatchEventsResponse> {
-  const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
-  return client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { types: [] }, bearer(key));
-}
-
 const remaining = ({ response }: EventSource) => Number(response.headers.get('x-ratelimit-remaining'));
 
 test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, over REST and gRPC', async (t) => {
@@ -45,7 +40,6 @@ test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, ove
     t.is(remaining(stream), LIMIT - count, 'opening a stream counts as one request');
     open.push(stream);
   }
-  const client = new Client(publicAddress, insecure);
   const refusals = 25; // 20 refusals that count are a ban
   for (let count = 0; count < refusals; count += 1) {
     const { status: httpStatus, body, headers } = await rest.withKey(key).get('/events/stream');
@@ -54,17 +48,12 @@ test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, ove
     t.true(Number(headers.get('retry-after')) >= 1);
     t.is(headers.get('x-ratelimit-remaining'), String(LIMIT - MAX_STREAMS), 'it counts nothing');
   }
-  const error = await new Promise<ServiceError>((resolve) => {
-    watch(client, key)
-      .on('error', (ended: ServiceError) => resolve(ended))
-      .resume();
-  });
+  const error = await watchEvents(publicAddress, key).ended;
+  if (error === undefined) return t.fail('it is open');
   t.is(error.code, status.RESOURCE_EXHAUSTED);
   const { errorInfo, retryInfo } = detailsOf(error);
   t.is(errorInfo?.reason, 'TOO_MANY_STREAMS');
   t.true(Number(retryInfo?.retryDelay?.seconds) >= 1);
-  client.close();
-
   t.is((await rest.withKey(key).get('/events?limit=1')).status, 200, 'it counts towards no ban');
   open.pop()?.close();
   const again = await until(async () => {

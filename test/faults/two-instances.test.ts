@@ -1,19 +1,62 @@
-/** Concurrent requests with the same idempotency key at two instances on one database. */
+/** Concurrent requests at two instances on one database: for the last unit, and with the same idempotency key. */
 import { randomUUID } from 'node:crypto';
 import { status as Code } from '@grpc/grpc-js';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
 import type { GrpcCaller } from '../support/grpc-caller.ts';
-import { testWithTwoInstances } from '../support/two-instances.ts';
+import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
+import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
 
-const ROUNDS = 100;
+const ROUNDS = 50;
+const RACES = 300;
 
-const test = testWithTwoInstances();
+interface Context {
+  readonly server: TestPostgres;
+  readonly folder: Awaited<ReturnType<typeof createDataDir>>;
+  readonly instances: readonly [ServerProcess, ServerProcess];
+}
+const { serial: test, before, after } = testUnless<Context>(postgresMissing);
+
+before(async (t) => {
+  const [server, folder] = [await connectPostgres(), await createDataDir()];
+  const DATABASE_URL = await server.createDatabase();
+  const start = () => startServerProcess(folder.path, { DATABASE_URL });
+  t.context = { server, folder, instances: [await start(), await start()] };
+});
+after.always(async ({ context: { instances = [], server, folder } }) => {
+  for (const instance of instances) await instance.end('SIGKILL');
+  await server?.stop();
+  await folder?.remove();
+});
 
 const key = (name: string) => ({ metadata: { 'idempotency-key': name } });
 const isReplayed = ({ headers }: Awaited<ReturnType<GrpcCaller['exchange']>>) =>
   headers.get('idempotency-replayed').length > 0;
+
+test(`Last unit - exactly one of two concurrent orders at two instances gets it, ${RACES} times`, async (t) => {
+  const [one, other] = t.context.instances;
+  const petId = await one.grpc.pet();
+  const wins = [0, 0];
+  for (let round = 0; round < RACES; round += 1) {
+    await one.grpc.call(Inventory.setInventory, { petId, inventory: { quantity: 1 } });
+    const attempts = await Promise.allSettled(
+      [one, other].map(({ grpc }) => grpc.call(Orders.placeOrder, { order: { petId } })),
+    );
+    const winner = attempts.findIndex(({ status }) => status === 'fulfilled');
+    const loser = attempts[1 - winner];
+    const reason = loser?.status === 'rejected' ? loser.reason.details : 'won too';
+    if (reason !== `pet ${petId}: quantity 1 is more than the 0 in stock`) t.fail(`round ${round}: ${reason}`);
+    wins[winner] = (wins[winner] ?? 0) + 1;
+  }
+  t.is((wins[0] ?? 0) + (wins[1] ?? 0), RACES);
+  t.true(
+    wins.every((count) => count > 0),
+    `${wins}: they did not race`,
+  );
+  t.is((await other.grpc.call(Inventory.getInventoryItem, { petId })).quantity, 0);
+});
 
 test(`Two instances - of requests with one key one runs, and all get its response, ${ROUNDS} times`, async (t) => {
   const [one, other] = t.context.instances;

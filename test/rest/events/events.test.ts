@@ -1,0 +1,260 @@
+/** The feed of events: the list, server-sent events, and the other protocols. */
+import { connect } from 'node:http2';
+import { status } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import {
+  EventServiceService as Events,
+  ListEventsResponse,
+  WatchEventsRequest,
+  WatchEventsResponse,
+} from '../../../gen/petstore/v1/events.ts';
+import { call, isConnectError, isSuccess } from '../../support/connect-client.ts';
+import { isInvalid } from '../../support/contract.ts';
+import { openEvents } from '../../support/event-source.ts';
+import { isReplicated } from '../../support/followers.ts';
+import { grpcFrame, openSocket, targetOf } from '../../support/hostile/sockets.ts';
+import { readAll } from '../../support/replica.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { until } from '../../support/until.ts';
+import { watchEvents } from '../../support/watch-events.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack({ EVENT_STREAMS: '100' });
+  await t.context.rest.category();
+});
+test.after.always((t) => t.context.close());
+
+const newest = async ({ rest, key }: TestStack) => (await readAll(rest.url, key, '/events')).at(-1)?.id ?? 0;
+const urlOf = ({ rest }: TestStack, query = '') => `${rest.url}/events/stream${query}`;
+
+// The tests of the list run before the others, which write meanwhile.
+test.serial(
+  'GET /events - every change of a pet, its stock, a category or an order is one event, as it was then',
+  async (t) => {
+    const { rest } = t.context;
+    const after = await newest(t.context);
+    const categoryId = await rest.category('Cats');
+    const petId = await rest.pet({ categoryId, name: 'Tom' });
+    await rest.put(`/pets/${petId}`, { categoryId, name: 'Tom' }); // the same values
+    await rest.patch(`/categories/${categoryId}`, { description: 'small' });
+    await rest.put(`/store/inventory/${petId}`, { quantity: 2 });
+    t.is((await rest.post('/store/orders', { petId, quantity: 3 })).status, 409);
+    const { body: order } = await rest.post('/store/orders', { petId, quantity: 2, shipDate: '2026-01-01T00:00:00Z' });
+    await rest.delete(`/store/orders/${order.id}`);
+    await rest.delete(`/pets/${petId}`);
+    await rest.delete(`/categories/${categoryId}`);
+    const { status: httpStatus, body } = await rest.get(`/events?after=${after}`);
+    t.is(httpStatus, 200);
+    const pet = { id: petId, name: 'Tom', categoryId, status: 'available' };
+    const stock = (quantity: number, petStatus = 'available') => ({ petId, quantity, status: petStatus });
+    const category = { id: categoryId, name: 'Cats' };
+    t.deepEqual(
+      body.map(({ id, time, ...event }: { id: number; time: string }) => event),
+      [
+        { type: 'category.created', category },
+        { type: 'pet.created', pet, inventory: stock(0) },
+        { type: 'category.updated', category: { ...category, description: 'small' } },
+        { type: 'pet.updated', pet, inventory: stock(2) },
+        { type: 'order.created', order },
+        { type: 'pet.updated', pet: { ...pet, status: 'pending' }, inventory: stock(0, 'pending') },
+        { type: 'order.deleted', order },
+        { type: 'pet.updated', pet, inventory: stock(2) },
+        { type: 'pet.deleted', pet, inventory: stock(2) },
+        { type: 'category.deleted', category: { ...category, description: 'small' } },
+      ],
+    );
+    for (const { time } of body) t.regex(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+  },
+);
+
+test.serial(
+  'GET /events - types selects; while there is more, Link is the next page, with all parameters',
+  async (t) => {
+    const { rest } = t.context;
+    const after = await newest(t.context);
+    for (let index = 0; index < 5; index += 1) await rest.category(`${index}`);
+    await rest.delete(`/pets/${await rest.pet({ categoryId: 1 })}`);
+    const types: string[] = [];
+    let path: string | undefined = `/events?types=category.created&types=pet.deleted&limit=2&after=${after}`;
+    for (let pages = 0; path !== undefined; pages += 1) {
+      t.true(pages < 4);
+      const page: Awaited<ReturnType<typeof rest.get>> = await rest.get(path);
+      types.push(...page.body.map(({ type }: { type: string }) => type));
+      path = /^<(.*)>; rel="next"$/.exec(page.headers.get('link') ?? '')?.[1];
+      if (path !== undefined) t.regex(path, /^\/events\?types=category\.created&types=pet\.deleted&limit=2&after=\d+$/);
+    }
+    t.deepEqual(types, [...Array<string>(5).fill('category.created'), 'pet.deleted']);
+  },
+);
+
+test.serial('Replica rule - from the first event, or from lists read after a stream began', async (t) => {
+  await isReplicated(t, t.context);
+});
+
+test('HEAD /events and /events/stream - have the headers of GET and no body', async (t) => {
+  for (const [path, type] of [
+    ['/events?limit=1', 'application/json'],
+    ['/events/stream', 'text/event-stream'],
+  ] as const) {
+    const { status: httpStatus, headers, text } = await t.context.rest.send('HEAD', path);
+    t.deepEqual([httpStatus, headers.get('content-type'), text], [200, type, '']);
+  }
+});
+
+test('Parameters - what is no id, or not reached, is a 400 that names it; so is an unknown parameter', async (t) => {
+  const { rest } = t.context;
+  for (const path of ['/events', '/events/stream']) {
+    for (const query of ['after=-1', 'after=999999999', 'after=9223372036854775807', 'after', 'after=0&after=1'])
+      isInvalid(t, await rest.get(`${path}?${query}`), 'after');
+    for (const query of ['after=x', 'after=1.5', 'after=9223372036854775808', 'after='])
+      t.is((await rest.get(`${path}?${query}`)).status, 400, `${path} ${query}`);
+    isInvalid(t, await rest.get(`${path}?colour=red`), 'colour');
+    isInvalid(t, await rest.get(`${path}?types=pet`), 'types[0]');
+  }
+  isInvalid(t, await rest.get('/events?limit=101'), 'limit');
+  isInvalid(t, await rest.get('/events/stream?limit=1'), 'limit');
+});
+
+test('Stream - is text/event-stream: ready, whose id is where the feed stands, then events', async (t) => {
+  const { key, rest } = t.context;
+  const stream = await openEvents(urlOf(t.context, '?types=category.created'), key);
+  t.is(stream.response.status, 200);
+  t.is(stream.response.headers.get('content-type'), 'text/event-stream');
+  t.regex(stream.response.headers.get('x-ratelimit-remaining') ?? '', /^\d+$/);
+  const ready = await stream.next();
+  t.deepEqual([ready?.event, ready?.retry], ['ready', '2000']);
+  t.true(Number(ready?.id) >= 1);
+  const name = 'Line\u2028break "quoted" \u{1f408}';
+  const id = await rest.category(name);
+  for (;;) {
+    const [event] = await stream.take(1);
+    if (event?.data.category.id !== id) continue;
+    t.deepEqual([event.event, event.id], ['category.created', String(event.data.id)]);
+    t.deepEqual(event.data.category, { id, name });
+    t.deepEqual(Object.keys(event.data), ['id', 'type', 'time', 'category']);
+    break;
+  }
+  stream.close();
+});
+
+test('Stream - goes on after Last-Event-ID, which wins, or after; with neither it begins now', async (t) => {
+  const { key, rest } = t.context;
+  const petId = await rest.pet({});
+  for (let quantity = 1; quantity <= 3; quantity += 1) await rest.put(`/store/inventory/${petId}`, { quantity });
+  const ofPet = async (query: string, count: number, headers = {}) => {
+    const stream = await openEvents(urlOf(t.context, `?types=pet.updated&after=${query}`), key, headers);
+    const found: Awaited<ReturnType<typeof stream.take>> = [];
+    while (found.length < count) found.push(...(await stream.take(1)).filter(({ data }) => data.pet.id === petId));
+    stream.close();
+    return found;
+  };
+  const quantities = (events: Awaited<ReturnType<typeof ofPet>>) => events.map(({ data }) => data.inventory.quantity);
+  const [first, second] = await ofPet('0', 3);
+  t.deepEqual(quantities(await ofPet(`${first?.id}`, 2)), [2, 3]);
+  t.deepEqual(quantities(await ofPet(`${first?.id}`, 1, { 'last-event-id': String(second?.id) })), [3]);
+});
+
+test('Stream - a comment comes every 15 s while nothing happens, and tells how far the feed has come', async (t) => {
+  t.timeout(60_000);
+  const stream = await openEvents(urlOf(t.context, '?types=order.deleted'), t.context.key);
+  const ready = await stream.next();
+  const beganMs = performance.now();
+  const comment = await stream.next();
+  t.not(comment?.comment, undefined);
+  t.true(Number(comment?.id) >= Number(ready?.id));
+  const tookMs = performance.now() - beganMs;
+  t.true(tookMs > 14_000, `${tookMs}`);
+  stream.close();
+});
+
+/** What a GET over HTTP/1.1 with these bytes as Last-Event-ID begins with. */
+async function rawGet({ publicAddress, key }: TestStack, ...ids: readonly string[]): Promise<string> {
+  const socket = openSocket(targetOf(publicAddress, '127.0.0.1'));
+  let received = '';
+  socket.on('data', (bytes: Buffer) => {
+    received += bytes.toString('latin1');
+  });
+  const lines = ids.map((id) => `last-event-id: ${id}\r\n`).join('');
+  socket.write(`GET /events/stream HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer ${key}\r\n${lines}\r\n`);
+  await until(() => /\r\n\r\n[\s\S]+(\n\n|})/.test(received), 'the response');
+  socket.destroy();
+  return received;
+}
+
+test('Last-Event-ID - of every shape over HTTP/1.1: an id goes on after it, an empty one is none', async (t) => {
+  for (const id of ['0', '1', '01', ' 1 ', '\t1'])
+    t.regex(await rawGet(t.context, id), /^HTTP\/1.1 200 [\s\S]*id: [01]\n/);
+  for (const id of ['', ' ']) t.regex(await rawGet(t.context, id), /^HTTP\/1.1 200 /, id);
+  const none = ['x', '-1', '+1', '1.0', '1e0', '1 1', '1,1', '9'.repeat(19), '9'.repeat(5_000), '{}', '1é', '猫', '²'];
+  for (const ids of [...none.map((id) => [id]), ['1', '1']]) {
+    t.regex(await rawGet(t.context, ...ids), /^HTTP\/1.1 400 [\s\S]*INVALID_ARGUMENT/, `${ids}`.slice(0, 30));
+  }
+});
+
+test('Last-Event-ID - of every shape over HTTP/2', async (t) => {
+  const { rest, key } = t.context;
+  const session = connect(rest.url);
+  const statusOf = (id: string) =>
+    new Promise((resolve, reject) => {
+      const bytes = Buffer.from(id, 'utf8').toString('latin1');
+      const headers = { ':path': '/events/stream', authorization: `Bearer ${key}`, 'last-event-id': bytes };
+      const stream = session.request(headers);
+      stream.on('error', reject).on('response', ({ ':status': httpStatus }) => {
+        resolve(httpStatus);
+        stream.on('error', () => undefined).destroy();
+      });
+    });
+  for (const id of ['0', '1', '01', '']) t.is(await statusOf(id), 200, id);
+  for (const id of ['x', '-1', '1.0', '1,1', '9'.repeat(19), '1é', '猫']) t.is(await statusOf(id), 400, id);
+  session.destroy();
+});
+
+test('Connect - ListEvents works, WatchEvents is unimplemented', async (t) => {
+  const { path, requestSerialize } = Events.listEvents;
+  const list = await call(t.context, path, requestSerialize({ after: 0n, types: [] }));
+  t.is(ListEventsResponse.decode(isSuccess(t, list)).events[0]?.id, 1n);
+  const message = WatchEventsRequest.encode({ types: [] }).finish();
+  isConnectError(t, await call(t.context, Events.watchEvents.path, message), 501, 'unimplemented', 'ROUTE_NOT_FOUND');
+});
+
+test('gRPC-Web - WatchEvents streams a checkpoint, then events', async (t) => {
+  const { rest, key } = t.context;
+  const abort = new AbortController();
+  const response = await fetch(`${rest.url}${Events.watchEvents.path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/grpc-web+proto', 'x-grpc-web': '1' },
+    body: grpcFrame(WatchEventsRequest.encode({ after: 0n, types: [] }).finish()),
+    signal: abort.signal,
+  });
+  t.is(response.status, 200);
+  const found: WatchEventsResponse[] = [];
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of response.body ?? []) {
+    bytes = Buffer.concat([bytes, chunk]);
+    while (bytes.length >= 5 && bytes.length >= 5 + bytes.readUInt32BE(1)) {
+      t.is(bytes[0], 0, 'a message');
+      found.push(WatchEventsResponse.decode(bytes.subarray(5, 5 + bytes.readUInt32BE(1))));
+      bytes = bytes.subarray(5 + bytes.readUInt32BE(1));
+    }
+    if (found.length >= 2) break;
+  }
+  t.deepEqual([found[0]?.checkpoint?.id, found[1]?.event?.id], [0n, 1n]);
+  abort.abort();
+});
+
+test("gRPC - WatchEvents sends a checkpoint, then events; the caller's deadline ends it", async (t) => {
+  const { publicAddress, key, rest } = t.context;
+  const messages: WatchEventsResponse[] = [];
+  const onMessage = (message: WatchEventsResponse) => void messages.push(message);
+  const { ended } = watchEvents(publicAddress, key, { timeoutMs: 3_000, onMessage });
+  await until(() => messages.length > 0, 'the first message');
+  const id = await rest.category();
+  t.is((await ended)?.code, status.DEADLINE_EXCEEDED);
+  const [first, ...events] = messages;
+  const head = first?.checkpoint?.id ?? 0n;
+  t.true(head >= 1n);
+  t.true(events.some(({ event }) => event?.category?.id === BigInt(id)));
+  t.true(events.every(({ event }) => (event?.id ?? 0n) > head));
+});

@@ -1,0 +1,35 @@
+/** EventService.WatchEvents, as grpc-js shows it. */
+import { Client, type ServiceError } from '@grpc/grpc-js';
+import { EventServiceService as Events, type WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
+import { bearer, insecure, stream } from './grpc.ts';
+
+interface Watched {
+  readonly after?: bigint;
+  readonly timeoutMs?: number;
+  readonly onMessage?: (message: WatchEventsResponse) => void;
+}
+
+export interface Watch {
+  /** The ids of the events so far. */
+  readonly ids: number[];
+  /** Resolves with the error that ends the stream; undefined at a clean end. */
+  readonly ended: Promise<ServiceError | undefined>;
+  readonly close: () => void;
+}
+
+export function watchEvents(address: string, key: string, { after, timeoutMs, onMessage }: Watched = {}): Watch {
+  const client = new Client(address, insecure);
+  const options = timeoutMs === undefined ? {} : { deadline: Date.now() + timeoutMs };
+  const ids: number[] = [];
+  const call = stream(client, Events.watchEvents, after === undefined ? {} : { after }, bearer(key), options).on(
+    'data',
+    (message: WatchEventsResponse) => {
+      if (message.event !== undefined) ids.push(Number(message.event.id));
+      onMessage?.(message);
+    },
+  );
+  const ended = new Promise<ServiceError | undefined>((resolve) => {
+    call.on('error', (error: ServiceError) => resolve(error)).on('end', () => resolve(undefined));
+  }).finally(() => client.close());
+  return { ids, ended, close: () => call.cancel() };
+}
