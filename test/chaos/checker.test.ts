@@ -1,50 +1,12 @@
-/** The checker of stock, limits, usage and recovery: it accepts what the promises allow, and nothing else. */
+/** The checker of limits, usage and recovery: it accepts what the promises allow, and nothing else. */
 import test from 'ava';
-import { CHECKER } from '../support/chaos/accounts.ts';
 import { checkLimits } from '../support/chaos/check-limits.ts';
 import { checkAnswers, checkRecovery } from '../support/chaos/check-service.ts';
-import { checkOrigins, checkStock } from '../support/chaos/check-stock.ts';
 import { checkUsage } from '../support/chaos/check-usage.ts';
-import {
-  at,
-  burst,
-  created,
-  evidence,
-  fault,
-  inStock,
-  order,
-  pet,
-  placed,
-  refused,
-  renamed,
-  seen,
-  stocked,
-  unanswered,
-} from '../support/chaos/history-builder.ts';
+import { at, burst, evidence, fault, refused, seen, unanswered } from '../support/chaos/history-builder.ts';
 
 const READ = seen('Tom');
 const LIMITED = refused(READ, 'RATE_LIMITED');
-
-test('Stock - the units in stock and in orders add up to the units put in stock', (t) => {
-  const calls = [at(0, 1, stocked(5)), at(2, 3, unanswered(placed(1, 3))), at(9, 10, inStock(2), CHECKER.name)];
-  t.deepEqual(checkStock({ calls, orders: [order(1, 3)] }), []);
-  t.is(checkStock({ calls, orders: [] }).length, 1, 'units are lost');
-  t.is(checkStock({ calls, orders: [order(1, 3), order(2, 1)] }).length, 1, 'units are sold twice');
-});
-
-test('Stock - is never negative', (t) => {
-  t.is(checkStock({ calls: [at(0, 1, inStock(-1))], orders: [] }).length, 1);
-});
-
-test('Origins - everything that exists was requested, once', (t) => {
-  const calls = [at(0, 1, created('Tom')), at(2, 3, renamed('Tim')), at(4, 5, unanswered(placed(1, 3)))];
-  t.deepEqual(checkOrigins({ calls, pets: [pet('Tim')], orders: [order(1, 3)] }), []);
-  t.deepEqual(checkOrigins({ calls, pets: [], orders: [] }), []);
-  t.is(checkOrigins({ calls, pets: [pet('Tom'), pet('Tom')], orders: [] }).length, 1, 'a pet exists twice');
-  t.is(checkOrigins({ calls, pets: [pet('Tam')], orders: [] }).length, 1, 'a pet was never requested');
-  t.is(checkOrigins({ calls, pets: [], orders: [order(1, 3), order(1, 3)] }).length, 1, 'an order exists twice');
-  t.is(checkOrigins({ calls, pets: [], orders: [order(2, 3)] }).length, 1, 'an order was never requested');
-});
 
 test('Limits - one request beyond the limit of a minute is a violation', (t) => {
   t.deepEqual(checkLimits(evidence({ calls: burst(0, 100, READ) })), []);

@@ -1,5 +1,6 @@
 /** The checker of events accepts a feed only if the calls explain it, and a follower only if he has got all of it. */
 import test from 'ava';
+import { tagToTime } from '../support/chaos/calls.ts';
 import { checkFeed } from '../support/chaos/check-feed.ts';
 import { checkObjects } from '../support/chaos/check-objects.ts';
 import type { FeedEvent } from '../support/chaos/feed.ts';
@@ -18,7 +19,6 @@ import {
   stocked,
   unanswered,
 } from '../support/chaos/history-builder.ts';
-import { tagToTime } from '../support/chaos/tags.ts';
 
 const CREATION = at(0, 1, created('Tom'));
 

@@ -2,36 +2,39 @@
 import anyTest, { type ExecutionContext } from 'ava';
 import { FAULTS } from '../support/chaos/faults.ts';
 import { runChaos } from '../support/chaos/run.ts';
-import { formatSummary, formatViolations } from '../support/chaos/summary.ts';
+import { formatReport } from '../support/chaos/summary.ts';
 import { testUnless } from '../support/programs.ts';
 import { sharedMissing } from '../support/shared.ts';
 
-const SEED = 12;
+/** Set by scripts/chaos.ts. */
+const { CHAOS_SEED = '12', CHAOS_SEEDS = '1', CHAOS_MINUTES, CHAOS_FAULTS } = process.env;
 const GIVE_UP_MS = 600_000;
 
-async function runMinute(t: ExecutionContext, deployment: 'sqlite' | 'postgres', lastsMs: number): Promise<void> {
-  t.timeout(GIVE_UP_MS);
-  const report = await runChaos({
-    seed: SEED,
-    deployment,
-    lastsMs,
-    faults: FAULTS,
-    signal: new AbortController().signal,
-    onProgress: () => undefined,
-    onNote: () => undefined,
-  });
-  t.log(formatSummary([report]));
-  t.deepEqual(report.violations, [], formatViolations(report));
+const faults = FAULTS.filter(({ name }) => CHAOS_FAULTS === undefined || CHAOS_FAULTS.split(',').includes(name));
+
+async function run(t: ExecutionContext, deployment: 'sqlite' | 'postgres', seed: number, ms: number): Promise<void> {
+  const lastsMs = CHAOS_MINUTES === undefined ? ms : Number(CHAOS_MINUTES) * 60_000;
+  t.timeout(lastsMs + GIVE_UP_MS);
+  const report = await runChaos({ seed, deployment, lastsMs, faults });
+  t.log(formatReport(report));
+  t.deepEqual(
+    report.violations.map(({ title }) => title),
+    [],
+  );
   t.is(report.undecided, 0, 'every history is short enough to be decided');
 }
 
-anyTest.serial('Chaos - one server on SQLite: nothing lost, nothing stuck, limits, usage and events right', (t) =>
-  runMinute(t, 'sqlite', 25_000),
-);
-
 const test = testUnless<unknown>(sharedMissing);
 
-test.serial(
-  'Chaos - three servers, PostgreSQL and Redis: nothing lost, nothing stuck, limits, usage and events right',
-  (t) => runMinute(t, 'postgres', 40_000),
-);
+for (let index = 0; index < Number(CHAOS_SEEDS); index += 1) {
+  const seed = Number(CHAOS_SEED) + index;
+  const titled = (title: string) => (index === 0 ? title : `${title} (seed ${seed})`);
+  anyTest.serial(
+    titled('Chaos - one server on SQLite: nothing lost, nothing stuck, limits, usage and events right'),
+    (t) => run(t, 'sqlite', seed, 25_000),
+  );
+  test.serial(
+    titled('Chaos - three servers, PostgreSQL and Redis: nothing lost, nothing stuck, limits, usage and events right'),
+    (t) => run(t, 'postgres', seed, 40_000),
+  );
+}

@@ -107,10 +107,11 @@ function overPages(url: string, key: string): Follower {
 
 const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
 
-/** A message of the typed client as REST shows it, but for its time. */
-export function toJson(event: object): { id: number; type: string } {
+/** A message as REST shows it, but for its time. */
+// biome-ignore lint/suspicious/noExplicitAny: a message of any type
+export function toJson(message: object): any {
   return JSON.parse(
-    JSON.stringify(event, (name, value) => {
+    JSON.stringify(message, (name, value) => {
       if (name === 'status') return STATUSES[value];
       if (name === 'shipDate') return value && `${new Date(Number(value.seconds) * 1_000).toISOString().slice(0, 19)}Z`;
       return typeof value === 'bigint' ? Number(value) : value;

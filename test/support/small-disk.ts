@@ -8,13 +8,16 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const MIB = 12;
 /** Less than the size of any file that matters, so that none of them can grow. */
 const LIMIT_BYTES = 4_096;
 
 export class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'petstore-disk-'));
-  readonly #isMounted = run('mount', '-t', 'tmpfs', '-o', `size=${MIB}m,mode=700`, 'petstore', this.path);
+  readonly #isMounted: boolean;
+
+  constructor(mib = 12) {
+    this.#isMounted = run('mount', '-t', 'tmpfs', '-o', `size=${mib}m,mode=700`, 'petstore', this.path);
+  }
 
   /** Whether it is full for all processes, not only for some. */
   get isForAll(): boolean {

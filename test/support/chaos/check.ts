@@ -3,7 +3,6 @@ import { checkFeed } from './check-feed.ts';
 import { checkLimits } from './check-limits.ts';
 import { checkObjects } from './check-objects.ts';
 import { checkAnswers } from './check-service.ts';
-import { checkOrigins, checkStock } from './check-stock.ts';
 import { checkUsage } from './check-usage.ts';
 import type { Evidence, Violation } from './evidence.ts';
 
@@ -18,8 +17,6 @@ export function check(evidence: Evidence): Verdict {
   const { violations, objects, undecided } = checkObjects(evidence.calls, evidence.feed);
   const others = [
     ...checkFeed(evidence),
-    ...checkStock(evidence),
-    ...checkOrigins(evidence),
     ...checkLimits(evidence),
     ...checkUsage(evidence),
     ...checkAnswers(evidence.calls),

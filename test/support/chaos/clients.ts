@@ -1,10 +1,8 @@
 /** Clients that send one request after the other, with a short pause in between. All calls are recorded. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { RestClient } from '../rest-client.ts';
-import { type GrpcClient, openGrpcClient } from './grpc-calls.ts';
+import { type Ask, overGrpc, overRest } from './calls.ts';
 import { type Call, isTurnedAway, type Outcome, type Request, trueMs } from './history.ts';
 import type { Random } from './random.ts';
-import { callRest } from './rest-calls.ts';
 import type { Workload } from './workload.ts';
 
 /** More than any call may take. */
@@ -35,15 +33,15 @@ export class Recorder {
 
   /** A caller whose calls are recorded. */
   caller(transport: Call['transport'], account: string, key: string): Caller {
-    const rest = new RestClient(`http://${this.#address}`, key);
-    const grpc = transport === 'gRPC' ? openGrpcClient(this.#address, key) : undefined;
+    const grpc = transport === 'gRPC' ? overGrpc(this.#address, key, TIMEOUT_MS) : undefined;
+    const ask = grpc?.ask ?? overRest(this.#address, key);
     return {
       account,
       call: async (request) => {
         this.#count += 1;
         const id = this.#count;
         const startMs = trueMs();
-        const outcome = await this.#ask(rest, grpc, request);
+        const outcome = await this.#ask(ask, request);
         this.calls.push({ id, transport, account, request, startMs, endMs: trueMs(), outcome });
         return outcome;
       },
@@ -51,11 +49,11 @@ export class Recorder {
     };
   }
 
-  async #ask(rest: RestClient, grpc: GrpcClient | undefined, request: Request): Promise<Outcome> {
+  async #ask(ask: Ask, request: Request): Promise<Outcome> {
     const over = new AbortController();
     const late = delay(TIMEOUT_MS, { kind: 'unknown', why: `no answer in ${TIMEOUT_MS / 1_000} s` } as const, over);
     try {
-      return await Promise.race([grpc?.call(request, TIMEOUT_MS) ?? callRest(rest, request), late]);
+      return await Promise.race([ask(request), late]);
     } catch (error) {
       this.breaches.push(`${JSON.stringify(request)}: ${(error as Error).message}`);
       return { kind: 'unknown', why: (error as Error).message };
@@ -71,7 +69,7 @@ export async function runClient(caller: Caller, workload: Workload, random: Rand
   while (!over.aborted) {
     const request = workload.next(random);
     const outcome = await caller.call(request);
-    workload.record(request, outcome, random);
+    workload.record(request, outcome);
     const longestMs =
       outcome.kind === 'unknown' ? AFTER_FAILURE_MS : isTurnedAway(outcome) ? AFTER_REFUSAL_MS : THINK_MS;
     await delay(random.int(1, longestMs), undefined, { signal: over }).catch(() => undefined);

@@ -12,7 +12,7 @@ type Happen = (shared: Proxied, moment: Moment) => Promise<string>;
 function fault(name: string, touches: readonly Touches[], happen: Happen): Fault {
   return {
     name,
-    missing: ({ shared }) => (shared === undefined ? '' : undefined),
+    isPossible: ({ shared }) => shared !== undefined,
     happen: async (moment) => {
       const { shared } = moment.deployment;
       if (shared === undefined) throw new Error(`${name} needs PostgreSQL and Redis`);

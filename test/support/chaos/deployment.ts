@@ -10,8 +10,8 @@ import { promisify } from 'node:util';
 import { Launcher, launcherSettings } from '../launcher.ts';
 import { freePortRange } from '../ports.ts';
 import { type Shared, startShared } from '../shared.ts';
+import { SmallDisk } from '../small-disk.ts';
 import { until } from '../until.ts';
-import { mountSmallDisk, type SmallDisk } from './disk.ts';
 import { trueMs } from './history.ts';
 import { TcpProxy } from './proxy.ts';
 
@@ -22,6 +22,7 @@ const SERVERS: Readonly<Record<DeploymentName, number>> = { sqlite: 1, postgres:
 const CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
 const STOP_MS = 30_000;
 const RETRY_MS = 500;
+const DISK_MIB = 512;
 const OPEN_MS = 90_000;
 const SAID_CHARACTERS = 500;
 const MAX_PS_BYTES = 64 * 1_024 * 1_024;
@@ -50,7 +51,7 @@ interface Parts {
 export class Deployment {
   readonly name: DeploymentName;
   readonly shared: Proxied | undefined;
-  /** The disk of the data folder, if this machine allows to mount one. */
+  /** The disk of the data folder. */
   readonly disk: SmallDisk | undefined;
   /** The launcher's output at each unexpected end. */
   readonly unexpectedEnds: { readonly atMs: number; readonly said: string }[] = [];
@@ -72,14 +73,14 @@ export class Deployment {
 
   static async start(name: DeploymentName, limits: Settings): Promise<Deployment> {
     const { settings, remove } = await launcherSettings();
-    const dataDir = settings.DATA_DIR ?? '';
-    const clocks = join(dataDir, '..', 'clocks');
+    const clocks = join(settings.DATA_DIR ?? '', '..', 'clocks');
     await mkdir(clocks, { recursive: true });
     const shared = name === 'postgres' ? await throughProxies(await startShared()) : undefined;
-    const disk = name === 'sqlite' ? await mountSmallDisk(dataDir) : undefined;
+    const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
     const all = {
       ...settings,
       ...limits,
+      ...(disk === undefined ? {} : { DATA_DIR: join(disk.path, 'data') }),
       DEMO_ACCOUNT: 'no',
       INSTANCES: String(SERVERS[name]),
       GRPC_PORT: String(await freePortRange(SERVERS[name])),
@@ -175,7 +176,7 @@ export class Deployment {
     const { shared, disk, remove } = this.#parts;
     await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
     await shared?.close();
-    await disk?.unmount();
+    disk?.remove();
     await remove();
     return left.map(({ pid, command }) => `${pid} ${command}`);
   }

@@ -2,7 +2,7 @@
 import type { Lists } from '../replica.ts';
 import type { ChaosAccount } from './accounts.ts';
 import type { FeedEvent, Followed } from './feed.ts';
-import type { Call, Order, Pet } from './history.ts';
+import type { Call } from './history.ts';
 import type { Happened } from './schedule.ts';
 
 export interface Usage {
@@ -17,9 +17,6 @@ export interface Evidence {
   readonly calls: readonly Call[];
   readonly faults: readonly Happened[];
   readonly accounts: readonly ChaosAccount[];
-  /** All pets and orders at the end. */
-  readonly pets: readonly Pet[];
-  readonly orders: readonly Order[];
   /** All events, and what the lists of the shop say, at the end. */
   readonly feed: readonly FeedEvent[];
   readonly lists: Lists;

@@ -27,15 +27,15 @@ export interface Moment {
   readonly random: Random;
   /** The duration of a fault that lasts. */
   readonly holdMs: number;
-  /** Waits. Rejects when the run is interrupted. */
+  /** Waits. Rejects when another fault could not be caused. */
   readonly wait: (ms: number) => Promise<void>;
 }
 
 export interface Fault {
-  /** The name for reports and for `--only`. */
+  /** The name for reports and for `--faults`. */
   readonly name: string;
-  /** Why it can't happen to this deployment; an empty text where that needs no mention. */
-  readonly missing?: (deployment: Deployment) => string | undefined;
+  /** Whether it can happen to this deployment. By default it can. */
+  readonly isPossible?: (deployment: Deployment) => boolean;
   /** Causes the fault and undoes it. */
   readonly happen: (moment: Moment) => Promise<Effect>;
 }

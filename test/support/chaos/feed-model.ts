@@ -4,12 +4,12 @@
  * events of each row, every write that took place has its events, and every event its write.
  */
 import { categoryText, itemText, orderText, petText } from './answers.ts';
+import { toOrder } from './calls.ts';
 import type { CategoryState } from './category-model.ts';
 import type { FeedEvent } from './feed.ts';
 import type { Request } from './history.ts';
 import type { Model, Operation } from './linearize.ts';
 import type { PetState } from './pet-model.ts';
-import { toOrder } from './rest-calls.ts';
 
 /** The rows of an object, as text, by name. */
 export type RowsOf<State> = (state: State) => ReadonlyMap<string, string>;

@@ -116,6 +116,6 @@ export function burst(startSeconds: number, count: number, told: Told, account =
 export function evidence(some: Partial<Evidence>): Evidence {
   const accounts = [{ name: 'minute', perMinute: 100, perDay: 150, transports: [] }];
   const lists = { pets: [], inventory: [], categories: [], orders: [] };
-  const nothing = { calls: [], faults: [], pets: [], orders: [], feed: [], lists, followed: [], usage: [] };
+  const nothing = { calls: [], faults: [], feed: [], lists, followed: [], usage: [] };
   return { servers: 1, accounts, ...nothing, ...some };
 }

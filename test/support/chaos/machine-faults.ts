@@ -8,13 +8,11 @@ const JUMPS_MS = [-HOUR_MS, -30 * SECOND_MS, 30 * SECOND_MS, HOUR_MS, 24 * HOUR_
 export const MACHINE_FAULTS: readonly Fault[] = [
   {
     name: 'full-disk',
-    missing: ({ shared, disk }) => {
-      if (shared !== undefined) return '';
-      return disk === undefined ? 'no full disk: to mount a small one takes root, on Linux' : undefined;
-    },
-    async happen({ deployment: { disk }, holdMs, wait }) {
-      await disk?.fill();
-      await wait(holdMs).finally(() => disk?.free());
+    isPossible: ({ disk }) => disk !== undefined,
+    async happen({ deployment, holdMs, wait }) {
+      const pids = [deployment.launcher.pid, ...(await deployment.serverPids())];
+      deployment.disk?.fill(pids);
+      await wait(holdMs).finally(() => deployment.disk?.free(pids));
       return { what: `the disk was full for ${holdMs} ms`, touches: ['storage'] };
     },
   },

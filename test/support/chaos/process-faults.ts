@@ -46,7 +46,7 @@ export const PROCESS_FAULTS: readonly Fault[] = [
   },
   {
     name: 'rolling-restart',
-    missing: ({ servers }) => (servers < 2 ? '' : undefined),
+    isPossible: ({ servers }) => servers > 1,
     async happen({ deployment, holdMs, wait }) {
       deployment.launcher.process.kill('SIGUSR2');
       await wait(holdMs);

@@ -1,6 +1,10 @@
 /** A chaos run: starts the service, runs clients and faults, waits for recovery, and checks what the clients saw. */
+import { cp, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectOperator, type Operator } from '../operator.ts';
+import { readAll, readLists } from '../replica.ts';
 import { until } from '../until.ts';
 import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
 import { check } from './check.ts';
@@ -10,11 +14,9 @@ import { Deployment, type DeploymentName } from './deployment.ts';
 import type { Evidence, Violation } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import { Followers } from './feed.ts';
-import { lookAtAll } from './final-state.ts';
 import { SETTLE_MS } from './losses.ts';
 import { Random } from './random.ts';
 import { checkRevocation } from './revocation.ts';
-import { keep } from './save-evidence.ts';
 import { type Happened, runFaults } from './schedule.ts';
 import { Workload } from './workload.ts';
 
@@ -33,12 +35,6 @@ export interface RunOptions {
   readonly deployment: DeploymentName;
   readonly lastsMs: number;
   readonly faults: readonly Fault[];
-  /** The recovery time after the last fault; 10 seconds by default. */
-  readonly recoverWithinMs?: number;
-  readonly signal: AbortSignal;
-  readonly onProgress: (text: string) => void;
-  /** Lines that stay. */
-  readonly onNote: (text: string) => void;
 }
 
 export interface Report {
@@ -54,12 +50,9 @@ export interface Report {
 }
 
 export async function runChaos(options: RunOptions): Promise<Report> {
-  options.signal.throwIfAborted();
-  options.onProgress('the service starts');
   const deployment = await Deployment.start(options.deployment, LIMITS);
   let report: Report | undefined;
   try {
-    options.signal.throwIfAborted();
     report = await onDeployment(deployment, options);
   } finally {
     const left = await deployment.close();
@@ -87,10 +80,11 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     callers.push(
       ...accounts.flatMap(({ name, key, transports }) => transports.map((one) => recorder.caller(one, name, key))),
     );
-    const faults = await disturb(deployment, callers, workload, recorder, random, options);
-    options.onProgress('the checker looks at everything');
-    const seen = await lookAtAll(deployment, own, checker, workload);
-    await followers.end(seen.feed.at(-1)?.id ?? 0);
+    const faults = await disturb(deployment, callers, workload, random, options);
+    const url = `http://${deployment.publicAddress}`;
+    const lists = await readLists(url, checker.key);
+    const feed = await readAll(url, checker.key, '/events');
+    await followers.end(feed.at(-1)?.id ?? 0);
     // After many failures the first operator's connection backs off for long, so a new one is used.
     lastOperator = await connectOperator(reachable);
     const servers = await checkServers(deployment);
@@ -99,7 +93,8 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
       calls: recorder.calls,
       faults,
       accounts: ACCOUNTS,
-      ...seen,
+      lists,
+      feed,
       followed: followers.followed,
       usage: await usageOf(
         lastOperator,
@@ -109,7 +104,7 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     const large = accounts.find(({ name }) => name === 'large') ?? checker;
     const ends = [...servers, ...(await checkRevocation(deployment, lastOperator, large))];
     const report = judge(deployment, recorder, evidence, ends, options);
-    return report.violations.length === 0 ? report : { ...report, kept: await keep(deployment, report) };
+    return report.violations.length === 0 ? report : { ...report, kept: await keep(deployment, evidence) };
   } finally {
     for (const caller of callers) caller.close();
     await followers?.close();
@@ -133,14 +128,13 @@ function judge(
   others: readonly Violation[],
   options: RunOptions,
 ): Report {
-  options.onProgress('the checker reads the history');
   const { violations, objects, undecided } = check(evidence);
   const broken = breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
   return {
     seed: options.seed,
     deployment: deployment.name,
     evidence,
-    violations: [...violations, ...checkRecovery(evidence, options.recoverWithinMs ?? SETTLE_MS), ...others, ...broken],
+    violations: [...violations, ...checkRecovery(evidence, SETTLE_MS), ...others, ...broken],
     objects,
     undecided,
     recoveryMs: recoveryMs(evidence),
@@ -152,24 +146,19 @@ async function disturb(
   deployment: Deployment,
   callers: readonly Caller[],
   workload: Workload,
-  recorder: Recorder,
   random: Random,
-  { faults, lastsMs, signal, onNote, onProgress }: RunOptions,
+  { faults, lastsMs }: RunOptions,
 ): Promise<Happened[]> {
   const happened: Happened[] = [];
   const over = new AbortController();
-  const onFault = (fault: Happened) => {
-    happened.push(fault);
-    onNote(`  ${fault.name}: ${fault.what}`);
-    onProgress(`${recorder.calls.length} operations, ${happened.length} faults`);
-  };
+  const onFault = (fault: Happened) => void happened.push(fault);
   const clients = callers.map((caller) => runClient(caller, workload, random.fork(), over.signal));
   try {
-    const options = { deployment, faults, random: random.fork(), signal, onFault, onNote };
+    const options = { deployment, faults, random: random.fork(), onFault };
     const calmMs = SETTLE_MS + CALM_MS;
     await runFaults({ ...options, lastsMs: lastsMs - calmMs });
     await deployment.opened();
-    await delay(calmMs, undefined, { signal });
+    await delay(calmMs);
   } finally {
     over.abort();
     await Promise.all(clients);
@@ -196,4 +185,13 @@ async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {
       return { account: name, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) };
     }),
   );
+}
+
+/** Saves all calls, the feed and the logs of a run with violations. Resolves with the folder. */
+async function keep({ dataDir }: Deployment, { calls, feed, followed }: Evidence): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-chaos-'));
+  await writeFile(join(folder, 'calls.jsonl'), calls.map((call) => `${JSON.stringify(call)}\n`).join(''));
+  await writeFile(join(folder, 'feed.json'), JSON.stringify({ feed, followed }));
+  await cp(join(dataDir, 'logs'), join(folder, 'logs'), { recursive: true });
+  return folder;
 }

@@ -22,26 +22,21 @@ export interface ScheduleOptions {
   readonly random: Random;
   /** No fault begins after this time. */
   readonly lastsMs: number;
-  readonly signal: AbortSignal;
   readonly onFault: (fault: Happened) => void;
-  /** Called for each fault that can't happen here. */
-  readonly onNote: (line: string) => void;
 }
 
 /**
  * Causes the faults of each kind in sequence, and the kinds in parallel. Resolves when the last one is undone. Rejects
- * when a fault could not be caused, or on interruption.
+ * when a fault could not be caused.
  */
 export async function runFaults(options: ScheduleOptions): Promise<void> {
-  const { deployment, faults, random, onNote } = options;
-  for (const { missing } of faults) if (missing?.(deployment)) onNote(`  ${missing(deployment)}`);
-  const possible = faults.filter(({ missing }) => missing?.(deployment) === undefined);
+  const { deployment, faults, random } = options;
+  const possible = faults.filter(({ isPossible }) => isPossible?.(deployment) ?? true);
   const failure = new AbortController();
-  const signal = AbortSignal.any([options.signal, failure.signal]);
   const kinds = KINDS.map(async (kind) => {
-    const own = { ...options, signal, random: random.fork(), faults: possible.filter((fault) => kind.includes(fault)) };
+    const own = { ...options, random: random.fork(), faults: possible.filter((fault) => kind.includes(fault)) };
     try {
-      await oneAfterTheOther(own);
+      await oneAfterTheOther(own, failure.signal);
     } catch (error) {
       failure.abort(error); // the other faults undo themselves
       throw error;
@@ -52,8 +47,8 @@ export async function runFaults(options: ScheduleOptions): Promise<void> {
 }
 
 /** Each fault happens once before any is repeated. */
-async function oneAfterTheOther(options: ScheduleOptions): Promise<void> {
-  const { deployment, faults, random, lastsMs, signal, onFault } = options;
+async function oneAfterTheOther(options: ScheduleOptions, signal: AbortSignal): Promise<void> {
+  const { deployment, faults, random, lastsMs, onFault } = options;
   const endAtMs = trueMs() + lastsMs;
   const wait = (ms: number) => delay(ms, undefined, { signal });
   for (let left: Fault[] = []; faults.length > 0; ) {

@@ -18,8 +18,6 @@ interface Used {
 interface KnownPet extends Used {
   readonly id: number;
   readonly categoryId: number;
-  /** Its inventory is set only once, so that its units can be counted at the end. */
-  readonly isCounted: boolean;
   isStocked: boolean;
   readonly orders: { readonly tag: number; readonly orderId: number }[];
 }
@@ -35,9 +33,6 @@ export class Workload {
   #pets: KnownPet[] = [];
   #categories: KnownCategory[] = [];
   #named = 0;
-  /** The ids of all successful creations. */
-  readonly petIds: number[] = [];
-  readonly categoryIds: number[] = [];
 
   /** `homes` are permanent categories for the pets. */
   constructor(homes: readonly [number, ...number[]]) {
@@ -52,10 +47,10 @@ export class Workload {
   }
 
   /** Records the outcome of a request. */
-  record(request: Request, outcome: Outcome, random: Random): void {
+  record(request: Request, outcome: Outcome): void {
     const used = this.#usedBy(request);
     if (used !== undefined && outcome.kind === 'unknown') used.unanswered += 1;
-    if (outcome.kind === 'ok') this.#recordValue(request, outcome, random);
+    if (outcome.kind === 'ok') this.#recordValue(request, outcome);
     const isGone = request.do === 'deletePet' || request.do === 'deleteCategory';
     const isWornOut = ({ calls, unanswered }: Used) => calls >= MAX_CALLS || unanswered >= MAX_UNANSWERED;
     const isOver = (one: Used) => isWornOut(one) || (isGone && one === used && outcome.kind !== 'refused');
@@ -63,16 +58,14 @@ export class Workload {
     this.#categories = this.#categories.filter((category) => !isOver(category));
   }
 
-  #recordValue(request: Request, { value }: Outcome & { kind: 'ok' }, random: Random): void {
+  #recordValue(request: Request, { value }: Outcome & { kind: 'ok' }): void {
     const fresh = { calls: 1, unanswered: 0 };
     if (request.do === 'createPet' && 'pet' in value) {
       const { id, categoryId } = value.pet;
-      this.#pets.push({ ...fresh, id, categoryId, isCounted: random.chance(0.5), isStocked: false, orders: [] });
-      this.petIds.push(id);
+      this.#pets.push({ ...fresh, id, categoryId, isStocked: false, orders: [] });
     }
     if (request.do === 'createCategory' && 'category' in value) {
       this.#categories.push({ ...fresh, id: value.category.id });
-      this.categoryIds.push(value.category.id);
     }
     if (request.do === 'placeOrder' && 'order' in value) {
       const pet = this.#pets.find(({ id }) => id === request.petId);
@@ -124,7 +117,7 @@ export class Workload {
       replacePet: 1,
       updatePet: 2,
       deletePet: 0.3,
-      setInventory: pet.isCounted ? 0 : 2,
+      setInventory: 1,
       placeOrder: 9,
     });
     switch (what) {

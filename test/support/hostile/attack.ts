@@ -1,5 +1,6 @@
-/** An attack: what one host without a key can do to the public port, at any size. */
+/** An attack: what one host can do to the public port, at any size. */
 import type { Bounds } from './bounds.ts';
+import type { Report } from './experiment.ts';
 import type { Target } from './sockets.ts';
 import type { Tally } from './tally.ts';
 
@@ -11,18 +12,23 @@ export interface Size {
 
 export interface Attack {
   readonly name: string;
-  /** A description of what is sent. */
-  readonly title: string;
+  /** The title of its test: what it must not do. */
+  readonly promise: string;
   /** The size at which it first did harm. */
   readonly full: Size;
-  /** Small enough for every run of the tests. */
-  readonly short: Size;
-  /** The number of processes that share it, if one has too few file descriptors. */
-  readonly processes?: number;
-  /** How long it is held after it has begun. */
+  /** Small enough for every run of the tests. By default it is the full one. */
+  readonly short?: Size;
+  /** How long it is held at full size after it has begun. */
   readonly holdMs: number;
-  /** The bounds at full size that differ from the usual ones. */
+  /** All of its requests end but these. It ends then, too. */
+  readonly endsBut?: number;
+  /** The bounds that differ from the usual ones, and those of the small size alone. */
   readonly bounds?: Bounds;
+  readonly shortBounds?: Bounds;
+  /** Whether it has the key of an account of its own. By default it is that of the bystanders. */
+  readonly hasOwnKey?: boolean;
+  /** What else is wrong, in words. */
+  readonly check?: (report: Report) => readonly string[];
   /**
    * Resolves when everything has been sent, or as much as the service accepts. The attack then continues until the
    * signal is aborted, which ends its requests.

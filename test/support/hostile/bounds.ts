@@ -1,15 +1,19 @@
 /** The bounds that every attack must keep. */
-import { type Served, served, type Visit } from './bystanders.ts';
+import type { Attack } from './attack.ts';
+import { type Served, served } from './bystanders.ts';
 import type { Memory, Report } from './experiment.ts';
 import { MIB } from './resources.ts';
 
 /** The promise is 2 s at p99, also when there are more callers than can be served. */
-export const MAX_P99_MS = 2_000;
+const MAX_P99_MS = 2_000;
 const MAX_BYTES = 512 * MIB;
 
 /** The recovery time after a load. */
 export const CALM_MS = 5_000;
 const MAX_CALM_P99_MS = 1_000;
+
+/** The share of calls that may be shed where other programs run too. */
+export const ON_A_BUSY_MACHINE = 0.05;
 
 export interface Bounds {
   /** How much Envoy's memory may grow; by default, up to its limit. */
@@ -22,18 +26,17 @@ export interface Bounds {
   readonly maxShedShare?: number;
   /** Whether a connection that is closed counts as shed too: all that frees Envoy of unread responses. */
   readonly mayClose?: boolean;
+  /** Whether health checks fail only while others are shed. */
+  readonly isHealthRight?: boolean;
   /** Whether latencies count, on a machine that runs nothing else. No response within 10 s is a failure in any case. */
   readonly isTimed?: boolean;
   /** The latency at p99 of the caller with a key. */
   readonly maxP99Ms?: number;
 }
 
-/** The bounds of the tests: on a busy machine one call in twenty may be shed. */
-export const ON_A_BUSY_MACHINE: Bounds = { maxShedShare: 0.05 };
-
 /** The bounds that were exceeded, with their figures. */
-export function breaches(report: Report, bounds: Bounds = {}): string[] {
-  const { memory, recoveredMs, isAborted, caller, anonymous, ended } = report;
+export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, report: Report): string[] {
+  const { memory, recoveredMs, isAborted, ended, bounds, visits, fromMs, toMs, unended } = report;
   const { envoy, server } = memory;
   return [
     isAborted && 'it had to be ended: it took too much memory for this machine',
@@ -45,9 +48,12 @@ export function breaches(report: Report, bounds: Bounds = {}): string[] {
       recoveredMs === undefined &&
       !isAborted &&
       `Envoy kept ${mib(envoy.afterBytes)}; at rest it had ${mib(envoy.restBytes)}`,
-    ...servedBadly('a caller with a key', caller, bounds),
-    ...servedBadly('an anonymous caller', anonymous, bounds),
-    ...(bounds.maxShedShare === 1 ? notCalm(report, bounds) : []),
+    ...servedBadly('a caller with a key', served(visits, 'caller', fromMs, toMs), bounds),
+    ...servedBadly('an anonymous caller', served(visits, 'anonymous', fromMs, toMs), bounds),
+    ...(bounds.maxShedShare === 1 ? notCalm(report) : []),
+    ...(bounds.isHealthRight ? healthLies(report) : []),
+    unended > endsBut && `${unended} requests of the attack have not ended`,
+    ...(check?.(report) ?? []),
   ].filter((breach) => typeof breach === 'string');
 }
 
@@ -63,7 +69,7 @@ function servedBadly(
   { maxShedShare = 0, mayClose = false, isTimed, maxP99Ms = MAX_P99_MS }: Bounds,
 ): string[] {
   const isShed = ([failure]: readonly [string, number]) =>
-    / 50[34]$|grpc-status 14$/.test(failure) || (mayClose && / (ECONNRESET|reset)$/.test(failure));
+    / 50[34]$|grpc-status 14$/.test(failure) || (mayClose && / closed$/.test(failure));
   const shed = Object.entries(failures).filter(isShed);
   const isTooMuch = shed.reduce((sum, [, count]) => sum + count, 0) > maxShedShare * visits;
   const bad = Object.entries(failures).filter((failure) => isTooMuch || !isShed(failure));
@@ -75,11 +81,11 @@ function servedBadly(
 }
 
 /** The failures after the recovery time. */
-function notCalm({ visits, toMs }: Report, { isTimed }: Bounds): string[] {
+function notCalm({ visits, toMs, bounds }: Report): string[] {
   const { failures, p99Ms, visits: count } = served(visits, 'caller', toMs + CALM_MS);
   const bad = Object.entries(failures).map(([failure, times]) => `${failure} ${times} times`);
   if (count === 0) bad.push('no answer');
-  if (isTimed && p99Ms > MAX_CALM_P99_MS) bad.push(`${Math.round(p99Ms)} ms at p99`);
+  if (bounds.isTimed && p99Ms > MAX_CALM_P99_MS) bad.push(`${Math.round(p99Ms)} ms at p99`);
   return bad.map((what) => `${CALM_MS / 1_000} s after the load a caller met ${what}`);
 }
 
@@ -87,15 +93,29 @@ function notCalm({ visits, toMs }: Report, { isTimed }: Bounds): string[] {
 const HEALTH_LAG_MS = 1_500;
 
 /** Health checks with a 503 at a time when no other request had one. */
-export function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
-  const shed = visits.filter(({ failure, who }) => who === 'caller' && failure !== undefined);
-  const isOfAttack = ({ endedAtMs }: Visit) =>
-    (outcomes.counts[503] ?? 0) > 0 && endedAtMs >= fromMs && endedAtMs <= toMs + HEALTH_LAG_MS;
-  return visits
-    .filter(({ what, failure }) => what === '/healthz' && failure !== undefined)
-    .filter((visit) => !isOfAttack(visit))
-    .filter(({ endedAtMs }) => !shed.some((other) => Math.abs(other.endedAtMs - endedAtMs) < HEALTH_LAG_MS))
+function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
+  const failed = visits.filter(({ failure }) => failure !== undefined);
+  const isShed = (atMs: number) =>
+    ((outcomes.counts[503] ?? 0) > 0 && atMs >= fromMs && atMs <= toMs + HEALTH_LAG_MS) ||
+    failed.some(({ who, endedAtMs }) => who === 'caller' && Math.abs(endedAtMs - atMs) < HEALTH_LAG_MS);
+  return failed
+    .filter(({ what, endedAtMs }) => what === '/healthz' && !isShed(endedAtMs))
     .map(({ failure }) => `/healthz was ${failure} while callers were served`);
+}
+
+/** The figures of an attack, for the log of its test. */
+export function figuresOf({ memory, cpuUs, visits, fromMs, toMs, recoveredMs, outcomes }: Report): string {
+  const { p50Ms, p99Ms, visits: count, failures } = served(visits, 'caller', fromMs, toMs);
+  const ofProcess = ({ restBytes, peakBytes, afterBytes }: Memory) =>
+    [restBytes, peakBytes, afterBytes].map(mib).join();
+  return [
+    `Envoy at rest, at most, after: ${ofProcess(memory.envoy)}, the server: ${ofProcess(memory.server)}`,
+    `${(cpuUs / 1e6).toFixed(1)} s of CPU in ${((toMs - fromMs) / 1_000).toFixed(1)} s`,
+    ...(recoveredMs === undefined ? [] : [`memory back after ${(recoveredMs / 1_000).toFixed(1)} s`]),
+    `a caller with a key: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed()} ms`,
+    `${count} calls, ${JSON.stringify(failures)}`,
+    JSON.stringify(outcomes),
+  ].join('; ');
 }
 
 export function mib(bytes: number): string {

@@ -7,7 +7,8 @@ import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
 import type { Attack, Size } from './attack.ts';
 import { Attacker } from './attacker.ts';
-import { Bystanders, type Served, served, type Visit } from './bystanders.ts';
+import { type Bounds, CALM_MS, ON_A_BUSY_MACHINE } from './bounds.ts';
+import { Bystanders, type Visit } from './bystanders.ts';
 import { leftOpen, PROBED } from './probe.ts';
 import { MemoryWatch, MIB, pidsOf, serviceCpuUs } from './resources.ts';
 import { targetOf } from './sockets.ts';
@@ -16,7 +17,11 @@ import type { Outcomes } from './tally.ts';
 /** The attack is ended when Envoy or the server takes more memory than this. */
 const ABORT_BYTES = 3_072 * MIB;
 const SETTLED = 1.5;
-const WARM_UP_MS = 1_500;
+const WARM_UP_MS = 1_000;
+/** Many attacks slow down new connections. */
+const BEGIN_MS = 40_000;
+const RECOVERY_MS = 60_000;
+const SHORT_HOLD_MS = 4_000;
 
 /** Settings of a service under attack: the defaults, apart from the limits of callers with a key. */
 export const AS_DEPLOYED = {
@@ -28,20 +33,10 @@ export const AS_DEPLOYED = {
 } as const;
 
 export interface Conditions {
-  readonly size: Size;
-  /** The longest duration of the attack. */
-  readonly holdMs: number;
-  /** Whether the attack may end early. */
-  readonly isOver?: (outcomes: Outcomes) => boolean;
-  /** The time in which Envoy must give memory back. */
-  readonly recoveryMs: number;
-  /** How long the bystanders continue after the attack, at least. */
-  readonly afterMs?: number;
-  /** The attacker's addresses. */
-  readonly from: readonly [string, ...string[]];
-  readonly signal?: AbortSignal;
-  /** The attacker's key. Default: the bystander's. */
-  readonly key?: string;
+  readonly isFull: boolean;
+  /** The attacker's address. */
+  readonly from: string;
+  readonly key: string;
 }
 
 /** The memory of a process, in bytes. */
@@ -52,21 +47,19 @@ export interface Memory {
 }
 
 export interface Report {
-  readonly attack: string;
-  readonly size: Size;
   readonly outcomes: Outcomes;
+  readonly bounds: Bounds;
   readonly memory: { readonly envoy: Memory; readonly server: Memory };
   /** How long it took until Envoy's memory was back; undefined when it was not. */
   readonly recoveredMs: number | undefined;
   /** The CPU time of Envoy and server during the attack. */
   readonly cpuUs: number;
-  readonly attackMs: number;
-  readonly caller: Served;
-  readonly anonymous: Served;
   readonly visits: readonly Visit[];
   /** When the attack began and ended. */
   readonly fromMs: number;
   readonly toMs: number;
+  /** How many requests of the attack have not ended. */
+  readonly unended: number;
   /** Whether it was ended because a process took too much memory. */
   readonly isAborted: boolean;
   /** What is still open some seconds after all callers have left, in words. */
@@ -75,57 +68,62 @@ export interface Report {
   readonly ended: string | undefined;
 }
 
+function boundsOf({ bounds, shortBounds }: Attack, isFull: boolean): Bounds {
+  if (isFull) return { mustRecover: true, isTimed: true, ...bounds };
+  const maxShedShare = Math.max(ON_A_BUSY_MACHINE, bounds?.maxShedShare ?? 0);
+  return { ...bounds, ...shortBounds, maxShedShare };
+}
+
 export async function measureAttack(stack: TestStack, attack: Attack, conditions: Conditions): Promise<Report> {
-  const { size, holdMs, isOver = () => false, recoveryMs, afterMs = 0, from, signal, key = stack.key } = conditions;
+  const { isFull, from, key } = conditions;
+  const bounds = boundsOf(attack, isFull);
+  const size: Size = isFull ? attack.full : (attack.short ?? attack.full);
   const pids = pidsOf(stack);
   const bystanders = new Bystanders(stack);
-  const tooMuch = new AbortController();
+  let isAborted = false;
   const watch = (name: 'envoy' | 'server') =>
     new MemoryWatch(pids[name], ABORT_BYTES, () => {
-      if (!tooMuch.signal.aborted) process.kill(pids[name], 'SIGKILL'); // it would keep growing
-      tooMuch.abort();
+      if (!isAborted) process.kill(pids[name], 'SIGKILL'); // it would keep growing
+      isAborted = true;
     });
   const [memory, serverMemory] = [watch('envoy'), watch('server')];
   let attacker: Attacker | undefined;
   try {
-    await delay(WARM_UP_MS, undefined, { signal });
+    await delay(WARM_UP_MS);
     const [restBytes, serverRestBytes] = [memory.now(), serverMemory.now()];
     const cpuBeforeUs = serviceCpuUs(pids);
     const fromMs = performance.now();
-    const over = AbortSignal.any([tooMuch.signal, ...(signal === undefined ? [] : [signal])]);
-    const target = targetOf(stack.publicAddress, ...from);
-    const attacking = Attacker.start(attack, target, size, key);
+    const attacking = new Attacker({ attack: attack.name, target: targetOf(stack.publicAddress, from), size, key });
     attacker = attacking;
-    await attacker.begun(over);
-    await until(() => over.aborted || isOver(attacking.outcomes), 'the end', holdMs).catch(() => undefined);
+    await until(() => isAborted || attacking.told.hasBegun, 'the beginning', BEGIN_MS).catch(() => undefined);
+    const unended = ({ counts, total }: Outcomes) =>
+      size.connections * size.perConnection - total + (counts.unanswered ?? 0);
+    const { endsBut } = attack;
+    const isOver = () => isAborted || (endsBut !== undefined && unended(attacking.told.outcomes) <= endsBut);
+    const holdMs = isFull || endsBut !== undefined ? attack.holdMs : SHORT_HOLD_MS;
+    await until(isOver, 'the end', holdMs).catch(() => undefined);
     const cpuUs = serviceCpuUs(pids) - cpuBeforeUs;
     const outcomes = await attacker.end();
     const toMs = performance.now();
-    signal?.throwIfAborted();
-    const hasSettled = () => over.aborted || memory.now() <= SETTLED * restBytes;
-    await until(hasSettled, 'the memory', recoveryMs).catch(() => undefined);
-    signal?.throwIfAborted();
-    const isBack = !tooMuch.signal.aborted && memory.now() <= SETTLED * restBytes;
-    const recoveredMs = isBack ? performance.now() - toMs : undefined;
-    await delay(Math.max(0, toMs + afterMs - performance.now()), undefined, { signal });
+    const hasSettled = () => isAborted || memory.now() <= SETTLED * restBytes;
+    if (bounds.mustRecover) await until(hasSettled, 'the memory', RECOVERY_MS).catch(() => undefined);
+    const recoveredMs = hasSettled() && !isAborted ? performance.now() - toMs : undefined;
+    const untilMs = bounds.maxShedShare === 1 ? toMs + CALM_MS + 1_000 : toMs;
+    await delay(Math.max(0, untilMs - performance.now()));
     await bystanders.stop();
-    const { visits } = bystanders;
-    const left = tooMuch.signal.aborted ? undefined : await leftOpen(stack);
+    const left = isAborted ? undefined : await leftOpen(stack);
     const now = pidsOf(stack);
     return {
-      attack: attack.name,
-      size,
       outcomes,
+      bounds,
       memory: { envoy: memory.since(restBytes), server: serverMemory.since(serverRestBytes) },
       recoveredMs,
       cpuUs,
-      attackMs: toMs - fromMs,
-      caller: served(visits, 'caller', fromMs, toMs),
-      anonymous: served(visits, 'anonymous', fromMs, toMs),
-      visits,
+      visits: bystanders.visits,
       fromMs,
       toMs,
-      isAborted: tooMuch.signal.aborted,
+      unended: unended(outcomes),
+      isAborted,
       leftOpen: left,
       ended: now.server !== pids.server ? 'the server' : now.envoy !== pids.envoy ? 'Envoy' : undefined,
     };

@@ -57,7 +57,10 @@ export class FrameSession {
   }
 
   /** Opens a stream with these headers and bytes of its body. Without `endStream` it stays half open. */
-  request(fields: Fields, { endStream = false, body }: { endStream?: boolean; body?: Uint8Array } = {}): Opened {
+  request(
+    fields: Fields,
+    { endStream = false, body }: { endStream?: boolean; body?: Uint8Array | undefined } = {},
+  ): Opened {
     const streamId = this.#nextId;
     this.#nextId += 2;
     const { promise: ended, resolve: end } = Promise.withResolvers<Outcome>();

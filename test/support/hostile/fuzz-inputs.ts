@@ -5,7 +5,7 @@ import { loadOperations } from '../../../src/proto/operations.ts';
 /** Stands for a valid key, since keys differ from run to run and inputs must not. */
 export const KEY = '{key}';
 
-type Header = readonly [name: string, value: string];
+export type Header = readonly [name: string, value: string];
 
 /** Bytes are strings of Latin-1 characters, so that an input can be printed. */
 export type FuzzInput =

@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 import { ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
 import { Status } from '../../../gen/google/rpc/status.ts';
-import { until } from '../until.ts';
+import { exchange } from './http2.ts';
 import { grpcHeaders, openSession, type Target } from './sockets.ts';
 
 export interface RawCall {
@@ -32,41 +32,15 @@ export async function rawGrpc(
   giveUpMs = 60_000,
 ): Promise<RawAnswer> {
   const session = await openSession(target);
-  const startedAtMs = performance.now();
-  let isOver = false;
-  let received: Readonly<Record<string, unknown>> = {};
-  try {
-    const endStream = isEnded && bytes === undefined;
-    const stream = session.request({ ...grpcHeaders(path, key), ...headers }, { endStream });
-    stream.on('response', (answer) => {
-      received = { ...received, ...answer };
-    });
-    stream.on('trailers', (answer) => {
-      received = { ...received, ...answer };
-    });
-    stream.on('error', () => undefined);
-    stream.on('close', () => {
-      isOver = true;
-    });
-    if (bytes !== undefined) stream.write(bytes);
-    if (isEnded && !endStream) stream.end();
-    stream.resume();
-    // A response ends the call, even when the request is incomplete.
-    await until(() => isOver || received['grpc-status'] !== undefined, `an answer to ${path}`, giveUpMs);
-    return toAnswer(received, performance.now() - startedAtMs);
-  } finally {
-    session.destroy();
-  }
-}
-
-function toAnswer(headers: Readonly<Record<string, unknown>>, tookMs: number): RawAnswer {
-  const status = headers['grpc-status'];
+  const sent = exchange(session, { ...grpcHeaders(path, key), ...headers }, { body: bytes, isEnded, giveUpMs });
+  const answer = await sent.finally(() => session.destroy());
+  const status = answer.headers['grpc-status'];
   return {
     status: status === undefined ? undefined : Number(status),
-    message: decodeURIComponent(String(headers['grpc-message'] ?? '')),
-    reason: reasonOf(headers['grpc-status-details-bin']),
-    headers,
-    tookMs,
+    message: decodeURIComponent(String(answer.headers['grpc-message'] ?? '')),
+    reason: reasonOf(answer.headers['grpc-status-details-bin']),
+    headers: answer.headers,
+    tookMs: answer.tookMs,
   };
 }
 

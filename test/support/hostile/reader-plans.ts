@@ -2,9 +2,8 @@
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import type { Random } from '../chaos/random.ts';
+import type { Protocol } from './answers.ts';
 import { grpcFrame } from './sockets.ts';
-
-export type Protocol = 'HTTP/1.1' | 'REST' | 'gRPC' | 'gRPC-Web' | 'Connect';
 
 /** One request. */
 export interface Plan {

@@ -1,10 +1,10 @@
 /** One connection of a random reader. */
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Answer } from './answers.ts';
 import { Http1Connection } from './http1-connection.ts';
-import type { Answer } from './reader-answers.ts';
 import type { Connection, Plan } from './reader-plans.ts';
-import { openSession, type Target } from './sockets.ts';
+import { openSession, type Target, toHeaders } from './sockets.ts';
 
 export interface Received {
   /** Why there is no complete response, or `answered`. */
@@ -50,7 +50,7 @@ async function readHttp1(target: Target, key: string, { dropsAfterMs }: Connecti
   const answer = await socket.exchange(bytes, { giveUpMs });
   socket.close();
   if (typeof answer === 'string') return { outcome: answer };
-  return { outcome: 'answered', answer: { ...answer, trailers: new Headers() } };
+  return { outcome: 'answered', answer };
 }
 
 function withKey({ headers, hasKey }: Plan, key: string): Readonly<Record<string, string>> {
@@ -62,16 +62,12 @@ async function readHttp2(session: ClientHttp2Session, key: string, plan: Plan): 
   const { method, path, body, sentShare, endsAfterMs } = plan;
   const headers = { ':method': method, ':path': path, ...withKey(plan, key) };
   const stream = session.request(headers, { endStream: body === undefined && sentShare === 1 });
-  const received = { headers: new Headers(), trailers: new Headers(), status: 0 };
+  const received: Record<string, unknown> = {};
   const chunks: Buffer[] = [];
   let hasLeft = false;
   let hasEnded = false;
-  stream.on('response', ({ ':status': status = 0, ...fields }) => {
-    Object.assign(received, { status: Number(status), headers: toHeaders(fields) });
-  });
-  stream.on('trailers', (fields) => {
-    received.trailers = toHeaders(fields);
-  });
+  const add = (more: object) => Object.assign(received, more);
+  stream.on('response', add).on('trailers', add);
   stream.on('error', () => undefined);
   stream.on('end', () => {
     hasEnded = !stream.aborted && !session.destroyed;
@@ -90,8 +86,10 @@ async function readHttp2(session: ClientHttp2Session, key: string, plan: Plan): 
   void takeBody(stream, plan, chunks);
   await closed;
   clearTimeout(timer);
-  if (hasEnded && stream.rstCode === 0 && !hasLeft && received.status > 0) {
-    return { outcome: 'answered', answer: { ...received, body: Buffer.concat(chunks) } };
+  const status = received[':status'];
+  if (hasEnded && stream.rstCode === 0 && !hasLeft && status !== undefined) {
+    const answer = { status: Number(status), headers: toHeaders(received), body: Buffer.concat(chunks) };
+    return { outcome: 'answered', answer };
   }
   return { outcome: hasLeft ? 'left' : session.destroyed ? 'closed' : 'reset' };
 }
@@ -106,8 +104,4 @@ async function takeBody(stream: ClientHttp2Stream, plan: Plan, chunks: Buffer[])
     bytes += chunk?.length ?? 0;
     await delay(SLICE_MS);
   }
-}
-
-function toHeaders(fields: object): Headers {
-  return new Headers(Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]));
 }

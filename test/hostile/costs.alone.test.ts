@@ -1,9 +1,7 @@
-/** Connections that are opened and left idle. */
+/** Bodies of anonymous callers, which must be cheap to refuse, and connections, which are bounded. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestFn } from 'ava';
-import { breaches, ON_A_BUSY_MACHINE } from '../support/hostile/bounds.ts';
-import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
-import { idleConnections } from '../support/hostile/idle-connections.ts';
+import { HEAVY_BODIES, MAX_RATIO, settledCosts, TRANSPORTS } from '../support/hostile/body-cost.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
@@ -12,27 +10,23 @@ import { until } from '../support/until.ts';
 
 const test: TestFn<TestStack> = testUnless(hostileMissing);
 
-const MAX_CONNECTIONS = 10_000;
-
 test.before(async (t) => {
-  t.context = await startTestStack(AS_DEPLOYED);
+  t.context = await startTestStack({ LOG_LEVEL: 'info' });
 });
 test.after.always((t) => t.context.close());
 
-test('Connections - one without a complete request is closed within seconds', async (t) => {
-  const size = idleConnections.short;
-  const report = await measureAttack(t.context, idleConnections, {
-    size,
-    holdMs: 20_000,
-    isOver: ({ total }) => total >= size.connections,
-    recoveryMs: 0,
-    from: ['127.0.0.2', '127.0.0.4', '127.0.0.5'],
+for (const transport of TRANSPORTS) {
+  test.serial(`Bodies - over ${transport} a body of an anonymous caller costs at most ${MAX_RATIO} GETs`, async (t) => {
+    for (const [name, body] of Object.entries(HEAVY_BODIES)) {
+      const { ratio, getUs, postUs, statuses } = await settledCosts(t.context, transport, body);
+      const figures = `${postUs.toFixed()} µs beside ${getUs.toFixed()} µs, ${ratio.toFixed(1)} times`;
+      t.true(ratio <= MAX_RATIO, `${name}: ${figures}`);
+      t.deepEqual([...statuses], [transport === 'gRPC' ? 'grpc-status 16' : '401'], name);
+    }
   });
-  t.deepEqual(breaches(report, ON_A_BUSY_MACHINE), []);
-  t.deepEqual(report.outcomes.counts, { closed: size.connections });
-});
+}
 
-test('Connections - one is kept open for the next request, some seconds after a response', async (t) => {
+test.serial('Connections - one is kept open for the next request, some seconds after a response', async (t) => {
   const socket = openSocket(targetOf(t.context.publicAddress, '127.0.0.6'));
   let responses = 0;
   socket.on('data', (chunk: Buffer) => {
@@ -48,6 +42,8 @@ test('Connections - one is kept open for the next request, some seconds after a 
   t.is(responses, 2);
   socket.destroy();
 });
+
+const MAX_CONNECTIONS = 10_000;
 
 test.serial('Connections - at most 10,000 are open, and others are served once they have gone', async (t) => {
   const { config, publicAddress, rest } = t.context;

@@ -1,0 +1,39 @@
+/** Each attack, with callers beside it who must be served. `npm run test:hostile` runs them at full size. */
+import type { TestFn } from 'ava';
+import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { ATTACKS } from '../support/hostile/attacks.ts';
+import { breaches, figuresOf } from '../support/hostile/bounds.ts';
+import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
+import { rawGrpc } from '../support/hostile/raw-grpc.ts';
+import { hostileMissing } from '../support/hostile/resources.ts';
+import { isFull } from '../support/hostile/size.ts';
+import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
+import { connectOperator } from '../support/operator.ts';
+import { testUnless } from '../support/programs.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test: TestFn<TestStack> = testUnless(hostileMissing);
+
+test.before(async (t) => {
+  t.context = await startTestStack(AS_DEPLOYED);
+});
+test.after.always((t) => t.context.close());
+
+for (const [index, attack] of ATTACKS.entries()) {
+  test.serial(attack.promise, async (t) => {
+    t.timeout(300_000);
+    // At full size each has a service of its own: what one leaves behind is not counted against the next.
+    const stack = isFull ? await startTestStack(AS_DEPLOYED) : t.context;
+    if (isFull) t.teardown(() => stack.close());
+    const operator = await connectOperator(stack);
+    const key = attack.hasOwnKey ? await operator.keyOf(Plan.PLAN_BUSINESS) : stack.key;
+    operator.close();
+    const from = `127.0.2.${index + 1}`;
+    const report = await measureAttack(stack, attack, { isFull, from, key });
+    t.log(`${attack.name}: ${figuresOf(report)}`);
+    t.deepEqual(breaches(attack, report), []);
+    if (attack.name !== 'watches') return;
+    const check = { path: '/grpc.health.v1.Health/Check', bytes: grpcFrame() };
+    t.is((await rawGrpc(targetOf(stack.publicAddress, from), check)).status, 0, 'the address can call again');
+  });
+}

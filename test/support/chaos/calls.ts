@@ -1,0 +1,214 @@
+/** The requests of a chaos run, over REST and over gRPC. */
+import { Client, type ServiceError, status } from '@grpc/grpc-js';
+import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
+import { InventoryServiceService as Inventory } from '../../../gen/petstore/v1/inventory.ts';
+import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
+import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { toPetstoreError } from '../../../src/client/petstore-error.ts';
+import { toProtoStatus } from '../../../src/shop/pet-status.ts';
+import { toJson } from '../followers.ts';
+import { bearer, insecure, type Method, type Partly, unary } from '../grpc.ts';
+import { RestClient, type RestResponse } from '../rest-client.ts';
+import type { Order, Outcome, PetStatus, Request, Value } from './history.ts';
+
+/** Sends a request. Rejects when the response breaks the contract. */
+export type Ask = (request: Request) => Promise<Outcome>;
+
+type Send = <Q, A>(method: Method<Q, A>, message: Partly<Q>) => Promise<A>;
+
+/** A request in both protocols. */
+interface Call {
+  readonly rest: readonly [method: string, path: string, json?: unknown];
+  readonly grpc: (send: Send) => Promise<object>;
+  /** What the response has: the field of a value, and of the gRPC message if it is a list. */
+  readonly has: 'pet' | 'pets' | 'item' | 'order' | 'orders' | 'category' | 'done';
+}
+
+export function overRest(address: string, key: string): Ask {
+  const client = new RestClient(`http://${address}`, key);
+  return async (request) => {
+    const { rest, has } = toCall(request);
+    const [method, path, json] = rest;
+    let response: RestResponse;
+    try {
+      response = await client.send(method, path, json === undefined ? {} : { json });
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // fetch's error for a failed connection
+      return { kind: 'unknown', why: String((error.cause as Error | undefined)?.message ?? error.message) };
+    }
+    // Any other 5xx is a fault, which the checker reports as a refusal that it can't explain.
+    if ([408, 503, 504].includes(response.status)) {
+      return { kind: 'unknown', why: `${response.status} ${response.body.code}` };
+    }
+    if (response.status >= 400) return { kind: 'refused', code: response.body.code };
+    return { kind: 'ok', value: toValue(has, response.text === '' ? undefined : response.body) };
+  };
+}
+
+/** Statuses after which the request may have been executed or not. Any other of a server's is a fault. */
+const UNKNOWN: readonly status[] = [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED];
+/** What grpc-js itself says, as INTERNAL, when a response was cut off in the middle. */
+const CUT_OFF = /^Received RST_STREAM with code [02]\b/;
+/** Reconnects soon, so that the client's backoff does not look like an outage of the service. */
+const SOON = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 500 };
+
+export function overGrpc(address: string, key: string, timeoutMs: number): { ask: Ask; close: () => void } {
+  const client = new Client(address, insecure, { ...SOON, 'grpc.use_local_subchannel_pool': 1 });
+  const send: Send = async (method, message) =>
+    (await unary(client, method, message, bearer(key), { deadline: Date.now() + timeoutMs })).message;
+  return {
+    async ask(request) {
+      const { grpc, has } = toCall(request);
+      try {
+        const body: Record<string, unknown> = toJson(await grpc(send));
+        return { kind: 'ok', value: toValue(has, has.endsWith('s') ? body[has] : body) };
+      } catch (error) {
+        const { code, grpcStatus, message } = toPetstoreError(error as ServiceError);
+        const isUnknown = UNKNOWN.includes(grpcStatus) || (code === 'INTERNAL' && CUT_OFF.test(message));
+        if (!isUnknown) return { kind: 'refused', code };
+        return { kind: 'unknown', why: `${status[grpcStatus]}: ${message}` };
+      }
+    },
+    close: () => client.close(),
+  };
+}
+
+/** The value of a body as REST has it. */
+// biome-ignore lint/suspicious/noExplicitAny: the body of whatever was asked for
+function toValue(has: Call['has'], body: any): Value {
+  if (has === 'done') return { done: true };
+  if (has === 'order') return { order: toOrder(body) };
+  if (has === 'orders') return { orders: body.map(toOrder) };
+  return { [has]: body } as unknown as Value;
+}
+
+function toCall(request: Request): Call {
+  switch (request.do) {
+    case 'createCategory':
+    case 'getCategory':
+    case 'replaceCategory':
+    case 'updateCategory':
+    case 'deleteCategory':
+      return toCategoryCall(request);
+    case 'placeOrder':
+    case 'listOrders':
+    case 'getOrder':
+    case 'updateOrder':
+    case 'cancelOrder':
+      return toOrderCall(request);
+    default:
+      return toPetCall(request);
+  }
+}
+
+type Of<Name extends string> = Extract<Request, { do: `${string}${Name}` }>;
+
+const toProto = (wanted: PetStatus | undefined) => wanted && toProtoStatus(wanted);
+
+function toPetCall(request: Exclude<Request, Of<'Category'> | Of<'Order'> | Of<'Orders'>>): Call {
+  if (request.do === 'createPet') {
+    const { name, categoryId } = request;
+    const pet = { name, categoryId: BigInt(categoryId) };
+    return { rest: ['POST', '/pets', { name, categoryId }], grpc: (send) => send(Pets.createPet, { pet }), has: 'pet' };
+  }
+  if (request.do === 'findPets') {
+    const query = request.petIds.map((id) => `ids=${id}`).join('&');
+    const ids = request.petIds.map(BigInt);
+    return { rest: ['GET', `/pets?${query}`], grpc: (send) => send(Pets.listPets, { ids }), has: 'pets' };
+  }
+  const { do: what, petId: id, ...json } = request;
+  const [petId, path, stock] = [BigInt(id), `/pets/${id}`, `/store/inventory/${id}`];
+  switch (request.do) {
+    case 'getPet':
+      return { rest: ['GET', path], grpc: (send) => send(Pets.getPet, { petId }), has: 'pet' };
+    case 'replacePet': {
+      const { name, categoryId } = request;
+      const pet = { name, categoryId: BigInt(categoryId), status: toProto(request.status) };
+      return { rest: ['PUT', path, json], grpc: (send) => send(Pets.replacePet, { petId, pet }), has: 'pet' };
+    }
+    case 'updatePet': {
+      const pet = { name: request.name, status: toProto(request.status) };
+      return { rest: ['PATCH', path, json], grpc: (send) => send(Pets.updatePet, { petId, pet }), has: 'pet' };
+    }
+    case 'deletePet':
+      return { rest: ['DELETE', path], grpc: (send) => send(Pets.deletePet, { petId }), has: 'done' };
+    case 'getInventory':
+      return { rest: ['GET', stock], grpc: (send) => send(Inventory.getInventoryItem, { petId }), has: 'item' };
+    case 'setInventory': {
+      const inventory = { quantity: request.quantity };
+      const grpc = (send: Send) => send(Inventory.setInventory, { petId, inventory });
+      return { rest: ['PUT', stock, inventory], grpc, has: 'item' };
+    }
+    default:
+      throw new Error(`there is no ${what}`);
+  }
+}
+
+function toOrderCall(request: Of<'Order'> | Of<'Orders'>): Call {
+  switch (request.do) {
+    case 'placeOrder': {
+      const { petId, quantity, complete, tag } = request;
+      const shipDate = tagToTime(tag);
+      const [seconds, order] = [BigInt(shipDate.getTime() / 1_000), { petId: BigInt(petId), quantity, complete }];
+      const grpc = (send: Send) => send(Orders.placeOrder, { order: { ...order, shipDate: { seconds, nanos: 0 } } });
+      return { rest: ['POST', '/store/orders', { petId, quantity, complete, shipDate }], grpc, has: 'order' };
+    }
+    case 'listOrders': {
+      const [path, petId] = [`/store/orders?petId=${request.petId}&limit=100`, BigInt(request.petId)];
+      return { rest: ['GET', path], grpc: (send) => send(Orders.listOrders, { petId, limit: 100 }), has: 'orders' };
+    }
+  }
+  const [path, orderId] = [`/store/orders/${request.orderId}`, BigInt(request.orderId)];
+  switch (request.do) {
+    case 'getOrder':
+      return { rest: ['GET', path], grpc: (send) => send(Orders.getOrder, { orderId }), has: 'order' };
+    case 'updateOrder': {
+      const order = { quantity: request.quantity, complete: request.complete };
+      return {
+        rest: ['PATCH', path, order],
+        grpc: (send) => send(Orders.updateOrder, { orderId, order }),
+        has: 'order',
+      };
+    }
+    case 'cancelOrder':
+      return { rest: ['DELETE', path], grpc: (send) => send(Orders.cancelOrder, { orderId }), has: 'done' };
+  }
+}
+
+function toCategoryCall(request: Of<'Category'>): Call {
+  if (request.do === 'createCategory') {
+    const category = { name: request.name, description: request.description };
+    const grpc = (send: Send) => send(Categories.createCategory, { category });
+    return { rest: ['POST', '/categories', category], grpc, has: 'category' };
+  }
+  const [path, categoryId] = [`/categories/${request.categoryId}`, BigInt(request.categoryId)];
+  switch (request.do) {
+    case 'getCategory':
+      return { rest: ['GET', path], grpc: (send) => send(Categories.getCategory, { categoryId }), has: 'category' };
+    case 'replaceCategory': {
+      const category = { name: request.name, description: request.description };
+      const grpc = (send: Send) => send(Categories.replaceCategory, { categoryId, category });
+      return { rest: ['PUT', path, category], grpc, has: 'category' };
+    }
+    case 'updateCategory': {
+      const category = { name: request.name, description: request.description };
+      const grpc = (send: Send) => send(Categories.updateCategory, { categoryId, category });
+      return { rest: ['PATCH', path, category], grpc, has: 'category' };
+    }
+    case 'deleteCategory':
+      return { rest: ['DELETE', path], grpc: (send) => send(Categories.deleteCategory, { categoryId }), has: 'done' };
+  }
+}
+
+/** All orders of a chaos run name a pet, and have a ship date, which is the client's number for it. */
+export function toOrder(order: Omit<Order, 'tag'> & { readonly shipDate: string }): Order {
+  const { id, petId, quantity, complete, shipDate } = order;
+  return { id, petId, quantity, complete, tag: (Date.parse(shipDate) - FIRST_MS) / 1_000 };
+}
+
+const FIRST_MS = Date.UTC(2030, 0, 1);
+
+/** A client knows its orders without a response. */
+export function tagToTime(tag: number): Date {
+  return new Date(FIRST_MS + tag * 1_000);
+}
