@@ -32,8 +32,8 @@ import { idempotency } from './rpc/interceptors/idempotency.ts';
 import { logging } from './rpc/interceptors/logging.ts';
 import { readMessage } from './rpc/interceptors/read-message.ts';
 import { OpenCalls, type OpenCallsOptions, type OpenCounts } from './rpc/open-calls.ts';
-import { REFLECTION_PATHS, reflection } from './rpc/reflection.ts';
-import { createGrpcServer, serve, serveRaw } from './rpc/server.ts';
+import { reflection } from './rpc/reflection.ts';
+import { createGrpcServer, serve } from './rpc/server.ts';
 import { implement } from './rpc/service.ts';
 import type { Store } from './schema.ts';
 import { shopServices } from './shop/services.ts';
@@ -102,7 +102,6 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   });
   const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
-  const reflect = reflection(listed);
   const server = createGrpcServer({
     methods: [
       ...shop.flatMap((service) => serve(operations, service, forCallers)),
@@ -111,7 +110,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
       // No key is needed for files, health checks and reflection.
       ...serve(operations, implement<WebServiceServer>(WebServiceService, webService), forAnybody),
       ...serve(operations, implement<HealthServer>(HealthService, health.service), forAnybody),
-      ...REFLECTION_PATHS.map((path) => serveRaw(operations, path, reflect, [keyless])),
+      ...serve(operations, reflection(listed), [keyless]),
     ],
     forUnknown: judged,
     operations,

@@ -6,27 +6,21 @@
  */
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { connect } from 'node:http2';
 import { isIP } from 'node:net';
 import { listServers } from '../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
 import { EDGE_HEADERS } from '../edge/headers.ts';
+import { type InternalPem, readInternalTls } from '../rpc/mutual-tls.ts';
 
 const TIMEOUT_MS = 1_000;
 /** A gRPC message without fields. */
 const EMPTY = Buffer.alloc(5);
 
-interface Tls {
-  readonly ca: Buffer;
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
-/** Resolves when every server has been asked, or can't be. @throws Error when a file of INTERNAL_TLS can't be read. */
+/** Resolves when every server has been asked, or can't be. @throws ConfigError when a file of INTERNAL_TLS is invalid. */
 export async function endFeeds(config: Config): Promise<void> {
-  const tls = await readTls(config);
+  const tls = config.internalTls && (await readInternalTls(config.internalTls));
   const ask = async (host: string, port: number) => {
     const addresses = await lookup(host, { all: true });
     await Promise.allSettled(addresses.map(({ address }) => check(config, address, port, { host, tls })));
@@ -34,18 +28,12 @@ export async function endFeeds(config: Config): Promise<void> {
   await Promise.allSettled(listServers(config).map(({ host, port }) => ask(host, port)));
 }
 
-async function readTls({ internalTls }: Config): Promise<Tls | undefined> {
-  if (internalTls === undefined) return undefined;
-  const { ca, cert, key } = internalTls;
-  return { ca: await readFile(ca), cert: await readFile(cert), key: await readFile(key) };
-}
-
 /** Checks the server's health, and says that this edge leaves. */
 async function check(
   { edgeSecret = '' }: Config,
   address: string,
   port: number,
-  { host, tls }: { readonly host: string; readonly tls: Tls | undefined },
+  { host, tls }: { readonly host: string; readonly tls: InternalPem | undefined },
 ): Promise<void> {
   const name = isIP(host) === 0 ? { servername: host } : {};
   const url = `${tls === undefined ? 'http' : 'https'}://${formatAddress(address, port)}`;

@@ -15,7 +15,7 @@ import { watchCertificates } from '../files/tls-watch.ts';
 
 const POLL_MS = 5_000;
 
-interface Pem extends Identity {
+export interface InternalPem extends Identity {
   readonly ca: Buffer;
   /** All files as one. */
   readonly content: Buffer;
@@ -35,7 +35,7 @@ export async function mutualTls(files: InternalTls, logger: Logger): Promise<Mut
 }
 
 /** @throws ConfigError when a file is missing or invalid. */
-export async function readInternalTls(files: InternalTls): Promise<Pem> {
+export async function readInternalTls(files: InternalTls): Promise<InternalPem> {
   const [ca, identity] = await Promise.all([
     readAuthorities({ setting: 'INTERNAL_TLS_CA', file: files.ca }),
     readIdentity({ setting: 'INTERNAL_TLS_CERT', file: files.cert }, { setting: 'INTERNAL_TLS_KEY', file: files.key }),
@@ -48,9 +48,9 @@ export async function readInternalTls(files: InternalTls): Promise<Pem> {
 }
 
 export class MutualTls extends ServerCredentials {
-  #pem: Pem;
+  #pem: InternalPem;
 
-  constructor(pem: Pem) {
+  constructor(pem: InternalPem) {
     super({ requestCert: true, rejectUnauthorized: true }, toContext(pem));
     this.#pem = pem;
   }
@@ -78,6 +78,6 @@ export class MutualTls extends ServerCredentials {
   }
 }
 
-function toContext({ ca, cert, key }: Pem): SecureContextOptions {
+function toContext({ ca, cert, key }: InternalPem): SecureContextOptions {
   return { ca, cert, key, minVersion: 'TLSv1.3' };
 }

@@ -6,10 +6,9 @@ import type { MethodDefinition, ServiceDefinition, UntypedServiceImplementation 
 import { apiError, tooMany } from '../errors.ts';
 import { fileDescriptors } from '../proto/operations.ts';
 import type { Call } from './chain.ts';
+import { type Implementation, RAW } from './service.ts';
 
-export const REFLECTION_PATHS = ['v1', 'v1alpha'].map(
-  (version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`,
-);
+const PATHS = ['v1', 'v1alpha'].map((version) => `/grpc.reflection.${version}.ServerReflection/ServerReflectionInfo`);
 
 /** More than any tool asks on one stream. Anybody may ask, and an answer is many times larger than its request. */
 const MAX_REQUESTS = 200;
@@ -26,14 +25,11 @@ interface Method {
   readonly handler: (stream: LibraryStream) => void;
 }
 
-/** The handler of both versions of reflection, which list `services`. It reads a request when its answer is sent. */
-export function reflection(services: readonly string[]): (call: Call) => AsyncIterable<Buffer> {
+/** Both versions of reflection, which list `services`. A request is read when the answer to the one before is sent. */
+export function reflection(services: readonly string[]): Implementation {
   let methods: Promise<ReadonlyMap<string, Method>> | undefined;
-  return async function* reflect(call) {
-    methods ??= loadMethods(services).catch((error: unknown) => {
-      methods = undefined; // the next call tries again
-      throw error;
-    });
+  async function* reflect(call: Call): AsyncIterable<Buffer> {
+    methods ??= loadMethods(services);
     const method = (await methods).get(call.operation.path);
     if (method === undefined) throw new Error(`the reflection library has no ${call.operation.path}`);
     const { definition, handler } = method;
@@ -53,7 +49,8 @@ export function reflection(services: readonly string[]): (call: Call) => AsyncIt
       respond(decode(definition, bytes));
       for (const response of responses.splice(0)) yield definition.responseSerialize(response);
     }
-  };
+  }
+  return { name: 'grpc.reflection', methods: PATHS.map((path) => ({ codec: { path, ...RAW }, handler: reflect })) };
 }
 
 function decode({ requestDeserialize }: Method['definition'], bytes: Buffer): unknown {

@@ -25,7 +25,7 @@ import {
 import { toApiError } from './error-mapping.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { takeEveryCall } from './private-parts.ts';
-import type { Implementation } from './service.ts';
+import { type Implementation, RAW } from './service.ts';
 
 /** A method of the server, with its chain. */
 export interface ServedMethod extends Method {
@@ -38,42 +38,20 @@ export interface ServedMethod extends Method {
  * @throws Error when the interceptors are in a wrong order.
  */
 export function serve(
-  operations: Pick<Operations, 'byPath'>,
+  { byPath }: Pick<Operations, 'byPath'>,
   { methods }: Implementation,
   interceptors: readonly Interceptor[],
 ): ServedMethod[] {
-  return methods.map(({ codec, handler }) =>
-    served(operations, codec.path, codec, interceptors, async (call) => {
-      const result = handler(call.request, call);
+  return methods.map(({ codec, handler }) => {
+    const operation = byPath.get(codec.path);
+    if (operation === undefined) throw new Error(`the proto files have no ${codec.path}`);
+    const enter = chain(interceptors, async (call) => {
+      const result = handler(call);
       return 'then' in result ? new LazyResponse(await result, codec) : { messages: result };
-    }),
-  );
+    });
+    return { operation, codec, enter };
+  });
 }
-
-/** A method whose request is a stream too. Its messages are bytes, and its handler decodes them. */
-export function serveRaw(
-  operations: Pick<Operations, 'byPath'>,
-  path: string,
-  handler: (call: Call) => AsyncIterable<Buffer>,
-  interceptors: readonly Interceptor[],
-): ServedMethod {
-  return served(operations, path, RAW, interceptors, async (call) => ({ messages: handler(call) }));
-}
-
-function served(
-  { byPath }: Pick<Operations, 'byPath'>,
-  path: string,
-  codec: Codec,
-  interceptors: readonly Interceptor[],
-  handler: Next,
-): ServedMethod {
-  const operation = byPath.get(path);
-  if (operation === undefined) throw new Error(`the proto files have no ${path}`);
-  return { operation, codec, enter: chain(interceptors, handler) };
-}
-
-const asIs = (bytes: unknown) => bytes as Buffer;
-const RAW: Codec = { requestDeserialize: asIs, responseSerialize: asIs, responseDeserialize: asIs };
 
 /** Encodes the message when its bytes are needed: a list over REST never needs them. */
 class LazyResponse implements Response {

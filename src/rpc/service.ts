@@ -59,27 +59,29 @@ export type Service<S, C = Context> = {
 
 /** The definitions of the methods of a generated service interface. */
 type Definition<S> = {
-  readonly [M in keyof S as string extends M ? never : M]: S[M] extends handleUnaryCall<infer Request, infer Response>
+  readonly [M in keyof S as string extends M ? never : M]: S[M] extends
+    | handleUnaryCall<infer Request, infer Response>
+    | handleServerStreamingCall<infer Request, infer Response>
     ? MethodDefinition<Request, Response>
-    : S[M] extends handleServerStreamingCall<infer Request, infer Response>
-      ? MethodDefinition<Request, Response>
-      : never;
+    : never;
 };
 
 /** Any method of any service. The parameters of methods, unlike those of functions, are compared in both directions. */
 interface AnyDefinition extends Codec {
   readonly path: string;
 }
-type Handler = { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
 interface AnyHandlers {
-  readonly [name: string]: Handler;
+  readonly [name: string]: { call(request: unknown, call: Call): Promise<unknown> | AsyncIterable<unknown> }['call'];
 }
 
 /** A service with the handlers of its methods. */
 export interface Implementation {
   /** `petstore.v1.PetService` */
   readonly name: string;
-  readonly methods: readonly { readonly codec: AnyDefinition; readonly handler: Handler }[];
+  readonly methods: readonly {
+    readonly codec: AnyDefinition;
+    readonly handler: (call: Call) => Promise<unknown> | AsyncIterable<unknown>;
+  }[];
 }
 
 /** Joins a generated definition and the handlers of its methods. @throws Error when a method has none. */
@@ -89,9 +91,13 @@ export function implement<S>(
 ): Implementation {
   const [definitions, functions]: [Readonly<Record<string, AnyDefinition>>, AnyHandlers] = [definition, handlers];
   const methods = Object.entries(definitions).map(([name, codec]) => {
-    const handler = functions[name];
-    if (handler === undefined) throw new Error(`nothing implements ${codec.path}`);
-    return { codec, handler };
+    const handle = functions[name];
+    if (handle === undefined) throw new Error(`nothing implements ${codec.path}`);
+    return { codec, handler: (call: Call) => handle(call.request, call) };
   });
   return { name: methods[0]?.codec.path.split('/')[1] ?? '', methods };
 }
+
+const asIs = (bytes: unknown) => bytes as Buffer;
+/** The codec of a method that works on bytes. */
+export const RAW: Codec = { requestDeserialize: asIs, responseSerialize: asIs, responseDeserialize: asIs };
