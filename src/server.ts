@@ -83,12 +83,21 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   const openCalls = new OpenCalls({ ...streams, countFeeds: limiter.countStreams });
   const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
 
-  // The order of errors: 401, then 429, then those in the request itself, then those that the method finds. Each
-  // interceptor declares what it must come after. A wrong order, or a missing interceptor, fails here, at start.
+  // The order of errors: 401, then 429, then those in the request itself, then those that the method finds.
   const message = readMessage(createValidation(operations.registry));
   const forAnybody = [keyless, message];
-  const judged = [authentication(keys, anonymous), countRequest];
-  const forCallers = [...judged, rest, message, deprecation(all), etags, idempotency(store.idempotency)];
+  const judged = [
+    authentication(keys, anonymous),
+    countRequest, // against the account of the caller
+  ];
+  const forCallers = [
+    ...judged,
+    rest, // before `etags`: compares If-None-Match with the tag of the response
+    message,
+    deprecation(all), // after `message`: a malformed request was no use of the operation
+    etags,
+    idempotency(store.idempotency), // after all others: a replay counts, and an invalid request gets a 400
+  ];
   const forOperator = [audit(auditLog), operatorOnly(operatorKey, anonymous), message];
 
   const shop = shopServices(store, events);

@@ -13,31 +13,21 @@ import { EDGE_HEADERS, ORIGINAL_PATH } from './headers.ts';
 const MAX_NAMED = 20;
 
 /** Admits only Envoy: what it asks about callers counts nothing against them. */
-export const edgeOnly: Interceptor = {
-  name: 'edgeOnly',
-  async intercept(call, next) {
-    if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
-    return next(call);
-  },
+export const edgeOnly: Interceptor = async (call, next) => {
+  if (!call.isForwarded) throw apiError('ROUTE_NOT_FOUND', { method: 'POST', path: call.operation.path });
+  return next(call);
 };
 
-export const rest: Interceptor = {
-  name: 'rest',
-  after: {
-    authentication: 'a caller without a valid key gets a 401 and nothing else',
-    limits: 'a request beyond the limit gets a 429, whatever is wrong with it',
-  },
-  async intercept(call, next) {
-    // Tells Envoy, which does not know the key yet, that it is valid.
-    if (call.header(EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
-    if (call.protocol.name !== 'REST') return next(call);
-    checkContentType(call.header(EDGE_HEADERS.bodyType));
-    checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
-    if (call.operation.isFeed) return resume(call, next);
-    const ifNoneMatch = readCondition(call, 'if-none-match');
-    if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
-    return next(call);
-  },
+export const rest: Interceptor = async (call, next) => {
+  // Tells Envoy, which does not know the key yet, that it is valid.
+  if (call.header(EDGE_HEADERS.anonymous) !== undefined) call.responseHeaders.set(EDGE_HEADERS.accepted, '1');
+  if (call.protocol.name !== 'REST') return next(call);
+  checkContentType(call.header(EDGE_HEADERS.bodyType));
+  checkQuery(call.header(ORIGINAL_PATH) ?? '', call.operation);
+  if (call.operation.isFeed) return resume(call, next);
+  const ifNoneMatch = readCondition(call, 'if-none-match');
+  if (ifNoneMatch !== undefined) call.ifNoneMatch = ifNoneMatch;
+  return next(call);
 };
 
 /** Throws unless the content type is JSON. Undefined means that the request has no body. */

@@ -18,7 +18,7 @@ const TIMEOUT_MS = 1_000;
 /** A gRPC message without fields. */
 const EMPTY = Buffer.alloc(5);
 
-/** Resolves when every server has been asked, or can't be. @throws ConfigError when a file of INTERNAL_TLS is invalid. */
+/** Resolves when every server has been asked, or can't be. @throws ConfigError for a bad file of INTERNAL_TLS. */
 export async function endFeeds(config: Config): Promise<void> {
   const tls = config.internalTls && (await readInternalTls(config.internalTls));
   const ask = async (host: string, port: number) => {

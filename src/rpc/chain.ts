@@ -5,8 +5,6 @@
  * without a server. The chain starts as soon as the headers of a call have arrived. The interceptor `readMessage` reads
  * the message, for calls that the interceptors before it have admitted.
  *
- * Each interceptor names those that it must come after. A wrong order, or a missing interceptor, fails at start.
- *
  * Streams: the response of a method that streams is a sequence of messages. The chain ends when the sequence is there,
  * before its first message. How a call ended, a stream too, only observers learn.
  */
@@ -130,20 +128,9 @@ export interface Protocol {
 /** The rest of the chain: the interceptors behind this one, and the handler. */
 export type Next = (call: Call) => Promise<AnyResponse>;
 
-export interface Interceptor {
-  readonly name: string;
-  /** The interceptors that must come before this one, each with the reason. All of them must be in the chain. */
-  readonly after?: Readonly<Record<string, string>>;
-  intercept(call: Call, next: Next): Promise<AnyResponse>;
-}
+export type Interceptor = (call: Call, next: Next) => Promise<AnyResponse>;
 
-/** Composes the interceptors and the handler of a method. Throws when their order is wrong. */
+/** Composes the interceptors and the handler of a method. The first interceptor is the outermost. */
 export function chain(interceptors: readonly Interceptor[], handler: Next): Next {
-  for (const [position, { name, after = {} }] of interceptors.entries()) {
-    const before = interceptors.slice(0, position).map((other) => other.name);
-    for (const [other, reason] of Object.entries(after)) {
-      if (!before.includes(other)) throw new Error(`interceptor "${name}" must come after "${other}": ${reason}`);
-    }
-  }
-  return interceptors.reduceRight((next, interceptor) => (call) => interceptor.intercept(call, next), handler);
+  return interceptors.reduceRight<Next>((next, interceptor) => (call) => interceptor(call, next), handler);
 }

@@ -32,11 +32,7 @@ export interface ServedMethod extends Method {
   readonly enter: Next;
 }
 
-/**
- * The methods of a service, behind the interceptors.
- *
- * @throws Error when the interceptors are in a wrong order.
- */
+/** The methods of a service, behind the interceptors. */
 export function serve(
   { byPath }: Pick<Operations, 'byPath'>,
   { methods }: Implementation,

@@ -12,7 +12,7 @@ const LISTS = { pets: [PET], categories: [], orders: [], items: [] };
 const RESPONSE = { message: { ...PET, ...LISTS, nextPageToken: '' }, bytes: Buffer.of(1, 2, 3) };
 
 async function intercept(path: string, metadata: Readonly<Record<string, string>>): Promise<AnyResponse> {
-  return rest.intercept(newCall(path, { metadata }), handler(RESPONSE).next);
+  return rest(newCall(path, { metadata }), handler(RESPONSE).next);
 }
 
 function request(path: string, originalPath: string, bodyType?: string): Promise<AnyResponse> {
@@ -115,7 +115,7 @@ test('REST response - a response that matches If-None-Match is 304 Not Modified'
     ['PetService/ListPets', { 'if-none-match': '*' }, false],
   ] as const) {
     const call = newCall(path, { metadata: { 'x-envoy-original-path': '/pets/7', ...headers } });
-    await rest.intercept(call, handler(RESPONSE).next);
+    await rest(call, handler(RESPONSE).next);
     if (path !== 'PetService/ListPets') call.responseHeaders.set('etag', '"a"');
     const response = call.protocol.respond(call, RESPONSE);
     if (isNotModified) t.deepEqual(response, { status: 304, headers: {}, body: '' });

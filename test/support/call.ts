@@ -5,7 +5,7 @@ import { REQUESTS } from '../../gen/client/methods.ts';
 import { origins } from '../../src/edge/protocols.ts';
 import { ApiError, apiError } from '../../src/errors.ts';
 import { loadOperations, type Operation } from '../../src/proto/operations.ts';
-import type { AnyResponse, Call, Codec, End, Interceptor, Next, Response } from '../../src/rpc/chain.ts';
+import type { AnyResponse, Call, Codec, End, Next, Response } from '../../src/rpc/chain.ts';
 import { toApiError } from '../../src/rpc/error-mapping.ts';
 
 const { byPath, registry } = loadOperations();
@@ -119,9 +119,4 @@ export function handler(response: AnyResponse = RESPONSE) {
     return response;
   };
   return { calls, next };
-}
-
-/** An interceptor that does nothing, in the place of one that others require. */
-export function passThrough(name: string): Interceptor {
-  return { name, intercept: (call, next) => next(call) };
 }

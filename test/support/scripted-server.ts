@@ -78,24 +78,18 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
     }
   })({ maxStreamMs, maxFeedMs: maxStreamMs, maxFeeds: 10, countFeeds: () => true });
   /** Takes the account of the caller from a header. A call with the header `x-share` has none. */
-  const shares: Interceptor = {
-    name: 'shares',
-    async intercept(call, next) {
-      const account = call.header('x-account');
-      if (account !== undefined) {
-        const accountId = toAccountId(BigInt(account));
-        await openCalls.holdForAccount(call, accountId);
-        call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
-      } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
-      return next(call);
-    },
+  const shares: Interceptor = async (call, next) => {
+    const account = call.header('x-account');
+    if (account !== undefined) {
+      const accountId = toAccountId(BigInt(account));
+      await openCalls.holdForAccount(call, accountId);
+      call.caller = { accountId, keyId: toKeyId(1n), plan: 'free', quota: { perMinute: 1, perDay: 1 } };
+    } else if (call.header('x-share') !== undefined) openCalls.holdForAddress(call, 'key');
+    return next(call);
   };
-  const gate: Interceptor = {
-    name: 'gate',
-    async intercept(call, next) {
-      if (call.header('x-gate') !== undefined) await scriptOf(call).gate;
-      return next(call);
-    },
+  const gate: Interceptor = async (call, next) => {
+    if (call.header('x-gate') !== undefined) await scriptOf(call).gate;
+    return next(call);
   };
   const { registry, byPath } = loadOperations();
   const all = [...byPath.values()].filter(({ path }) => path.startsWith('/petstore.web.v1.'));

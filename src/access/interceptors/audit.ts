@@ -42,18 +42,15 @@ export function audit(log: Pick<Logger, 'info' | 'warn'>, nowMs: () => number = 
     else log.warn(fields, 'refused: not the operator');
   };
 
-  return {
-    name: 'audit',
-    async intercept(call, next) {
-      try {
-        const response = await next(call);
-        write(call, 'OK', createdIds(call, response));
-        return response;
-      } catch (error) {
-        write(call, toApiError(error, call.requestId).code);
-        throw error;
-      }
-    },
+  return async (call, next) => {
+    try {
+      const response = await next(call);
+      write(call, 'OK', createdIds(call, response));
+      return response;
+    } catch (error) {
+      write(call, toApiError(error, call.requestId).code);
+      throw error;
+    }
   };
 }
 

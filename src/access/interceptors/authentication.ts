@@ -9,32 +9,29 @@ import type { AnonymousLimits } from './limits.ts';
 const BEARER = /^Bearer +([^\s]+) *$/i; // RFC 9110, section 11.1: the scheme is case-insensitive
 
 export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Interceptor {
-  return {
-    name: 'authentication',
-    async intercept(call, next) {
-      const key = bearerToken(call);
-      let release = (): void => undefined;
-      const hold = async (isGuess: boolean) => {
-        release = await anonymous.hold(call, isGuess);
-      };
-      const found = key === undefined ? undefined : keys.identify(key, () => hold(true));
-      const admit = (caller: Caller) => {
-        call.caller = caller;
-        if (call.operation.isFeed && key !== undefined) call.identify = () => keys.identify(key);
-        return next(call);
-      };
-      if (isCaller(found)) return admit(found);
-      // The response needs the headers when the look-up fails, or takes longer than the caller waits.
-      const [identity] = await Promise.all([found ?? hold(false), found instanceof Promise && anonymous.show(call)]);
-      if (!isCaller(identity)) {
-        await anonymous.count(call, found !== undefined);
-        throw key === undefined
-          ? apiError('API_KEY_MISSING', { seen: seenInstead(call) })
-          : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
-      }
-      release();
-      return admit(identity);
-    },
+  return async (call, next) => {
+    const key = bearerToken(call);
+    let release = (): void => undefined;
+    const hold = async (isGuess: boolean) => {
+      release = await anonymous.hold(call, isGuess);
+    };
+    const found = key === undefined ? undefined : keys.identify(key, () => hold(true));
+    const admit = (caller: Caller) => {
+      call.caller = caller;
+      if (call.operation.isFeed && key !== undefined) call.identify = () => keys.identify(key);
+      return next(call);
+    };
+    if (isCaller(found)) return admit(found);
+    // The response needs the headers when the look-up fails, or takes longer than the caller waits.
+    const [identity] = await Promise.all([found ?? hold(false), found instanceof Promise && anonymous.show(call)]);
+    if (!isCaller(identity)) {
+      await anonymous.count(call, found !== undefined);
+      throw key === undefined
+        ? apiError('API_KEY_MISSING', { seen: seenInstead(call) })
+        : apiError('API_KEY_INVALID', { isSuspended: identity === 'suspended' });
+    }
+    release();
+    return admit(identity);
   };
 }
 
@@ -44,18 +41,15 @@ export function authentication(keys: ApiKeys, anonymous: AnonymousLimits): Inter
  */
 export function operatorOnly(operatorKey: string, anonymous: Pick<AnonymousLimits, 'count'>): Interceptor {
   const expected = hashKey(operatorKey);
-  return {
-    name: 'operator',
-    async intercept(call, next) {
-      const key = bearerToken(call);
-      // Hashes have the same length, so the comparison takes the same time for every key.
-      if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
-        await anonymous.count(call, false);
-        throw apiError('OPERATOR_KEY_INVALID');
-      }
-      call.isOperator = true;
-      return next(call);
-    },
+  return async (call, next) => {
+    const key = bearerToken(call);
+    // Hashes have the same length, so the comparison takes the same time for every key.
+    if (key === undefined || !timingSafeEqual(hashKey(key), expected)) {
+      await anonymous.count(call, false);
+      throw apiError('OPERATOR_KEY_INVALID');
+    }
+    call.isOperator = true;
+    return next(call);
   };
 }
 

@@ -66,27 +66,20 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
     }
   };
   return {
-    interceptor: {
-      name: 'limits',
-      after: { authentication: 'a request counts against the account of its caller' },
-      async intercept(call, next) {
-        const { caller } = call;
-        if (caller === undefined) throw new Error('a call reached the limits without a caller');
-        const { accountId, keyId, quota } = caller;
-        const attempt = { kind: 'account', accountId, keyId, quota, nowMs: Date.now() } as const;
-        await hold(call, attempt, () => shares.holdForAccount(call, accountId));
-        const { counting } = call.operation;
-        if (counting === 'always') await count(call, attempt);
-        else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
-        return next(call);
-      },
+    async interceptor(call, next) {
+      const { caller } = call;
+      if (caller === undefined) throw new Error('a call reached the limits without a caller');
+      const { accountId, keyId, quota } = caller;
+      const attempt = { kind: 'account', accountId, keyId, quota, nowMs: Date.now() } as const;
+      await hold(call, attempt, () => shares.holdForAccount(call, accountId));
+      const { counting } = call.operation;
+      if (counting === 'always') await count(call, attempt);
+      else if (!(await peek(call, attempt)).allowed && counting === 'refusals') await count(call, attempt);
+      return next(call);
     },
-    keyless: {
-      name: 'addressShare',
-      async intercept(call, next) {
-        await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
-        return next(call);
-      },
+    async keyless(call, next) {
+      await hold(call, addressAttempt(call), () => shares.holdForAddress(call, call.operation.path));
+      return next(call);
     },
     anonymous: {
       async count(call, isGuess) {

@@ -5,13 +5,9 @@ import type { Call, Interceptor } from '../chain.ts';
 /** Compiles the announcements of the deprecated ones among `operations`. */
 export function deprecation(operations: Iterable<Operation>): Interceptor {
   const announcements = new Map([...operations].flatMap(toAnnouncement));
-  return {
-    name: 'deprecation',
-    after: { readMessage: 'a request that is malformed was no use of the operation' },
-    intercept(call, next) {
-      announcements.get(call.operation)?.(call);
-      return next(call);
-    },
+  return (call, next) => {
+    announcements.get(call.operation)?.(call);
+    return next(call);
   };
 }
 

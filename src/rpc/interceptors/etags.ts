@@ -9,21 +9,12 @@ import { type EntityTags, entityTag, parseEntityTags } from '../entity-tags.ts';
 /** The response header with the entity tag. */
 export const ETAG = 'etag';
 
-export const etags: Interceptor = {
-  name: 'etags',
-  after: {
-    authentication: 'a caller without a valid key gets a 401 and nothing else',
-    limits: 'a request beyond the limit gets a 429, whatever its headers are',
-    rest: 'it compares If-None-Match with the tag of the response',
-  },
-  async intercept(call, next) {
-    const { operation, responseHeaders } = call;
-    const ifMatch = readCondition(call, 'if-match');
-    if (ifMatch !== undefined) call.ifMatch = ifMatch;
-    const response = await next(call);
-    if (operation.isTagged && 'bytes' in response) responseHeaders.set(ETAG, entityTag(response.bytes));
-    return response;
-  },
+export const etags: Interceptor = async (call, next) => {
+  const ifMatch = readCondition(call, 'if-match');
+  if (ifMatch !== undefined) call.ifMatch = ifMatch;
+  const response = await next(call);
+  if (call.operation.isTagged && 'bytes' in response) call.responseHeaders.set(ETAG, entityTag(response.bytes));
+  return response;
 };
 
 /** The tags in a conditional header; undefined when the header is absent, or the operation does not support it. */

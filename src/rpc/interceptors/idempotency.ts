@@ -61,32 +61,25 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     }
   };
 
-  return {
-    name: 'idempotency',
-    after: {
-      limits: 'a replay counts like any request',
-      readMessage: 'an invalid request gets a 400, whatever was done with its key',
-    },
-    async intercept(call, next) {
-      const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
-      if (key === undefined) return next(call);
-      const request = { id: recordId(call, key), requestDigest: digestOf(call) };
-      for (let other = inFlight.get(request.id); other !== undefined; other = inFlight.get(request.id)) {
-        const record = await other;
-        if (record !== undefined) return replay(call, request, record);
-      }
-      const outcome = execute(call, next, request);
-      inFlight.set(
-        request.id,
-        outcome.then(({ record }) => record).catch(() => undefined),
-      );
-      try {
-        const { record, response } = await outcome;
-        return response ?? replay(call, request, record);
-      } finally {
-        inFlight.delete(request.id);
-      }
-    },
+  return async (call, next) => {
+    const key = call.operation.takesIdempotencyKey ? idempotencyKeyOf(call) : undefined;
+    if (key === undefined) return next(call);
+    const request = { id: recordId(call, key), requestDigest: digestOf(call) };
+    for (let other = inFlight.get(request.id); other !== undefined; other = inFlight.get(request.id)) {
+      const record = await other;
+      if (record !== undefined) return replay(call, request, record);
+    }
+    const outcome = execute(call, next, request);
+    inFlight.set(
+      request.id,
+      outcome.then(({ record }) => record).catch(() => undefined),
+    );
+    try {
+      const { record, response } = await outcome;
+      return response ?? replay(call, request, record);
+    } finally {
+      inFlight.delete(request.id);
+    }
   };
 }
 

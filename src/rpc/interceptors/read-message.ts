@@ -7,13 +7,10 @@ import type { FindViolations } from '../../proto/validation-rules.ts';
 import type { Interceptor } from '../chain.ts';
 
 export function readMessage(findViolations: FindViolations): Interceptor {
-  return {
-    name: 'readMessage',
-    async intercept(call, next) {
-      await call.receive();
-      const violations = findViolations(call.operation, call.requestBytes);
-      if (violations.length > 0) throw invalidArgument(violations);
-      return next(call);
-    },
+  return async (call, next) => {
+    await call.receive();
+    const violations = findViolations(call.operation, call.requestBytes);
+    if (violations.length > 0) throw invalidArgument(violations);
+    return next(call);
   };
 }

@@ -14,7 +14,7 @@ function newAudit() {
   const lines: Line[] = [];
   const logger = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(JSON.parse(line)) });
   const interceptor = audit(logger, () => nowMs);
-  const run = (call: TestCall, next: Next) => end(call, (received) => interceptor.intercept(received, next));
+  const run = (call: TestCall, next: Next) => end(call, (received) => interceptor(received, next));
   const wait = (ms: number) => {
     nowMs += ms;
   };

@@ -41,7 +41,7 @@ function newAuthentication({ isFull = false, isPastLimit = false }: Address = {}
 async function enter(authorization: string | undefined, address?: Address) {
   const { events, interceptor } = newAuthentication(address);
   const call = newCall('PetService/GetPet', { metadata: authorization === undefined ? {} : { authorization } });
-  const outcome = await interceptor.intercept(call, handler().next).catch((error: ApiError) => error.code);
+  const outcome = await interceptor(call, handler().next).catch((error: ApiError) => error.code);
   return { outcome, caller: call.caller, events: events.filter((event) => event !== 'show') };
 }
 
@@ -80,7 +80,7 @@ test("Authentication - a feed's key is looked at again only once it is admitted"
   const send = async (key: string) => {
     const { interceptor } = newAuthentication();
     const call = newCall('EventService/WatchEvents', { metadata: { authorization: `Bearer ${key}` } });
-    const outcome = interceptor.intercept(call, handler().next).catch((error: ApiError) => error.code);
+    const outcome = interceptor(call, handler().next).catch((error: ApiError) => error.code);
     t.is(call.identify, undefined, 'the sweep would end it as UNAVAILABLE');
     await outcome;
     return call;
@@ -97,9 +97,9 @@ test('Operator - a call with the operator key passes, any other is OPERATOR_KEY_
     },
   });
   const send = (authorization: string) =>
-    interceptor
-      .intercept(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next)
-      .catch((error: ApiError) => error.code);
+    interceptor(newCall('PetService/GetPet', { metadata: { authorization } }), handler().next).catch(
+      (error: ApiError) => error.code,
+    );
   t.is(await send(`Bearer ${OPERATOR_KEY}`), RESPONSE);
   const wrong = [
     '',

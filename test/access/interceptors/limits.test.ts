@@ -38,9 +38,7 @@ function setUp(isFull = false) {
   const { interceptor, anonymous } = limits(limiter, { shares, onBan: (caller) => bans.push(caller) });
   const send = async (path = 'PetService/GetPet', caller: Call['caller'] | 'none' = CALLER) => {
     const call: TestCall = { ...newCall(path), ...(caller === 'none' ? {} : { caller }) };
-    const outcome = await interceptor
-      .intercept(call, async () => RESPONSE)
-      .catch((error: unknown) => error as ApiError);
+    const outcome = await interceptor(call, async () => RESPONSE).catch((error: unknown) => error as ApiError);
     return { outcome, headers: headersOf(call) };
   };
   const anonymously = async (
@@ -114,7 +112,7 @@ test('limits - a request whose key is being looked up shows the numbers of its a
   const lookUp = Promise.withResolvers<undefined>();
   const call = newCall('PetService/GetPet', { metadata: { authorization: 'Bearer pst_key' } });
   const interceptor = authentication({ identify: () => lookUp.promise }, setUp().anonymous);
-  const outcome = interceptor.intercept(call, async () => RESPONSE);
+  const outcome = interceptor(call, async () => RESPONSE);
   await new Promise(setImmediate);
   t.deepEqual(headersOf(call), [3, 3, minuteEnd()], 'it is not counted yet');
   lookUp.resolve(undefined);

@@ -9,7 +9,7 @@ const BYTES = Buffer.from('a representation');
 async function intercept(path: string, metadata: Readonly<Record<string, string>> = {}) {
   const call = newCall(path, { metadata });
   const { calls, next } = handler({ message: {}, bytes: BYTES });
-  await etags.intercept(call, next);
+  await etags(call, next);
   return { etag: call.responseHeaders.get('etag'), ifMatch: calls[0]?.ifMatch };
 }
 
@@ -18,7 +18,7 @@ test('ETag - a response that is one resource has the tag of its bytes, others an
     t.is((await intercept(path)).etag, isTagged ? entityTag(BYTES) : undefined, path);
   }
   const call = newCall('PetService/GetPet');
-  await t.throwsAsync(etags.intercept(call, () => Promise.reject(new Error('not found'))));
+  await t.throwsAsync(etags(call, () => Promise.reject(new Error('not found'))));
   t.is(call.responseHeaders.size, 0);
 });
 
@@ -39,7 +39,7 @@ test('If-Match - several metadata entries are one list', async (t) => {
   const call = newCall('PetService/ReplacePet', { metadata: { 'if-match': '"a"' } });
   call.metadata.add('if-match', '"b"');
   const { calls, next } = handler();
-  await etags.intercept(call, next);
+  await etags(call, next);
   t.deepEqual(calls[0]?.ifMatch, ['"a"', '"b"']);
 });
 
@@ -47,7 +47,7 @@ test('If-Match - a malformed list is INVALID_ARGUMENT, and the method is not cal
   for (const value of ['', 'a', '*, "a"', '"a']) {
     const { calls, next } = handler();
     const call = newCall('PetService/ReplacePet', { metadata: { 'if-match': value } });
-    const error = await t.throwsAsync(etags.intercept(call, next));
+    const error = await t.throwsAsync(etags(call, next));
     t.like(error, { code: 'INVALID_ARGUMENT', violations: [{ path: 'if-match', name: 'if-match' }] });
     t.deepEqual(calls, []);
   }

@@ -53,7 +53,7 @@ function setUp({ context: { store } }: Test, before: () => Promise<void> = async
     return { message, bytes: jsonCodec.responseSerialize(message) };
   };
   return {
-    send: async (call: Call) => (await interceptor.intercept(call, next)) as Response,
+    send: async (call: Call) => (await interceptor(call, next)) as Response,
     countRuns: () => runs,
     countCategories: async () => (await store.categories.page({ after: 0n, limit: 100 })).rows.length,
   };
@@ -202,14 +202,14 @@ test('Idempotency - a call that fails because another server did the same gets t
   const response = await send(callWith('a'));
   for (const error of [new AlreadyDone(), anyError('INSUFFICIENT_STOCK', { petId: 1n, wanted: 1, inStock: 0 })]) {
     const call = callWith('a');
-    t.deepEqual(await withOtherServer(t).intercept(call, () => Promise.reject(error)), response);
+    t.deepEqual(await withOtherServer(t)(call, () => Promise.reject(error)), response);
     t.true(isReplayed(call));
   }
   t.is(await countCategories(), 1);
 });
 
 test('Idempotency - an unexpected failure is passed on; a response that is not remembered is one', async (t) => {
-  const { intercept } = idempotency(t.context.store.idempotency);
+  const intercept = idempotency(t.context.store.idempotency);
   const failure = new Error('disk on fire');
   await t.throwsAsync(
     intercept(callWith('a'), () => Promise.reject(failure)),
@@ -222,7 +222,7 @@ test('Idempotency - an unexpected failure is passed on; a response that is not r
 test('Idempotency - a record has its time of creation, and neither the key nor the request', async (t) => {
   let record: IdempotencyRecord | undefined;
   const remembering = idempotency(t.context.store.idempotency, () => 1_234);
-  await remembering.intercept(callWith('a-key'), async ({ remember }: Call) => {
+  await remembering(callWith('a-key'), async ({ remember }: Call) => {
     record = remember?.({ id: 7 });
     return RESPONSE;
   });

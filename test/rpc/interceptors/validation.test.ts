@@ -13,7 +13,7 @@ const interceptor = readMessage(createValidation(protoRegistry));
 async function refusal(path: string, bytes: Uint8Array): Promise<ApiError | undefined> {
   const { next, calls } = handler();
   try {
-    await interceptor.intercept(newCall(path, { bytes }), next);
+    await interceptor(newCall(path, { bytes }), next);
   } catch (error) {
     if (error instanceof ApiError && calls.length === 0) return error;
     throw error;
@@ -151,7 +151,7 @@ test('Validation - a valid call passes with its bytes unchanged, and one without
     newCall('PetService/GetPet', { bytes: Buffer.of(0xff) }),
   ]) {
     const { next, calls } = handler();
-    t.is(await interceptor.intercept(call, next), RESPONSE);
+    t.is(await interceptor(call, next), RESPONSE);
     t.deepEqual(calls, [call]);
   }
 });
