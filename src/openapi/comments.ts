@@ -12,9 +12,3 @@ export function commentOf(desc: Commented): string {
   if (text === '') throw new Error(`${desc.toString()} has no comment to describe it`);
   return text;
 }
-
-/** `List pets` for `ListPets`. */
-export function toWords(name: string): string {
-  const words = name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}

@@ -3,7 +3,6 @@ import type { DescService, Registry } from '@bufbuild/protobuf';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
-import { checkEtag } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { describeOperation } from './operations.ts';
 import { BASE, readPage } from './parts.ts';
@@ -17,8 +16,6 @@ const PAGES = [
 
 /** Describes all services that have a tag in the proto files. */
 export function describe(services: readonly DescService[], registry: Registry): JsonObject {
-  const pet = registry.getMessage('petstore.v1.Pet');
-  if (pet !== undefined) checkEtag(pet);
   const schemas = new Schemas(registry);
   const errors = new ErrorResponses();
   const tagged = services
@@ -30,9 +27,9 @@ export function describe(services: readonly DescService[], registry: Registry): 
   const paths: Record<string, JsonObject> = {};
   for (const { service, tag } of tagged) {
     for (const method of service.methods) {
-      const described = describeOperation(method, tag, { registry, schemas, errors });
-      if (described === undefined) continue;
-      paths[described.path] = { ...paths[described.path], [described.method]: described.object };
+      for (const { path, verb, object } of describeOperation(method, tag, { registry, schemas, errors })) {
+        paths[path] = { ...paths[path], [verb]: object };
+      }
     }
   }
   const byTag = Map.groupBy(tagged, ({ tag }) => tag);

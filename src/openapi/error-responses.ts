@@ -3,8 +3,8 @@ import { STATUS_CODES } from 'node:http';
 import { anyError, type ErrorCode, isErrorCode } from '../error-table.ts';
 import type { ApiError } from '../errors.ts';
 import { ETAG, FIRST_ID } from './examples.ts';
-import { headers, headersIfKnown } from './headers.ts';
 import type { JsonObject } from './json.ts';
+import { headers, headersIfKnown } from './parts.ts';
 
 /** The errors of any request. The document has one response per status, to which all operations refer. */
 const COMMON = [
@@ -102,12 +102,20 @@ export class ErrorResponses {
   }
 }
 
+/** Headers that all responses with a status have. */
+const HEADERS: Readonly<Record<number, readonly string[]>> = {
+  401: ['WWW-Authenticate'],
+  405: ['Allow'],
+  429: ['Retry-After'],
+  503: ['Retry-After'],
+};
+
 function response(status: number, errors: readonly ApiError[]): JsonObject {
   const lines = errors.map(({ code, message }) => `- \`${code}\`: ${message}`);
   const examples = errors.map(({ code, message }) => [code, { value: { code, message, status } }]);
   return {
     description: [`${STATUS_CODES[status]}.`, ...lines].join('\n'),
-    headers: responseHeaders(status),
+    headers: (status >= 503 ? headersIfKnown : headers)(...(HEADERS[status] ?? [])),
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/ErrorBody' },
@@ -115,21 +123,4 @@ function response(status: number, errors: readonly ApiError[]): JsonObject {
       },
     },
   };
-}
-
-function responseHeaders(status: number): JsonObject {
-  switch (status) {
-    case 401:
-      return headers('WWW-Authenticate');
-    case 405:
-      return headers('Allow');
-    case 429:
-      return headers('Retry-After');
-    case 503:
-      return headersIfKnown('Retry-After');
-    case 504:
-      return headersIfKnown();
-    default:
-      return headers();
-  }
 }

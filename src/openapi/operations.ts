@@ -2,21 +2,13 @@
 import type { DescField, DescMessage, DescMethod, Registry } from '@bufbuild/protobuf';
 import { type Deprecation, type Operation, toOperation } from '../proto/operations.ts';
 import { fieldOptions, operationOptions } from '../proto/options.ts';
-import { commentOf, toWords } from './comments.ts';
+import { commentOf } from './comments.ts';
 import type { ErrorResponses } from './error-responses.ts';
 import { exampleOf, exampleOfMessage } from './examples.ts';
 import type { JsonObject } from './json.ts';
 import { refTo } from './parts.ts';
 import { successResponses, withDeprecation } from './responses.ts';
-import type { Schemas } from './schemas.ts';
-
-export interface DescribedOperation {
-  /** The path with the JSON names of its parameters: `/pets/{petId}`. */
-  readonly path: string;
-  /** The HTTP method in lower case, as the document has it. */
-  readonly method: string;
-  readonly object: JsonObject;
-}
+import { isRequired, type Schemas } from './schemas.ts';
 
 interface Scope {
   readonly registry: Registry;
@@ -24,31 +16,34 @@ interface Scope {
   readonly errors: ErrorResponses;
 }
 
-/** Describes a method under a tag; undefined when it has no HTTP route. */
-export function describeOperation(method: DescMethod, tag: string, scope: Scope): DescribedOperation | undefined {
+/** Describes a method under a tag: nothing when it has no HTTP route, else its one operation. */
+export function describeOperation(method: DescMethod, tag: string, scope: Scope) {
   const operation = toOperation(method, scope.registry);
   // The other routes are HEAD, which every GET has (RFC 9110, section 9.3.2): listing them would double the page.
   const [route] = operation.routes;
-  if (route === undefined) return undefined;
+  if (route === undefined) return [];
   const { deprecation, input } = operation;
   const options = operationOptions(method, scope.registry);
   const stability = scope.registry.getEnum('petstore.rest.v1.Stability')?.value[options?.stability ?? 0];
   const paragraphs = [commentOf(method)];
-  if (stability?.number) paragraphs.push(`**${toWords(stability.localName)}**: ${uncapitalize(commentOf(stability))}`);
+  const marker = stability?.number ? stability.localName.toLowerCase() : undefined;
+  if (stability !== undefined && marker !== undefined) {
+    paragraphs.push(`**${withFirst(marker, 'toUpperCase')}**: ${withFirst(commentOf(stability), 'toLowerCase')}`);
+  }
   if (deprecation !== undefined) paragraphs.push(deprecationNotice(deprecation, input));
   const object = {
     operationId: method.localName,
     tags: [tag],
     summary: /^[^.,:;]+/.exec(commentOf(method))?.[0],
     description: paragraphs.join('\n\n'),
-    'x-stability': stability?.number ? stability.localName.toLowerCase() : undefined,
+    'x-stability': marker,
     deprecated: deprecation && true,
     'x-sunset': deprecation && instant(deprecation.sunset),
     'x-try-it': options?.interactiveTestingDisabled ? false : undefined,
     ...request(operation, route.template, scope),
     responses: responses(method, operation, options?.errors ?? [], scope),
   };
-  return { path: toJsonNames(route.template, input), method: route.method.toLowerCase(), object };
+  return [{ path: toJsonNames(route.template, input), verb: route.method.toLowerCase(), object }];
 }
 
 function deprecationNotice({ since, sunset, successor }: Deprecation, input: DescMessage): string {
@@ -69,8 +64,8 @@ function instant(at: Date): string {
   return at.toISOString().replace('.000', '');
 }
 
-function uncapitalize(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
+function withFirst(text: string, change: 'toUpperCase' | 'toLowerCase'): string {
+  return text.charAt(0)[change]() + text.slice(1);
 }
 
 const CONDITIONS = { 'if-match': 'If-Match', 'if-none-match': 'If-None-Match' };
@@ -91,7 +86,7 @@ function request(operation: Operation, template: string, { schemas, registry }: 
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: body && {
       description: commentOf(body),
-      required: schemas.hasRequired(body),
+      required: body.fields.some(isRequired),
       content: { 'application/json': { schema: schemas.message(body), example: requestExample(body, registry) } },
     },
   };
@@ -127,7 +122,7 @@ function responses(
   const sent = body === undefined ? {} : requestExample(body, registry);
   const ofCondition = operation.condition === 'if-match' ? ['PRECONDITION_FAILED'] : [];
   const own = {
-    ...successResponses({ method, operation, sent }, schemas),
+    ...successResponses(method, operation, sent, schemas),
     ...errors.ofOperation({ hasBody: body !== undefined, ownErrors: [...ownErrors, ...byKey, ...ofCondition] }),
   };
   const isAnnounced = (status: string) => operation.deprecation !== undefined && status !== '400';

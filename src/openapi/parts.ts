@@ -51,6 +51,19 @@ export function refTo(kind: 'parameters' | 'headers', name: string): JsonObject 
   return { $ref: `#/components/${kind}/${name}` };
 }
 
+const ALWAYS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset', 'X-Request-Id'];
+
+/** The headers of every response, and the named ones. */
+export function headers(...names: readonly string[]): JsonObject {
+  return Object.fromEntries([...ALWAYS, ...names].map((name) => [name, refTo('headers', name)]));
+}
+
+/** The same, but those of every response are optional: Envoy has none when the server, which counts, is unavailable. */
+export function headersIfKnown(...names: readonly string[]): JsonObject {
+  const known = ALWAYS.map((name) => [name, { ...BASE.components.headers[name], required: undefined }]);
+  return { ...headers(...names), ...Object.fromEntries(known) };
+}
+
 /** A page as a tag without operations, which docs pages show as text. `x-traitTag` marks it for Redoc and others. */
 export function readPage(name: string, errors: string): JsonObject {
   const [, title = '', text = ''] = /^# (.+?)\n\n(.+)\n$/s.exec(readPart(`../../docs/callers/${name}.md`)) ?? [];

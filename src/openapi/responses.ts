@@ -3,19 +3,17 @@ import type { DescField, DescMessage, DescMethod } from '@bufbuild/protobuf';
 import type { Operation } from '../proto/operations.ts';
 import { commentOf } from './comments.ts';
 import { exampleOfMessage } from './examples.ts';
-import { deprecationHeaders, headers, nextLink } from './headers.ts';
 import type { JsonObject } from './json.ts';
+import { headers, refTo } from './parts.ts';
 import type { Schemas } from './schemas.ts';
 
-interface Success {
-  readonly method: DescMethod;
-  readonly operation: Operation;
-  /** The example of the request's body. */
-  readonly sent: JsonObject;
-}
-
-/** The response of success, and the 304 where there can be one, by HTTP status. */
-export function successResponses({ method, operation, sent }: Success, schemas: Schemas): Record<string, JsonObject> {
+/** The response of success, and the 304 where there can be one, by HTTP status. `sent` is the body's example. */
+export function successResponses(
+  method: DescMethod,
+  operation: Operation,
+  sent: JsonObject,
+  schemas: Schemas,
+): Record<string, JsonObject> {
   const { output } = method;
   const { status, list, location } = operation.response;
   if (status === 204) return { 204: { description: 'Done. There is no body.', headers: headers() } };
@@ -57,7 +55,7 @@ function page({ name, output }: DescMethod, items: DescMessage, schemas: Schemas
   const description = commentOf(output);
   return {
     description,
-    headers: { ...headers(), ...nextLink() },
+    headers: { ...headers(), Link: refTo('headers', 'Link-Next') },
     content: {
       'application/json': {
         schema: schemas.list(name.replace(/^List/, ''), items, description),
@@ -76,5 +74,7 @@ function exampleAfter(sent: JsonObject, output: DescMessage): JsonObject {
 
 /** Adds the headers that announce a deprecation. */
 export function withDeprecation(response: JsonObject): JsonObject {
-  return { ...response, headers: { ...(response.headers as JsonObject), ...deprecationHeaders() } };
+  const [since, sunset, successor] = ['Deprecation', 'Sunset', 'Link-Successor'].map((name) => refTo('headers', name));
+  const announced = { Deprecation: since, Sunset: sunset, Link: successor };
+  return { ...response, headers: { ...(response.headers as JsonObject), ...announced } };
 }

@@ -46,10 +46,6 @@ export class Schemas {
     });
   }
 
-  hasRequired(message: DescMessage): boolean {
-    return message.fields.some(isRequired);
-  }
-
   /** A list response as REST has it: a bare array under the name of the list. */
   list(name: string, items: DescMessage, description: string): JsonObject {
     return this.add(name, () => ({ type: 'array', description, items: this.message(items) }));
@@ -62,8 +58,9 @@ export class Schemas {
     const options = fieldOptions(field, this.#registry);
     const example = exampleOf(field);
     const { items, ...keywords } = toKeywords(field);
+    const item = this.#item(field);
     return {
-      ...this.#value(field, items as JsonObject | undefined),
+      ...(field.fieldKind === 'list' ? { type: 'array', items: { ...item, ...(items as JsonObject) } } : item),
       ...keywords,
       description: commentOf(field),
       default: options?.default ? JSON.parse(options.default) : undefined,
@@ -72,14 +69,9 @@ export class Schemas {
     };
   }
 
-  /** `items` are keywords for the items of a list. */
-  #value(field: DescField, items?: JsonObject): JsonObject {
-    if (field.fieldKind === 'map') throw new Error(`${field.toString()}: the document does not support a map`);
-    const item = this.#item(field);
-    return field.fieldKind === 'list' ? { type: 'array', items: { ...item, ...items } } : item;
-  }
-
+  /** The schema of a value, or of an item of a list. */
   #item(field: DescField): JsonObject {
+    if (field.fieldKind === 'map') throw new Error(`${field.toString()}: the document does not support a map`);
     if (field.enum !== undefined) return this.#enum(field.enum);
     if (field.message === undefined) return scalar(field.scalar);
     const isTime = field.message.typeName === TIMESTAMP;
@@ -101,7 +93,7 @@ export class Schemas {
  * A field without presence is always in a response, unless it is an empty list; in a request the `required` rule
  * decides.
  */
-function isRequired(field: DescField): boolean {
+export function isRequired(field: DescField): boolean {
   const isAlwaysThere = field.presence === FeatureSet_FieldPresence.IMPLICIT && field.fieldKind !== 'list';
   return rulesOf(field).required || isAlwaysThere;
 }
