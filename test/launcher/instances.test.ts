@@ -1,4 +1,4 @@
-/** `INSTANCES` of 3: several servers behind one Envoy, each supervised separately. One service has all tests. */
+/** `INSTANCES` of 2: several servers behind one Envoy, each supervised separately. One service has all tests. */
 import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { until } from '../support/until.ts';
 import { type Context, launch, launchForAll } from './launch.ts';
 
-const INSTANCES = 3;
+const INSTANCES = 2;
 const CALLERS = 6;
 const MAX_STREAMS = 40;
 /** How long a rolling restart may take on a busy machine. */
@@ -144,14 +144,14 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
   for (const stream of streams) t.is((await stream.next())?.event, 'ready');
   const loads = [await startRestLoad(), await startGrpcLoad()];
   launcher.process.kill('SIGUSR2');
-  await launcher.says(/Restarting server 1 of 3/);
+  await launcher.says(/Restarting server 1 of 2/);
   launcher.process.kill('SIGUSR2');
   await launcher.says(/A rolling restart is running: another one follows it\.\n/);
   const isOver = async () => {
     const unhealthy = (await hosts()).filter(({ isHealthy }) => !isHealthy);
     t.true(unhealthy.length <= 1, JSON.stringify(unhealthy));
     await delay(200);
-    return launcher.output.split('Restarted all 3 servers.\n').length === 3;
+    return launcher.output.split('Restarted all 2 servers.\n').length === 3;
   };
   await until(isOver, 'the end of both', RESTART_MS);
   // Between two events: a stream that breaks off throws.
@@ -234,7 +234,7 @@ test.serial('Repeated deaths of all servers - the launcher restarts them each ti
   for (let round = 1; round <= 2; round += 1) {
     launcher.skipOutput();
     for (const { pid } of await launcher.servers()) process.kill(pid, 'SIGKILL');
-    await launcher.says(/(serves again[\s\S]*){3}/);
+    await launcher.says(/(serves again[\s\S]*){2}/);
   }
   await until(async () => (await fetch(`${url}/healthz`)).status === 200, 'health');
   await untilAllHealthy();
@@ -273,7 +273,7 @@ test.serial('Rolling restart - an endless call delays it, but does not block it'
   // Perhaps only the last server, after the others have been replaced.
   await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/, RESTART_MS);
   await ended;
-  await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
+  await launcher.says(/Restarted all 2 servers\.\n/, RESTART_MS);
   client.close();
   t.is(launcher.errors, '');
 });
@@ -282,10 +282,10 @@ test.serial('Death of Envoy - during a rolling restart only delays it', async (t
   const { launcher, url } = shared;
   const { envoy } = await launcher.pair();
   launcher.process.kill('SIGUSR2');
-  await launcher.says(/Restarting server 1 of 3/);
+  await launcher.says(/Restarting server 1 of 2/);
   process.kill(envoy.pid, 'SIGKILL');
   await launcher.says(/\nEnvoy serves again\.\n/);
-  await launcher.says(/Restarted all 3 servers\.\n/, RESTART_MS);
+  await launcher.says(/Restarted all 2 servers\.\n/, RESTART_MS);
   t.is((await fetch(`${url}/healthz`)).status, 200);
   t.is((await launcher.servers()).length, INSTANCES);
 });
@@ -293,7 +293,7 @@ test.serial('Death of Envoy - during a rolling restart only delays it', async (t
 test.serial('SIGTERM - during a rolling restart stops everything, and the next start succeeds', async (t) => {
   const { launcher } = shared;
   launcher.process.kill('SIGUSR2');
-  await launcher.says(/Restarting server 2 of 3/, RESTART_MS);
+  await launcher.says(/Restarting server 2 of 2/, RESTART_MS);
   const children = await launcher.children();
   t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
   t.regex(launcher.output, /\nStopping: .*\nStopped\.\n$/);

@@ -14,46 +14,40 @@ import { until } from '../support/until.ts';
 interface Context {
   readonly certificates: Certificates;
   readonly ca: Buffer;
-  /** An empty folder for the files of one test. */
+  /** The folder of the files that the service uses, `tls.crt` and `tls.key`. */
   readonly folder: string;
-  readonly running: TestStack[];
+  readonly stack: TestStack;
 }
 
-const test = testUnless<Context>(noOpenssl);
+const { serial: test, before, after } = testUnless<Context>(noOpenssl);
 
 /** Files are read every second. */
 const NOTICED_MS = 2_500;
 
-let made = 0;
-test.beforeEach(async (t) => {
+before(async (t) => {
   const certificates = await makeCertificates();
   for (const name of ['first', 'second', 'third']) await certificates.issue(name, 'DNS:localhost');
-  const folder = certificates.path(`live-${++made}`);
+  const folder = certificates.path('live');
   await mkdir(folder);
-  t.context = { certificates, ca: await certificates.read('ca.pem'), folder, running: [] };
+  await putIn(folder, certificates, 'first');
+  const stack = await startTestStack({ TLS_CERT: join(folder, 'tls.crt'), TLS_KEY: join(folder, 'tls.key') });
+  t.context = { certificates, ca: await certificates.read('ca.pem'), folder, stack };
 });
-test.afterEach.always(async ({ context }) => {
-  for (const stack of context.running) await stack.close();
-  await context.certificates.remove();
+after.always(async ({ context: { stack, certificates } }) => {
+  await stack?.close();
+  await certificates?.remove();
 });
-
-/** Starts the service with the files of the test's folder. */
-async function start({ folder, running }: Context, cert = 'tls.crt', key = 'tls.key'): Promise<TestStack> {
-  const stack = await startTestStack({ TLS_CERT: join(folder, cert), TLS_KEY: join(folder, key) });
-  running.push(stack);
-  return stack;
-}
 
 /** The status of a health check and the subject of the certificate, on a new connection. */
-async function served({ ca }: Context, { config }: TestStack): Promise<string> {
+async function served({ ca, stack: { config } }: Context): Promise<string> {
   const { status, certificate } = await https(`https://localhost:${config.port}/healthz`, { ca });
   return `${status} ${certificate.subject.CN}`;
 }
 
 const named = (name: string) => `200 petstore test ${name}`;
 
-function untilServed(context: Context, stack: TestStack, name: string): Promise<boolean> {
-  return until(async () => (await served(context, stack)) === named(name), `the certificate of ${name}`);
+function untilServed(context: Context, name: string): Promise<boolean> {
+  return until(async () => (await served(context)) === named(name), `the certificate of ${name}`);
 }
 
 /** Puts a certificate and its key into a folder. Replaces each file atomically. */
@@ -67,78 +61,8 @@ async function putIn(folder: string, certificates: Certificates, name: string): 
   }
 }
 
-test('Renewal - works with files that are renamed into place', async (t) => {
-  const { certificates, folder } = t.context;
-  await putIn(folder, certificates, 'first');
-  const stack = await start(t.context);
-  t.is(await served(t.context, stack), named('first'));
-  for (const name of ['second', 'third']) {
-    await putIn(folder, certificates, name);
-    t.true(await untilServed(t.context, stack, name));
-  }
-});
-
-test('Renewal - works with a swapped link, as in Kubernetes', async (t) => {
-  const { certificates, folder } = t.context;
-  const publish = async (name: string) => {
-    await mkdir(join(folder, `..${name}`));
-    await putIn(join(folder, `..${name}`), certificates, name);
-    await symlink(`..${name}`, join(folder, '..data_tmp'));
-    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
-  };
-  await publish('first');
-  for (const file of ['tls.crt', 'tls.key']) await symlink(`..data/${file}`, join(folder, file));
-  const stack = await start(t.context);
-  t.is(await served(t.context, stack), named('first'));
-  await publish('second');
-  await rm(join(folder, '..first'), { recursive: true });
-  t.true(await untilServed(t.context, stack, 'second'));
-});
-
-test('Renewal - works with recreated links, as from Certbot', async (t) => {
-  const { certificates, folder } = t.context;
-  const publish = async (name: string) => {
-    for (const [link, file] of [
-      ['fullchain.pem', `${name}.pem`],
-      ['privkey.pem', `${name}-key.pem`],
-    ] as const) {
-      await rm(join(folder, link), { force: true });
-      await symlink(certificates.path(file), join(folder, link));
-    }
-  };
-  await publish('first');
-  const stack = await start(t.context, 'fullchain.pem', 'privkey.pem');
-  t.is(await served(t.context, stack), named('first'));
-  await publish('second');
-  t.true(await untilServed(t.context, stack, 'second'));
-});
-
-test('Renewal - half of it changes nothing, and Envoy restarts with the previous pair', async (t) => {
-  const { certificates, folder } = t.context;
-  await putIn(folder, certificates, 'first');
-  const stack = await start(t.context);
-  const secret = join(stack.config.dataDir, 'public.sds.json');
-  const before = await readFile(secret, 'utf8');
-  await copyFile(certificates.path('second.pem'), join(folder, 'tls.crt'));
-  await delay(NOTICED_MS);
-  stack.stack.envoy.process.kill('SIGKILL');
-  await until(() => served(t.context, stack).catch(() => undefined), 'a response');
-  t.is(await served(t.context, stack), named('first'));
-  t.is(await readFile(secret, 'utf8'), before);
-
-  await writeFile(join(folder, 'tls.key'), ''); // as during a write
-  await copyFile(certificates.path('second-key.pem'), join(folder, 'tls.key'));
-  t.true(await untilServed(t.context, stack, 'second'));
-  await rm(join(folder, 'tls.key'));
-  await copyFile(certificates.path('third.pem'), join(folder, 'tls.crt'));
-  await delay(NOTICED_MS);
-  t.is(await served(t.context, stack), named('second'));
-});
-
 test('Renewal - loses no request and keeps open connections', async (t) => {
-  const { certificates, folder, ca } = t.context;
-  await putIn(folder, certificates, 'first');
-  const stack = await start(t.context);
+  const { certificates, folder, ca, stack } = t.context;
   const url = `https://localhost:${stack.config.port}/pets`;
   const headers = { authorization: `Bearer ${stack.key}` };
   const client = createClient({ address: url.slice(8, -5), apiKey: stack.key, tls: { ca }, maxAttempts: 1 });
@@ -156,9 +80,9 @@ test('Renewal - loses no request and keeps open connections', async (t) => {
     startLoad(1, kept),
     startLoad(1, async () => client.pets.listPets({}).then(() => '200')),
   ];
-  for (const name of ['second', 'third', 'first', 'second']) {
+  for (const name of ['second', 'third', 'first']) {
     await putIn(folder, certificates, name);
-    t.true(await untilServed(t.context, stack, name));
+    t.true(await untilServed(t.context, name));
     await Promise.all(loads.map((load) => untilMore(load, 10)));
   }
   await Promise.all(loads.map((load) => load.stop()));
@@ -166,4 +90,50 @@ test('Renewal - loses no request and keeps open connections', async (t) => {
   await client.close();
   for (const load of loads) t.deepEqual([...load.answers.keys()], ['200']);
   t.is(connections, 1);
+});
+
+test('Renewal - half of it changes nothing, and Envoy restarts with the previous pair', async (t) => {
+  const { certificates, folder, stack } = t.context;
+  const secret = join(stack.config.dataDir, 'public.sds.json');
+  const before = await readFile(secret, 'utf8');
+  await copyFile(certificates.path('second.pem'), join(folder, 'tls.crt'));
+  await delay(NOTICED_MS);
+  stack.stack.envoy.process.kill('SIGKILL');
+  await until(() => served(t.context).catch(() => undefined), 'a response');
+  t.is(await served(t.context), named('first'));
+  t.is(await readFile(secret, 'utf8'), before);
+
+  await writeFile(join(folder, 'tls.key'), ''); // as during a write
+  await copyFile(certificates.path('second-key.pem'), join(folder, 'tls.key'));
+  t.true(await untilServed(t.context, 'second'));
+  await rm(join(folder, 'tls.key'));
+  await copyFile(certificates.path('third.pem'), join(folder, 'tls.crt'));
+  await delay(NOTICED_MS);
+  t.is(await served(t.context), named('second'));
+});
+
+test('Renewal - works with a swapped link, as in Kubernetes, and with recreated links, as from Certbot', async (t) => {
+  const { certificates, folder } = t.context;
+  const files = ['tls.crt', 'tls.key'];
+  const publish = async (name: string) => {
+    await mkdir(join(folder, `..${name}`));
+    await putIn(join(folder, `..${name}`), certificates, name);
+    await symlink(`..${name}`, join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+  };
+  await publish('first');
+  for (const file of files) {
+    await rm(join(folder, file), { force: true });
+    await symlink(`..data/${file}`, join(folder, file));
+  }
+  t.true(await untilServed(t.context, 'first'));
+  await publish('second');
+  await rm(join(folder, '..first'), { recursive: true });
+  t.true(await untilServed(t.context, 'second'));
+  for (const [index, file] of ['third.pem', 'third-key.pem'].entries()) {
+    const link = join(folder, files[index] ?? '');
+    await rm(link);
+    await symlink(certificates.path(file), link);
+  }
+  t.true(await untilServed(t.context, 'third'));
 });

@@ -1,14 +1,13 @@
 /** `npm start` with valid and invalid certificates, and what is said of invalid ones. */
 import { execFile } from 'node:child_process';
-import { stat, writeFile } from 'node:fs/promises';
+import { copyFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { TestFn } from 'ava';
 import { ConfigError } from '../../src/config/config.ts';
 import { readIdentity } from '../../src/files/tls-files.ts';
-import { type Context as LaunchContext, launch, test as launcherTest, refusedWith } from '../launcher/launch.ts';
+import { type Context as LaunchContext, launch, test as launcherTest } from '../launcher/launch.ts';
 import { configError } from '../support/config-error.ts';
-import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
 
@@ -74,10 +73,10 @@ test('Files - one with other content is refused', async (t) => {
   t.regex(await refusalOf({ TLS_CERT: broken, TLS_KEY }), new RegExp(`^TLS_CERT .*, and ${broken} is none$`));
 });
 
-test('Start - a key that does not match the certificate is refused', async (t) => {
+test('Files - a key that does not match the certificate is refused', async (t) => {
   const TLS_KEY = certificates.path('client-key.pem');
   const line = `TLS_KEY is not the key of TLS_CERT: ${TLS_KEY} and ${certificates.path('server.pem')}`;
-  await refusedWith(t, launch(t, { ...tls('server'), TLS_KEY }), line);
+  t.is(await refusalOf({ ...tls('server'), TLS_KEY }), line);
 });
 
 test('Files - a key that Envoy does not support is refused', async (t) => {
@@ -91,26 +90,20 @@ test('Files - a key that Envoy does not support is refused', async (t) => {
   }
 });
 
-test('Start - a certificate that has expired, or soon will, is used and reported', async (t) => {
-  await openssl('req', '-new', '-key', 'server-key.pem', '-subj', '/CN=localhost', '-out', 'server.csr');
-  await openssl('x509', '-req', '-in', 'server.csr', '-signkey', 'server-key.pem', '-days', '-1', '-out', 'old.pem');
-  const TLS_CERT = certificates.path('old.pem');
-  const launcher = launch(t, { ...tls('server'), TLS_CERT });
-  await launcher.opened();
-  t.truthy(await launcher.says(/TLS_CERT is valid until .* GMT only: renew it\.\n/));
-  await launcher.end('SIGTERM');
-
-  const soon = launch(t, tls('server'));
-  await soon.opened();
-  t.truthy(await soon.says(/TLS_CERT is valid until .* GMT only: renew it\.\n/));
-});
-
-test('Start - reports half of a renewal once, and its completion', async (t) => {
-  await certificates.issue('renewed', 'DNS:localhost');
-  const { TLS_CERT, TLS_KEY } = tls('renewed');
-  const key = await certificates.read('renewed-key.pem');
+test('Start - uses an expired certificate and reports it, then half of a renewal, and its completion', async (t) => {
+  await openssl('req', '-new', '-key', 'stranger-key.pem', '-subj', '/CN=localhost', '-out', 'old.csr');
+  await openssl('x509', '-req', '-in', 'old.csr', '-signkey', 'stranger-key.pem', '-days', '-1', '-out', 'old.pem');
+  await copyFile(certificates.path('stranger-key.pem'), certificates.path('old-key.pem'));
+  const { TLS_CERT, TLS_KEY } = tls('old');
+  const key = await certificates.read('old-key.pem');
   const launcher = launch(t, { TLS_CERT, TLS_KEY });
-  await launcher.opened();
+  const { url, curl } = await launcher.opened();
+  t.is(url, `https://127.0.0.1:${launcher.settings.PORT}`);
+  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]', 'whatever name the certificate has');
+  await launcher.says(/TLS_CERT is valid until .* GMT only: renew it\.\n/);
+  const copy = join(t.context.settings.DATA_DIR ?? '', 'public.sds.json');
+  t.is((await stat(copy)).mode & 0o777, 0o600);
+
   await writeFile(TLS_KEY, await certificates.read('client-key.pem'));
   const half = /TLS_KEY is not the key of TLS_CERT: .*\. The certificate from before stays in use\.\n/;
   await launcher.says(half);
@@ -118,33 +111,6 @@ test('Start - reports half of a renewal once, and its completion', async (t) => 
   await launcher.says(/The renewed certificate of TLS_CERT is used from now on\.\n/);
   t.is(launcher.output.match(new RegExp(half, 'g'))?.length, 1);
   t.false(launcher.output.includes(key.toString()));
-});
-
-test('Start - the curl command works unchanged, whatever name the certificate has', async (t) => {
-  const launcher = launch(t, tls('stranger'));
-  const { url, curl } = await launcher.opened();
-  t.is(url, `https://127.0.0.1:${launcher.settings.PORT}`);
-  t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
-});
-
-test('Start - reports a busy HTTP_PORT', async (t) => {
-  const HTTP_PORT = String((await freePorts(1))[0]);
-  const first = launch(t, { ...tls('server'), HTTP_PORT });
-  await first.opened();
-  const [PORT = 0, GRPC_PORT = 0, ENVOY_ADMIN_PORT = 0] = await freePorts(3);
-  const others = Object.fromEntries(
-    Object.entries({ PORT, GRPC_PORT, ENVOY_ADMIN_PORT }).map(([name, port]) => [name, String(port)]),
-  );
-  const elsewhere = { ...others, DATA_DIR: `${t.context.settings.DATA_DIR}, another` };
-  const line = `port ${HTTP_PORT} is busy: stop what listens there, or set HTTP_PORT to another port`;
-  await refusedWith(t, launch(t, { ...tls('server'), HTTP_PORT, ...elsewhere }), line);
-});
-
-test("Start - Envoy's copy of the key is private to its owner, and removed on exit", async (t) => {
-  const launcher = launch(t, tls('server'));
-  await launcher.opened();
-  const copy = join(t.context.settings.DATA_DIR ?? '', 'public.sds.json');
-  t.is((await stat(copy)).mode & 0o777, 0o600);
   t.deepEqual(await launcher.end('SIGTERM'), { code: 0, signal: null });
   await t.throwsAsync(stat(copy), { code: 'ENOENT' });
 });

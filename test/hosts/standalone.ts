@@ -1,0 +1,74 @@
+/** Standalone servers and edges, which find each other on this machine. After each test they are killed. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ExecutionContext, TestFn } from 'ava';
+import { demoKeyFile } from '../../src/access/keys/key-files.ts';
+import { freePorts } from '../support/ports.ts';
+import { createDataDir, TestProcess } from '../support/process.ts';
+import { testUnless } from '../support/programs.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { UNLIMITED } from '../support/unlimited.ts';
+
+type Settings = Readonly<Record<string, string>>;
+
+export interface Context {
+  readonly certificates: Certificates;
+  readonly folder: string;
+  readonly ports: { readonly edge: number; readonly server: number; readonly admin: number; readonly metrics: number };
+  readonly processes: TestProcess[];
+  readonly remove: () => Promise<void>;
+}
+
+export type Test = ExecutionContext<Context>;
+export const test: TestFn<Context> = testUnless<Context>(noOpenssl);
+export const EDGE_SECRET = 'the-secret-of-this-test';
+
+test.beforeEach(async (t) => {
+  const certificates = await makeCertificates();
+  const { path: folder, remove } = await createDataDir();
+  const [edge = 0, server = 0, admin = 0, metrics = 0] = await freePorts(4);
+  t.context = { certificates, folder, ports: { edge, server, admin, metrics }, processes: [], remove };
+});
+test.afterEach.always(async ({ context: { processes, certificates, remove } }) => {
+  for (const one of processes) await one.end('SIGKILL');
+  await certificates.remove();
+  await remove();
+});
+
+export function run({ context }: Test, program: 'edge' | 'server', more: Settings = {}): TestProcess {
+  const { folder, ports, processes } = context;
+  const started = new TestProcess(`src/launcher/${program}-main.ts`, {
+    ...UNLIMITED,
+    EDGE_SECRET,
+    DATA_DIR: join(folder, program),
+    PORT: String(ports.edge),
+    GRPC_PORT: String(ports.server),
+    ENVOY_ADMIN_PORT: String(ports.admin),
+    ...more,
+  });
+  processes.push(started);
+  return started;
+}
+
+/** The INTERNAL_TLS settings with the certificate `name`. */
+export function tlsAs({ context: { certificates } }: Test, name: string): Settings {
+  return {
+    INTERNAL_TLS_CA: certificates.path('ca.pem'),
+    INTERNAL_TLS_CERT: certificates.path(`${name}.pem`),
+    INTERNAL_TLS_KEY: certificates.path(`${name}-key.pem`),
+  };
+}
+
+/** The demo account's key; empty before the server's first start. */
+export async function keyOf({ context: { folder } }: Test): Promise<string> {
+  return (await readFile(demoKeyFile(join(folder, 'server')), 'utf8').catch(() => '')).trim();
+}
+
+/** The status of a GET through the edge; 0 without a response. */
+export async function get(t: Test, path: string, port = t.context.ports.edge): Promise<number> {
+  const headers = { authorization: `Bearer ${await keyOf(t)}`, connection: 'close' };
+  return fetch(`http://127.0.0.1:${port}${path}`, { headers }).then(
+    ({ status }) => status,
+    () => 0,
+  );
+}
