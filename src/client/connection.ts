@@ -35,26 +35,8 @@ export interface ConnectionOptions {
   readonly maxInFlight?: number;
 }
 
-export interface Connection {
-  /** The methods of a generated service definition. */
-  service<D extends Definition>(definition: D): Methods<D>;
-  /**
-   * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end, and
-   * the signal's reason when that aborts.
-   */
-  stream<Request extends object, Message>(
-    method: MethodOf<string, Request, Message>,
-    request: Request,
-    signal: AbortSignal,
-  ): AsyncIterable<Message>;
-  /** Aborts when the connection begins to close, with a PetstoreError as its reason. */
-  readonly closing: AbortSignal;
-  /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
-  close(): Promise<void>;
-}
-
 /** Opens a connection, which connects with the first call. Throws TypeError or RangeError for bad options. */
-export function connect(options: ConnectionOptions): Connection {
+export function connect(options: ConnectionOptions) {
   const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT } = options;
   checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
   checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
@@ -89,8 +71,10 @@ export function connect(options: ConnectionOptions): Connection {
   }
 
   return {
+    /** Aborts when the connection begins to close, with a PetstoreError as its reason. */
     closing: closing.signal,
 
+    /** The methods of a generated service definition. */
     service<D extends Definition>(definition: D) {
       const methods = Object.entries(definition).map(([name, method]) => [
         name,
@@ -99,7 +83,15 @@ export function connect(options: ConnectionOptions): Connection {
       return Object.fromEntries(methods) as Methods<D>;
     },
 
-    async *stream(method, request, signal) {
+    /**
+     * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end,
+     * and the signal's reason when that aborts.
+     */
+    async *stream<Request extends object, Message>(
+      method: MethodOf<string, Request, Message>,
+      request: Request,
+      signal: AbortSignal,
+    ): AsyncGenerator<Message, void, undefined> {
       signal.throwIfAborted();
       const { path, requestSerialize, responseDeserialize } = method;
       const metadata = toMetadata(options.apiKey, path, {});
@@ -123,7 +115,8 @@ export function connect(options: ConnectionOptions): Connection {
       }
     },
 
-    async close() {
+    /** Closes it after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
+    async close(): Promise<void> {
       closing.abort(clientError('CANCELLED', 'the client is closed'));
       await admission.close();
       client.close();
@@ -160,29 +153,26 @@ async function send(
   metadata: Metadata,
   { deadlineMs, signal }: Expiry,
 ): Promise<object> {
-  const options = { deadline: deadlineMs };
   let cancel = () => {};
   let received: Metadata | undefined;
-  const answer = new Promise<object>((resolve, reject) => {
-    const onEnd = (error: ServiceError | null, response?: object) =>
-      error === null ? resolve(response as object) : reject(error);
-    const call = client.makeUnaryRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      message,
-      metadata,
-      options,
-      onEnd,
-    );
-    call.on('metadata', (initial: Metadata) => {
-      received = initial;
-    });
-    cancel = () => call.cancel();
-  });
-  signal?.addEventListener('abort', cancel, { once: true });
   try {
-    const response = await answer;
+    const response = await new Promise<object>((resolve, reject) => {
+      const onEnd = (error: ServiceError | null, answer?: object) =>
+        error === null ? resolve(answer as object) : reject(error);
+      const options = { deadline: deadlineMs };
+      const call = client.makeUnaryRequest(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        message,
+        metadata,
+        options,
+        onEnd,
+      );
+      call.on('metadata', (initial: Metadata) => (received = initial));
+      cancel = () => call.cancel();
+      signal?.addEventListener('abort', cancel, { once: true });
+    });
     keepEtag(response, received);
     return response;
   } catch (error) {

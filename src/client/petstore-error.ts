@@ -1,5 +1,5 @@
 /** The error that a call of the client rejects with, and how it is read from the server's status details. */
-import { type Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { type ServiceError, status } from '@grpc/grpc-js';
 import { BadRequest, ErrorInfo } from '../../gen/google/rpc/error_details.ts';
 import { Status } from '../../gen/google/rpc/status.ts';
 
@@ -47,41 +47,22 @@ export function clientError(code: 'DEADLINE_EXCEEDED' | 'CANCELLED', message: st
   return new PetstoreError(message, { code, grpcStatus: status[code] });
 }
 
-/** An error of grpc-js as a PetstoreError. */
+/** An error of grpc-js as a PetstoreError, with the standard details of `google.rpc` if it has them. */
 export function toPetstoreError({ code: grpcStatus, details: message, metadata }: ServiceError): PetstoreError {
-  const { code = status[grpcStatus] ?? 'UNKNOWN', violations } = readDetails(metadata);
-  return new PetstoreError(message, { code, grpcStatus, violations, retryAfterMs: readPushback(metadata) });
-}
-
-interface Details {
-  code?: string;
-  violations: FieldViolation[];
-}
-
-/** The standard details of `google.rpc`; empty if there are none or they can't be decoded. */
-function readDetails(metadata: Metadata): Details {
-  const details: Details = { violations: [] };
+  let code = status[grpcStatus] ?? 'UNKNOWN';
+  let violations: FieldViolation[] = [];
   const [bytes] = metadata.get('grpc-status-details-bin');
-  if (!Buffer.isBuffer(bytes)) return details;
   try {
-    for (const { typeUrl, value } of Status.decode(bytes).details) {
-      const type = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
-      if (type === 'google.rpc.ErrorInfo') details.code = ErrorInfo.decode(value).reason;
-      if (type === 'google.rpc.BadRequest')
-        details.violations = BadRequest.decode(value).fieldViolations.map(toViolation);
+    for (const { typeUrl, value } of Buffer.isBuffer(bytes) ? Status.decode(bytes).details : []) {
+      if (typeUrl.endsWith('/google.rpc.ErrorInfo')) code = ErrorInfo.decode(value).reason;
+      if (!typeUrl.endsWith('/google.rpc.BadRequest')) continue;
+      violations = BadRequest.decode(value).fieldViolations.map(({ field, description }) => ({ field, description }));
     }
   } catch {
     // Not from this service. The status and its message still hold.
   }
-  return details;
-}
-
-function toViolation({ field, description }: FieldViolation): FieldViolation {
-  return { field, description };
-}
-
-/** The server's pushback for retries (gRFC A6), the one hint that Envoy's own refusals have too. */
-function readPushback(metadata: Metadata): number | undefined {
-  const [text] = metadata.get('grpc-retry-pushback-ms');
-  return typeof text === 'string' && /^\d+$/.test(text) ? Number(text) : undefined; // negative: no retry
+  // The server's pushback (gRFC A6) is the one hint that Envoy's own refusals have too. If negative: no retry.
+  const [pushback] = metadata.get('grpc-retry-pushback-ms');
+  const retryAfterMs = typeof pushback === 'string' && /^\d+$/.test(pushback) ? Number(pushback) : undefined;
+  return new PetstoreError(message, { code, grpcStatus, violations, retryAfterMs });
 }

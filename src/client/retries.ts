@@ -21,14 +21,12 @@ const BACKOFF = { initialBackoff: '0.2s', maxBackoff: '2s', backoffMultiplier: 2
 export function retryConfig(maxAttempts: number): string {
   const methodConfig = [
     {
-      name: [...IDEMPOTENT, ...CREATING].map(toName),
+      name: [...IDEMPOTENT, ...CREATING].map((path) => {
+        const [, service, method] = path.split('/');
+        return { service, method };
+      }),
       retryPolicy: { maxAttempts, ...BACKOFF, retryableStatusCodes: ['UNAVAILABLE', 'DEADLINE_EXCEEDED'] },
     },
   ];
   return JSON.stringify({ loadBalancingConfig: [], methodConfig: maxAttempts > 1 ? methodConfig : [] });
-}
-
-function toName(path: string): { service: string | undefined; method: string | undefined } {
-  const [, service, method] = path.split('/');
-  return { service, method };
 }
