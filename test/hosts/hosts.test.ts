@@ -12,7 +12,7 @@ import { type Host, Network, noNamespaces } from '../support/network.ts';
 import { connectPostgres, postgresMissing, type TestPostgres } from '../support/postgres.ts';
 import { createDataDir, TestProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
-import { MISSING_REDIS, startRedis, type TestRedis } from '../support/redis.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../support/redis.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
 import { UNLIMITED } from '../support/unlimited.ts';
 import { until } from '../support/until.ts';
@@ -26,7 +26,7 @@ interface Context {
   certificates: Certificates;
   postgres: TestPostgres;
   databaseUrl: string;
-  redis: TestRedis;
+  redis: RedisProcess;
   redisUrl: string;
   folder: string;
   key: string;
@@ -39,7 +39,7 @@ const SERVERS = ['petstore-0', 'petstore-1', 'petstore-2'] as const;
 const EDGES = ['edge-0', 'edge-1'] as const;
 type Name = (typeof SERVERS)[number] | (typeof EDGES)[number];
 
-const test = testUnless<Context>(noNamespaces ?? postgresMissing ?? MISSING_REDIS ?? noOpenssl);
+const test = testUnless<Context>(noNamespaces ?? postgresMissing ?? MISSING_REDIS_SERVER ?? noOpenssl);
 
 test.before(async (t) => {
   const closing: Context['closing'] = [];
@@ -52,7 +52,7 @@ test.before(async (t) => {
   closing.push(context.certificates.remove);
   context.postgres = await connectPostgres();
   closing.push(() => context.postgres.stop());
-  context.redis = await startRedis();
+  context.redis = await RedisProcess.start();
   closing.push(() => context.redis.stop());
   context.network = await Network.create();
   closing.push(() => context.network.remove());

@@ -1,44 +1,37 @@
 /** What of the limits survives the end of a server. */
 import { setTimeout as delay } from 'node:timers/promises';
-import test, { type ExecutionContext } from 'ava';
+import test from 'ava';
 import { startStack } from '../../src/launcher/stack.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
-import type { RestClient } from '../support/rest-client.ts';
 import { startTestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-/** A stack with a caller that has made 33 of its 40 requests, and one that is banned. */
-async function start(t: ExecutionContext) {
+test("limits - a stop loses nothing of the day's count, kill -9 its last second, and neither a ban", async (t) => {
   await withinOneDay(60_000);
-  const service = await startTestStack();
-  t.teardown(() => service.close());
-  const operator = await connectOperator(service);
-  const callerOf = async (perDay: number): Promise<RestClient> =>
-    service.rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay }));
-  const [caller, banned] = [await callerOf(40), await callerOf(1)];
+  const { rest, stack, config, ...first } = await startTestStack();
+  t.teardown(() => first.close());
+  const operator = await connectOperator({ config, ...first });
+  const caller = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 40 }));
+  const banned = rest.withKey(await operator.keyOf({ perMinute: 100_000, perDay: 1 }));
   operator.close();
+  const use = (times: number) => Promise.all(Array.from({ length: times }, () => caller.get('/pets')));
+  const left = async () => Number((await caller.get('/pets')).headers.get('x-ratelimit-remaining'));
   for (let i = 0; i < 22; i += 1) await banned.get('/pets');
-  await Promise.all(Array.from({ length: 33 }, () => caller.get('/pets')));
-  return { service, caller, banned };
-}
 
-test("limits - the day's count survives SIGTERM exactly, and so does a ban", async (t) => {
-  const { service, caller, banned } = await start(t);
-  await service.stack.stop(); // at once: the last requests are not stored yet
-  const second = await startStack(service.config, { BUSINESS_PER_MINUTE: '1000000' });
-  t.teardown(() => second.stop());
-  t.is((await caller.get('/pets')).headers.get('x-ratelimit-remaining'), '6'); // 40 - 33 - this one
-  t.is((await banned.get('/pets')).body.code, 'API_KEY_BANNED');
-});
-
-test("limits - kill -9 loses no more of the day's count than the last second, and no ban", async (t) => {
-  const { service, caller, banned } = await start(t);
+  await use(30);
   await delay(1_000); // counts of the last second may be lost
-  service.stack.servers[0]?.process.kill('SIGKILL');
-  const anonymous = service.rest.withKey(undefined); // its requests count for neither account
-  await until(async () => (await anonymous.get('/healthz')).status !== 200, 'the end of the server');
-  await until(async () => (await anonymous.get('/healthz')).status === 200, 'the next server');
-  t.is((await caller.get('/pets')).headers.get('x-ratelimit-remaining'), '6');
+  stack.servers[0]?.process.kill('SIGKILL');
+  const health = async () => (await rest.withKey(undefined).get('/healthz')).status;
+  await until(async () => (await health()) !== 200, 'the end of the server');
+  await until(async () => (await health()) === 200, 'the next server');
+  t.is(await left(), 40 - 30 - 1);
+  t.is((await banned.get('/pets')).body.code, 'API_KEY_BANNED');
+
+  await use(3);
+  await stack.stop(); // at once: the last requests are not stored yet
+  const second = await startStack(config, { BUSINESS_PER_MINUTE: '1000000' });
+  t.teardown(() => second.stop());
+  t.is(await left(), 40 - 31 - 3 - 1);
   t.is((await banned.get('/pets')).body.code, 'API_KEY_BANNED');
 });

@@ -1,7 +1,4 @@
-/**
- * Redis for tests: real servers on free ports, with their data in a temporary folder; or the server of TEST_REDIS_URL,
- * for tests that only use it, with key names of their own.
- */
+/** Redis for tests: real servers on free ports, with their data in a temporary folder. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -14,47 +11,33 @@ import { freePorts } from './ports.ts';
 import { until } from './until.ts';
 
 const PROGRAM = findProgram(['redis-server'], ['/usr/bin', '/usr/local/bin']);
-const GIVEN_URL = process.env.TEST_REDIS_URL || undefined;
 const HOW = 'NO REDIS FOUND, so nothing of this file is tested: install it (apt-get install redis-server)';
 
-/** Why tests that start and stop servers can't run; undefined when they can. */
+/** Why tests with Redis can't run; undefined when they can. */
 export const MISSING_REDIS_SERVER = PROGRAM ? undefined : HOW;
-/** Why tests that only use a server can't run; undefined when they can. */
-export const MISSING_REDIS = GIVEN_URL || PROGRAM ? undefined : `${HOW}, or set TEST_REDIS_URL`;
-
 const SLOTS_END = 16_383;
 
-export interface TestRedis {
-  readonly config: RedisConfig;
-  stop(): Promise<void>;
-}
-
 /** A server process of the test, which can be killed, paused and started again. */
-export class RedisProcess implements TestRedis {
+export class RedisProcess {
   readonly port: number;
   readonly config: RedisConfig;
   readonly #folder: string;
   readonly #settings: readonly string[];
   #process: ChildProcess | undefined;
 
-  private constructor(port: number, folder: string, settings: readonly string[], userInfo: string) {
+  private constructor(port: number, folder: string, settings: readonly string[]) {
     this.port = port;
-    this.config = { urls: [`redis://${userInfo}127.0.0.1:${port}`], isCluster: false };
+    this.config = { urls: [`redis://127.0.0.1:${port}`], isCluster: false };
     this.#folder = folder;
     this.#settings = settings;
   }
 
-  /** Starts a server; its URL contains `userInfo` (`:password@`). */
-  static async start(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
-    const redis = await RedisProcess.prepare(settings, userInfo);
+  static async start(settings: readonly string[] = []): Promise<RedisProcess> {
+    const [port = 0] = await freePorts(1);
+    const folder = await mkdtemp(join(tmpdir(), 'petstore-redis-'));
+    const redis = new RedisProcess(port, folder, settings);
     await redis.startAgain();
     return redis;
-  }
-
-  /** Prepares a server without starting it. */
-  static async prepare(settings: readonly string[] = [], userInfo = ''): Promise<RedisProcess> {
-    const [port = 0] = await freePorts(1);
-    return new RedisProcess(port, await mkdtemp(join(tmpdir(), 'petstore-redis-')), settings, userInfo);
   }
 
   get pid(): number | undefined {
@@ -112,14 +95,14 @@ export class RedisProcess implements TestRedis {
   }
 }
 
-/** Starts a server, or uses the one of TEST_REDIS_URL. */
-export async function startRedis(): Promise<TestRedis> {
-  if (GIVEN_URL === undefined) return RedisProcess.start();
-  return { config: { urls: [GIVEN_URL], isCluster: false }, stop: async () => undefined };
+interface RedisCluster {
+  readonly config: RedisConfig;
+  readonly nodes: readonly RedisProcess[];
+  stop(): Promise<void>;
 }
 
 /** Starts a cluster of three servers, each with a third of the slots. */
-export async function startRedisCluster(): Promise<TestRedis & { readonly nodes: readonly RedisProcess[] }> {
+export async function startRedisCluster(): Promise<RedisCluster> {
   const settings = ['--cluster-enabled', 'yes'];
   // The nodes communicate on a second port, which must be free too.
   const nodes = await Promise.all(

@@ -3,7 +3,7 @@
  *
  * Redis is unavailable when a connection is lost, and after the first command that fails for whatever reason or has no
  * reply in time, on a cluster of any node. Then no commands are sent until a probe has succeeded, which is tried again
- * and again. `onUnavailable` is called once per outage, with the cause: an hour without Redis is one line in the log.
+ * and again. The log has one line per outage, with the cause, and one when it is over.
  *
  * The library connects again when a connection is lost or silent for 3 seconds.
  */
@@ -11,21 +11,20 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ClientOfflineError, createClient, createCluster } from '@redis/client';
+import type { Logger } from 'pino';
 import type { RedisConfig } from '../../config/config.ts';
 
 /** How long a start waits for Redis, which may be starting as well. */
 const START_MS = 1_000;
 /** One slow reply is no outage: a busy machine, or a long command of another client, takes less than this. */
 const TIMEOUT_MS = 1_000;
-/** Between probes. */
-const PAUSE_MS = 200;
+const PROBE_PAUSE_MS = 200;
 /** How long the first connection may take, including a cluster's map of slots. */
 const CONNECT_MS = 5_000;
-const LONGEST_PAUSE_MS = 500;
 const SOCKET = {
   connectTimeout: CONNECT_MS,
   socketTimeout: 3_000,
-  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, LONGEST_PAUSE_MS),
+  reconnectStrategy: (retries: number) => Math.min(50 * 2 ** retries, 500),
 } as const;
 const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
 // The library's own time limit ends when a command is written, and costs 5 µs.
@@ -45,16 +44,16 @@ export interface RedisClientOptions {
   readonly redis: RedisConfig;
   /** How long a command may take. Default: a second. */
   readonly timeoutMs?: number;
-  readonly onUnavailable: (cause: string) => void;
-  readonly onAvailable: () => void;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
 }
 
 export class RedisClient {
-  readonly #options: RedisClientOptions;
   readonly #client: ReturnType<typeof createSingleClient> | ReturnType<typeof createClusterClient>;
+  readonly #timeoutMs: number;
+  readonly #logger: RedisClientOptions['logger'];
   readonly #closing = new AbortController();
   #isAvailable = false;
-  /** `onUnavailable` was called for the current outage. */
+  /** The log has a line about the current outage. */
   #isReported = false;
   /** Why a connection, a command or a probe failed last. */
   #cause: unknown;
@@ -62,10 +61,11 @@ export class RedisClient {
   #recovery: Promise<void> | undefined;
 
   /** Throws when an address is invalid. */
-  constructor(options: RedisClientOptions) {
-    this.#options = options;
-    this.#client = options.redis.isCluster ? createClusterClient(options.redis) : createSingleClient(options.redis);
-    const onError = (error: unknown) => this.#open(error);
+  constructor({ redis, timeoutMs = TIMEOUT_MS, logger }: RedisClientOptions) {
+    this.#client = redis.isCluster ? createClusterClient(redis) : createSingleClient(redis);
+    this.#timeoutMs = timeoutMs;
+    this.#logger = logger;
+    const onError = (error: unknown) => this.#fail(error);
     this.#client.on('error', onError).on('node-error', onError);
   }
 
@@ -74,10 +74,7 @@ export class RedisClient {
     return this.#isAvailable;
   }
 
-  /**
-   * Connects. Resolves when Redis is available, or after a second without it. `probe` sends commands that tell whether
-   * it is.
-   */
+  /** Connects. Resolves when `probe` has succeeded, which sends commands; or after a second without that. */
   async start(probe: () => Promise<unknown>): Promise<void> {
     this.#probe = probe;
     this.#recovery = this.#recover();
@@ -92,7 +89,7 @@ export class RedisClient {
       const reply = await this.#inTime(command());
       return this.#isAvailable ? reply : undefined;
     } catch (error) {
-      this.#open(error);
+      this.#fail(error);
       return undefined;
     }
   }
@@ -132,9 +129,9 @@ export class RedisClient {
 
   /** Rejects when there is no reply in time. A process that was itself busy first reads what has arrived. */
   async #inTime<T>(reply: Promise<T>): Promise<T> {
-    const { timeoutMs = TIMEOUT_MS } = this.#options;
     const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => setImmediate(reject, new Error(`no reply in ${timeoutMs} ms`)), timeoutMs);
+    const late = () => setImmediate(reject, new Error(`no reply in ${this.#timeoutMs} ms`));
+    const timer = setTimeout(late, this.#timeoutMs);
     try {
       return await Promise.race([reply, promise]);
     } finally {
@@ -142,7 +139,7 @@ export class RedisClient {
     }
   }
 
-  #open(error: unknown): void {
+  #fail(error: unknown): void {
     // A missing connection is missing for another reason.
     if (!(error instanceof ClientOfflineError)) this.#cause = error;
     if (!this.#isAvailable) return;
@@ -154,7 +151,8 @@ export class RedisClient {
   #report(): void {
     this.#isReported = true;
     const { message, code = 'it does not answer' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
-    this.#options.onUnavailable(message || code); // the message of an AggregateError is empty
+    const cause = message || code; // the message of an AggregateError is empty
+    this.#logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
   }
 
   async #recover(): Promise<void> {
@@ -165,17 +163,19 @@ export class RedisClient {
         await this.#inTime(this.#probe());
         this.#isAvailable = !signal.aborted;
       } catch (error) {
-        this.#open(error);
-        await delay(PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
+        this.#fail(error);
+        await delay(PROBE_PAUSE_MS, undefined, { signal, ref: false }).catch(() => undefined);
       }
     }
-    if (this.#isAvailable && this.#isReported) this.#options.onAvailable();
+    if (this.#isAvailable && this.#isReported) {
+      this.#logger.info('Redis is back: it counts the limits of all servers again');
+    }
     this.#isReported = false;
   }
 }
 
 function createSingleClient({ urls: [url] }: RedisConfig) {
-  return createClient({ ...COMMON, url, socket: { ...SOCKET }, commandOptions });
+  return createClient({ ...COMMON, url, socket: SOCKET, commandOptions });
 }
 
 /** All nodes that the cluster names are reached with the user, password and TLS of the first address. */
@@ -185,7 +185,7 @@ function createClusterClient({ urls }: RedisConfig) {
     ...COMMON,
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
-    socket: protocol === 'rediss:' ? { ...SOCKET, tls: true as const } : { ...SOCKET },
+    socket: protocol === 'rediss:' ? { ...SOCKET, tls: true as const } : SOCKET,
   };
   return createCluster({ rootNodes: urls.map((url) => ({ url })), defaults, commandOptions });
 }

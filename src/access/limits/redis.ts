@@ -10,7 +10,6 @@
  * whichever server comes first, also when Redis has lost its data; what the other servers counted meanwhile is lost.
  */
 import { randomUUID } from 'node:crypto';
-import type { Logger } from 'pino';
 import type { KeyId } from '../../rpc/caller.ts';
 import {
   type Limiter,
@@ -33,8 +32,7 @@ const STREAMS = loadScript(new URL('./streams.lua', import.meta.url));
 /** Addresses that no caller has, probably on all nodes of a cluster. If they can be counted, requests can. */
 const PROBES = Array.from({ length: 16 }, (_, index) => ({ kind: 'address', address: `probe ${index}` }) as const);
 
-export interface RedisLimiterOptions extends LimiterOptions, Pick<RedisClientOptions, 'redis' | 'timeoutMs'> {
-  readonly logger: Pick<Logger, 'info' | 'warn'>;
+export interface RedisLimiterOptions extends LimiterOptions, RedisClientOptions {
   /** The beginning of all key names in Redis. Default: `petstore`. */
   readonly prefix?: string;
   /** Whose time counts: Redis's own (the default), or that of each attempt. */
@@ -50,14 +48,8 @@ export interface RedisLimiter extends Limiter {
 
 /** Resolves when Redis is available, or after a second without it. */
 export async function openRedisLimiter(options: RedisLimiterOptions): Promise<RedisLimiter> {
-  const { logger, ban, prefix = 'petstore', time = 'redis' } = options;
-  const client = new RedisClient({
-    ...options,
-    onUnavailable(cause) {
-      logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
-    },
-    onAvailable: () => logger.info('Redis is back: it counts the limits of all servers again'),
-  });
+  const { ban, prefix = 'petstore', time = 'redis' } = options;
+  const client = new RedisClient(options);
   const memory = createMemoryLimiter(options);
   /** This server's name. A new process is a new server. */
   const server = randomUUID();

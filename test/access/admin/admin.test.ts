@@ -4,18 +4,19 @@ import anyTest, { type TestFn } from 'ava';
 import { AdminServiceService as Admin, Plan } from '../../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import { generateKey } from '../../../src/access/keys/format.ts';
-import type { GrpcCaller } from '../../support/grpc-caller.ts';
+import { toTimestamp } from '../../../src/storage/model.ts';
+import { Operator } from '../../support/operator.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
 
 const OPERATOR_KEY = 'an-operator-key-of-a-test';
 const PAGE = { pageToken: '' };
 
-const test = anyTest as TestFn<{ server: TestServer; admin: GrpcCaller }>;
+const test = anyTest as TestFn<{ server: TestServer; admin: Operator }>;
 
 test.before(async (t) => {
   const server = await startTestServer({ OPERATOR_KEY });
-  t.context = { server, admin: server.grpc.withKey(OPERATOR_KEY) };
+  t.context = { server, admin: new Operator(server.grpc.client, OPERATOR_KEY) };
 });
 test.after.always((t) => t.context.server.close());
 
@@ -83,7 +84,7 @@ test('admin - an unknown account is ACCOUNT_NOT_FOUND, an unknown key API_KEY_NO
 
 test('admin - accounts are listed page by page, the demo account first, on the Business plan', async (t) => {
   const { admin } = t.context;
-  for (let i = 0; i < 3; i += 1) await admin.call(Admin.createAccount, { name: 'Shop', plan: 1 });
+  for (let i = 0; i < 3; i += 1) await admin.account(1);
   const seen: bigint[] = [];
   let pageToken = '';
   do {
@@ -98,15 +99,11 @@ test('admin - accounts are listed page by page, the demo account first, on the B
 
 test('admin - a key is listed by its first 12 characters alone, and refused once it has expired', async (t) => {
   const { admin, server } = t.context;
-  const { id: accountId } = await admin.call(Admin.createAccount, { name: 'Shop', plan: 1 });
+  const { id: accountId } = await admin.account(1);
   const expiresAtMs = Date.now() + 500;
-  const expireTime = { seconds: BigInt(Math.floor(expiresAtMs / 1_000)), nanos: (expiresAtMs % 1_000) * 1_000_000 };
-  const { key } = await admin.call(Admin.createKey, { accountId, expireTime });
+  const { key } = await admin.key(accountId, expiresAtMs);
   const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
-  t.deepEqual(
-    keys.map(({ prefix, expireTime }) => ({ prefix, expireTime })),
-    [{ prefix: key.slice(0, 12), expireTime }],
-  );
+  t.like(keys, [{ prefix: key.slice(0, 12), expireTime: toTimestamp(expiresAtMs) }]);
   t.false(JSON.stringify(keys, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes(key));
   const refusal = async () =>
     server.grpc

@@ -1,10 +1,11 @@
 /** Bans, remaining requests and last uses, as the operator sees them, on servers of each kind of deployment. */
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
-import { AdminServiceService as Admin, Plan, Window } from '../../../gen/petstore/admin/v1/admin.ts';
+import { AdminServiceService as Admin, Window } from '../../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import type { GrpcCaller } from '../../support/grpc-caller.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';
+import { Operator } from '../../support/operator.ts';
 import { createDataDir, startServerProcess } from '../../support/process.ts';
 import { testUnless } from '../../support/programs.ts';
 import { startTestServer } from '../../support/server.ts';
@@ -19,7 +20,7 @@ const PER_DAY = 3;
 const PAGE = { pageToken: '' };
 
 /** The servers that a key is used at, and that the operator asks. */
-type Pair = readonly [used: GrpcCaller, admin: GrpcCaller];
+type Pair = readonly [used: GrpcCaller, admin: Operator];
 const deployments: Record<'memory' | 'Redis', Pair> = { memory: [] as never, Redis: [] as never };
 let shared: Shared;
 const closing: (() => unknown)[] = [];
@@ -29,7 +30,7 @@ const { serial: test, before, beforeEach, after } = testUnless<unknown>(sharedMi
 before(async () => {
   const alone = await startTestServer(SETTINGS);
   closing.push(() => alone.close());
-  deployments.memory = [alone.grpc, alone.grpc.withKey(OPERATOR_KEY)];
+  deployments.memory = [alone.grpc, new Operator(alone.grpc.client, OPERATOR_KEY)];
   shared = await startShared();
   closing.push(() => shared.close());
   const settings = { ...SETTINGS, ...(await shared.settings()) };
@@ -44,7 +45,7 @@ before(async () => {
     return server.grpc;
   };
   const used = await start();
-  deployments.Redis = [used, (await start()).withKey(OPERATOR_KEY)];
+  deployments.Redis = [used, new Operator((await start()).client, OPERATOR_KEY)];
 });
 beforeEach(() => withinOneDay(60_000)); // tests use up the limit of the day, because a minute may end meanwhile
 after.always(async () => {
@@ -63,11 +64,10 @@ async function call(server: GrpcCaller, key: string, times: number): Promise<(st
   return codes;
 }
 
-async function newKey(admin: GrpcCaller) {
-  const limits = { plan: Plan.PLAN_ENTERPRISE, perMinute: 1_000, perDay: PER_DAY };
-  const { id: accountId } = await admin.call(Admin.createAccount, { name: 'Test', ...limits });
-  const { apiKey, key } = await admin.call(Admin.createKey, { accountId, expireTime: undefined });
-  return { accountId, keyId: apiKey?.id ?? 0n, key };
+async function newKey(admin: Operator) {
+  const { id: accountId } = await admin.account({ perMinute: 1_000, perDay: PER_DAY });
+  const { id: keyId, key } = await admin.key(accountId);
+  return { accountId, keyId, key };
 }
 
 /** Creates a key of a new account and uses it until it is banned. */
@@ -83,7 +83,7 @@ for (const name of ['memory', 'Redis'] as const) {
   test(`Bans (${name}) - show the key, its account, the reason, the start and the end, page by page`, async (t) => {
     const [used, admin] = deployments[name];
     const { accountId, keyId, key } = await bannedKey(t, [used, admin]);
-    const { key: second } = await admin.call(Admin.createKey, { accountId, expireTime: undefined });
+    const { key: second } = await admin.key(accountId);
     await call(used, second, REFUSALS);
     const page = (pageToken: string) => admin.call(Admin.listBans, { accountId, limit: 1, pageToken });
     const first = await until(async () => {
@@ -137,7 +137,7 @@ for (const name of ['memory', 'Redis'] as const) {
     await call(admin, key, 1); // the last use is stored at once by the server that is asked
     const { lastUseTime } = await standing();
     t.true(Math.abs(seconds(lastUseTime) - Date.now() / 1_000) < 60);
-    await admin.call(Admin.createKey, { accountId, expireTime: undefined });
+    await admin.key(accountId);
     const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
     t.deepEqual(
       keys.map((each) => each.lastUseTime),

@@ -1,24 +1,41 @@
-/** The Redis limiter: the rules of all limiters, and those of servers that share one Redis. */
+/**
+ * The Redis limiter: the rules of all limiters, those of servers that share one Redis, and what is Redis's alone: its
+ * time, its password, the cost of a request, the streams of all servers.
+ */
 import { randomUUID } from 'node:crypto';
+import type { ExecutionContext } from 'ava';
+import { withinOneDay } from '../../support/limit-windows.ts';
 import { testUnless } from '../../support/programs.ts';
-import { MISSING_REDIS, startRedis, type TestRedis } from '../../support/redis.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { modelTests } from './suite/model.ts';
-import { openRedis, untilBack } from './suite/redis.ts';
+import { openRedis, type RedisOptions, untilBack } from './suite/redis.ts';
 import { reportTests } from './suite/reports.ts';
 import { ruleTests } from './suite/rules.ts';
 import { serverTests } from './suite/servers.ts';
-import type { Open } from './suite/setup.ts';
+import {
+  ACCOUNT,
+  ACCOUNT_ID,
+  BAN_MS,
+  fromAddress,
+  KEY_ID,
+  NOON_MS,
+  type Open,
+  OTHER_ACCOUNT,
+  repeat,
+} from './suite/setup.ts';
 
-const test = testUnless<unknown>(MISSING_REDIS);
-let redis: TestRedis;
+const test = testUnless<unknown>(MISSING_REDIS_SERVER);
+const DAY_MS = 86_400_000;
+const MAX = 10;
+let redis: RedisProcess;
 
 test.before(async () => {
-  redis = await startRedis();
+  redis = await RedisProcess.start();
 });
 test.after.always(() => redis?.stop());
 
 const open: Open = async (t, options, state = randomUUID()) => {
-  const limiter = await openRedis(t, { ...options, redis: redis.config, prefix: `test-${state}` });
+  const limiter = await openRedis(t, { ...options, redis: redis.config, prefix: state });
   await untilBack(limiter);
   return limiter;
 };
@@ -26,3 +43,111 @@ ruleTests(test, open);
 reportTests(test, open);
 modelTests(test, open);
 serverTests(test, open);
+
+// The others are serial: what they ask Redis is about all of it.
+async function openTwo(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
+  const shared = { redis: redis.config, prefix: randomUUID(), ...options };
+  const servers = [await openRedis(t, shared), await openRedis(t, shared)] as const;
+  await untilBack(...servers);
+  return servers;
+}
+
+test.serial(
+  'Redis’s time - counts for limits, bans and the operator, however wrong the servers’ clocks are',
+  async (t) => {
+    await withinOneDay(60_000);
+    const servers = await openTwo(t, { time: 'redis' });
+    const nowMs = Date.now();
+    const dayIndex = Math.floor(nowMs / DAY_MS);
+    const byDay = { ...ACCOUNT, quota: { perMinute: 1_000_000, perDay: 50 } };
+    let passed = 0;
+    for (let i = 0; i < 60; i += 1) {
+      const wrongByMs = [0, 3_600_000, -3_600_000, DAY_MS, -DAY_MS][i % 5] ?? 0;
+      const decision = await servers[i % 2]?.admit({ ...byDay, nowMs: nowMs + wrongByMs });
+      if (decision?.allowed) passed += 1;
+      else t.is(decision?.resetAtSeconds, ((dayIndex + 1) * DAY_MS) / 1_000);
+    }
+    t.is(passed, 50);
+    for (const server of servers) t.is(server.drain().usage[0]?.dayIndex, dayIndex);
+
+    const [server] = servers;
+    const { now } = Date;
+    t.teardown(() => (Date.now = now));
+    Date.now = () => now() + DAY_MS;
+    t.true(Math.abs((await server.now()) - now()) < 60_000);
+    server.restoreBans([{ keyId: KEY_ID, untilMs: nowMs + BAN_MS }]);
+    t.like(await server.admit({ ...byDay, nowMs: Date.now() }), { bannedUntilMs: nowMs + BAN_MS });
+  },
+);
+
+test.serial('One round trip - a request is one command', async (t) => {
+  const [limiter] = await openTwo(t);
+  await limiter.admit(ACCOUNT); // loads the script
+  await redis.command('CONFIG', 'RESETSTAT');
+  await repeat(limiter, 50, ACCOUNT);
+  for (let i = 0; i < 30; i += 1) await fromAddress(limiter, '192.0.2.1');
+  for (let i = 0; i < 20; i += 1) await limiter.peek(ACCOUNT);
+  const stats = String(await redis.command('INFO', 'commandstats'));
+  t.regex(stats, /cmdstat_evalsha:calls=100,/);
+  t.notRegex(stats, /cmdstat_(eval|multi|publish|script[^:]*):/);
+});
+
+test.serial('Addresses - beyond the maximum in a minute they share one counter', async (t) => {
+  const [limiter] = await openTwo(t, { addresses: { perMinute: 60, maxTracked: 100 } });
+  const floods = Array.from({ length: 500 }, (_, index) => fromAddress(limiter, `192.0.2.${index}`));
+  t.is((await Promise.all(floods)).filter(({ allowed }) => allowed).length, 100 + 60);
+  t.like(await fromAddress(limiter, '192.0.2.0'), { allowed: true, remaining: 58 });
+  const shown = await limiter.peek({ kind: 'address', address: 'one more', nowMs: NOON_MS });
+  t.like(shown, { allowed: false, remaining: 0 });
+  t.like(await fromAddress(limiter, 'newcomer', NOON_MS + 60_000), { allowed: true, remaining: 59 });
+});
+
+test.serial('Password - is sent, and never logged', async (t) => {
+  await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
+  const log: string[] = [];
+  const logger = { info: () => undefined, warn: (line: unknown) => log.push(JSON.stringify(line)) };
+  const open = (password: string) => {
+    const url = `redis://someone:${encodeURIComponent(password)}@127.0.0.1:${redis.port}`;
+    return openRedis(t, { redis: { urls: [url], isCluster: false }, logger });
+  };
+  await untilBack(await open('very/secret'));
+  t.deepEqual(log, []);
+  const refused = await open('another/secret');
+  t.true(refused.isDegraded && (await refused.admit(ACCOUNT)).allowed);
+  t.regex(String(log), /WRONGPASS/);
+  t.notRegex(String(log), /secret/);
+});
+
+test.serial(
+  'Streams - all servers together have at most the number of the account; others have their own',
+  async (t) => {
+    const [one, other] = await openTwo(t);
+    const opened = Array.from({ length: 6 }, (_, index) => one.countStreams(ACCOUNT_ID, index + 1, MAX));
+    t.deepEqual(new Set(await Promise.all(opened)), new Set([true]));
+    t.true(await other.countStreams(ACCOUNT_ID, 4, MAX));
+    t.false(await other.countStreams(ACCOUNT_ID, 5, MAX));
+    t.false(await one.countStreams(ACCOUNT_ID, 7, MAX));
+    t.true(await other.countStreams(OTHER_ACCOUNT, MAX, MAX));
+    await one.countStreams(ACCOUNT_ID, 0, MAX); // its streams have ended
+    t.true(await other.countStreams(ACCOUNT_ID, MAX, MAX));
+    for (const account of [ACCOUNT_ID, OTHER_ACCOUNT]) await other.countStreams(account, 0, MAX);
+    t.deepEqual(await redis.command('KEYS', '*streams'), [], 'nothing is left');
+  },
+);
+
+test.serial('Streams - those of a server that is gone are forgotten, also if its time was wrong', async (t) => {
+  const [gone, there] = await openTwo(t);
+  t.true(await gone.countStreams(ACCOUNT_ID, MAX, MAX));
+  const [name = ''] = (await redis.command('KEYS', '*streams')) as string[];
+  const [server = ''] = (await redis.command('HKEYS', name)) as string[];
+  const leftMs = (await redis.command('PTTL', name)) as number;
+  t.true(leftMs > 5_000 && leftMs <= 10_000);
+  for (const [untilMs, isForgotten] of [
+    [5_000, false],
+    [-1, true],
+    [3_600_000, true],
+  ] as const) {
+    await redis.command('HSET', name, server, `${MAX} ${Date.now() + untilMs}`);
+    t.is(await there.countStreams(ACCOUNT_ID, 1, MAX), isForgotten, `until ${untilMs} ms`);
+  }
+});

@@ -14,7 +14,7 @@ import { freePortRange } from '../../support/ports.ts';
 import { connectPostgres, postgresMissing, type TestPostgres } from '../../support/postgres.ts';
 import { testUnless } from '../../support/programs.ts';
 import { prometheusMissing, promtool, TestPrometheus } from '../../support/prometheus.ts';
-import { MISSING_REDIS, startRedis, type TestRedis } from '../../support/redis.ts';
+import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
 
@@ -31,14 +31,14 @@ interface Context {
   readonly metricsPort: number;
   readonly prometheus: TestPrometheus;
   readonly postgres: TestPostgres;
-  readonly redis: TestRedis;
+  readonly redis: RedisProcess;
   readonly url: string;
 }
 type Test = ExecutionContext<Context>;
-const test = testUnless<Context>(prometheusMissing ?? postgresMissing ?? MISSING_REDIS);
+const test = testUnless<Context>(prometheusMissing ?? postgresMissing ?? MISSING_REDIS_SERVER);
 
 test.before(async (t) => {
-  const [postgres, redis] = await Promise.all([connectPostgres(), startRedis()]);
+  const [postgres, redis] = await Promise.all([connectPostgres(), RedisProcess.start()]);
   const url = await postgres.createDatabase();
   const metricsPort = await freePortRange(INSTANCES);
   const stack = await startTestStack({
