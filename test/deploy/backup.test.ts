@@ -1,4 +1,4 @@
-/** `deploy/backup.ts` and `deploy/restore.ts` on the running service, with SQLite. */
+/** `deploy/backup.ts`, `deploy/drill.ts` and `deploy/restore.ts` on the running service, with SQLite. */
 import {
   chownSync,
   cpSync,
@@ -6,85 +6,115 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { launch, type Test, test } from '../launcher/launch.ts';
+import { ROOT } from '../../src/launcher/paths.ts';
+import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { backup, keepAdding, run } from './backups.ts';
 import { makeStore } from './stores.ts';
 
-test('Backup - is made during writes and can be restored, without later writes', async (t) => {
-  const { settings, folder } = places(t);
-  const first = launch(t);
-  const { url, key } = await first.opened();
+const shared = launchForAll();
+/** What the first test makes: a backup, a pet that is in it, and a category that is not. */
+let file = '';
+let petId = 0;
+let later = 0;
+
+test.serial('Backup - is made during writes, with the operator key, readable by its owner only', async (t) => {
+  const { launcher, url, key, folder: dataDir } = shared;
   const client = new RestClient(url, key);
-  const id = await client.pet();
+  petId = await client.pet();
   const adding = keepAdding(client);
   await until(async () => (await client.get('/pets?limit=100')).body.length > 5, 'pets');
-  const file = await backup(folder, settings);
+  const folder = join(dirname(dataDir), 'backups');
+  file = await backup(folder, launcher.settings);
   await adding.stop();
-  const later = await client.category('Later');
-  await first.end('SIGTERM');
-
-  const { code, output, errors } = await run('restore', [file], settings);
-  t.deepEqual({ code, errors }, { code: 0, errors: '' });
-  t.true(output.startsWith(`restored ${file}\n`), output);
-  const again = await launch(t).opened();
-  const restored = new RestClient(again.url, key);
-  t.is((await restored.get(`/pets?ids=${id}`)).body[0].id, id);
-  t.is((await restored.get(`/categories/${later}`)).status, 404);
-  t.true((await restored.get('/pets?limit=100')).body.length > 5);
-  t.is((await restored.post('/categories', { name: 'Written after the restore' })).status, 201);
-  t.true(readdirSync(settings.DATA_DIR ?? '').some((name) => name.startsWith('before-restore-')));
-});
-
-test('Backup - contains the operator key, readable by its owner only', async (t) => {
-  const { settings, folder } = places(t);
-  const launcher = launch(t);
-  await launcher.opened();
-  const file = await backup(folder, settings);
-  await launcher.end('SIGTERM');
-  const key = readFileSync(join(settings.DATA_DIR ?? '', 'operator.key'), 'utf8');
+  later = await client.category('Later');
   for (const name of readdirSync(folder)) t.is(statSync(join(folder, name)).mode & 0o777, 0o600, name);
   t.is(statSync(folder).mode & 0o777, 0o700);
 
-  const elsewhere = { ...settings, DATA_DIR: join(dirname(folder), 'another machine') };
+  const elsewhere = { ...launcher.settings, DATA_DIR: join(dirname(dataDir), 'another machine') };
   t.is((await run('restore', [file], elsewhere)).code, 0);
-  t.is(readFileSync(join(elsewhere.DATA_DIR, 'operator.key'), 'utf8'), key);
+  const [one, other] = [dataDir, elsewhere.DATA_DIR].map((place) => readFileSync(join(place, 'operator.key'), 'utf8'));
+  t.is(one, other);
   t.is(statSync(join(elsewhere.DATA_DIR, 'petstore.sqlite')).mode & 0o777, 0o600);
 });
 
-test('Backup - --keep deletes the oldest backups, and no other file of the folder', async (t) => {
-  const { settings, folder } = places(t);
-  const launcher = launch(t);
-  await launcher.opened();
-  await backup(folder, settings);
-  for (const name of ['petstore-20260101T000000Z.sqlite', 'petstore-20260101T000000Z.operator.key', 'notes.sqlite']) {
-    writeFileSync(join(folder, name), '');
-  }
-  t.is((await run('backup', ['--to', folder, '--keep', '1'], settings)).code, 0);
-  const left = readdirSync(folder);
-  t.deepEqual(left.filter((name) => name.endsWith('.sqlite')).length, 2);
-  t.true(left.includes('notes.sqlite'));
-  t.false(left.some((name) => name.includes('20260101')));
+test.serial(
+  'Drill - restores the newest backup beside the running service, also from a path with a space',
+  async (t) => {
+    const { launcher, folder: dataDir } = shared;
+    const copy = join(dirname(dataDir), 'pet store');
+    for (const name of ['deploy', 'src', 'gen', 'envoy', 'package.json']) {
+      cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+    const folder = dirname(file);
+    const drill = await run('drill', ['--from', folder], launcher.settings, join(copy, 'deploy'));
+    t.is(drill.code, 0, drill.errors);
+    const [categories = '', pets = '', orders, last = ''] = drill.output.split('\n');
+    t.regex(categories, /^categories {2}(\d+) in the backup, \1 served, \d+ now$/);
+    t.regex(pets, /^pets {8}(\d+) in the backup, \1 served, \d+ now$/);
+    t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
+    t.true(last.startsWith(`${basename(file)} can be restored. It took `), last);
+
+    writeFileSync(join(folder, 'petstore-99990101T000000Z.sqlite'), '');
+    const failed = await run('drill', ['--from', folder], launcher.settings);
+    t.deepEqual([failed.code, failed.output], [1, '']);
+    t.regex(failed.errors, /^petstore: \S+petstore-99990101T000000Z\.sqlite is no backup of the pet store.*\n$/);
+  },
+);
+
+test.serial('Restore - is refused while the service runs, and changes nothing', async (t) => {
+  const { code, errors } = await run('restore', [file], shared.launcher.settings);
+  t.is(code, 1);
+  t.regex(errors, /^petstore: \S.* is in use by another service, process \d+: stop that one.*\n$/);
+  t.false(readdirSync(shared.folder).some((name) => name.includes('restor')));
 });
 
-test('Backup - a clock that was set back does not make the new backup the oldest one', async (t) => {
+test.serial('Backup - is made during writes and can be restored, without later writes', async (t) => {
+  const { launcher, key, folder: dataDir } = shared;
+  await launcher.end('SIGTERM');
+  const damaged = `${file}-damaged.sqlite`;
+  writeFileSync(damaged, readFileSync(file).fill(0x55, 4_096, 20_480));
+  const refused = await run('restore', [damaged], launcher.settings);
+  t.is(refused.code, 1);
+  t.regex(refused.errors, /^petstore: .+\n$/);
+  t.false(
+    readdirSync(dataDir).some((name) => name.startsWith('before-restore-')),
+    'a damaged one changes nothing',
+  );
+
+  const { code, output, errors } = await run('restore', [file], launcher.settings);
+  t.deepEqual({ code, errors }, { code: 0, errors: '' });
+  t.true(output.startsWith(`restored ${file}\n`), output);
+  const again = await launch(t, launcher.settings).opened();
+  const restored = new RestClient(again.url, key);
+  t.is((await restored.get(`/pets?ids=${petId}`)).body[0].id, petId);
+  t.is((await restored.get(`/categories/${later}`)).status, 404);
+  t.true((await restored.get('/pets?limit=100')).body.length > 5);
+  t.is((await restored.post('/categories', { name: 'Written after the restore' })).status, 201);
+  t.true(readdirSync(dataDir).some((name) => name.startsWith('before-restore-')));
+});
+
+test('Backup - --keep deletes the oldest backups and no other file, also after a clock was set back', async (t) => {
   const { settings, folder } = places(t);
   await makeStore(settings.DATA_DIR ?? '', 'mine');
   mkdirSync(folder);
-  for (const year of [9_998, 9_999]) writeFileSync(join(folder, `petstore-${year}0101T000000Z.sqlite`), '');
+  const named = (date: string) => `petstore-${date}T000000Z`;
+  const old = ['20260101', '99980101', '99990101'].map((date) => `${named(date)}.sqlite`);
+  const files = [...old, `${named('20260101')}.operator.key`, 'notes.sqlite'];
+  for (const name of files) writeFileSync(join(folder, name), '');
   const { code, output } = await run('backup', ['--to', folder, '--keep', '2'], settings);
   t.is(code, 0);
-  const left = readdirSync(folder).filter((name) => name.endsWith('.sqlite'));
-  t.deepEqual(left.sort(), [basename(output.trim()), 'petstore-99990101T000000Z.sqlite']);
+  const made = basename(output.trim());
+  const left = [made, made.replace('.sqlite', '.operator.key'), `${named('99990101')}.sqlite`, 'notes.sqlite'];
+  t.deepEqual(readdirSync(folder).sort(), left.sort());
 });
 
 (process.getuid?.() === 0 ? test : test.skip)(
@@ -102,21 +132,6 @@ test('Backup - a clock that was set back does not make the new backup the oldest
     t.false(readdirSync(dataDir).some((name) => name.startsWith('before-restore-')));
   },
 );
-
-test('Drill - runs from a folder with a space in its path', async (t) => {
-  const { settings, folder } = places(t);
-  await makeStore(settings.DATA_DIR ?? '', 'mine');
-  rmSync(join(settings.DATA_DIR ?? '', 'operator.key')); // it is none
-  await backup(folder, settings);
-  const copy = join(dirname(folder), 'pet store');
-  const root = new URL('../../', import.meta.url);
-  for (const name of ['deploy', 'src', 'gen', 'envoy', 'package.json']) {
-    cpSync(new URL(name, root), join(copy, name), { recursive: true });
-  }
-  symlinkSync(fileURLToPath(new URL('node_modules', root)), join(copy, 'node_modules'));
-  const drill = await run('drill', ['--from', folder], settings, join(copy, 'deploy'));
-  t.is(drill.code, 0, drill.errors);
-});
 
 test('Backup - leaves its result and time for the metrics, and deletes what killed runs left', async (t) => {
   const { settings, folder } = places(t);
@@ -148,79 +163,20 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   t.true(existsSync(file));
 });
 
-test('Drill - restores the newest backup beside the running service, and reads all of it from a server', async (t) => {
-  const { settings, folder } = places(t);
-  const { url, key } = await launch(t).opened();
-  const client = new RestClient(url, key);
-  await client.pet();
-  const file = await backup(folder, settings);
-  await client.category('Later');
-  const drill = await run('drill', ['--from', folder], settings);
-  t.is(drill.code, 0, drill.errors);
-  const [categories, pets, orders, last = ''] = drill.output.split('\n');
-  t.is(categories, 'categories  1 in the backup, 1 served, 2 now');
-  t.is(pets, 'pets        1 in the backup, 1 served, 1 now');
-  t.is(orders, 'orders      0 in the backup, 0 served, 0 now');
-  t.true(last.startsWith(`${basename(file)} can be restored. It took `), last);
-
-  writeFileSync(join(folder, 'petstore-99990101T000000Z.sqlite'), '');
-  const failed = await run('drill', ['--from', folder], settings);
-  t.deepEqual([failed.code, failed.output], [1, '']);
-  t.regex(failed.errors, /^petstore: \S+petstore-99990101T000000Z\.sqlite is no backup of the pet store.*\n$/);
-});
-
-test('Restore - is refused while the service runs, and changes nothing', async (t) => {
-  const { settings, folder } = places(t);
-  const launcher = launch(t);
-  await launcher.opened();
-  const file = await backup(folder, settings);
-  const { code, errors } = await run('restore', [file], settings);
-  t.is(code, 1);
-  t.regex(errors, /^petstore: \S.* is in use by another service, process \d+: stop that one.*\n$/);
-  t.false(readdirSync(settings.DATA_DIR ?? '').some((name) => name.includes('restor')));
-});
-
-test('Restore - a file of another engine, a missing file and no file are refused with one line', async (t) => {
+test('Backup and restore - what they can not do ends with one line', async (t) => {
   const { settings, folder } = places(t);
   mkdirSync(folder);
   const dump = join(folder, 'petstore.dump');
   writeFileSync(dump, '');
-  for (const [args, line] of [
-    [[dump], /^petstore: \S.*petstore\.dump is not a backup of the engine that the settings name: SQLite .+\n$/],
-    [[join(folder, 'none.sqlite')], /^petstore: there is no .*none\.sqlite\n$/],
-    [[], /^petstore: name one backup: node deploy\/restore\.ts FILE\n$/],
+  for (const [program, args, line] of [
+    ['restore', [dump], /^petstore: \S.*dump is not a backup of the engine that the settings name: SQLite .+\n$/],
+    ['restore', [join(folder, 'none.sqlite')], /^petstore: there is no .*none\.sqlite\n$/],
+    ['restore', [], /^petstore: name one backup: node deploy\/restore\.ts FILE\n$/],
+    ['backup', ['--to', folder], /^petstore: there is no .*petstore\.sqlite: is DATA_DIR the service's\?\n$/],
+    ['backup', [], /^petstore: --to must name the folder of the backups\n$/],
+    ['backup', ['--to', folder, '--keep', '0'], /^petstore: --keep must be a number from 1 to 9999\n$/],
   ] as const) {
-    const { code, errors } = await run('restore', args, settings);
-    t.is(code, 1);
-    t.regex(errors, line);
-  }
-});
-
-test('Restore - a damaged backup is refused, and the data is unchanged', async (t) => {
-  const { settings, folder } = places(t);
-  const first = launch(t);
-  const { url, key } = await first.opened();
-  const id = await new RestClient(url, key).pet();
-  const file = await backup(folder, settings);
-  await first.end('SIGTERM');
-  const bytes = readFileSync(file);
-  bytes.fill(0x55, 4_096, 20_480);
-  writeFileSync(file, bytes);
-  const { code, errors } = await run('restore', [file], settings);
-  t.is(code, 1);
-  t.regex(errors, /^petstore: .+\n$/);
-  const again = await launch(t).opened();
-  t.is((await new RestClient(again.url, key).get(`/pets?ids=${id}`)).body[0].id, id);
-});
-
-test('Backup - a DATA_DIR without data, and bad options, end with one line', async (t) => {
-  const { settings, folder } = places(t);
-  for (const [args, line] of [
-    [['--to', folder], /^petstore: there is no .*petstore\.sqlite: is DATA_DIR the service's\?\n$/],
-    [[], /^petstore: --to must name the folder of the backups\n$/],
-    [['--to', folder, '--keep', '0'], /^petstore: --keep must be a number from 1 to 9999\n$/],
-  ] as const) {
-    const { code, errors } = await run('backup', args, settings);
+    const { code, errors } = await run(program, args, settings);
     t.is(code, 1);
     t.regex(errors, line);
   }

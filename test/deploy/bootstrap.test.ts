@@ -18,69 +18,57 @@ const BUILD = 'echo built >> $INIT_CWD/builds; while [ -e $INIT_CWD/wait ]; do s
 
 const test = anyTest as TestFn<{ root: string; started: ChildProcess[] }>;
 
-test.beforeEach(async (t) => {
-  const root = mkdtempSync(join(tmpdir(), 'petstore-bootstrap-'));
-  t.context = { root, started: [] };
-  cpSync(SCRIPTS, join(root, 'scripts'), { recursive: true });
-  await pack(root, 'runs', { install: BUILD });
-  await pack(root, 'node', { install: 'while [ -e $INIT_CWD/wait-for-node ]; do sleep 0.1; done; echo > whole' });
-  await pack(root, 'tool', {});
+const template = mkdtempSync(join(tmpdir(), 'petstore-bootstrap-'));
+test.before(async () => {
+  cpSync(SCRIPTS, join(template, 'scripts'), { recursive: true });
+  await pack(template, 'runs', { install: BUILD });
+  await pack(template, 'node', { install: 'while [ -e $INIT_CWD/wait-for-node ]; do sleep 0.1; done; echo > whole' });
+  await pack(template, 'tool', {});
   const named = {
     name: 'small',
     version: '1.0.0',
     dependencies: { runs: 'file:runs-1.0.0.tgz', node: 'file:node-1.0.0.tgz' },
     devDependencies: { tool: 'file:tool-1.0.0.tgz' },
   };
-  writeFileSync(join(root, 'package.json'), JSON.stringify(named));
-  await sh('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: root });
+  writeFileSync(join(template, 'package.json'), JSON.stringify(named));
+  await sh('npm', ['install', '--package-lock-only', '--no-audit', '--no-fund'], { cwd: template });
 });
+test.after.always(() => rmSync(template, { recursive: true, force: true }));
 
+test.beforeEach((t) => {
+  const root = mkdtempSync(join(tmpdir(), 'petstore-bootstrap-'));
+  t.context = { root, started: [] };
+  cpSync(template, root, { recursive: true });
+});
 test.afterEach.always((t) => {
   const { root, started } = t.context;
   for (const { pid, exitCode } of started) if (pid !== undefined && exitCode === null) process.kill(pid, 'SIGKILL');
   rmSync(root, { recursive: true, force: true });
 });
 
-test('Installation - the first start installs the runtime packages and no tools', async (t) => {
-  const { code } = await ended(bootstrap(t));
-  t.is(code, 0);
+test('Installation - the first start installs no tools; they are added without a rebuild, and kept', async (t) => {
+  t.is((await ended(bootstrap(t))).code, 0);
   t.deepEqual(installed(t), { runs: true, tool: false, builds: 1 });
-});
-
-test('Installation - tools are added without a rebuild, and a later start keeps them', async (t) => {
-  await ended(bootstrap(t));
   await ended(bootstrap(t, 'tools'));
-  t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
-  const { errors } = await ended(bootstrap(t));
-  t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
-  t.is(errors, '');
-});
+  const all = { runs: true, tool: true, builds: 1 };
+  t.deepEqual(installed(t), all);
+  t.is((await ended(bootstrap(t))).errors, '', 'a later start installs nothing');
+  t.deepEqual(installed(t), all);
 
-test('Installation - after a lockfile change a start keeps the tools and a build that is still valid', async (t) => {
-  await ended(bootstrap(t, 'tools'));
   const lock = join(t.context.root, 'package-lock.json');
   writeFileSync(lock, `${readFileSync(lock, 'utf8')}\n`);
-  const { errors } = await ended(bootstrap(t));
-  t.regex(errors, /installing npm packages/);
-  t.deepEqual(installed(t), { runs: true, tool: true, builds: 1 });
+  t.regex((await ended(bootstrap(t))).errors, /installing npm packages/);
+  t.deepEqual(installed(t), all, 'a changed lockfile keeps the tools and a build that is still valid');
 });
 
-test('Installation - reports its progress every few seconds, in plain lines without a terminal', async (t) => {
-  wait(t);
+test('Installation - reports its progress; an interruption leaves no process, the next start resumes', async (t) => {
+  const wait = join(t.context.root, 'wait');
+  writeFileSync(wait, '');
   const child = bootstrap(t);
   let output = '';
   child.stderr?.on('data', (chunk) => (output += chunk));
   await until(() => /building sqlite3, \d+ s\n/.test(output), 'a line about the build', 20_000);
-  rmSync(join(t.context.root, 'wait'));
-  t.is((await ended(child)).code, 0);
-  t.regex(output, / {2}installing npm packages: done after \d+ s\n/);
-  t.false(output.includes('\r') || output.includes('\x1b'));
-});
-
-test('Installation - an interruption leaves no process, and the next start resumes', async (t) => {
-  wait(t);
-  const child = bootstrap(t);
-  await until(() => buildsIn(t.context.root) === 1, 'the build', 20_000);
+  t.false(output.includes('\r') || output.includes('\x1b'), 'plain lines without a terminal');
   child.kill('SIGINT');
   const { code, errors } = await ended(child);
   t.is(code, 130);
@@ -88,7 +76,7 @@ test('Installation - an interruption leaves no process, and the next start resum
   const { stdout } = await sh('ps', ['-eo', 'args']);
   t.false(stdout.includes(t.context.root));
 
-  rmSync(join(t.context.root, 'wait'));
+  rmSync(wait);
   const next = await ended(bootstrap(t));
   t.is(next.code, 0);
   t.notRegex(next.errors, /installing npm packages/);
@@ -183,11 +171,6 @@ async function ended(child: ChildProcess): Promise<{ code: number; errors: strin
   child.stderr?.on('data', (chunk) => (errors += chunk));
   const [code] = await once(child, 'close');
   return { code, errors };
-}
-
-/** Makes the build step wait until the file is removed. */
-function wait(t: ExecutionContext<{ root: string }>): void {
-  writeFileSync(join(t.context.root, 'wait'), '');
 }
 
 function installed(t: ExecutionContext<{ root: string }>): { runs: boolean; tool: boolean; builds: number } {

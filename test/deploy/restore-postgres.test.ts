@@ -143,6 +143,14 @@ test('Restore - killed in the middle of the dump, nothing has changed', async (t
   t.deepEqual(await kept(url), []);
 });
 
+test('Backup - an unreachable database ends with one line, without the password', async (t) => {
+  const { folder, settings } = t.context;
+  const DATABASE_URL = 'postgres://petstore:hunter2hunter2@127.0.0.1:1/petstore';
+  const { code, errors } = await run('backup', ['--to', join(folder, 'backups')], { ...settings, DATABASE_URL });
+  t.is(code, 1);
+  t.regex(errors, /^petstore: pg_dump: error: connection to server (?!.*hunter2).+\n$/);
+});
+
 /** Dumps without the checks of a backup. */
 async function dumpTo(file: string | undefined, url: string): Promise<void> {
   const { runProgram } = await import('../../deploy/postgres-program.ts');
