@@ -17,14 +17,10 @@ test('Entity tags - a list is parsed completely, with any white space and empty 
   fc.assert(
     fc.property(lists, ([before, elements, after]) => {
       const text = elements.map(([element, behind]) => element + behind).join('');
-      t.deepEqual(
-        parseEntityTags(before + text + after),
-        elements.map(([element]) => element),
-      );
+      const tags = elements.map(([element]) => element);
+      t.deepEqual(parseEntityTags(before + text + after), tags);
     }),
   );
-  t.deepEqual(parseEntityTags('"a"'), ['"a"']);
-  t.deepEqual(parseEntityTags('"a","b" , W/"c"'), ['"a"', '"b"', 'W/"c"']);
   t.deepEqual(parseEntityTags('"a,b", ""'), ['"a,b"', '""']);
 });
 
@@ -48,49 +44,36 @@ test('Entity tags - any text is parsed or refused in linear time', (t) => {
   t.true(performance.now() - startMs < 5_000); // quadratic parsing takes minutes
 });
 
-test('Entity tags - * matches every tag', (t) => {
-  for (const text of ['*', ' * ', '\t*']) {
-    const tags = parseEntityTags(text) ?? [];
-    t.true(matchesStrongly(tags, '"a"') && matchesWeakly(tags, '"a"'), text);
-  }
-});
-
-test('Entity tags - a weak tag matches in the weak comparison only', (t) => {
-  const tags = parseEntityTags('"a", W/"b"') ?? [];
-  t.deepEqual(
-    ['"a"', '"b"', '"c"', '""'].map((one) => [matchesStrongly(tags, one), matchesWeakly(tags, one)]),
-    [
-      [true, true],
-      [false, true],
-      [false, false],
-      [false, false],
-    ],
-  );
+test('Entity tags - * matches every tag, a weak one in the weak comparison only', (t) => {
+  const matches = (text: string) =>
+    ['"a"', '"b"', '"c"'].map((one) => {
+      const tags = parseEntityTags(text) ?? [];
+      return [matchesStrongly(tags, one), matchesWeakly(tags, one)];
+    });
+  for (const text of ['*', ' * ', '\t*']) t.deepEqual(matches(text), Array(3).fill([true, true]));
+  const expected = [
+    [true, true],
+    [false, true],
+    [false, false],
+  ];
+  t.deepEqual(matches('"a", W/"b"'), expected);
 });
 
 // A release that changes one of these invalidates all tags that callers hold.
 test('Entity tags - the tag of a representation does not change between releases', (t) => {
   const shipDate = { seconds: 1_798_804_800n, nanos: 1 };
   const order = { id: 7n, petId: undefined, quantity: 1, shipDate: undefined, complete: false };
-  const messages = [
-    Pet.encode(Pet.fromPartial({ id: 7n, name: 'Tom 😀', categoryId: -1n, status: PetStatus.sold })),
-    Category.encode({ id: 7n, name: 'Cats', description: undefined }),
-    Category.encode({ id: 7n, name: 'Cats', description: '' }),
-    Order.encode(order),
-    Order.encode({ ...order, petId: 2n ** 62n, shipDate, complete: true }),
-    InventoryItem.encode({ petId: 7n, quantity: 0, status: PetStatus.available }),
-  ];
-  t.deepEqual(
-    messages.map((message) => entityTag(message.finish())),
-    [
-      '"DJ9xE2uc4MbE_watJnLOxq"',
-      '"Ombv20qWTOms9JEWnIp23G"',
-      '"1wYBR2w67kLcWc6Z_7m2gf"',
-      '"ADroSKiG2iezivELm7934M"',
-      '"Hp_JjP2Od4a2BHeSo5KwOt"',
-      '"CpbaOLCG103lZHpVa_-Eob"',
-    ],
-  );
+  const pet = { id: 7n, name: 'Tom 😀', categoryId: -1n, status: PetStatus.sold };
+  for (const [message, expected] of [
+    [Pet.encode(Pet.fromPartial(pet)), '"DJ9xE2uc4MbE_watJnLOxq"'],
+    [Category.encode({ id: 7n, name: 'Cats', description: undefined }), '"Ombv20qWTOms9JEWnIp23G"'],
+    [Category.encode({ id: 7n, name: 'Cats', description: '' }), '"1wYBR2w67kLcWc6Z_7m2gf"'],
+    [Order.encode(order), '"ADroSKiG2iezivELm7934M"'],
+    [Order.encode({ ...order, petId: 2n ** 62n, shipDate, complete: true }), '"Hp_JjP2Od4a2BHeSo5KwOt"'],
+    [InventoryItem.encode({ petId: 7n, quantity: 0, status: PetStatus.available }), '"CpbaOLCG103lZHpVa_-Eob"'],
+  ] as const) {
+    t.is(entityTag(message.finish()), expected);
+  }
 });
 
 test('Entity tags - two representations have the same tag only if they are equal', (t) => {
@@ -104,5 +87,4 @@ test('Entity tags - two representations have the same tag only if they are equal
       t.is(tagOf(one) === tagOf(other), isSame);
     }),
   );
-  t.regex(tagOf({ id: 1n, name: 'Tom', categoryId: 1n, status: PetStatus.sold }), /^"[\w-]{22}"$/);
 });

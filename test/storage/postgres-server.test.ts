@@ -1,13 +1,11 @@
-/** Storage when the PostgreSQL server crashes, hangs, recovers, or serves several processes. */
+/** What PostgreSQL's own features guarantee: its plans, migrations by several processes, conflicts, refused starts. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { hashKey } from '../../src/access/keys/format.ts';
 import { demoKeyFile, ensureDemoKey } from '../../src/access/keys/key-files.ts';
-import { MIGRATIONS, type Store, TABLES } from '../../src/schema.ts';
-import { toCategoryId, toPetId } from '../../src/shop/model.ts';
+import { MIGRATIONS, TABLES } from '../../src/schema.ts';
 import { Availability } from '../../src/storage/availability.ts';
 import type { Runner } from '../../src/storage/engine.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
@@ -15,167 +13,65 @@ import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
-import { aPet } from '../support/pets.ts';
-import { type OwnPostgres, ownPostgresMissing, query, startPostgres } from '../support/postgres.ts';
+import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
 import { testUnless } from '../support/programs.ts';
 import { until } from '../support/until.ts';
+import { addOne, newPet, runSql } from './suite/database.ts';
+import { runPlanSuite } from './suite/query-plans.ts';
 
-interface Context {
-  readonly server: OwnPostgres;
-  readonly url: string;
-}
-const test = testUnless<Context>(ownPostgresMissing);
+const test = testUnless(postgresMissing);
+let server: TestPostgres;
 
-test.before(async (t) => {
-  t.context = { server: await startPostgres(), url: '' };
+test.serial.before(async () => {
+  server = await connectPostgres();
 });
-test.beforeEach(async (t) => {
-  const { server } = t.context;
-  t.context = { server, url: await server.createDatabase() };
-});
-test.after.always((t) => t.context.server?.stop());
+test.after.always(() => server?.stop());
 
-const CATS = { name: 'Cats', description: undefined };
-
-/** Runs concurrent reads and writes until `stop`, and records their results. */
-function load(store: Store) {
-  const [inserted, refusals, otherErrors]: [string[], Error[], unknown[]] = [[], [], []];
-  let isOver = false;
-  let longestMs = 0;
-  const worker = async (index: number) => {
-    while (!isOver) {
-      const startMs = performance.now();
-      try {
-        if (index % 2 === 0) await store.categories.find(toCategoryId(1n));
-        else inserted.push(String((await store.write((tx) => tx.categories.insert(CATS))).id));
-      } catch (error) {
-        if (error instanceof StoreUnavailable) refusals.push(error);
-        else otherErrors.push(error);
-        await delay(5); // as callers do: an unavailable server refuses calls at once
-      }
-      longestMs = Math.max(longestMs, performance.now() - startMs);
-    }
-  };
-  const workers = Promise.all(Array.from({ length: 20 }, (_, index) => worker(index)));
-  return {
-    inserted,
-    refusals,
-    otherErrors,
-    get longestMs() {
-      return longestMs;
-    },
-    async stop() {
-      isOver = true;
-      await workers;
-    },
-  };
-}
-
-test.serial('PostgreSQL killed under load - calls fail as unavailable, then succeed without a restart', async (t) => {
-  const { server, url } = t.context;
-  const reported: string[] = [];
-  const engine = await openPostgres(url, MIGRATIONS, {
-    logger: { info: (_, text) => reported.push(text), warn: (_, text) => reported.push(text) },
-  });
-  const store = createStore(engine, TABLES);
-  const calls = load(store);
-  await until(() => calls.inserted.length > 50, 'inserts');
-  for (let round = 0; round < 2; round += 1) {
-    await server.kill();
-    const refused = calls.refusals.length;
-    await until(() => calls.refusals.length > refused + 50, 'refusals');
-    await server.start();
-    const before = calls.inserted.length;
-    await until(() => calls.inserted.length > before + 50, 'more inserts');
-  }
-  await calls.stop();
-  t.deepEqual(calls.otherErrors, []);
-  const [up, away, back] = [
-    "the database's schema is up to date now",
-    'the database is away: calls that need it fail',
-    'the database is back',
-  ];
-  t.deepEqual(reported, [up, away, back, away, back]);
-  // Every acknowledged write is stored.
-  const rows = await query(url, 'SELECT id FROM categories');
-  const stored = new Set(rows.map(({ id }) => String(id)));
+test('PostgreSQL - several processes that start at once migrate once and create one demo key', async (t) => {
+  const url = await server.createDatabase();
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-demo-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const open = async () => createStore(await openPostgres(url, MIGRATIONS), TABLES);
+  const stores = await Promise.all([open(), open(), open(), open()]);
+  const names = (await query(url, 'SELECT name FROM schema_migrations ORDER BY id')).map(({ name }) => name);
   t.deepEqual(
-    calls.inserted.filter((id) => !stored.has(id)),
-    [],
+    names,
+    MIGRATIONS.map(({ name }) => name),
   );
-  await store.close();
-});
-
-test.serial('PostgreSQL hanging - calls end in time, excess calls fail at once, and later calls succeed', async (t) => {
-  const { server, url } = t.context;
-  const store = createStore(await openPostgres(url, MIGRATIONS), TABLES);
-  const calls = load(store);
-  await until(() => calls.inserted.length > 20, 'inserts');
-  await server.pause();
-  try {
-    await until(() => calls.refusals.length >= 20, 'refusals');
-    // More calls than the pool's queue holds: the excess is refused at once.
-    const results = await Promise.all(
-      Array.from({ length: 3_000 }, () =>
-        store
-          .write((tx) => tx.categories.insert(CATS))
-          .then(
-            () => 'answered',
-            (error: Error) => error.message,
-          ),
-      ),
-    );
-    t.true(results.filter((message) => message === 'too many calls wait for a connection').length >= 900);
-  } finally {
-    await server.resume();
+  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
+  const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
+  for (const store of stores) {
+    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
+    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
+    await store.close();
   }
-  const before = calls.inserted.length;
-  await until(() => calls.inserted.length > before + 20, 'more inserts');
-  await calls.stop();
-  t.deepEqual(calls.otherErrors, []);
-  t.true(calls.longestMs < 15_000, `${calls.longestMs} ms`);
-  await store.close();
 });
 
-test('PostgreSQL - several processes that start at once on an empty database run each migration once', async (t) => {
-  const { url } = t.context;
-  const engines = await Promise.all(Array.from({ length: 5 }, () => openPostgres(url, MIGRATIONS)));
-  const stores = engines.map((engine) => createStore(engine, TABLES));
-  for (const store of stores) t.truthy(await store.write((tx) => tx.categories.insert(CATS)));
-  const read = compile('names', engines[0]?.knex.raw('select name from schema_migrations order by id') as never);
-  const names = (await engines[0]?.reader.all(read, {}))?.map(({ name }) => name) ?? [];
-  t.true(names.length >= 4);
-  t.is(new Set(names).size, names.length, 'a migration ran twice');
-  for (const store of stores) await store.close();
-});
-
-test('PostgreSQL - a start succeeds after another process was killed during its migrations', async (t) => {
-  const { url } = t.context;
-  // Earlier releases marked a running migration in this table.
-  await query(url, 'CREATE TABLE schema_migrations_lock (index serial PRIMARY KEY, is_locked integer)');
-  await query(url, 'INSERT INTO schema_migrations_lock (is_locked) VALUES (1)');
-  const engine = await openPostgres(url, MIGRATIONS);
-  t.truthy(await createStore(engine, TABLES).write((tx) => tx.categories.insert(CATS)));
-  await engine.close();
-});
+/** Another process that holds the advisory lock. */
+async function holdLock(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('SELECT pg_advisory_lock(7073746573)');
+  return client;
+}
 
 test('PostgreSQL - a start reports that it waits for another migration, and continues after it', async (t) => {
-  const { url } = t.context;
+  const url = await server.createDatabase();
   const other = await holdLock(url);
-  const waits: object[] = [];
-  const logger = { info: (fields: object) => waits.push(fields), warn: () => undefined };
+  const logged: unknown[] = [];
+  const logger = { info: (...line: unknown[]) => logged.push(line), warn: () => undefined };
   const opening = openPostgres(url, MIGRATIONS, { logger });
-  await until(() => waits.length > 0, 'the report of the wait');
+  await until(() => logged.length > 0, 'the report of the wait');
+  t.deepEqual(logged, [[{ maxSeconds: 60 }, 'another process is changing the database: waiting for it to be done']]);
   await other.end();
   await (await opening).close();
-  t.deepEqual(waits[0], { maxSeconds: 60 });
   const current = await holdLock(url);
   await (await openPostgres(url, MIGRATIONS)).close(); // nothing to migrate, nothing to wait for
   await current.end();
 });
 
 test('PostgreSQL - a start that waits too long for another migration fails, with the reason', async (t) => {
-  const { url } = t.context;
+  const url = await server.createDatabase();
   const other = await holdLock(url);
   await t.throwsAsync(openPostgres(url, MIGRATIONS, { maxWaitMs: 500 }), {
     instanceOf: StoreUnavailable,
@@ -185,7 +81,7 @@ test('PostgreSQL - a start that waits too long for another migration fails, with
 });
 
 test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails and changes nothing', async (t) => {
-  const { url } = t.context;
+  const url = await server.createDatabase();
   await (await openPostgres(url, MIGRATIONS)).close();
   await query(url, 'DROP TABLE key_uses');
   await query(url, 'ALTER TABLE bans DROP COLUMN duration_ms, DROP COLUMN refusals, DROP COLUMN window_seconds');
@@ -199,101 +95,54 @@ test('PostgreSQL - a migration waits 10 s for a table that is in use, then fails
   t.true(waitedMs > 9_500 && waitedMs < 20_000, `${waitedMs} ms`);
   const found = async () => (await query(url, "SELECT to_regclass('key_uses') AS found"))[0]?.found;
   t.is(await found(), null);
-  const started = openPostgres(url, MIGRATIONS);
-  await delay(1_000);
   await user.query('COMMIT');
   await user.end();
-  await (await started).close();
+  await (await openPostgres(url, MIGRATIONS)).close();
   t.not(await found(), null);
 });
 
 test('PostgreSQL - a call that is cancelled before its query does not count as a response', async (t) => {
-  const reported: string[] = [];
-  const availability = new Availability(
-    { info: () => reported.push('back'), warn: () => reported.push('away') },
-    'away',
-  );
+  const logged: string[] = [];
+  const log = (_: object, text: string) => logged.push(text);
+  const availability = new Availability({ info: log, warn: log }, 'away');
   availability.noteFailure(new Error('no response'), performance.now());
-  const pool = new PostgresPool({ url: t.context.url, size: 1, isPooled: false }, availability);
+  const pool = new PostgresPool({ url: await server.createDatabase(), size: 1, isPooled: false }, availability);
   await t.throwsAsync(
     pool.use(() => Promise.reject(new Cancelled())),
     { instanceOf: Cancelled },
   );
-  t.deepEqual(reported, ['away']);
+  t.deepEqual(logged, ['away']);
   await pool.use((connection) => connection.query('SELECT 1'));
-  t.deepEqual(reported, ['away', 'back']);
+  t.deepEqual(logged, ['away', 'the database is back']);
   await pool.close();
 });
 
-/** Another process that holds the advisory lock. */
-async function holdLock(url: string): Promise<Client> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  await client.query('SELECT pg_advisory_lock(7073746573)');
-  return client;
-}
-
-test('PostgreSQL - of several servers that start at once one creates the demo account and its key', async (t) => {
-  const { url } = t.context;
-  const folder = await mkdtemp(join(tmpdir(), 'petstore-demo-'));
-  t.teardown(() => rm(folder, { recursive: true }));
-  const stores = await Promise.all(
-    Array.from({ length: 4 }, async () => createStore(await openPostgres(url, MIGRATIONS), TABLES)),
-  );
-  await Promise.all(stores.map((store) => ensureDemoKey(store, folder)));
-  for (const store of stores) {
-    t.is((await store.accounts.page({ after: 0n, limit: 10 })).rows.length, 1);
-    const key = (await readFile(demoKeyFile(folder), 'utf8')).trim();
-    t.is((await store.accounts.findKey(hashKey(key)))?.account.name, 'Demo');
-    await store.close();
-  }
-});
-
 test('PostgreSQL - each connection prepares a statement once, by its name', async (t) => {
-  const engine = await openPostgres(t.context.url, MIGRATIONS);
-  const store = createStore(engine, TABLES);
-  const { id } = await store.write((tx) => tx.categories.insert(CATS));
-  const prepared = compile(
-    'prepared',
-    engine.knex.raw(
-      'select name, calls from (select name, generic_plans + custom_plans as calls from pg_prepared_statements) as p',
-    ),
-  );
+  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
+  const calls = "select generic_plans + custom_plans as calls from pg_prepared_statements where name = 'test.find'";
   const find = compile('test.find', engine.knex('categories').select('id').where('id', param('id')));
   const rows = await engine.transaction(async (tx: Runner) => {
-    for (let time = 0; time < 8; time += 1) await tx.all(find, { id });
-    return tx.all(prepared, {});
+    for (let time = 0; time < 8; time += 1) await tx.all(find, { id: 1n });
+    return tx.all(compile('calls', engine.knex.raw(calls)), {});
   });
-  t.like(
-    rows.find(({ name }) => name === 'test.find'),
-    { calls: '8' },
-  );
-  await store.close();
+  t.deepEqual(rows, [{ calls: '8' }]);
+  await engine.close();
 });
 
 /** The default isolation level of compatible databases that are stricter than PostgreSQL. */
 const SERIALIZABLE = '?options=-c%20default_transaction_isolation%3Dserializable';
 
 test('Conflicts - transactions with serialization failures are retried until they succeed', async (t) => {
-  const store = createStore(await openPostgres(`${t.context.url}${SERIALIZABLE}`, MIGRATIONS), TABLES);
-  const { id: categoryId } = await store.write((tx) => tx.categories.insert(CATS));
-  const pet = await store.write((tx) => tx.pets.insert(aPet({ name: 'Tom', categoryId, status: 'available' })));
-  const id = pet?.id ?? toPetId(0n);
-  let runs = 0;
-  const addOne = () =>
-    store.transaction(async (tx) => {
-      runs += 1;
-      const found = await tx.pets.lock(id);
-      if (found !== undefined) await tx.pets.update({ ...found, quantity: found.quantity + 1 });
-    });
-  for (let round = 0; round < 10; round += 1) await Promise.all([addOne(), addOne(), addOne()]);
+  const engine = await openPostgres(`${await server.createDatabase()}${SERIALIZABLE}`, MIGRATIONS);
+  const store = createStore(engine, TABLES);
+  const { id } = await newPet(store);
+  for (let round = 0; round < 10; round += 1) await Promise.all([1, 2, 3].map(() => addOne(store, id)));
   t.is((await store.pets.find(id))?.quantity, 30);
-  t.true(runs > 30, 'there was no conflict');
   await store.close();
 });
 
 test('Conflicts - a transaction that keeps failing is unavailable after 5 retries', async (t) => {
-  const engine = await openPostgres(t.context.url, MIGRATIONS);
+  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
   const conflict = compile('conflict', engine.knex.raw("DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"));
   let runs = 0;
   const work = async (tx: Runner) => {
@@ -306,12 +155,65 @@ test('Conflicts - a transaction that keeps failing is unavailable after 5 retrie
 });
 
 test('PostgreSQL - a database that does not exist or refuses the login is reported with the reason', async (t) => {
-  const url = new URL(t.context.url);
-  url.pathname = '/nowhere';
-  await t.throwsAsync(openPostgres(url.href, MIGRATIONS), {
-    instanceOf: StoreUnavailable,
-    message: 'database "nowhere" does not exist',
-  });
+  const url = new URL('/nowhere', await server.createDatabase());
+  const message = 'database "nowhere" does not exist';
+  await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message });
   url.port = '1';
   await t.throwsAsync(openPostgres(url.href, MIGRATIONS), { instanceOf: StoreUnavailable, message: /ECONNREFUSED/ });
 });
+
+/** Many rows: PostgreSQL scans a small table instead of using an index. */
+const FILL = [
+  "INSERT INTO categories (name) SELECT 'Kind ' || n FROM generate_series(1, 1000) AS n",
+  `INSERT INTO pets (name, category_id, status)
+   SELECT 'Pet ' || n, 1 + n % 1000, CASE n % 50 WHEN 0 THEN 'available' ELSE 'sold' END
+    FROM generate_series(1, 50000) AS n`,
+  'INSERT INTO orders (pet_id, quantity, complete) SELECT n % 5000, 1, n % 50 <> 0 FROM generate_series(1, 50000) AS n',
+  "INSERT INTO accounts (name, plan, created_at_ms) SELECT 'Account', 'free', n FROM generate_series(1, 5000) AS n",
+  `INSERT INTO api_keys (account_id, hash, prefix, created_at_ms)
+   SELECT 1 + n % 100, decode(md5(n::text), 'hex'), 'pst_12345678', n FROM generate_series(1, 5000) AS n`,
+  'INSERT INTO usage SELECT 1 + n % 500, n / 500, 1, 0 FROM generate_series(0, 49999) AS n',
+  `INSERT INTO idempotency_records (id, request_digest, answer, created_at_ms)
+   SELECT md5(n::text), '', '', n FROM generate_series(1, 5000) AS n`,
+  'ANALYZE',
+];
+
+/** Disables sorts and bitmap scans: PostgreSQL prefers them for few rows, but not for many. */
+const IN_ORDER = '?options=-c%20enable_sort%3Doff%20-c%20enable_bitmapscan%3Doff';
+
+interface Plan {
+  readonly 'Node Type': string;
+  readonly 'Index Cond'?: string;
+  readonly Plans?: readonly Plan[];
+}
+
+if (postgresMissing === undefined) {
+  runPlanSuite(async () => {
+    const engine = await openPostgres(`${await server.createDatabase()}${IN_ORDER}`, MIGRATIONS);
+    for (const sql of FILL) await runSql(engine, sql);
+    return {
+      engine,
+      async searched({ name, sql, bind }, values) {
+        const explain = { name: `explain ${name}`, sql: `EXPLAIN (FORMAT JSON) ${sql}`, bind };
+        const [row = {}] = await engine.reader.all(explain, values);
+        const [{ Plan: plan }] = row['QUERY PLAN'] as [{ Plan: Plan }];
+        return conditionOf(plan) ?? JSON.stringify(plan);
+      },
+      close: () => engine.close().catch(() => undefined), // the server may be gone
+    };
+  });
+}
+
+/** `((category_id = '1'::bigint) AND (id > '0'::bigint))` of the one index scan, as `category_id=? AND id>?`. */
+function conditionOf(plan: Plan): string | undefined {
+  if (plan.Plans?.length === 1 && plan.Plans[0] && /^(Limit|LockRows|Aggregate)$/.test(plan['Node Type']))
+    return conditionOf(plan.Plans[0]);
+  if (!/^Index (Only )?Scan$/.test(plan['Node Type'])) return undefined;
+  return plan['Index Cond']
+    ?.replaceAll(
+      / = ANY \(.*?\)|( [<>=]+ )\(?'?[^ ]*?'?(::\w+)?(?=\))/g,
+      (_, operator?: string) => `${operator?.trim() ?? '='}?`,
+    )
+    .replaceAll('>=', '>')
+    .replaceAll(/[()]/g, '');
+}

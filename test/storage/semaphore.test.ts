@@ -4,101 +4,75 @@ import { StoreUnavailable } from '../../src/storage/store-errors.ts';
 
 const BOUNDS = { maxWaiting: 3, maxWaitMs: 60_000 };
 
-/** Work that runs until the test ends it. `ends` has a function for each run that has begun. */
+/** Work that runs until the test ends it, in any order. Its names, as it begins. */
 function heldWork() {
+  const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const work = () => new Promise<void>((resolve) => ends.push(resolve));
-  return { work, ends };
+  const work = (name: string) => () => {
+    begun.push(name);
+    return new Promise<void>((resolve) => ends.push(resolve));
+  };
+  /** Ends the work that began as the nth, and lets other work begin. */
+  const end = async (...which: number[]) => {
+    for (const index of which) ends[index]?.();
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  };
+  return { work, begun, end };
 }
 
-/** Waits for the callbacks of resolved promises. */
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
-
-test('Semaphore - runs work up to its limit, and starts the rest in order of arrival', async (t) => {
+test('Semaphore - runs work up to its limit, then in order of arrival; more than may wait is refused', async (t) => {
   const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 2 });
-  const { work, ends } = heldWork();
-  const begun: number[] = [];
-  const all = [0, 1, 2, 3].map((index) =>
-    semaphore.run(() => {
-      begun.push(index);
-      return work();
-    }),
-  );
-  await settle();
-  t.deepEqual(begun, [0, 1]);
-  ends[1]?.();
-  await settle();
-  t.deepEqual(begun, [0, 1, 2]);
-  ends[0]?.();
-  await settle();
-  t.deepEqual(begun, [0, 1, 2, 3]);
-  for (const end of ends) end();
+  const { work, begun, end } = heldWork();
+  const all = [...'abcde'].map((name) => semaphore.run(work(name)));
+  const message = 'too many calls wait for a place';
+  await t.throwsAsync(semaphore.run(work('f')), { instanceOf: StoreUnavailable, message });
+  t.deepEqual([begun.join(''), semaphore.running, semaphore.waiting], ['ab', 2, 3]);
+  await end(1);
+  t.is(begun.join(''), 'abc');
+  await end(0, 2);
+  await end(3, 4);
   await Promise.all(all);
-  t.is(semaphore.running, 0);
+  t.deepEqual([begun.join(''), semaphore.running], ['abcde', 0]);
 });
 
-test('Semaphore - work that exceeds the queue is refused at once, with the name of the resource', async (t) => {
-  const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 1 });
-  const { work, ends } = heldWork();
-  const all = Array.from({ length: 4 }, () => semaphore.run(work));
-  await t.throwsAsync(semaphore.run(work), {
-    instanceOf: StoreUnavailable,
-    message: 'too many calls wait for a place',
-  });
-  for (let index = 0; index < 4; index += 1) {
-    ends[index]?.();
-    await settle();
-  }
-  await Promise.all(all);
-});
-
-test('Semaphore - work that waits too long is refused, and later work runs', async (t) => {
+test('Semaphore - work that waits too long is refused; failed work makes room', async (t) => {
   const semaphore = new Semaphore({ what: 'a place', limit: 1, maxWaiting: 3, maxWaitMs: 50 });
-  const { work, ends } = heldWork();
-  const first = semaphore.run(work);
+  const { work, end } = heldWork();
+  const first = semaphore.run(work('a'));
   const message = 'a place was not available within 0.05 s';
-  await t.throwsAsync(semaphore.run(work), { instanceOf: StoreUnavailable, message });
-  ends[0]?.();
+  await t.throwsAsync(semaphore.run(work('b')), { instanceOf: StoreUnavailable, message });
+  await end(0);
   await first;
+  await t.throwsAsync(
+    semaphore.run(() => Promise.reject(new Error('no'))),
+    { message: 'no' },
+  );
   t.is(await semaphore.run(async () => 'let in'), 'let in');
-});
-
-test('Semaphore - failed work releases its slot', async (t) => {
-  const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 1 });
-  const failing = semaphore.run(() => Promise.reject(new Error('no')));
-  const next = semaphore.run(async () => 'let in');
-  await t.throwsAsync(failing, { message: 'no' });
-  t.is(await next, 'let in');
 });
 
 test('Semaphore - a lowered limit takes effect as work ends, a raised limit at once', async (t) => {
   const semaphore = new Semaphore({ ...BOUNDS, what: 'a place', limit: 3 });
-  const { work, ends } = heldWork();
-  const all = Array.from({ length: 6 }, () => semaphore.run(work));
-  await settle();
-  t.is(ends.length, 3);
+  const { work, begun, end } = heldWork();
+  const all = [...'abcdef'].map((name) => semaphore.run(work(name)));
   semaphore.setLimit(0); // acts as 1: one call must find out when the resource is available again
-  ends[0]?.();
-  ends[1]?.();
-  await settle();
-  t.is(ends.length, 3);
-  ends[2]?.();
-  await settle();
-  t.is(ends.length, 4);
+  await end(0, 1);
+  t.is(begun.join(''), 'abc');
+  await end(2);
+  t.is(begun.join(''), 'abcd');
   semaphore.setLimit(100);
-  await settle();
-  t.is(ends.length, 6);
-  for (const end of ends) end();
+  await end();
+  t.is(begun.join(''), 'abcdef');
+  await end(3, 4, 5);
   await Promise.all(all);
 });
 
 test('NamedMutex - work with the same name runs one at a time, work with other names runs concurrently', async (t) => {
   const mutex = new NamedMutex(BOUNDS);
-  const { work, ends } = heldWork();
-  const held = mutex.run('pet 7', work);
-  const waiting = mutex.run('pet 7', async () => 'after');
-  t.is(await mutex.run('pet 8', async () => 'meanwhile'), 'meanwhile');
-  ends[0]?.();
-  await held;
-  t.is(await waiting, 'after');
+  const { work, begun, end } = heldWork();
+  const all = [mutex.run('pet 7', work('a')), mutex.run('pet 7', work('b')), mutex.run('pet 8', work('c'))];
+  t.is(begun.join(''), 'ac');
+  await end(0, 1);
+  t.is(begun.join(''), 'acb');
+  await end(2);
+  await Promise.all(all);
 });

@@ -4,39 +4,39 @@ import { openPostgres } from '../../src/storage/postgres.ts';
 import type { SuiteDatabase } from '../storage/suite/database.ts';
 import type { PgBouncer } from './pgbouncer.ts';
 import { query, type TestPostgres } from './postgres.ts';
+import { Turns } from './turns.ts';
 
-/** The number of concurrent tests. More would overload a small machine, and calls would time out. */
-const AT_A_TIME = 4;
-
-let running = 0;
-const waiting: (() => void)[] = [];
+/** More concurrent tests would overload a small machine, and calls would time out. */
+const turns = new Turns(4);
+/** A migrated database, of which each test gets a copy. */
+let template: Promise<string> | undefined;
 
 /** Creates a database, after a wait while too many are in use. The tests reach it through the bouncer, if any. */
 export async function suiteDatabase(server: TestPostgres, bouncer?: PgBouncer): Promise<SuiteDatabase> {
-  if (running === AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running += 1;
-  const url = await server.createDatabase();
+  template ??= server.createDatabase().then(async (url) => {
+    await (await openPostgres(url, MIGRATIONS)).close();
+    return nameOf(url);
+  });
+  const endTurn = await turns.take();
+  const url = await server.createDatabase(await template);
   return {
     open: (options) =>
       openPostgres(bouncer?.through(url) ?? url, MIGRATIONS, { ...options, isPooled: bouncer !== undefined }),
     lockCategories: 'LOCK TABLE categories IN EXCLUSIVE MODE',
     failWrites: () => failWrites(url),
-    async remove() {
-      await server.dropDatabase(url);
-      const next = waiting.shift();
-      if (next === undefined) running -= 1;
-      else next();
-    },
+    remove: () => server.dropDatabase(url).finally(endTurn),
   };
 }
 
 /** Refuses new connections and ends the open ones. */
 async function failWrites(url: string): Promise<() => Promise<void>> {
-  const name = new URL(url).pathname.slice(1);
-  const admin = new URL(url);
-  admin.pathname = '/postgres';
-  const allow = (isAllowed: boolean) => query(admin.href, `ALTER DATABASE ${name} ALLOW_CONNECTIONS ${isAllowed}`);
+  const admin = new URL('/postgres', url).href;
+  const allow = (isAllowed: boolean) => query(admin, `ALTER DATABASE ${nameOf(url)} ALLOW_CONNECTIONS ${isAllowed}`);
   await allow(false);
-  await query(admin.href, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+  await query(admin, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${nameOf(url)}'`);
   return async () => void (await allow(true));
+}
+
+function nameOf(url: string): string {
+  return new URL(url).pathname.slice(1);
 }

@@ -30,8 +30,8 @@ export const postgresMissing =
   GIVEN === undefined && ownPostgresMissing ? `${HOW}, or set TEST_DATABASE_URL` : undefined;
 
 export interface TestPostgres {
-  /** Creates an empty database. Resolves with its URL. */
-  createDatabase(): Promise<string>;
+  /** Creates an empty database, or a copy of the one with this name. Resolves with its URL. */
+  createDatabase(template?: string): Promise<string>;
   dropDatabase(url: string): Promise<void>;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface OwnPostgres extends TestPostgres {
 
 /** The server of TEST_DATABASE_URL, or one of the test's own. */
 export async function connectPostgres(): Promise<TestPostgres> {
-  if (GIVEN === undefined) return startPostgres();
+  if (GIVEN === undefined) return startPostgres(['fsync=off']);
   return { ...databases(GIVEN), stop: async () => undefined };
 }
 
@@ -104,12 +104,10 @@ export async function startPostgres(extraSettings: readonly string[] = []): Prom
 
 function databases(url: string): Pick<TestPostgres, 'createDatabase' | 'dropDatabase'> {
   return {
-    async createDatabase() {
+    async createDatabase(template = 'template1') {
       const name = `petstore_${randomUUID().replaceAll('-', '')}`;
-      await query(url, `CREATE DATABASE ${name}`);
-      const database = new URL(url);
-      database.pathname = name;
-      return database.href;
+      await query(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+      return new URL(`/${name}`, url).href;
     },
     async dropDatabase(database) {
       await query(url, `DROP DATABASE IF EXISTS ${new URL(database).pathname.slice(1)} WITH (FORCE)`);

@@ -4,7 +4,9 @@ import anyTest from 'ava';
 import { type Store, TABLES } from '../../../src/schema.ts';
 import type { CategoryId, Pet, PetId } from '../../../src/shop/model.ts';
 import type { Engine } from '../../../src/storage/engine.ts';
+import { compile } from '../../../src/storage/statement.ts';
 import { createStore } from '../../../src/storage/store.ts';
+import { holdTransaction } from '../../support/hold-transaction.ts';
 import { aPet } from '../../support/pets.ts';
 
 export interface SuiteDatabase {
@@ -31,25 +33,20 @@ interface Context {
   readonly opened: Store[];
 }
 
-export type SuiteTest = TestFn<Context>;
-export type Test = ExecutionContext<Context>;
-
-export const test = anyTest as SuiteTest;
+export const test = anyTest as TestFn<Context>;
 
 /** Gives each test a store with its own empty database. */
 export function useDatabase(createDatabase: CreateDatabase): void {
   test.beforeEach(async (t) => {
     const database = await createDatabase();
     const opened: Store[] = [];
-    const openAgain = async () => {
-      const store = createStore(await database.open(), TABLES);
+    const open = (engine: Engine) => {
+      const store = createStore(engine, TABLES);
       opened.push(store);
       return store;
     };
     const engine = await database.open();
-    const store = createStore(engine, TABLES);
-    opened.push(store);
-    t.context = { database, store, engine, openAgain, opened };
+    t.context = { database, store: open(engine), engine, openAgain: async () => open(await database.open()), opened };
   });
   test.afterEach.always(async (t) => {
     for (const store of t.context.opened) await store.close().catch(() => undefined); // a test may have closed it
@@ -58,14 +55,24 @@ export function useDatabase(createDatabase: CreateDatabase): void {
 }
 
 export async function newCategory(store: Store, name = 'Cats'): Promise<CategoryId> {
-  return (await store.transaction((tx) => tx.categories.insert({ name, description: undefined }))).id;
+  return (await store.write((tx) => tx.categories.insert({ name, description: undefined }))).id;
+}
+
+export function newCategories(store: Store, count: number): Promise<CategoryId[]> {
+  return store.transaction(async ({ categories }) => {
+    const ids: CategoryId[] = [];
+    for (let index = 0; index < count; index += 1) {
+      ids.push((await categories.insert({ name: 'Cats', description: undefined })).id);
+    }
+    return ids;
+  });
 }
 
 /** A pet of `categoryId`, or of a new category. */
 export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}): Promise<Pet> {
   const categoryId = fields.categoryId ?? (await newCategory(store));
   return store.transaction(async (tx) => {
-    const inserted = await tx.pets.insert(aPet({ name: 'Tom', status: 'available', ...fields, categoryId }));
+    const inserted = await tx.pets.insert(aPet({ ...fields, categoryId }));
     if (inserted === undefined) throw new Error(`there is no category ${categoryId}`);
     const pet = { ...inserted, quantity: fields.quantity ?? 0 };
     await tx.pets.update(pet);
@@ -73,26 +80,14 @@ export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}
   });
 }
 
-/** A promise that `open` resolves. */
-function gate(): { readonly opened: Promise<void>; open(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { opened: promise, open: resolve };
+/** Runs SQL as a transaction. */
+export async function runSql(engine: Engine, sql: string): Promise<void> {
+  await engine.write(compile(sql.slice(0, 60), engine.knex.raw(sql)), {});
 }
 
 /** Occupies the writer until `release` is called, so that writes queue meanwhile. */
-export async function occupyWriter({ context: { store } }: Test): Promise<{ release: () => Promise<void> }> {
-  const [begun, end] = [gate(), gate()];
-  const work = store.transaction(async () => {
-    begun.open();
-    await end.opened;
-  });
-  await begun.opened;
-  return {
-    async release() {
-      end.open();
-      await work;
-    },
-  };
+export async function occupyWriter({ context: { store } }: ExecutionContext<Context>) {
+  return { release: await holdTransaction(store) };
 }
 
 /** Adds one to a pet's stock. Resolves with the stock before. */

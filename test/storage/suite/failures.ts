@@ -1,26 +1,31 @@
-/** The errors that storage throws, the same on every engine. */
+/** What storage refuses, the same on every engine: an occupied, failing or closed database, a schema of others. */
 import type { Store } from '../../../src/schema.ts';
 import { type CategoryId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import type { Engine } from '../../../src/storage/engine.ts';
 import { compile } from '../../../src/storage/statement.ts';
-import { StoreUnavailable } from '../../../src/storage/store-errors.ts';
+import { SchemaRefused, StoreUnavailable } from '../../../src/storage/store-errors.ts';
 import { until } from '../../support/until.ts';
-import { newCategory, newPet, test } from './database.ts';
-
-const ALL = { after: 0n, limit: 10 };
+import { newCategory, newPet, occupyWriter, runSql, test } from './database.ts';
 
 /** One call of each kind. */
 function callEach(store: Store): Promise<unknown>[] {
   return [
     store.pets.find(toPetId(1n)),
     store.pets.findAll([toPetId(1n)]),
-    store.pets.page(ALL),
-    store.categories.find(toCategoryId(1n)),
-    store.orders.page(ALL),
+    store.orders.page({ after: 0n, limit: 10 }),
     store.accounts.findKey(Buffer.alloc(32)),
     store.bans.inForce(0),
     store.transaction((tx) => tx.pets.lock(toPetId(1n))),
     store.write(({ categories }) => categories.delete(toCategoryId(1n))),
   ];
+}
+
+/** Applies and records a migration of a newer release. */
+async function addFuture(engine: Engine, isAdditive: boolean): Promise<void> {
+  await runSql(engine, 'CREATE TABLE future (id integer)');
+  await runSql(engine, "ALTER TABLE categories ADD COLUMN colour text NOT NULL DEFAULT 'red'");
+  const values = `'999-future', 1, ${isAdditive}`;
+  await runSql(engine, `INSERT INTO schema_migrations (name, batch, additive) VALUES (${values})`);
 }
 
 export function failureTests(): void {
@@ -66,18 +71,50 @@ export function failureTests(): void {
     },
   );
 
-  test('Closed - every later call is refused, reads and writes', async (t) => {
-    const { store } = t.context;
-    await store.close();
-    for (const result of await Promise.allSettled(callEach(store))) {
-      t.true(result.status === 'rejected' && result.reason instanceof StoreUnavailable, JSON.stringify(result));
-    }
+  test('Closed - every later call is refused, reads and writes; earlier ones get their results', async (t) => {
+    const { store, openAgain } = t.context;
+    const earlier = callEach(store);
+    const writer = await occupyWriter(t);
+    const queued = Promise.all(Array.from({ length: 50 }, () => newCategory(store)));
+    const closed = store.close();
+    const isRefused = async () => {
+      for (const result of await Promise.allSettled(callEach(store))) {
+        t.like(result, { status: 'rejected', reason: new StoreUnavailable('the store is closed') });
+      }
+    };
+    await isRefused();
+    await writer.release();
+    const ids = await queued;
+    await Promise.all(earlier);
+    await closed;
+    await isRefused();
+    const again = await openAgain();
+    for (const id of ids) t.truthy(await again.categories.find(id));
   });
 
-  test('Closed - earlier calls get their results', async (t) => {
-    const { store } = t.context;
-    const all = callEach(store);
-    await store.close();
-    for (const result of await Promise.allSettled(all)) t.is(result.status, 'fulfilled');
+  test('Schema - of a newer release: one with only additive migrations is accepted, another refused', async (t) => {
+    const { database, store, engine, openAgain } = t.context;
+    await addFuture(engine, true);
+    const id = await newCategory(store);
+    const again = await openAgain();
+    t.is((await again.categories.find(id))?.id, id);
+    t.truthy(await newCategory(again));
+    await runSql(engine, `UPDATE schema_migrations SET additive = false WHERE name = '999-future'`);
+    const message =
+      "the database has the migrations 999-future of a newer release, on which this one can't work: " +
+      'start the newer one, or restore the backup from before it';
+    await t.throwsAsync(database.open(), { instanceOf: SchemaRefused, message });
+  });
+
+  test('Schema - missing migrations run, or are refused without permission to migrate', async (t) => {
+    const { database, engine, openAgain } = t.context;
+    for (const table of ['bans', 'usage', 'key_uses']) await runSql(engine, `DROP TABLE ${table}`);
+    await runSql(engine, "DELETE FROM schema_migrations WHERE name IN ('003-usage', '005-key-uses')");
+    const message =
+      'the database lacks the migrations 003-usage, 005-key-uses: ' +
+      'run "npm run migrate", or start with MIGRATE_AT_START=yes';
+    await t.throwsAsync(database.open({ migrates: false }), { instanceOf: SchemaRefused, message });
+    t.deepEqual(await (await openAgain()).bans.inForce(0), []);
+    await (await database.open({ migrates: false })).close();
   });
 }

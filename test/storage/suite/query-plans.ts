@@ -1,5 +1,5 @@
 /** Every read uses an index, in the order of that index, and never scans a table. */
-import anyTest, { type ExecutionContext, type TestFn } from 'ava';
+import anyTest, { type TestFn } from 'ava';
 import { accountTable, keyTable } from '../../../src/access/tables/accounts.ts';
 import { usageTable } from '../../../src/access/tables/usage.ts';
 import { categoryTable } from '../../../src/shop/category-table.ts';
@@ -37,10 +37,16 @@ const VALUES = {
   fromDayIndex: 1,
 };
 
-/** Asserts that a statement is one index search, by one of these lists of columns. */
-async function searches(t: ExecutionContext<Planner>, statement: Statement, ...columns: string[]): Promise<void> {
-  const found = await t.context.searched(statement, VALUES);
-  t.true(columns.includes(found), `${statement.name}: ${found}`);
+/** Statements, and the columns by which each must search: in one way, or in one of several. */
+type Searches = readonly (readonly [Statement, ...string[]])[];
+
+function searching(title: string, searches: (engine: Engine) => Searches): void {
+  test(title, async (t) => {
+    for (const [statement, ...columns] of searches(t.context.engine)) {
+      const found = await t.context.searched(statement, VALUES);
+      t.true(columns.includes(found), `${statement.name}: ${found}`);
+    }
+  });
 }
 
 export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
@@ -49,66 +55,50 @@ export function runPlanSuite(createPlanner: () => Promise<Planner>): void {
   });
   test.after.always((t) => t.context.close());
 
-  test('Pages of pets - every combination of filters starts where the last page ended', async (t) => {
-    const { page } = petTable(t.context.engine).statements;
-    await searches(t, page([]), 'id>?');
-    await searches(t, page(['status']), 'status=? AND id>?');
-    await searches(t, page(['category_id']), 'category_id=? AND id>?');
-    await searches(t, page(['category_id', 'status']), 'category_id=? AND status=? AND id>?');
+  searching('Pages of pets - every combination of filters starts where the last page ended', (engine) => {
+    const { page } = petTable(engine).statements;
+    return [
+      [page([]), 'id>?'],
+      [page(['status']), 'status=? AND id>?'],
+      [page(['category_id']), 'category_id=? AND id>?'],
+      [page(['category_id', 'status']), 'category_id=? AND status=? AND id>?'],
+    ];
   });
-
-  test('Pets by ids - are found by an index, with any other filters', async (t) => {
-    const { byIds } = petTable(t.context.engine).statements;
-    await searches(t, byIds([]), 'id=?');
-    await searches(t, byIds(['status']), 'id=?', 'status=? AND id=?');
-    await searches(t, byIds(['category_id']), 'id=?', 'category_id=? AND id=?');
-    const byAll = ['id=?', 'category_id=? AND status=?', 'category_id=? AND status=? AND id=?'];
-    await searches(t, byIds(['category_id', 'status']), ...byAll);
+  searching('Pages - of other lists start where the last page ended, with every combination of filters', (engine) => {
+    const { page } = orderTable(engine).statements;
+    return [
+      [page([]), 'id>?'],
+      [page(['pet_id']), 'pet_id=? AND id>?'],
+      [page(['complete']), 'complete=? AND id>?'],
+      [page(['pet_id', 'complete']), 'pet_id=? AND complete=? AND id>?'],
+      [categoryTable(engine).statements.page([]), 'id>?'],
+      [accountTable(engine).statements.page([]), 'id>?'],
+      [keyTable(engine).statements.page(['account_id']), 'account_id=? AND id>?'],
+    ];
   });
-
-  test('Pages of orders - every combination of filters starts where the last page ended', async (t) => {
-    const { page } = orderTable(t.context.engine).statements;
-    await searches(t, page([]), 'id>?');
-    await searches(t, page(['pet_id']), 'pet_id=? AND id>?');
-    await searches(t, page(['complete']), 'complete=? AND id>?');
-    await searches(t, page(['pet_id', 'complete']), 'pet_id=? AND complete=? AND id>?');
+  searching('Look-ups - are one index search, with any other filters', (engine) => {
+    const { byIds } = petTable(engine).statements;
+    const all = ['id=?', 'category_id=? AND status=?', 'category_id=? AND status=? AND id=?'];
+    return [
+      [byIds([]), 'id=?'],
+      [byIds(['status']), 'id=?', 'status=? AND id=?'],
+      [byIds(['category_id']), 'id=?', 'category_id=? AND id=?'],
+      [byIds(['category_id', 'status']), ...all],
+      [categoryTable(engine).statements.byIds([]), 'id=?'],
+      [orderTable(engine).statements.byIds([]), 'id=?'],
+      [accountTable(engine).statements.byIds([]), 'id=?'],
+      [idempotencyTable(engine).statements.byIds([]), 'id=?'],
+      [accountTable(engine).statements.keyByHash, 'hash=?'],
+      [usageTable(engine).statements.ofDay, 'day_index=?'],
+      [usageTable(engine).statements.ofAccount, 'account_id=? AND day_index>?'],
+    ];
   });
-
-  test('Pages of categories, accounts and keys - start where the last page ended', async (t) => {
-    await searches(t, categoryTable(t.context.engine).statements.page([]), 'id>?');
-    await searches(t, accountTable(t.context.engine).statements.page([]), 'id>?');
-    await searches(t, keyTable(t.context.engine).statements.page(['account_id']), 'account_id=? AND id>?');
-  });
-
-  test('Look-ups - are one index search', async (t) => {
-    const { engine } = t.context;
-    await searches(t, categoryTable(engine).statements.byIds([]), 'id=?');
-    await searches(t, orderTable(engine).statements.byIds([]), 'id=?');
-    await searches(t, accountTable(engine).statements.byIds([]), 'id=?');
-    await searches(t, accountTable(engine).statements.keyByHash, 'hash=?');
-    for (const { lock } of [
-      categoryTable(engine).statements,
-      orderTable(engine).statements,
-      petTable(engine).statements,
-    ]) {
-      await searches(t, lock, 'id=?');
-    }
-  });
-
-  test('Idempotency records - are found by an index', async (t) => {
-    await searches(t, idempotencyTable(t.context.engine).statements.byIds([]), 'id=?');
-  });
-
-  test('Checks within a transaction - are one index search', async (t) => {
-    const { engine } = t.context;
-    await searches(t, orderTable(engine).statements.open, 'pet_id=? AND complete=?');
-    await searches(t, orderTable(engine).statements.openUnits, 'pet_id=? AND complete=?');
-    await searches(t, petTable(engine).statements.inCategory, 'category_id=?');
-  });
-
-  test('Usage - a day and an account are found by an index', async (t) => {
-    const { ofDay, ofAccount } = usageTable(t.context.engine).statements;
-    await searches(t, ofDay, 'day_index=?');
-    await searches(t, ofAccount, 'account_id=? AND day_index>?');
-  });
+  searching('Transactions - their locks and checks are one index search', (engine) => [
+    [categoryTable(engine).statements.lock, 'id=?'],
+    [orderTable(engine).statements.lock, 'id=?'],
+    [petTable(engine).statements.lock, 'id=?'],
+    [orderTable(engine).statements.open, 'pet_id=? AND complete=?'],
+    [orderTable(engine).statements.openUnits, 'pet_id=? AND complete=?'],
+    [petTable(engine).statements.inCategory, 'category_id=?'],
+  ]);
 }

@@ -1,95 +1,97 @@
-/** Transactions: durable before they resolve, rolled back separately, in order, and cancelled before they begin. */
-import type { Store } from '../../../src/schema.ts';
-import { type PetId, toCategoryId } from '../../../src/shop/model.ts';
-import { Cancelled, StoreUnavailable } from '../../../src/storage/store-errors.ts';
+/** Transactions, and writes of a single statement: durable, isolated, rolled back alone, also in a group. */
+import { type PetId, toCategoryId, toPetId } from '../../../src/shop/model.ts';
+import { Cancelled } from '../../../src/storage/store-errors.ts';
 import { aPet } from '../../support/pets.ts';
-import { addOne, newCategory, newPet, occupyWriter, test } from './database.ts';
+import { addOne, newCategories, newCategory, newPet, occupyWriter, test } from './database.ts';
 
 const CATS = { name: 'Cats', description: undefined };
+const ALL = { after: 0n, limit: 1_000 };
+const HOWS = ['transaction', 'write'] as const;
 
 export function transactionTests(): void {
   test('Transaction - another process sees its changes once it has resolved', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
-    for (let round = 0; round < 20; round += 1) {
-      const ids = await Promise.all(Array.from({ length: 10 }, () => newCategory(store)));
-      const found = await Promise.all(ids.map((id) => other.categories.find(id)));
-      t.deepEqual(
-        found.map((category) => category?.id),
-        ids,
-      );
+    for (const how of [...HOWS, ...HOWS, ...HOWS]) {
+      const all = await Promise.all(Array.from({ length: 10 }, () => store[how]((tx) => tx.categories.insert(CATS))));
+      t.deepEqual(await Promise.all(all.map(({ id }) => other.categories.find(id))), all);
     }
   });
 
-  test('Transaction - nothing else sees its changes before it has resolved', async (t) => {
+  test('Transaction - nothing else sees its changes before; an error rolls it back, unchanged', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
-    const id = await store.transaction(async (tx) => {
+    const thrown = new Error('changed my mind');
+    const work = store.transaction(async (tx) => {
       const inserted = await tx.categories.insert(CATS);
       t.deepEqual(await tx.categories.lock(inserted.id), inserted);
       t.is(await store.categories.find(inserted.id), undefined);
       t.is(await other.categories.find(inserted.id), undefined);
-      return inserted.id;
-    });
-    t.is((await store.categories.find(id))?.id, id);
-  });
-
-  test('Transaction - an error of its work rolls it back and is thrown unchanged', async (t) => {
-    const { store } = t.context;
-    const thrown = new Error('changed my mind');
-    let id = toCategoryId(0n);
-    const work = store.transaction(async (tx) => {
-      ({ id } = await tx.categories.insert(CATS));
       throw thrown;
     });
     await t.throwsAsync(work, { is: thrown });
-    t.is(await store.categories.find(id), undefined);
+    t.deepEqual((await store.categories.page(ALL)).rows, []);
   });
 
-  test('Transaction - a failure in a group rolls back only its own transaction', async (t) => {
+  test('Group - a failure, of work or of a statement, rolls back only its own write', async (t) => {
     const { store } = t.context;
-    const writer = await occupyWriter(t);
-    const works = Array.from({ length: 30 }, (_, index) =>
-      store.transaction(async (tx) => {
-        const { id } = await tx.categories.insert(CATS);
-        if (index % 3 === 0) throw new Error(`no ${index}`);
-        if (index % 3 === 1) await tx.pets.insert(aPet({ name: 'Tom', categoryId: id, status: 'sold' }));
-        return id;
-      }),
-    );
-    const settled = Promise.allSettled(works);
-    await writer.release();
-    for (const [index, result] of (await settled).entries()) {
-      if (index % 3 === 0) t.is(result.status === 'rejected' && result.reason.message, `no ${index}`);
-      else t.truthy(result.status === 'fulfilled' && (await store.categories.find(result.value)));
-    }
-    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 20);
-    t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, 10);
-  });
-
-  test('Transaction - a statement that the database refuses rolls back only its own transaction', async (t) => {
-    const { store } = t.context;
+    const { id, categoryId: open } = await newPet(store);
     const { categoryId } = await newPet(store);
-    const writer = await occupyWriter(t);
-    const [good, bad, later] = [
-      newCategory(store),
-      store.transaction(async (tx) => {
-        await tx.categories.insert(CATS);
-        await tx.categories.delete(categoryId);
-      }),
-      newCategory(store),
+    const kinds = [
+      () => store.write((tx) => tx.categories.insert(CATS)),
+      () => store.write((tx) => tx.categories.delete(categoryId)), // refused: the pet is in it
+      () => addOne(store, id),
+      () =>
+        store.transaction(async (tx) => {
+          await tx.categories.insert(CATS);
+          throw new Error('no');
+        }),
+      () => store.write((tx) => tx.pets.insert(aPet({ categoryId: open }))),
+      () => store.write((tx) => tx.pets.insert(aPet({ categoryId: open, status: 'lost' as 'sold' }))), // refused
+      () =>
+        store.transaction(async (tx) => {
+          await tx.categories.insert(CATS);
+          await tx.categories.delete(categoryId); // refused
+        }),
     ];
-    const failed = t.throwsAsync(bad);
+    const fails = [1, 3, 5, 6];
+    const writer = await occupyWriter(t);
+    // Every kind follows every other one, and itself.
+    const order = Array.from({ length: 63 }, (_, index) => (index * (1 + Math.floor(index / 7))) % 7);
+    const settled = Promise.allSettled(order.map((kind) => kinds[kind]?.()));
     await writer.release();
-    await failed;
-    const ids = [categoryId, await good, await later].sort((one, another) => Number(one - another));
     t.deepEqual(
-      (await store.categories.page({ after: 0n, limit: 100 })).rows.map(({ id }) => id),
-      ids,
+      (await settled).map(({ status }) => status === 'rejected'),
+      order.map((kind) => fails.includes(kind)),
     );
+    const count = (kind: number) => order.filter((one) => one === kind).length;
+    t.is((await store.categories.page(ALL)).rows.length, 2 + count(0));
+    t.is((await store.pets.page(ALL)).rows.length, 2 + count(4));
+    t.is((await store.pets.find(id))?.quantity, count(2));
   });
 
-  test('Transaction - each sees the changes of the earlier ones', async (t) => {
+  test('Group - inserts in one batch each get their own row or refusal', async (t) => {
+    const { store } = t.context;
+    const categoryIds = [...(await newCategories(store, 2)), ...[999_999n, 2n ** 53n + 1n].map(toCategoryId)];
+    const wanted = Array.from({ length: 600 }, (_, index) => {
+      const categoryId = categoryIds[(index * index) % 5] ?? toCategoryId(0n);
+      return aPet({ name: `Pet ${index % 7}`, categoryId, status: index % 3 === 0 ? 'sold' : 'available' });
+    });
+    const writer = await occupyWriter(t);
+    const inserting = Promise.all(wanted.map((pet) => store.write((tx) => tx.pets.insert(pet))));
+    await writer.release();
+    const inserted = await inserting;
+    for (const [index, pet] of wanted.entries()) {
+      const made = inserted[index];
+      const exists = categoryIds.slice(0, 2).includes(pet.categoryId);
+      t.deepEqual(made, exists ? { ...pet, id: made?.id ?? toPetId(0n), quantity: 0 } : undefined, `${index}`);
+    }
+    const made = inserted.flatMap((pet) => pet ?? []);
+    const byId = made.toSorted((one, other) => Number(one.id - other.id));
+    t.deepEqual((await store.pets.page({ ...ALL, limit: 600 })).rows, byId);
+  });
+
+  test('Group - each transaction sees the changes of the earlier ones, also if they exceed a commit', async (t) => {
     const { store } = t.context;
     const { id } = await newPet(store);
     const counts = await Promise.all(Array.from({ length: 300 }, () => addOne(store, id)));
@@ -100,80 +102,50 @@ export function transactionTests(): void {
     t.is((await store.pets.find(id))?.quantity, 300);
   });
 
-  test('Transaction - more than fit in one commit all succeed', async (t) => {
-    const { store } = t.context;
-    const writer = await occupyWriter(t);
-    const waiting = Promise.all(Array.from({ length: 1_000 }, () => newCategory(store)));
-    await writer.release();
-    t.is(new Set(await waiting).size, 1_000);
-  });
-
-  test('Transaction - work that is cancelled before its turn does not run', async (t) => {
-    const { store } = t.context;
-    const writer = await occupyWriter(t);
-    let isCancelled = false;
-    let hasBegun = false;
-    const cancelled = store.forCall({ isCancelled: () => isCancelled }).transaction(async (tx) => {
-      hasBegun = true;
-      await tx.categories.insert(CATS);
-    });
-    const refused = t.throwsAsync(cancelled, { instanceOf: Cancelled });
-    const kept = newCategory(store);
-    isCancelled = true;
-    await writer.release();
-    await refused;
-    const keptId = await kept;
-    t.false(hasBegun);
-    t.is((await store.categories.page({ after: 0n, limit: 100 })).rows.length, 1);
-    t.truthy(await store.categories.find(keptId));
-  });
-
-  test('Transaction - work that has begun completes even if it is cancelled', async (t) => {
-    const { store } = t.context;
-    let isCancelled = false;
-    const { id } = await store.forCall({ isCancelled: () => isCancelled }).transaction((tx) => {
+  for (const how of HOWS) {
+    test(`Cancelled - a ${how} that is cancelled before its turn does not run, one that has begun does`, async (t) => {
+      const { store } = t.context;
+      const writer = await occupyWriter(t);
+      let isCancelled = false;
+      const call = store.forCall({ isCancelled: () => isCancelled });
+      const refused = t.throwsAsync(
+        call[how]((tx) => tx.categories.insert(CATS)),
+        { instanceOf: Cancelled },
+      );
+      const kept = newCategory(store);
       isCancelled = true;
-      return tx.categories.insert(CATS);
+      await writer.release();
+      await refused;
+      const keptId = await kept;
+      t.deepEqual(
+        (await store.categories.page(ALL)).rows.map(({ id }) => id),
+        [keptId],
+      );
+      isCancelled = false;
+      const { id } = await call.transaction((tx) => {
+        isCancelled = true;
+        return tx.categories.insert(CATS);
+      });
+      t.truthy(await store.categories.find(id));
     });
-    t.truthy(await store.categories.find(id));
-  });
+  }
 
-  test('Close - waits for queued work, whose changes are durable', async (t) => {
-    const { store, openAgain } = t.context;
-    const writer = await occupyWriter(t);
-    const queued = Promise.all(Array.from({ length: 50 }, () => newCategory(store)));
-    const closed = store.close();
-    await writer.release();
-    const ids = await queued;
-    await closed;
-    const again = await openAgain();
-    for (const id of ids) t.truthy(await again.categories.find(id));
-  });
-
-  test('Close - new work is refused', async (t) => {
+  test('Write - a second statement is refused, since it would be a transaction of its own', async (t) => {
     const { store } = t.context;
-    const writer = await occupyWriter(t);
-    const closed = store.close();
-    await t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable, message: 'the store is closed' });
-    await writer.release();
-    await closed;
-    await t.throwsAsync(newCategory(store), { instanceOf: StoreUnavailable, message: 'the store is closed' });
+    const second = store.write(async ({ categories }) => {
+      await categories.insert(CATS);
+      await categories.insert(CATS);
+    });
+    await t.throwsAsync(second, { message: /^categories.insert is the second statement of a write/ });
+    t.is((await store.categories.page(ALL)).rows.length, 1);
   });
 
-  // Serial, as in failures.ts: SQLite waits for a locked file in one of Node's few threads, which other tests need.
-  test.serial('Transactions - of two processes lose no update', async (t) => {
-    const { store, openAgain } = t.context;
-    const stores = [store, await openAgain()];
-    const { id } = await newPet(store);
-    await Promise.all(Array.from({ length: 60 }, (_, index) => addOne(stores[index % 2] ?? store, id)));
-    t.is((await store.pets.find(id))?.quantity, 60);
-  });
-
-  test.serial('Transactions - of two processes that lock the same rows in opposite order both succeed', async (t) => {
+  // The tests of two processes are serial: SQLite waits for a locked file in one of Node's few threads for files.
+  test.serial('Two processes - lose no update, also if they lock the same rows in opposite order', async (t) => {
     const { store, openAgain } = t.context;
     const other = await openAgain();
-    const [one, two] = [await newPet(store), await newPet(store)];
-    const addToBoth = (where: Store, ids: readonly PetId[]) =>
+    const [one, two] = [(await newPet(store)).id, (await newPet(store)).id];
+    const addToBoth = (where: typeof store, ids: readonly PetId[]) =>
       where.transaction(async (tx) => {
         for (const id of ids) {
           const pet = await tx.pets.lock(id);
@@ -181,9 +153,30 @@ export function transactionTests(): void {
         }
       });
     for (let round = 0; round < 3; round += 1) {
-      await Promise.all([addToBoth(store, [one.id, two.id]), addToBoth(other, [two.id, one.id])]);
+      await Promise.all([addToBoth(store, [one, two]), addToBoth(other, [two, one])]);
+      await Promise.all(Array.from({ length: 20 }, (_, index) => addOne(index % 2 === 0 ? store : other, one)));
     }
-    t.is((await store.pets.find(one.id))?.quantity, 6);
-    t.is((await store.pets.find(two.id))?.quantity, 6);
+    t.deepEqual([(await store.pets.find(one))?.quantity, (await store.pets.find(two))?.quantity], [66, 6]);
   });
+
+  test.serial(
+    "Two processes - a pet's insert and its category's deletion leave no pet without a category",
+    async (t) => {
+      const { store, openAgain } = t.context;
+      const other = await openAgain();
+      for (let round = 0; round < 20; round += 1) {
+        const categoryId = await newCategory(store);
+        const [pet, isDeleted] = await Promise.all([
+          store.write((tx) => tx.pets.insert(aPet({ categoryId }))),
+          other.transaction(async (tx) => {
+            await tx.categories.lock(categoryId);
+            if (await tx.pets.existsInCategory(categoryId)) return false;
+            await tx.categories.delete(categoryId);
+            return true;
+          }),
+        ]);
+        t.is(pet === undefined, isDeleted);
+      }
+    },
+  );
 }

@@ -1,0 +1,176 @@
+/** Rows of pets, categories, orders, accounts and keys: what is written is what is read. */
+import { randomBytes } from 'node:crypto';
+import type { Account, ApiKey } from '../../../src/access/tables/model.ts';
+import { type AccountId, PLANS, toAccountId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { Store } from '../../../src/schema.ts';
+import { PET_STATUSES, toCategoryId, toOrderId, toPetId } from '../../../src/shop/model.ts';
+import { aPet } from '../../support/pets.ts';
+import { newCategory, newPet, test } from './database.ts';
+
+export const NOW_MS = Date.UTC(2026, 6, 1);
+/** Ids that do not exist. */
+const MISSING = [0n, -1n, 999_999n, 2n ** 53n + 1n, 2n ** 63n - 1n, -(2n ** 63n)];
+const TEXTS = ['a', '', ' ', "Robert'); DROP TABLE pets;--", '\x01\x1a\x7f\u0085\u2028\ufffe', 'Grüße 猫 😀', '"'];
+const EMPTY_ORDER = { petId: undefined, quantity: 1, shipDate: undefined, complete: false };
+const INSTANTS = [
+  { seconds: -62_135_596_800n, nanos: 0 },
+  { seconds: -1n, nanos: 999_999_999 },
+  { seconds: 0n, nanos: 0 },
+  { seconds: 253_402_300_799n, nanos: 999_999_999 },
+];
+
+const AGREED = { perMinute: 5_000, perDay: 2_000_000_000 };
+
+/** Rows to insert, by table. The pet of an order never changes. */
+const ROWS = {
+  categories: TEXTS.concat('x'.repeat(2_000)).flatMap((text) => [
+    { name: text, description: text },
+    { name: text, description: undefined },
+  ]),
+  orders: [
+    EMPTY_ORDER,
+    ...INSTANTS.map((shipDate, index) => ({ petId: toPetId(7n + BigInt(index)), quantity: 10 ** 6, shipDate })),
+  ].map((order) => ({ complete: true, ...order })),
+  accounts: PLANS.map((plan) => {
+    const agreed = plan === 'enterprise' ? AGREED : undefined;
+    return { name: `Shop ${plan}`, plan, agreed, createdAtMs: NOW_MS, isSuspended: false };
+  }),
+};
+
+export function newAccount(store: Store, fields: Partial<Account> = {}): Promise<Account> {
+  const account = { name: 'Shop', plan: 'free', agreed: undefined, createdAtMs: NOW_MS, ...fields } as const;
+  return store.transaction((tx) => tx.accounts.insert(account));
+}
+
+export function newKey(store: Store, accountId: AccountId, fields: Partial<ApiKey> = {}, hash = randomBytes(32)) {
+  const described = { prefix: 'pst_12345678', label: undefined, createdAtMs: NOW_MS, expiresAtMs: undefined };
+  return store.transaction((tx) => tx.keys.insert({ ...described, ...fields, accountId }, hash));
+}
+
+export function rowTests(): void {
+  for (const [name, rows] of Object.entries(ROWS)) {
+    test(`Rows of ${name} - are read as inserted, and as updated, until they are deleted`, async (t) => {
+      const { store } = t.context;
+      const table = name as 'categories';
+      for (const [index, fields] of rows.entries()) {
+        const inserted = await store.transaction((tx) => tx[table].insert(fields as never));
+        const { id } = inserted;
+        t.deepEqual(inserted, { ...fields, id } as never);
+        t.deepEqual(await store[table].find(id), inserted);
+        const next = { ...rows[(index + 1) % rows.length], id } as never;
+        const changed = Object.assign({}, next, 'petId' in fields && { petId: fields.petId });
+        await store.transaction((tx) => tx[table].update(next));
+        t.deepEqual(await store[table].find(id), changed);
+        t.deepEqual(await store.transaction((tx) => tx[table].lock(id)), changed);
+        await store.transaction((tx) => tx[table].delete(id));
+        t.is(await store[table].find(id), undefined);
+      }
+    });
+  }
+
+  test('Pets - are read as inserted, without stock, and as updated; an unknown category changes nothing', async (t) => {
+    const { store } = t.context;
+    const [categoryId, other] = [await newCategory(store), await newCategory(store)];
+    for (const [index, name] of TEXTS.entries()) {
+      const fields = aPet({ name, categoryId, status: PET_STATUSES[index % 3] ?? 'sold' });
+      const pet = await store.write((tx) => tx.pets.insert(fields));
+      if (pet === undefined) return t.fail();
+      t.deepEqual(pet, { ...fields, id: pet.id, quantity: 0 });
+      t.deepEqual(await store.pets.find(pet.id), pet);
+      const changed = { ...pet, name: 'Rex', categoryId: other, status: 'sold', quantity: 1_000_000_000 } as const;
+      t.true(await store.transaction((tx) => tx.pets.update(changed)));
+      for (const id of MISSING.map(toCategoryId)) {
+        t.false(await store.transaction((tx) => tx.pets.update({ ...pet, categoryId: id })));
+        t.is(await store.write((tx) => tx.pets.insert({ ...fields, categoryId: id })), undefined);
+      }
+      t.deepEqual(await store.pets.find(pet.id), changed);
+      t.deepEqual(await store.transaction((tx) => tx.pets.lock(pet.id)), changed);
+    }
+    t.is((await store.pets.page({ after: 0n, limit: 100 })).rows.length, TEXTS.length);
+  });
+
+  test('Pets - the database refuses a negative stock, and to delete a category with a pet', async (t) => {
+    const { store } = t.context;
+    const pet = await newPet(store, { quantity: 1 });
+    await t.throwsAsync(store.transaction((tx) => tx.pets.update({ ...pet, quantity: -1 })));
+    await t.throwsAsync(store.transaction((tx) => tx.categories.delete(pet.categoryId)));
+    t.deepEqual(await store.pets.find(pet.id), pet);
+    t.true(await store.transaction((tx) => tx.pets.existsInCategory(pet.categoryId)));
+    await store.transaction((tx) => tx.pets.delete(pet.id));
+    t.false(await store.transaction((tx) => tx.pets.existsInCategory(pet.categoryId)));
+    await store.transaction((tx) => tx.categories.delete(pet.categoryId));
+    t.is(await store.categories.find(pet.categoryId), undefined);
+  });
+
+  test('Orders - open ones of a pet are found, but for the excluded one, and their units added', async (t) => {
+    const { id: petId } = await newPet(t.context.store);
+    await t.context.store.transaction(async ({ orders }) => {
+      await orders.insert({ ...EMPTY_ORDER, petId, complete: true });
+      await orders.insert(EMPTY_ORDER);
+      t.deepEqual([await orders.hasOpen(petId), await orders.openUnits(petId)], [false, 0]);
+      const first = await orders.insert({ ...EMPTY_ORDER, petId, quantity: 2_000_000_000 });
+      t.deepEqual([await orders.hasOpen(petId), await orders.hasOpen(petId, first.id)], [true, false]);
+      const second = await orders.insert({ ...EMPTY_ORDER, petId, quantity: 2_000_000_000 });
+      t.is(await orders.openUnits(petId), 4_000_000_000, 'also beyond 32 bits');
+      t.true(await orders.hasOpen(petId, first.id));
+      await orders.update({ ...second, complete: true });
+      t.false(await orders.hasOpen(petId, first.id));
+    });
+  });
+
+  test('Ids - an unknown id finds nothing, however large, negative or zero', async (t) => {
+    const { store } = t.context;
+    await newPet(store);
+    for (const id of MISSING) {
+      const [petId, categoryId, orderId] = [toPetId(id), toCategoryId(id), toOrderId(id)];
+      const { pets, categories, orders } = store;
+      const found = await Promise.all([pets.find(petId), categories.find(categoryId), orders.find(orderId)]);
+      const locked = await store.transaction(async (tx) => [
+        await tx.pets.lock(petId),
+        await tx.categories.lock(categoryId),
+        await tx.orders.lock(orderId),
+        (await tx.pets.existsInCategory(categoryId)) || undefined,
+        (await tx.orders.hasOpen(petId)) || undefined,
+      ]);
+      t.deepEqual([...found, ...locked], Array(8).fill(undefined), String(id));
+    }
+  });
+
+  test('Ids - are never reused, not even after a delete and a restart', async (t) => {
+    const { store, openAgain } = t.context;
+    const pet = await newPet(store);
+    const order = await store.transaction((tx) => tx.orders.insert(EMPTY_ORDER));
+    await store.transaction(async (tx) => {
+      await tx.orders.delete(order.id);
+      await tx.pets.delete(pet.id);
+      await tx.categories.delete(pet.categoryId);
+    });
+    await store.close();
+    const again = await openAgain();
+    const next = await newPet(again);
+    t.true(next.id > pet.id);
+    t.true(next.categoryId > pet.categoryId);
+    t.true((await again.transaction((tx) => tx.orders.insert(EMPTY_ORDER))).id > order.id);
+  });
+
+  test('Keys - are found by their hash, which is unique, with their account', async (t) => {
+    const { store } = t.context;
+    t.false(await store.accounts.exist());
+    const account = await newAccount(store);
+    t.true(await store.accounts.exist());
+    for (const [index, hash] of [randomBytes(32), Buffer.alloc(32)].entries()) {
+      const fields = { label: index === 0 ? undefined : 'till', expiresAtMs: index === 0 ? undefined : NOW_MS + 1 };
+      const key = await newKey(store, account.id, fields, hash);
+      t.like(key, { ...fields, accountId: account.id, revokedAtMs: undefined });
+      await t.throwsAsync(newKey(store, account.id, {}, hash));
+      t.deepEqual(await store.accounts.findKey(hash), { key, account });
+      const revoked = { ...key, revokedAtMs: NOW_MS + 7 };
+      await store.transaction((tx) => tx.keys.update(revoked));
+      t.deepEqual((await store.accounts.findKey(hash))?.key, revoked);
+      t.deepEqual(await store.transaction((tx) => tx.keys.lock(key.id)), revoked);
+    }
+    t.is(await store.accounts.findKey(randomBytes(32)), undefined);
+    t.is(await store.keys.find(toKeyId(999n)), undefined);
+    await t.throwsAsync(newKey(store, toAccountId(999n)), undefined, 'a key of an unknown account');
+  });
+}

@@ -1,0 +1,125 @@
+/** Usage, bans, and when keys were last used: rows that several servers store. */
+import type { Ban } from '../../../src/access/tables/model.ts';
+import { type KeyId, toKeyId } from '../../../src/rpc/caller.ts';
+import type { Store } from '../../../src/schema.ts';
+import { test } from './database.ts';
+import { NOW_MS, newAccount, newKey } from './rows.ts';
+
+function newBan(keyId: KeyId, untilMs: number): Ban {
+  return { keyId, untilMs, durationMs: 300_000, refusals: 20, window: 'minute' };
+}
+
+async function newAccounts(store: Store, count: number) {
+  const accounts = [];
+  for (let index = 0; index < count; index += 1) accounts.push(await newAccount(store, { name: `${index}` }));
+  return accounts;
+}
+
+export function usageTests(): void {
+  test('Usage - of a day and of an account is read; the larger total wins, whoever stores it last', async (t) => {
+    const { store } = t.context;
+    const [accountId, other] = (await newAccounts(store, 2)).map(({ id }) => id) as [never, never];
+    const row = { accountId, dayIndex: 20_635 };
+    for (const [[requests, refused], expected] of [
+      [
+        [1, 4],
+        [1, 4],
+      ],
+      [
+        [90_000, 5],
+        [90_000, 5],
+      ],
+      [
+        [89_999, 2 ** 40],
+        [90_000, 2 ** 40],
+      ],
+      [
+        [90_001, 0],
+        [90_001, 2 ** 40],
+      ],
+    ] as const) {
+      await store.transaction((tx) => tx.usage.put([{ ...row, requests, refused }]));
+      const stored = await store.usage.ofDay(row.dayIndex);
+      t.deepEqual(stored, [{ ...row, requests: expected[0], refused: expected[1] }]);
+    }
+    const days = [3, 1, 2].map((dayIndex) => ({ accountId, dayIndex, requests: 1, refused: 0 }));
+    await store.write(({ usage }) => usage.put([...days, { accountId: other, dayIndex: 3, requests: 1, refused: 0 }]));
+    await store.write(({ usage }) => usage.put([]));
+    const read = (await store.usage.ofAccount(accountId, 2)).map(({ dayIndex }) => dayIndex);
+    t.deepEqual(read, [2, 3, row.dayIndex]);
+    const remove = () => store.write(({ usage }) => usage.deleteBefore(4, 3));
+    t.deepEqual([await remove(), (await store.usage.ofDay(3)).length], [3, 1], 'the oldest first');
+    t.deepEqual([await remove(), await remove(), (await store.usage.ofDay(row.dayIndex)).length], [1, 0, 1]);
+  });
+
+  test('Usage - concurrent writes of the same accounts do not deadlock', async (t) => {
+    const { store, openAgain } = t.context;
+    const other = await openAgain();
+    const ids = (await newAccounts(store, 50)).map(({ id }) => id);
+    const put = ({ write }: Store, accountIds: typeof ids, requests: number) =>
+      write(({ usage }) =>
+        usage.put(accountIds.map((accountId) => ({ accountId, dayIndex: 1, requests, refused: 0 }))),
+      );
+    const rounds = Array.from({ length: 20 }, (_, round) => round + 1);
+    await Promise.all(rounds.flatMap((round) => [put(store, ids, round), put(other, ids.toReversed(), round)]));
+    t.deepEqual(new Set((await store.usage.ofDay(1)).map(({ requests }) => requests)), new Set([20]));
+  });
+
+  test('Bans - are in force until they end, with their cause as last stored, and can be removed', async (t) => {
+    const { store } = t.context;
+    const { id: keyId } = await newKey(store, (await newAccount(store)).id);
+    const put = (ban: Ban) => store.write((tx) => tx.bans.put([ban]));
+    const day = { durationMs: 2, refusals: 7, window: 'day' } as const;
+    for (const ban of [newBan(keyId, NOW_MS + 10), { keyId, untilMs: NOW_MS + 20, ...day }]) {
+      await put(ban);
+      t.deepEqual(await store.bans.inForce(ban.untilMs - 1), [{ keyId, untilMs: ban.untilMs }]);
+      t.deepEqual(await store.bans.ofKeys([keyId, toKeyId(999n)], NOW_MS), [ban]);
+    }
+    t.deepEqual([await store.bans.inForce(NOW_MS + 20), await store.bans.ofKeys([], NOW_MS)], [[], []]);
+    const remove = (untilMs: number) => store.write((tx) => tx.bans.remove(keyId, untilMs));
+    await remove(NOW_MS + 19);
+    t.is((await store.bans.inForce(NOW_MS)).length, 1, 'one that ends later stays');
+    await remove(NOW_MS + 20);
+    t.deepEqual(await store.bans.inForce(0), []);
+  });
+
+  test('Bans - in force are listed page by page with key and account, for one account or for all', async (t) => {
+    const { store } = t.context;
+    const [one, other] = await newAccounts(store, 2);
+    if (!one || !other) return t.fail();
+    const expected: object[] = [];
+    for (const [index, account] of [one, other, one, other].entries()) {
+      const label = index === 0 ? undefined : `key ${index}`;
+      const ban = newBan((await newKey(store, account.id, { label })).id, NOW_MS + 1);
+      await store.write((tx) => tx.bans.put([ban]));
+      expected.push({ ...ban, prefix: 'pst_12345678', label, accountId: account.id, accountName: account.name });
+    }
+    const { id: ended } = await newKey(store, other.id);
+    await store.write((tx) => tx.bans.put([newBan(ended, NOW_MS)]));
+    const first = await store.bans.page({ after: 0n, limit: 3 }, NOW_MS);
+    const second = await store.bans.page({ after: first.rows.at(-1)?.keyId ?? 0n, limit: 3 }, NOW_MS);
+    t.deepEqual([first.hasMore, second.hasMore], [true, false]);
+    t.deepEqual([...first.rows, ...second.rows] as object[], expected);
+    const ofOther = await store.bans.page({ after: 0n, limit: 100 }, NOW_MS, other.id);
+    t.deepEqual(ofOther.rows as object[], [expected[1], expected[3]]);
+  });
+
+  test('Key uses - the later one wins, whichever server stores it last', async (t) => {
+    const { store } = t.context;
+    const [one, other] = await newAccounts(store, 2);
+    if (!one || !other) return t.fail();
+    const [first, second] = [(await newKey(store, one.id)).id, (await newKey(store, one.id)).id];
+    const ids = [first, second, (await newKey(store, other.id)).id];
+    t.deepEqual(await store.usage.lastUses(ids), []);
+    for (const uses of [
+      [5, 0],
+      [4, 3],
+    ]) {
+      const rows = [first, second].map((keyId, index) => ({ keyId, lastUsedAtMs: NOW_MS + (uses[index] ?? 0) }));
+      await store.write(({ usage }) => usage.putKeyUses(rows));
+    }
+    const uses = Object.fromEntries((await store.usage.lastUses(ids)).map((use) => [use.keyId, use.lastUsedAtMs]));
+    t.deepEqual(uses, { [String(first)]: NOW_MS + 5, [String(second)]: NOW_MS + 3 });
+    t.deepEqual([await store.usage.lastUseOf(one.id), await store.usage.lastUseOf(other.id)], [NOW_MS + 5, undefined]);
+  });
+}
