@@ -102,14 +102,14 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
 
   // Nobody's call reads the feed, so its reads have no spans.
   const events = new EventFeed(untraced.events, (error) => logger.warn({ err: error }, 'the events can not be read'));
-  untraced.onWrite(() => events.noteWrite());
+  untraced.onWrite(() => events.tail.noteWrite());
 
   const keys = createApiKeyCache(store.accounts, plans);
   const dependencies = {
     server: { openCalls: () => server.openCalls() },
     keyCache: keys,
     usage,
-    events,
+    events: events.tail,
     database: engine.state,
     certificates: tls,
     redis: redisLimiter,

@@ -17,12 +17,12 @@ export interface EventPage {
 export class EventFeed {
   readonly #reads: EventReads;
   readonly #settled: SettledEvents;
-  readonly #tail: Tail;
+  readonly tail: Tail;
 
   constructor(reads: EventReads, onFailure: (error: unknown) => void) {
     this.#reads = reads;
     this.#settled = new SettledEvents(reads);
-    this.#tail = new Tail(this.#settled, (after, rows) => this.#read(after, rows), onFailure);
+    this.tail = new Tail(this.#settled, (after, rows) => this.#read(after, rows), onFailure);
   }
 
   /**
@@ -40,22 +40,7 @@ export class EventFeed {
   /** A stream. Throws like `page`. */
   async *follow(follower: Follower): AsyncGenerator<Progress, void> {
     if (follower.after !== undefined) await this.#check(follower.after);
-    yield* this.#tail.follow(follower);
-  }
-
-  /** Tells that this server has written. */
-  noteWrite(): void {
-    this.#tail.noteWrite();
-  }
-
-  /** How many events have been sent, once for each stream. */
-  get sent(): number {
-    return this.#tail.sent;
-  }
-
-  /** For how long the streams have not moved on, although there may be more events. */
-  get stalledMs(): number {
-    return this.#tail.stalledMs;
+    yield* this.tail.follow(follower);
   }
 
   /** Throws unless every event after this id is kept, and the feed has reached it. */

@@ -85,6 +85,7 @@ export class Tail {
   #wake = (): void => undefined;
   /** When the loop last read an event, or found that there is no other. */
   #readAtMs = 0;
+  /** How many events have been sent, once for each stream. */
   sent = 0;
 
   constructor(events: SettledEvents, readPage: ReadPage, onFailure: (error: unknown) => void) {
@@ -93,6 +94,7 @@ export class Tail {
     this.#onFailure = onFailure;
   }
 
+  /** For how long the streams have not moved on, although there may be more events. */
   get stalledMs(): number {
     return this.#last === undefined ? 0 : performance.now() - this.#readAtMs;
   }
