@@ -26,7 +26,7 @@ const command = createCommand(
 every acknowledged write is there, every read is consistent with an order of the writes, followers got every event of
 this order, no unit was lost or sold twice, no account exceeded its limit, usage is the number of admitted requests,
 and the service was healthy 10 seconds after the last fault. After a violation the exit code is 1, and the seed and the
-shortest part of the history that shows the violation are printed.`,
+history that shows the violation are printed.`,
 )
   .addOption(
     new Option('--seed <n>', 'the seed of faults and clients')

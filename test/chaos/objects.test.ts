@@ -5,8 +5,6 @@ import type { Call } from '../support/chaos/history.ts';
 import {
   at,
   cancelled,
-  category,
-  categorySeen,
   changed,
   completed,
   created,
@@ -89,14 +87,6 @@ const EXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     ],
   ],
   [
-    'a category is what was written last',
-    [
-      at(0, 1, category('createCategory', 'Cats')),
-      at(2, 3, category('replaceCategory', 'Dogs')),
-      at(4, 5, categorySeen('Dogs')),
-    ],
-  ],
-  [
     'a rate-limited write has no effect',
     [CREATION, at(2, 3, refused(renamed('Tim'), 'RATE_LIMITED')), at(4, 5, seen('Tom'))],
   ],
@@ -155,14 +145,6 @@ const UNEXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     [CREATION, at(2, 3, stocked(9)), at(4, 5, unanswered(placed(1, 2))), at(6, 7, inStock(5))],
   ],
   ['a status contradicts the stock', [CREATION, at(2, 3, stocked(1)), at(4, 5, placed(1, 1)), at(6, 7, seen('Tom'))]],
-  [
-    'a category is stale after a write',
-    [
-      at(0, 1, category('createCategory', 'Cats')),
-      at(2, 3, category('replaceCategory', 'Dogs')),
-      at(4, 5, categorySeen('Cats')),
-    ],
-  ],
   ['the state does not explain an error', [CREATION, at(2, 3, refused(renamed('Tim'), 'INVALID_ARGUMENT'))]],
 ];
 
@@ -171,28 +153,6 @@ for (const [title, calls] of UNEXPLAINED) {
     t.is(checkObjects(calls).violations.length, 1);
   });
 }
-
-test('Objects - a violation shows only the unexplained part of a long history', (t) => {
-  const before = Array.from({ length: 20 }, (_, index) => [
-    at(10 * index + 2, 10 * index + 3, renamed(`Tim ${index}`)),
-    at(10 * index + 4, 10 * index + 5, seen(`Tim ${index}`)),
-  ]).flat();
-  const calls = [
-    CREATION,
-    ...before,
-    at(300, 301, renamed('Last')),
-    at(302, 303, seen('Tim 7')),
-    at(304, 305, seen('Last')),
-  ];
-  const [violation] = checkObjects(calls).violations;
-  t.is(violation?.title, 'no order of the writes explains pet 1');
-  t.is(violation?.lines.length, 4);
-  const [write, newer, read, others] = violation?.lines ?? [];
-  t.regex(write ?? '', /^00:01:12.000 to 00:01:13.000 #72000 REST updatePet .*"Tim 7"/);
-  t.regex(newer ?? '', /^00:05:00.000 to 00:05:01.000 #300000 REST updatePet .*: pet 1 "Last"/);
-  t.regex(read ?? '', /^00:05:02.000 to 00:05:03.000 #302000 REST getPet .*: pet 1 "Tim 7"/);
-  t.is(others, 'whatever became of 20 other writes of it');
-});
 
 test('Objects - many concurrent writes, some unanswered, are decided', (t) => {
   const writes = Array.from({ length: 8 }, (_, index) => at(2, 9, renamed(`Tim ${index}`)));

@@ -2,6 +2,7 @@
  * The replica rule: who starts from an empty copy and the first event, or from lists read after a stream began, and
  * applies what follows in order, has what the GETs say. Random changes, and followers of every kind.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/index.ts';
 import { TcpProxy } from './chaos/proxy.ts';
@@ -52,46 +53,89 @@ function following(name: string, follow: (goal: Goal) => Promise<void>): Followe
   };
 }
 
-/** Reconnects with Last-Event-ID. Its connections are cut at random. */
-function overEvents(url: string, key: string, random: Random, start: 'empty' | 'lists'): Follower {
-  return following(`events from ${start}`, async ({ replica, apply, reached }) => {
-    let isLoaded = start === 'empty';
-    let lastId = start === 'empty' ? '0' : undefined;
-    while (!reached.aborted) {
+/** How to follow, until the signal is aborted. */
+interface Following {
+  // biome-ignore lint/suspicious/noExplicitAny: an event as REST shows it
+  readonly onEvent: (event: any) => void;
+  readonly signal: AbortSignal;
+}
+
+interface Connected extends Following {
+  /** Where it begins; undefined: now. */
+  readonly after: string | undefined;
+  /** When each connection has begun. */
+  readonly onOpen?: () => Promise<void>;
+  /** After how long a connection is cut. By default it is not. */
+  readonly cutMs?: () => number;
+}
+
+const RETRY_MS = 50;
+
+class Refused extends Error {}
+
+/** Server-sent events, on as many connections as it takes. Rejects when an id is refused. */
+export async function followEvents(url: string, key: string, following: Connected): Promise<void> {
+  const { after, onEvent, onOpen, cutMs, signal } = following;
+  for (let lastId = after; !signal.aborted; ) {
+    const cut = new AbortController();
+    const timer = cutMs && setTimeout(() => cut.abort(), cutMs());
+    try {
       const headers: Record<string, string> = lastId === undefined ? {} : { 'last-event-id': lastId };
       const stream = await openEvents(`${url}/events/stream`, key, headers);
-      const cut = setTimeout(() => stream.close(), random.int(100, 800));
-      try {
-        for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
-          lastId = event.id ?? lastId;
-          if (!isLoaded) {
-            replica.load(await readLists(url, key));
-            isLoaded = true;
-          }
-          if (event.event !== 'ready' && event.data !== undefined) apply(event.data);
-          if (reached.aborted) break;
-        }
-      } catch {
-        // the connection was cut
-      } finally {
-        clearTimeout(cut);
-        stream.close();
+      for (const end of [signal, cut.signal]) end.addEventListener('abort', stream.close);
+      const { status } = stream.response;
+      if (status < 500 && status !== 200) throw new Refused(`resumed after ${lastId}, it was told ${status}`);
+      for (let event = await stream.next(); event !== undefined && status === 200; event = await stream.next()) {
+        lastId = event.id ?? lastId;
+        if (event.event === 'ready') await onOpen?.();
+        else if (event.data !== undefined) onEvent(event.data);
       }
+      stream.close();
+    } catch (error) {
+      if (error instanceof Refused) throw error; // otherwise the connection was cut
+    } finally {
+      clearTimeout(timer);
     }
+    await delay(RETRY_MS);
+  }
+}
+
+/** The typed client, from the first event on. */
+export async function followClient(address: string, apiKey: string, { onEvent, signal }: Following): Promise<void> {
+  const client = createClient({ address, apiKey });
+  try {
+    for await (const event of client.events({ after: 0n, signal })) onEvent(toJson(event));
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await client.close();
+  }
+}
+
+/** Reconnects with Last-Event-ID. Its connections are cut at random. */
+function overEvents(url: string, key: string, random: Random, start: 'empty' | 'lists'): Follower {
+  return following(`events from ${start}`, ({ replica, apply, reached }) => {
+    let isLoaded = start === 'empty';
+    const onOpen = async () => {
+      if (!isLoaded) replica.load(await readLists(url, key));
+      isLoaded = true;
+    };
+    const after = start === 'empty' ? '0' : undefined;
+    return followEvents(url, key, {
+      after,
+      onEvent: apply,
+      onOpen,
+      cutMs: () => random.int(100, 800),
+      signal: reached,
+    });
   });
 }
 
-/** The typed client, through a proxy that cuts its connections at random. */
+/** Through a proxy that cuts its connections at random. */
 function overGrpc(address: string, key: string): Follower {
-  return following('the client', async ({ apply, reached }) => {
-    const client = createClient({ address, apiKey: key });
-    try {
-      for await (const event of client.events({ after: 0n, signal: reached })) apply(toJson(event));
-    } catch (error) {
-      if (!reached.aborted) throw error;
-    }
-    await client.close();
-  });
+  return following('the client', ({ apply, reached }) =>
+    followClient(address, key, { onEvent: apply, signal: reached }),
+  );
 }
 
 /** Reads page after page. */

@@ -25,13 +25,12 @@ export const CHECKER: ChaosAccount = { name: 'checker', perMinute: MANY, perDay:
 
 export interface OpenAccount extends ChaosAccount {
   readonly id: bigint;
-  readonly keyId: bigint;
   readonly key: string;
 }
 
 export async function openAccount(operator: Operator, account: ChaosAccount): Promise<OpenAccount> {
   const { perMinute, perDay, name } = account;
   const { id } = await operator.account(name === 'free' ? Plan.PLAN_FREE : { perMinute, perDay });
-  const { id: keyId, key } = await operator.key(id);
-  return { ...account, id, keyId, key };
+  const { key } = await operator.key(id);
+  return { ...account, id, key };
 }

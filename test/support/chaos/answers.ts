@@ -1,5 +1,5 @@
 /** Responses as text, in which the model's and the observed ones are compared and reported. */
-import type { Category, Item, Order, Outcome, Pet, Value } from './history.ts';
+import type { Item, Order, Outcome, Pet, Value } from './history.ts';
 
 /** Undefined when there was no response. */
 export function answerOf(outcome: Outcome): string | undefined {
@@ -14,8 +14,7 @@ function describe(value: Value): string {
   if ('pets' in value) return `pets [${value.pets.map(petText).join('; ')}]`;
   if ('item' in value) return itemText(value.item);
   if ('order' in value) return orderText(value.order);
-  if ('orders' in value) return ordersText(value.orders);
-  return 'category' in value ? categoryText(value.category) : DONE;
+  return 'orders' in value ? ordersText(value.orders) : DONE;
 }
 
 export function petText({ id, name, categoryId, status }: Pet): string {
@@ -36,8 +35,4 @@ export function orderText({ tag, quantity, complete }: OrderText): string {
 export function ordersText(orders: readonly OrderText[]): string {
   const sorted = orders.toSorted((one, other) => one.tag - other.tag);
   return `orders [${sorted.map(orderText).join('; ')}]`;
-}
-
-export function categoryText({ id, name, description }: Category): string {
-  return `category ${id} "${name}": ${description}`;
 }

@@ -1,6 +1,5 @@
 /** The requests of a chaos run, over REST and over gRPC. */
 import { Client, type ServiceError, status } from '@grpc/grpc-js';
-import { CategoryServiceService as Categories } from '../../../gen/petstore/v1/categories.ts';
 import { InventoryServiceService as Inventory } from '../../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
@@ -21,7 +20,7 @@ interface Call {
   readonly rest: readonly [method: string, path: string, json?: unknown];
   readonly grpc: (send: Send) => Promise<object>;
   /** What the response has: the field of a value, and of the gRPC message if it is a list. */
-  readonly has: 'pet' | 'pets' | 'item' | 'order' | 'orders' | 'category' | 'done';
+  readonly has: 'pet' | 'pets' | 'item' | 'order' | 'orders' | 'done';
 }
 
 export function overRest(address: string, key: string): Ask {
@@ -84,12 +83,6 @@ function toValue(has: Call['has'], body: any): Value {
 
 function toCall(request: Request): Call {
   switch (request.do) {
-    case 'createCategory':
-    case 'getCategory':
-    case 'replaceCategory':
-    case 'updateCategory':
-    case 'deleteCategory':
-      return toCategoryCall(request);
     case 'placeOrder':
     case 'listOrders':
     case 'getOrder':
@@ -105,7 +98,7 @@ type Of<Name extends string> = Extract<Request, { do: `${string}${Name}` }>;
 
 const toProto = (wanted: PetStatus | undefined) => wanted && toProtoStatus(wanted);
 
-function toPetCall(request: Exclude<Request, Of<'Category'> | Of<'Order'> | Of<'Orders'>>): Call {
+function toPetCall(request: Exclude<Request, Of<'Order'> | Of<'Orders'>>): Call {
   if (request.do === 'createPet') {
     const { name, categoryId } = request;
     const pet = { name, categoryId: BigInt(categoryId) };
@@ -172,31 +165,6 @@ function toOrderCall(request: Of<'Order'> | Of<'Orders'>): Call {
     }
     case 'cancelOrder':
       return { rest: ['DELETE', path], grpc: (send) => send(Orders.cancelOrder, { orderId }), has: 'done' };
-  }
-}
-
-function toCategoryCall(request: Of<'Category'>): Call {
-  if (request.do === 'createCategory') {
-    const category = { name: request.name, description: request.description };
-    const grpc = (send: Send) => send(Categories.createCategory, { category });
-    return { rest: ['POST', '/categories', category], grpc, has: 'category' };
-  }
-  const [path, categoryId] = [`/categories/${request.categoryId}`, BigInt(request.categoryId)];
-  switch (request.do) {
-    case 'getCategory':
-      return { rest: ['GET', path], grpc: (send) => send(Categories.getCategory, { categoryId }), has: 'category' };
-    case 'replaceCategory': {
-      const category = { name: request.name, description: request.description };
-      const grpc = (send: Send) => send(Categories.replaceCategory, { categoryId, category });
-      return { rest: ['PUT', path, category], grpc, has: 'category' };
-    }
-    case 'updateCategory': {
-      const category = { name: request.name, description: request.description };
-      const grpc = (send: Send) => send(Categories.updateCategory, { categoryId, category });
-      return { rest: ['PATCH', path, category], grpc, has: 'category' };
-    }
-    case 'deleteCategory':
-      return { rest: ['DELETE', path], grpc: (send) => send(Categories.deleteCategory, { categoryId }), has: 'done' };
   }
 }
 

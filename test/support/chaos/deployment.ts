@@ -2,11 +2,9 @@
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
  * the run's own. It restarts the launcher when that has ended, as a supervisor does, and records it.
  */
-import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { Launcher, launcherSettings } from '../launcher.ts';
 import { freePortRange } from '../ports.ts';
 import { type Shared, startShared } from '../shared.ts';
@@ -25,9 +23,6 @@ const RETRY_MS = 500;
 const DISK_MIB = 512;
 const OPEN_MS = 90_000;
 const SAID_CHARACTERS = 500;
-const MAX_PS_BYTES = 64 * 1_024 * 1_024;
-/** How long a server without its launcher may take for its open calls. */
-const DRAIN_MS = 15_000;
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -163,29 +158,18 @@ export class Deployment {
     await rm(this.#clockFile(server), { force: true });
   }
 
-  /** Stops everything. Resolves with the processes of the service that had to be killed. */
-  async close(): Promise<readonly string[]> {
+  async close(): Promise<void> {
     this.#isClosing = true;
     const children = this.#launcher.hasEnded ? [] : await this.#launcher.children();
     for (const { pid } of children) signal(pid, 'SIGCONT');
     this.#launcher.process.kill('SIGTERM');
     const isSlow = await Promise.race([this.#launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
     if (isSlow) await this.#launcher.end('SIGKILL');
-    const left = await this.#leftRunning();
-    for (const { pid } of left) signal(pid, 'SIGKILL');
     const { shared, disk, remove } = this.#parts;
     await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
     await shared?.close();
     disk?.remove();
     await remove();
-    return left.map(({ pid, command }) => `${pid} ${command}`);
-  }
-
-  /** The processes of the service that do not end in time. */
-  async #leftRunning() {
-    const left = () => withVariable('CHAOS_CLOCKS', this.#parts.clocks);
-    await until(async () => (await left()).length === 0, 'the end of all processes', DRAIN_MS).catch(() => undefined);
-    return left();
   }
 
   #clockFile(server: number): string {
@@ -215,20 +199,6 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   } catch {
     // it has ended
   }
-}
-
-/** The processes with this environment variable. */
-async function withVariable(
-  name: string,
-  value: string,
-): Promise<{ readonly pid: number; readonly command: string }[]> {
-  const { stdout } = await promisify(execFile)('ps', ['axeww', '-o', 'pid=,args='], { maxBuffer: MAX_PS_BYTES });
-  return stdout.split('\n').flatMap((line) => {
-    const [, pid, command = ''] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
-    return command.includes(` ${name}=${value}`)
-      ? [{ pid: Number(pid), command: command.slice(0, SAID_CHARACTERS) }]
-      : [];
-  });
 }
 
 /** Adds a proxy in front of PostgreSQL and of Redis, and settings that use them. */

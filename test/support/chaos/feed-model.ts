@@ -3,42 +3,31 @@
  * tell just this change. So a history is explained only if its writes have an order that is also the order of the
  * events of each row, every write that took place has its events, and every event its write.
  */
-import { categoryText, itemText, orderText, petText } from './answers.ts';
+import { itemText, orderText, petText } from './answers.ts';
 import { toOrder } from './calls.ts';
-import type { CategoryState } from './category-model.ts';
 import type { FeedEvent } from './feed.ts';
 import type { Request } from './history.ts';
 import type { Model, Operation } from './linearize.ts';
-import type { PetState } from './pet-model.ts';
+import { type PetState, petModel } from './pet-model.ts';
 
-/** The rows of an object, as text, by name. */
-export type RowsOf<State> = (state: State) => ReadonlyMap<string, string>;
-
-export const rowsOfPet =
-  (id: number): RowsOf<PetState> =>
-  ({ pet, status, quantity, orders }) => {
-    const rows = new Map(orders.map((order) => [`order #${order.tag}`, orderText(order)]));
-    if (pet !== undefined) rows.set('pet', petRow({ id, ...pet, status }, { petId: id, quantity, status }));
-    return rows;
-  };
-
-export const rowsOfCategory =
-  (id: number): RowsOf<CategoryState> =>
-  (state) =>
-    new Map(state === undefined ? [] : [['category', categoryText({ id, ...state })]]);
+/** The rows of a pet and its orders, as text, by name. */
+function rowsOf(id: number, { pet, status, quantity, orders }: PetState): ReadonlyMap<string, string> {
+  const rows = new Map(orders.map((order) => [`order #${order.tag}`, orderText(order)]));
+  if (pet !== undefined) rows.set('pet', petRow({ id, ...pet, status }, { petId: id, quantity, status }));
+  return rows;
+}
 
 /** The object that an event is about, its row, and what it tells of it. */
 export function toldBy({ type, pet, inventory, category, order: raw }: FeedEvent) {
   const [, change] = type.split('.');
   if (pet !== undefined && inventory !== undefined) {
-    return { object: `pet ${pet.id}`, row: 'pet', text: `${change} ${petRow(pet, inventory)}` };
+    return { object: pet.id, row: 'pet', text: `${change} ${petRow(pet, inventory)}` };
   }
-  if (category !== undefined) {
-    return { object: `category ${category.id}`, row: 'category', text: `${change} ${categoryText(category)}` };
-  }
-  if (raw === undefined) return { object: 'nothing', row: type, text: 'no resource' };
+  // Nobody changes the categories of a run.
+  if (category !== undefined) return { object: undefined, row: 'category', text: `${change} ${category.name}` };
+  if (raw === undefined) return { object: undefined, row: type, text: 'no resource' };
   const order = toOrder(raw);
-  return { object: `pet ${order.petId}`, row: `order #${order.tag}`, text: `${change} ${orderText(order)}` };
+  return { object: order.petId, row: `order #${order.tag}`, text: `${change} ${orderText(order)}` };
 }
 
 function petRow(pet: Parameters<typeof petText>[0], item: Parameters<typeof itemText>[0]): string {
@@ -56,23 +45,20 @@ export function endOfFeed(startMs: number): Operation<EndOfFeed> {
   return { request: { do: 'endOfFeed' }, startMs, endMs: startMs, answer: NOTHING_LEFT, isWrite: false };
 }
 
-interface Fed<State> {
-  readonly state: State;
+interface Fed {
+  readonly state: PetState;
   /** How many events of each row have been taken. */
   readonly taken: ReadonlyMap<string, number>;
 }
 
-/** `events` are those of the object, in the order of the feed. */
-export function withFeed<State>(
-  model: Model<State, Request>,
-  rowsOf: RowsOf<State>,
-  events: readonly FeedEvent[],
-): Model<Fed<State>, Request | EndOfFeed> {
+/** `events` are those of the pet, in the order of the feed. */
+export function withFeed(petId: number, events: readonly FeedEvent[]): Model<Fed, Request | EndOfFeed> {
+  const model = petModel(petId);
   const told = Map.groupBy(events.map(toldBy), ({ row }) => row);
   /** Undefined when an event is missing or tells something else. */
-  const take = (before: State, after: State, taken: Fed<State>['taken']) => {
+  const take = (before: PetState, after: PetState, taken: Fed['taken']) => {
     const now = new Map(taken);
-    const [old, fresh] = [rowsOf(before), rowsOf(after)];
+    const [old, fresh] = [rowsOf(petId, before), rowsOf(petId, after)];
     for (const row of new Set([...old.keys(), ...fresh.keys()])) {
       const [was, is] = [old.get(row), fresh.get(row)];
       if (was === is) continue;

@@ -2,12 +2,9 @@
  * Followers of the feed of events, among the clients of a chaos run: the typed client, and server-sent events with
  * Last-Event-ID. Both begin at the first event. A proxy also cuts their connections now and then.
  */
-import { setTimeout as delay } from 'node:timers/promises';
-import { createClient } from '../../../src/client/index.ts';
-import { openEvents } from '../event-source.ts';
-import { toJson } from '../followers.ts';
+import { followClient, followEvents } from '../followers.ts';
 import { until } from '../until.ts';
-import type { Category, Item, Order, Pet } from './history.ts';
+import type { Item, Order, Pet } from './history.ts';
 import { TcpProxy } from './proxy.ts';
 
 /** An event as REST shows it. */
@@ -17,7 +14,7 @@ export interface FeedEvent {
   readonly type: string;
   readonly pet?: Pet;
   readonly inventory?: Item;
-  readonly category?: Category;
+  readonly category?: { readonly id: number; readonly name: string; readonly description?: string };
   readonly order?: Omit<Order, 'tag'> & { readonly shipDate: string };
 }
 
@@ -31,7 +28,6 @@ export interface Followed {
 }
 
 const CUT_MS = 1_500;
-const RETRY_MS = 200;
 /** The typed client waits up to 15 s before it tries again, if the service was away for long. */
 const CATCH_UP_MS = 25_000;
 
@@ -47,17 +43,19 @@ export class Followers {
     this.#cutting = setInterval(() => proxy.cut(), CUT_MS);
     this.#over = new AbortController();
     const { signal } = this.#over;
-    const follow = (name: string, work: (events: FeedEvent[]) => Promise<void>) => {
+    const follow = (name: string, work: (onEvent: (event: FeedEvent) => void) => Promise<void>) => {
       const [events, failures]: [FeedEvent[], string[]] = [[], []];
-      const end = work(events).catch((error: Error) => {
-        if (!signal.aborted) failures.push(error.message);
+      const end = work((event) => events.push(event)).catch((error: Error) => {
+        failures.push(error.message);
       });
       return { followed: { name, events, failures }, end };
     };
     const address = `127.0.0.1:${proxy.port}`;
     const all = [
-      follow('the typed client', (events) => overGrpc(address, key, events, signal)),
-      follow('server-sent events', (events) => overEvents(`http://${address}`, key, events, signal)),
+      follow('the typed client', (onEvent) => followClient(address, key, { onEvent, signal })),
+      follow('server-sent events', (onEvent) =>
+        followEvents(`http://${address}`, key, { after: '0', onEvent, signal }),
+      ),
     ];
     this.followed = all.map(({ followed }) => followed);
     this.#ends = all.map(({ end }) => end);
@@ -82,35 +80,3 @@ export class Followers {
     await this.#proxy.close();
   }
 }
-
-async function overGrpc(address: string, apiKey: string, events: FeedEvent[], signal: AbortSignal): Promise<void> {
-  const client = createClient({ address, apiKey });
-  try {
-    for await (const event of client.events({ after: 0n, signal })) events.push(toJson(event));
-  } finally {
-    await client.close();
-  }
-}
-
-async function overEvents(url: string, key: string, events: FeedEvent[], signal: AbortSignal): Promise<void> {
-  for (let lastId = '0'; !signal.aborted; ) {
-    try {
-      const stream = await openEvents(`${url}/events/stream`, key, { 'last-event-id': lastId });
-      signal.addEventListener('abort', stream.close);
-      const { status } = stream.response;
-      if (status < 500 && status !== 200) throw new Refused(`resumed after ${lastId}, it was told ${status}`);
-      while (status === 200) {
-        const event = await stream.next();
-        if (event === undefined) break;
-        lastId = event.id ?? lastId;
-        if (event.event !== 'ready' && event.data !== undefined) events.push(event.data);
-      }
-      stream.close();
-    } catch (error) {
-      if (error instanceof Refused) throw error; // otherwise the connection was cut
-    }
-    await delay(RETRY_MS, undefined, { signal });
-  }
-}
-
-class Refused extends Error {}

@@ -89,16 +89,6 @@ export function cancelled(tag: number): Told {
   return ok({ do: 'cancelOrder', petId: PET_ID, tag, orderId: 100 + tag }, { done: true });
 }
 
-export function category(what: 'createCategory' | 'replaceCategory', name: string): Told {
-  const value = { category: { id: 5, name, description: 'd' } };
-  if (what === 'createCategory') return ok({ do: what, name, description: 'd' }, value);
-  return ok({ do: what, categoryId: 5, name, description: 'd' }, value);
-}
-
-export function categorySeen(name: string): Told {
-  return ok({ do: 'getCategory', categoryId: 5 }, { category: { id: 5, name, description: 'd' } });
-}
-
 /** A fault from one second to another. */
 export function fault(startSeconds: number, endSeconds: number, ...touches: Touches[]): Happened {
   const [startMs, endMs] = [DAY_START_MS + startSeconds * 1_000, DAY_START_MS + endSeconds * 1_000];

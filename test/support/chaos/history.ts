@@ -2,60 +2,25 @@
 
 export type PetStatus = 'available' | 'pending' | 'sold';
 
-/** A request. An order is identified by its `tag`, which the client chooses and sends as the ship date. */
+/** A request about a pet, or about one of its orders. */
+type OfPet<Name extends string, Fields = unknown> = { readonly do: Name; readonly petId: number } & Readonly<Fields>;
+type OfOrder<Name extends string, Fields = unknown> = OfPet<Name, { tag: number; orderId: number } & Fields>;
+
+/** An order is identified by its `tag`, which the client chooses and sends as the ship date. */
 export type Request =
   | { readonly do: 'createPet'; readonly name: string; readonly categoryId: number }
-  | { readonly do: 'getPet'; readonly petId: number }
   | { readonly do: 'findPets'; readonly petIds: readonly number[] }
-  | {
-      readonly do: 'replacePet';
-      readonly petId: number;
-      readonly name: string;
-      readonly categoryId: number;
-      readonly status?: PetStatus | undefined;
-    }
-  | {
-      readonly do: 'updatePet';
-      readonly petId: number;
-      readonly name?: string | undefined;
-      readonly status?: PetStatus | undefined;
-    }
-  | { readonly do: 'deletePet'; readonly petId: number }
-  | { readonly do: 'getInventory'; readonly petId: number }
-  | { readonly do: 'setInventory'; readonly petId: number; readonly quantity: number }
-  | {
-      readonly do: 'placeOrder';
-      readonly petId: number;
-      readonly tag: number;
-      readonly quantity: number;
-      readonly complete: boolean;
-    }
-  | { readonly do: 'listOrders'; readonly petId: number }
-  | { readonly do: 'getOrder'; readonly petId: number; readonly tag: number; readonly orderId: number }
-  | {
-      readonly do: 'updateOrder';
-      readonly petId: number;
-      readonly tag: number;
-      readonly orderId: number;
-      readonly quantity?: number | undefined;
-      readonly complete?: boolean | undefined;
-    }
-  | { readonly do: 'cancelOrder'; readonly petId: number; readonly tag: number; readonly orderId: number }
-  | { readonly do: 'createCategory'; readonly name: string; readonly description: string }
-  | { readonly do: 'getCategory'; readonly categoryId: number }
-  | {
-      readonly do: 'replaceCategory';
-      readonly categoryId: number;
-      readonly name: string;
-      readonly description: string;
-    }
-  | {
-      readonly do: 'updateCategory';
-      readonly categoryId: number;
-      readonly name?: string | undefined;
-      readonly description?: string | undefined;
-    }
-  | { readonly do: 'deleteCategory'; readonly categoryId: number };
+  | OfPet<'getPet'>
+  | OfPet<'deletePet'>
+  | OfPet<'getInventory'>
+  | OfPet<'listOrders'>
+  | OfPet<'replacePet', { name: string; categoryId: number; status?: PetStatus }>
+  | OfPet<'updatePet', { name?: string; status?: PetStatus }>
+  | OfPet<'setInventory', { quantity: number }>
+  | OfPet<'placeOrder', { tag: number; quantity: number; complete: boolean }>
+  | OfOrder<'getOrder'>
+  | OfOrder<'cancelOrder'>
+  | OfOrder<'updateOrder', { quantity?: number; complete?: boolean }>;
 
 export interface Pet {
   readonly id: number;
@@ -78,12 +43,6 @@ export interface Order {
   readonly complete: boolean;
 }
 
-export interface Category {
-  readonly id: number;
-  readonly name: string;
-  readonly description: string;
-}
-
 /** The content of a successful response. */
 export type Value =
   | { readonly pet: Pet }
@@ -91,7 +50,6 @@ export type Value =
   | { readonly item: Item }
   | { readonly order: Order }
   | { readonly orders: readonly Order[] }
-  | { readonly category: Category }
   | { readonly done: true };
 
 export type Outcome =

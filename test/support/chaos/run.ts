@@ -5,10 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectOperator, type Operator } from '../operator.ts';
 import { readAll, readLists } from '../replica.ts';
+import { RestClient } from '../rest-client.ts';
 import { until } from '../until.ts';
 import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
-import { check } from './check.ts';
-import { checkRecovery, recoveryMs } from './check-service.ts';
+import { checkFeed } from './check-feed.ts';
+import { checkLimits } from './check-limits.ts';
+import { checkObjects } from './check-objects.ts';
+import { checkAnswers, checkRecovery, recoveryMs } from './check-service.ts';
+import { checkUsage } from './check-usage.ts';
 import { type Caller, Recorder, runClient } from './clients.ts';
 import { Deployment, type DeploymentName } from './deployment.ts';
 import type { Evidence, Violation } from './evidence.ts';
@@ -16,13 +20,11 @@ import type { Fault } from './faults.ts';
 import { Followers } from './feed.ts';
 import { SETTLE_MS } from './losses.ts';
 import { Random } from './random.ts';
-import { checkRevocation } from './revocation.ts';
 import { type Happened, runFaults } from './schedule.ts';
 import { Workload } from './workload.ts';
 
 /** Low enough that bans begin and end during a run. */
 const LIMITS = { ADDRESS_PER_MINUTE: '1000000', BAN_REFUSALS: '20', BAN_SECONDS: '5' };
-const HOMES = 3;
 /** A rolling restart may still be in progress at the end. */
 const RESTARTED_MS = 60_000;
 /** Until then each server has stored its counts. */
@@ -51,15 +53,7 @@ export interface Report {
 
 export async function runChaos(options: RunOptions): Promise<Report> {
   const deployment = await Deployment.start(options.deployment, LIMITS);
-  let report: Report | undefined;
-  try {
-    report = await onDeployment(deployment, options);
-  } finally {
-    const left = await deployment.close();
-    const violation = { title: 'processes of the service go on without their launcher', lines: left };
-    if (report !== undefined && left.length > 0) report = { ...report, violations: [...report.violations, violation] };
-  }
-  return report;
+  return onDeployment(deployment, options).finally(() => deployment.close());
 }
 
 async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
@@ -74,16 +68,15 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
     const accounts = await Promise.all([...ACCOUNTS, CHECKER].map((account) => openAccount(operator, account)));
     const checker = accounts.find(({ name }) => name === CHECKER.name) ?? accounts[0];
     if (checker === undefined) throw new Error('there is no account');
-    const own = recorder.caller('REST', checker.name, checker.key);
-    const workload = new Workload(await homes(own));
+    const rest = new RestClient(`http://${deployment.publicAddress}`, checker.key);
+    const workload = new Workload([await rest.category('Home 1'), await rest.category('Home 2')]);
     followers = await Followers.start(deployment.publicAddress, checker.key);
     callers.push(
       ...accounts.flatMap(({ name, key, transports }) => transports.map((one) => recorder.caller(one, name, key))),
     );
     const faults = await disturb(deployment, callers, workload, random, options);
-    const url = `http://${deployment.publicAddress}`;
-    const lists = await readLists(url, checker.key);
-    const feed = await readAll(url, checker.key, '/events');
+    const lists = await readLists(rest.url, checker.key);
+    const feed = await readAll(rest.url, checker.key, '/events');
     await followers.end(feed.at(-1)?.id ?? 0);
     // After many failures the first operator's connection backs off for long, so a new one is used.
     lastOperator = await connectOperator(reachable);
@@ -101,10 +94,10 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
         accounts.filter(({ name }) => name !== CHECKER.name),
       ),
     };
-    const large = accounts.find(({ name }) => name === 'large') ?? checker;
-    const ends = [...servers, ...(await checkRevocation(deployment, lastOperator, large))];
-    const report = judge(deployment, recorder, evidence, ends, options);
-    return report.violations.length === 0 ? report : { ...report, kept: await keep(deployment, evidence) };
+    const broken = recorder.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
+    const verdict = judge(evidence, [...servers, ...broken]);
+    const kept = verdict.violations.length === 0 ? {} : { kept: await keep(deployment, evidence) };
+    return { seed: options.seed, deployment: deployment.name, ...verdict, ...kept };
   } finally {
     for (const caller of callers) caller.close();
     await followers?.close();
@@ -121,20 +114,20 @@ async function checkServers(deployment: Deployment): Promise<Violation[]> {
   return areBack ? ends : [...ends, { title: `not all ${deployment.servers} servers run in the end`, lines: [] }];
 }
 
-function judge(
-  deployment: Deployment,
-  { breaches }: Recorder,
-  evidence: Evidence,
-  others: readonly Violation[],
-  options: RunOptions,
-): Report {
-  const { violations, objects, undecided } = check(evidence);
-  const broken = breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
+/** `others` are violations that the evidence does not show. */
+function judge(evidence: Evidence, others: readonly Violation[]): Omit<Report, 'seed' | 'deployment'> {
+  const { violations, objects, undecided } = checkObjects(evidence.calls, evidence.feed);
   return {
-    seed: options.seed,
-    deployment: deployment.name,
     evidence,
-    violations: [...violations, ...checkRecovery(evidence, SETTLE_MS), ...others, ...broken],
+    violations: [
+      ...violations,
+      ...checkFeed(evidence),
+      ...checkLimits(evidence),
+      ...checkUsage(evidence),
+      ...checkAnswers(evidence.calls),
+      ...checkRecovery(evidence, SETTLE_MS),
+      ...others,
+    ],
     objects,
     undecided,
     recoveryMs: recoveryMs(evidence),
@@ -164,16 +157,6 @@ async function disturb(
     await Promise.all(clients);
   }
   return happened;
-}
-
-async function homes(caller: Caller): Promise<[number, ...number[]]> {
-  const home = async (number: number) => {
-    const outcome = await caller.call({ do: 'createCategory', name: `Home ${number}`, description: 'of pets' });
-    if (outcome.kind === 'ok' && 'category' in outcome.value) return outcome.value.category.id;
-    throw new Error(`there is no home for the pets: ${JSON.stringify(outcome)}`);
-  };
-  const [first = 0, ...others] = await Promise.all(Array.from({ length: HOMES }, (_, index) => home(index + 1)));
-  return [first, ...others];
 }
 
 async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {

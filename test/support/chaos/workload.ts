@@ -7,23 +7,15 @@ const MAX_CALLS = 60;
 /** Each call without a response multiplies the possible orders. */
 const MAX_UNANSWERED = 4;
 const PETS = 24;
-const CATEGORIES = 6;
 const FOUND_TOGETHER = 5;
 
-interface Used {
-  calls: number;
-  unanswered: number;
-}
-
-interface KnownPet extends Used {
+interface KnownPet {
   readonly id: number;
   readonly categoryId: number;
+  calls: number;
+  unanswered: number;
   isStocked: boolean;
   readonly orders: { readonly tag: number; readonly orderId: number }[];
-}
-
-interface KnownCategory extends Used {
-  readonly id: number;
 }
 
 const STATUSES = ['available', 'pending', 'sold'] as const;
@@ -31,51 +23,38 @@ const STATUSES = ['available', 'pending', 'sold'] as const;
 export class Workload {
   readonly #homes: readonly [number, ...number[]];
   #pets: KnownPet[] = [];
-  #categories: KnownCategory[] = [];
   #named = 0;
 
-  /** `homes` are permanent categories for the pets. */
+  /** `homes` are the categories of the pets. */
   constructor(homes: readonly [number, ...number[]]) {
     this.#homes = homes;
   }
 
   next(random: Random): Request {
-    const request = random.chance(0.15) ? this.#nextOfCategory(random) : this.#nextOfPet(random);
-    const used = this.#usedBy(request);
-    if (used !== undefined) used.calls += 1;
-    return request;
+    const pet = random.pickAny(this.#pets);
+    if (pet === undefined || this.#pets.length < PETS) {
+      return { do: 'createPet', name: this.#name('Pet'), categoryId: random.pick(this.#homes) };
+    }
+    pet.calls += 1;
+    return this.#nextOf(pet, random);
   }
 
   /** Records the outcome of a request. */
   record(request: Request, outcome: Outcome): void {
-    const used = this.#usedBy(request);
-    if (used !== undefined && outcome.kind === 'unknown') used.unanswered += 1;
-    if (outcome.kind === 'ok') this.#recordValue(request, outcome);
-    const isGone = request.do === 'deletePet' || request.do === 'deleteCategory';
-    const isWornOut = ({ calls, unanswered }: Used) => calls >= MAX_CALLS || unanswered >= MAX_UNANSWERED;
-    const isOver = (one: Used) => isWornOut(one) || (isGone && one === used && outcome.kind !== 'refused');
-    this.#pets = this.#pets.filter((pet) => !isOver(pet));
-    this.#categories = this.#categories.filter((category) => !isOver(category));
-  }
-
-  #recordValue(request: Request, { value }: Outcome & { kind: 'ok' }): void {
-    const fresh = { calls: 1, unanswered: 0 };
+    const { value = { done: true } } = outcome.kind === 'ok' ? outcome : {};
     if (request.do === 'createPet' && 'pet' in value) {
       const { id, categoryId } = value.pet;
-      this.#pets.push({ ...fresh, id, categoryId, isStocked: false, orders: [] });
+      this.#pets.push({ id, categoryId, calls: 1, unanswered: 0, isStocked: false, orders: [] });
     }
-    if (request.do === 'createCategory' && 'category' in value) {
-      this.#categories.push({ ...fresh, id: value.category.id });
-    }
+    const pet = 'petId' in request ? this.#pets.find(({ id }) => id === request.petId) : undefined;
+    if (pet === undefined) return;
     if (request.do === 'placeOrder' && 'order' in value) {
-      const pet = this.#pets.find(({ id }) => id === request.petId);
-      pet?.orders.push({ tag: request.tag, orderId: value.order.id });
+      pet.orders.push({ tag: request.tag, orderId: value.order.id });
     }
-  }
-
-  #usedBy(request: Request): Used | undefined {
-    if ('petId' in request) return this.#pets.find(({ id }) => id === request.petId);
-    return 'categoryId' in request ? this.#categories.find(({ id }) => id === request.categoryId) : undefined;
+    if (outcome.kind === 'unknown') pet.unanswered += 1;
+    const isGone = request.do === 'deletePet' && outcome.kind !== 'refused';
+    const isWornOut = pet.calls >= MAX_CALLS || pet.unanswered >= MAX_UNANSWERED;
+    if (isGone || isWornOut) this.#pets = this.#pets.filter((one) => one !== pet);
   }
 
   #name(what: string): string {
@@ -83,25 +62,7 @@ export class Workload {
     return `${what} ${this.#named}`;
   }
 
-  #nextOfCategory(random: Random): Request {
-    const category = random.pickAny(this.#categories);
-    const [name, description] = [this.#name('Kind'), `Number ${random.int(1, 1_000)}`];
-    if (category === undefined || this.#categories.length < CATEGORIES) {
-      return { do: 'createCategory', name, description };
-    }
-    const categoryId = category.id;
-    const weights = { getCategory: 6, replaceCategory: 2, updateCategory: 2, deleteCategory: 0.2 };
-    const what = random.weighted(weights);
-    if (what === 'getCategory' || what === 'deleteCategory') return { do: what, categoryId };
-    if (what === 'replaceCategory') return { do: what, categoryId, name, description };
-    return { do: what, categoryId, ...(random.chance(0.5) ? { name } : { description }) };
-  }
-
-  #nextOfPet(random: Random): Request {
-    const pet = random.pickAny(this.#pets);
-    if (pet === undefined || this.#pets.length < PETS) {
-      return { do: 'createPet', name: this.#name('Pet'), categoryId: random.pick(this.#homes) };
-    }
+  #nextOf(pet: KnownPet, random: Random): Request {
     const petId = pet.id;
     if (!pet.isStocked) {
       pet.isStocked = true;
