@@ -1,4 +1,4 @@
-/** Streams of events by the hundred, which nobody reads, or which one account opens: they cost others nothing. */
+/** Streams of events by the hundred: unread ones hold little, and a thousand cost the database no more than one. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEvents } from '../support/event-source.ts';
 import { Bystanders, served } from '../support/hostile/bystanders.ts';
@@ -62,19 +62,6 @@ async function writeEvents({ rest }: TestStack, count: number): Promise<void> {
   );
 }
 
-/** Runs with callers who must be served meanwhile. Returns what they met instead; a busy machine may shed a call. */
-async function undisturbed(stack: TestStack, run: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
-  const bystanders = new Bystanders(stack);
-  try {
-    await run();
-  } finally {
-    await bystanders.stop();
-  }
-  const { visits } = bystanders;
-  const failures = { ...served(visits, 'caller').failures, ...served(visits, 'anonymous').failures };
-  return Object.fromEntries(Object.entries(failures).filter(([failure]) => !/ 50[34]$|grpc-status 14$/.test(failure)));
-}
-
 /** A number of Envoy's statistics. */
 async function statistic({ config }: TestStack, name: string): Promise<number> {
   const response = await fetch(`http://127.0.0.1:${config.envoyAdminPort}/stats?filter=^${name}$`);
@@ -110,67 +97,49 @@ test('Unread - 200 streams hold at most 256 KiB each, whatever their windows, an
   const { envoy } = pidsOf(stack);
   const keys = often(await keysOf(stack, 20));
   const take = (count: number) => keys.splice(0, count);
-  const failures = await undisturbed(stack, async () => {
-    await writeEvents(stack, 1_000);
-    const follower = await openEvents(`${stack.rest.url}/events/stream`, stack.key);
-    await follower.next();
-    await writeEvents(stack, 100);
-    await follower.take(100);
-    const rest = { rss: rssBytes(envoy), allocated: await allocatedBytes(stack), used: await usedBytes(stack) };
-    const open: OpenReaders[] = [];
-    const all: Readers[] = [
-      // Those that begin with an old event read pages of their own: the server holds most for them.
-      { protocol: 'gRPC', keys: take(100), after: 0, window: 0 },
-      { protocol: 'HTTP/2', keys: take(20), after: 0, window: 0 },
-      // These begin now: the kernel keeps megabytes of each connection.
-      { protocol: 'HTTP/2', keys: take(20), window: ALL_WINDOWS, stopsReading: true },
-      { protocol: 'gRPC', keys: take(20), window: ALL_WINDOWS, stopsReading: true },
-      { protocol: 'HTTP/1.1', keys: take(40) },
-    ];
-    for (const readers of all) {
-      const streams = await openReaders(stack, readers);
-      t.teardown(streams.close);
-      open.push(streams);
-    }
-    const ended = open.flatMap(({ outcomes }) => outcomes);
-    t.deepEqual(ended, [], 'all are open');
-    await writeEvents(stack, 800);
-    await follower.take(800);
-    await isStill(stack);
-    const held = (rssBytes(envoy) - rest.rss + (await usedBytes(stack)) - rest.used) / 200;
-    t.log(`${Math.round(held / KIB)} KiB each`);
-    t.true(held <= MAX_HELD);
-    follower.close();
-    for (const { close } of open) close();
-    await until(async () => (await usedBytes(stack)) < rest.used + 5 * MIB, "the server's memory");
-    await until(async () => (await allocatedBytes(stack)) < rest.allocated + 5 * MIB, "Envoy's memory");
-  });
-  t.deepEqual(failures, {});
-  t.is(await leftOpen(stack), undefined);
-});
-
-/** A crowd may be shed in part, with a 503. Most are told why. */
-const MAX_SHED = 500;
-
-test('One account - of 1,000 streams ten are open and the others refused; other callers are served', async (t) => {
-  const stack = t.context;
-  const [key = '', other = ''] = await keysOf(stack, 2);
-  const failures = await undisturbed(stack, async () => {
-    const streams = await openReaders(stack, { protocol: 'HTTP/2', keys: Array<string>(1_000).fill(key) });
+  const bystanders = new Bystanders(stack);
+  t.teardown(() => bystanders.stop());
+  await writeEvents(stack, 1_000);
+  const follower = await openEvents(`${stack.rest.url}/events/stream`, stack.key);
+  await follower.next();
+  await writeEvents(stack, 100);
+  await follower.take(100);
+  const rest = { rss: rssBytes(envoy), allocated: await allocatedBytes(stack), used: await usedBytes(stack) };
+  const open: OpenReaders[] = [];
+  const all: Readers[] = [
+    // Those that begin with an old event read pages of their own: the server holds most for them.
+    { protocol: 'gRPC', keys: take(100), after: 0, window: 0 },
+    { protocol: 'HTTP/2', keys: take(20), after: 0, window: 0 },
+    // These begin now: the kernel keeps megabytes of each connection.
+    { protocol: 'HTTP/2', keys: take(20), window: ALL_WINDOWS, stopsReading: true },
+    { protocol: 'gRPC', keys: take(20), window: ALL_WINDOWS, stopsReading: true },
+    { protocol: 'HTTP/1.1', keys: take(40) },
+  ];
+  for (const readers of all) {
+    const streams = await openReaders(stack, readers);
     t.teardown(streams.close);
-    await until(() => streams.outcomes.length >= 1_000 - MAX_STREAMS, 'the refusals');
-    const { status, body, headers } = await stack.rest.withKey(key).get('/events/stream');
-    t.deepEqual([status, body.code], [429, 'TOO_MANY_STREAMS']);
-    t.true(Number(headers.get('retry-after')) >= 1);
-    const stream = await openEvents(`${stack.rest.url}/events/stream`, other);
-    t.is((await stream.next())?.event, 'ready');
-    stream.close();
-    t.is(streams.outcomes.length, 1_000 - MAX_STREAMS);
-    const others = streams.outcomes.filter((outcome) => outcome !== '429');
-    t.true(others.length < MAX_SHED && others.every((outcome) => outcome === '503'), `${others}`);
-    streams.close();
-  });
-  t.deepEqual(failures, {});
+    open.push(streams);
+  }
+  const ended = open.flatMap(({ outcomes }) => outcomes);
+  t.deepEqual(ended, [], 'all are open');
+  await writeEvents(stack, 800);
+  await follower.take(800);
+  await isStill(stack);
+  const held = (rssBytes(envoy) - rest.rss + (await usedBytes(stack)) - rest.used) / 200;
+  t.log(`${Math.round(held / KIB)} KiB each`);
+  t.true(held <= MAX_HELD);
+  follower.close();
+  for (const { close } of open) close();
+  await until(async () => (await usedBytes(stack)) < rest.used + 5 * MIB, "the server's memory");
+  await until(async () => (await allocatedBytes(stack)) < rest.allocated + 5 * MIB, "Envoy's memory");
+  await bystanders.stop();
+  const { visits } = bystanders;
+  const failures = { ...served(visits, 'caller').failures, ...served(visits, 'anonymous').failures };
+  // A busy machine may shed a call.
+  t.deepEqual(
+    Object.keys(failures).filter((failure) => !/ 50[34]$|grpc-status 14$/.test(failure)),
+    [],
+  );
   t.is(await leftOpen(stack), undefined);
 });
 

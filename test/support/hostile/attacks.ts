@@ -17,6 +17,8 @@ const ALL_SLOTS = { connections: 55, perConnection: 99 };
 /** The streams that one address without a key may have open, of each of Envoy's threads and servers. */
 const SHARE = 50;
 const MAX_WATCHES = 500;
+/** The CPU time of a mebibyte that is not read. To parse it takes several times as long. */
+const MAX_CPU_US = 3_000;
 
 const LIST_PETS = '/petstore.v1.PetService/ListPets';
 const HEALTH = '/grpc.health.v1.Health';
@@ -112,7 +114,10 @@ export const ATTACKS: readonly Attack[] = [
     name: 'heavy-bodies',
     full: { connections: 12, perConnection: 0 },
     holdMs: 15_000,
-    check: ({ outcomes }) => only(outcomes, '401', '429'),
+    check: ({ outcomes, cpuUs }) => [
+      ...only(outcomes, '401', '429'),
+      ...(cpuUs > MAX_CPU_US * outcomes.total ? [`one cost ${cpuUs / outcomes.total} µs of CPU`] : []),
+    ],
     run: (context) =>
       forEachConnection(context.size, async () => {
         void exchangeRepeatedly(context, toRequest('POST', '/pets', JSON_TYPE, MANY_NUMBERS), () => 0);

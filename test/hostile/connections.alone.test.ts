@@ -1,7 +1,6 @@
-/** Bodies of anonymous callers, which must be cheap to refuse, and connections, which are bounded. */
+/** Connections: how long they are kept, and how many. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestFn } from 'ava';
-import { HEAVY_BODIES, MAX_RATIO, settledCosts, TRANSPORTS } from '../support/hostile/body-cost.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { openSocket, targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
@@ -14,17 +13,6 @@ test.before(async (t) => {
   t.context = await startTestStack({ LOG_LEVEL: 'info' });
 });
 test.after.always((t) => t.context.close());
-
-for (const transport of TRANSPORTS) {
-  test.serial(`Bodies - over ${transport} a body of an anonymous caller costs at most ${MAX_RATIO} GETs`, async (t) => {
-    for (const [name, body] of Object.entries(HEAVY_BODIES)) {
-      const { ratio, getUs, postUs, statuses } = await settledCosts(t.context, transport, body);
-      const figures = `${postUs.toFixed()} µs beside ${getUs.toFixed()} µs, ${ratio.toFixed(1)} times`;
-      t.true(ratio <= MAX_RATIO, `${name}: ${figures}`);
-      t.deepEqual([...statuses], [transport === 'gRPC' ? 'grpc-status 16' : '401'], name);
-    }
-  });
-}
 
 test.serial('Connections - one is kept open for the next request, some seconds after a response', async (t) => {
   const socket = openSocket(targetOf(t.context.publicAddress, '127.0.0.6'));
