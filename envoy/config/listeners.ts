@@ -9,24 +9,18 @@ import { INVALID_HTTP, IS_ERROR } from './local-replies.ts';
 import { extension, type Message, when } from './message.ts';
 import { secretFromFile } from './servers.ts';
 
-const LISTENER_FILTERS = 'envoy.extensions.filters.listener';
 const TLS_CONTEXT = 'envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext';
 
 /** The default port of https URLs. */
 const HTTPS_PORT = 443;
 
-const HTTP_INSPECTOR = extension(
-  'envoy.filters.listener.http_inspector',
-  `${LISTENER_FILTERS}.http_inspector.v3.HttpInspector`,
-);
-const TLS_INSPECTOR = extension(
-  'envoy.filters.listener.tls_inspector',
-  `${LISTENER_FILTERS}.tls_inspector.v3.TlsInspector`,
-);
-const PROXY_PROTOCOL = extension(
-  'envoy.filters.listener.proxy_protocol',
-  `${LISTENER_FILTERS}.proxy_protocol.v3.ProxyProtocol`,
-);
+const HTTP_INSPECTOR = listenerFilter('http_inspector', 'HttpInspector');
+const TLS_INSPECTOR = listenerFilter('tls_inspector', 'TlsInspector');
+const PROXY_PROTOCOL = listenerFilter('proxy_protocol', 'ProxyProtocol');
+
+function listenerFilter(name: string, type: string): Message {
+  return extension(`envoy.filters.listener.${name}`, `envoy.extensions.filters.listener.${name}.v3.${type}`);
+}
 
 export function publicListener(config: Config, files: Files): Message {
   return {

@@ -13,37 +13,19 @@ test("an error response - has the error, its status and the headers of the API, 
   local seen = {
     [":status"] = "404",
     ["retry-after"] = "30",
-    ["www-authenticate"] = "Bearer",
-    allow = "GET, HEAD",
-    ["x-ratelimit-limit"] = "60",
-    ["x-ratelimit-remaining"] = "59",
     ["x-ratelimit-reset"] = "1700000000",
-    link = '</pets>; rel="next"',
-    deprecation = "@1",
-  }
-  local log = { -- petstore.log takes them out
-    [HEADERS.account] = "1",
-    [HEADERS.key] = "2",
-    [HEADERS.code] = "PET_NOT_FOUND",
-    [HEADERS.grpc_status] = "5",
+    allow = "GET, HEAD",
+    [HEADERS.key] = "2", -- petstore.log takes such headers out
   }
   local response = {
     ["content-type"] = "application/json",
     ["content-length"] = tostring(#NOT_FOUND),
-    ["content-encoding"] = "identity",
     ["grpc-status"] = "5",
-    ["grpc-message"] = "x",
     ["grpc-status-details-bin"] = "x",
-    ["grpc-encoding"] = "identity",
-    ["grpc-accept-encoding"] = "gzip",
-    ["grpc-retry-pushback-ms"] = "1",
     date = "now",
     server = "petstore",
     ["x-envoy-upstream-service-time"] = "1",
   }
-  for name, value in pairs(log) do
-    seen[name] = value
-  end
   for name, value in pairs(seen) do
     response[name] = value
   end
@@ -60,7 +42,7 @@ test("an error response - is a 504 after the timeout, else a 503 with Retry-Afte
       { [":status"] = "504", [HEADERS.code] = "DEADLINE_EXCEEDED", [HEADERS.grpc_status] = "4" },
       errors.deadline_exceeded,
     })
-    for _, status in ipairs({ 400, 404, 413, 500, 502, 503 }) do
+    for _, status in ipairs({ 400, 413, 500, 503 }) do
       local headers, error = edge_service.error_response(nil, nil, status, is_connect)
       equal(headers, {
         [":status"] = "503",

@@ -3,6 +3,7 @@
  * a `checkpoint`, with `id`. The first message is a checkpoint: it becomes the event `ready`. The others become
  * comments, with their id: a browser that reconnects goes on there.
  */
+import { Readable } from 'node:stream';
 import type { DescMessage } from '@bufbuild/protobuf';
 import { invalidArgument } from '../errors.ts';
 import type { AnyResponse, Call, HttpResponse, Next } from '../rpc/chain.ts';
@@ -56,12 +57,5 @@ export async function resume(call: Call, next: Next): Promise<AnyResponse> {
     call.resumeAfter = BigInt(lastId);
   }
   const response = await next(call);
-  return isHead(call) && 'messages' in response ? { messages: first(response.messages) } : response;
-}
-
-async function* first(messages: AsyncIterable<unknown>): AsyncIterable<unknown> {
-  for await (const message of messages) {
-    yield message;
-    return;
-  }
+  return isHead(call) && 'messages' in response ? { messages: Readable.from(response.messages).take(1) } : response;
 }

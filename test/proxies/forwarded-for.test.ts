@@ -39,7 +39,9 @@ for (const protocol of PROTOCOLS) {
     const { door } = t.context;
     const [one, another] = [newAddress(), newAddress()];
     t.true(isFirst(await callFrom(PROXY, door, protocol, forwardedFor(one))));
-    t.true(await exceedsLimit(() => callFrom(PROXY, door, protocol, forwardedFor(one))));
+    // What a caller sends itself is ignored.
+    const send = () => callFrom(PROXY, door, protocol, forwardedFor(`${newAddress()}, ${one}`));
+    t.true(await exceedsLimit(send));
     t.true(isFirst(await callFrom(PROXY, door, protocol, forwardedFor(another))));
   });
 
@@ -49,20 +51,7 @@ for (const protocol of PROTOCOLS) {
     t.true(isFirst(await send()));
     t.true(await exceedsLimit(send));
   });
-
-  test(`Trusted proxies - addresses that a caller sends itself are ignored, over ${protocol}`, async (t) => {
-    const caller = newAddress();
-    const send = () => callFrom(PROXY, t.context.door, protocol, forwardedFor(`${newAddress()}, ${caller}`));
-    t.true(isFirst(await send()));
-    t.true(await exceedsLimit(send));
-  });
 }
-
-test('Trusted proxies - callers that connect directly have their own allowances', async (t) => {
-  const { door } = t.context;
-  t.true(await exceedsLimit(() => callFrom('127.0.2.4', door, 'HTTP/1.1')));
-  t.true(isFirst(await callFrom('127.0.2.5', door, 'HTTP/1.1')));
-});
 
 /** Sends a request through each of two proxies. Resolves with whether both count for one caller. */
 async function isSameCaller(door: Door, first: string, second: string): Promise<boolean> {
@@ -133,12 +122,8 @@ test('Trusted proxies - the limit of open calls holds for each caller behind one
 test('Trusted proxies - a malformed request does not affect others on its connection', async (t) => {
   const session = await openSession(targetOf(t.context.publicAddress, PROXY));
   const headers = { ...forwardedFor(newAddress()).headers, authorization: `Bearer ${t.context.key}` };
-  const other = session.request({
-    ':method': 'POST',
-    ':path': '/pets',
-    'content-type': 'application/json',
-    ...headers,
-  });
+  const post = { ':method': 'POST', ':path': '/pets', 'content-type': 'application/json' };
+  const other = session.request({ ...post, ...headers });
   const responded = once(other, 'response');
   other.write('{');
   for (const malformed of [{ ':authority': 'a b' }, { ':path': 'a b' }, { 'content-length': 'x' }, TOO_MANY]) {
@@ -181,24 +166,14 @@ test('Trusted proxies - the access log has the address of the caller, and not th
 });
 
 test('Trusted proxies - callers can not set the request id or headers of Envoy', async (t) => {
-  const { headers } = await callFrom(PROXY, t.context.door, 'HTTP/1.1', {
+  const { status, headers } = await callFrom(PROXY, t.context.door, 'HTTP/1.1', {
     headers: {
       ...forwardedFor('0.0.0.0').headers, // the address that Envoy would most likely treat as internal
-      'x-request-id': 'mine',
-      'x-envoy-upstream-rq-timeout-ms': '1',
-      authorization: `Bearer ${t.context.key}`,
-    },
-  });
-  t.regex(headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
-});
-
-test('Trusted proxies - a caller with a key is served, with other forwarding headers too', async (t) => {
-  const { status } = await callFrom(PROXY, t.context.door, 'HTTP/1.1', {
-    headers: {
-      ...forwardedFor(newAddress()).headers,
-      ...{ 'x-forwarded-proto': 'https', 'x-forwarded-host': 'petstore.example', 'x-forwarded-port': '443' },
+      ...{ 'x-request-id': 'mine', 'x-envoy-upstream-rq-timeout-ms': '1', 'x-forwarded-proto': 'https' },
+      ...{ 'x-forwarded-host': 'petstore.example', 'x-forwarded-port': '443' },
       authorization: `Bearer ${t.context.key}`,
     },
   });
   t.is(status, 200);
+  t.regex(headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
 });

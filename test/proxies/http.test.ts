@@ -1,0 +1,248 @@
+/** The HTTP proxies of deploy/proxies, before one service. They connect to it from 127.0.0.1. */
+import { once } from 'node:events';
+import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { connect as connectHttp2, type IncomingHttpHeaders } from 'node:http2';
+import type { Readable } from 'node:stream';
+import { connect as connectTls } from 'node:tls';
+import { Client, credentials } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { restBody } from '../../src/edge/rest-protocol.ts';
+import { apiError } from '../../src/errors.ts';
+import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
+import { callFrom, type Door, openFrom, PROTOCOLS, type Protocol, type Sent } from '../support/callers.ts';
+import { readEvents } from '../support/event-source.ts';
+import { bearer, stream, unary } from '../support/grpc.ts';
+import { connectOperator } from '../support/operator.ts';
+import { freePorts } from '../support/ports.ts';
+import { testUnless } from '../support/programs.ts';
+import { caddy, haproxy, nginx, type RunningProxy } from '../support/proxies.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
+import { until } from '../support/until.ts';
+
+interface Context extends TestStack {
+  readonly certificates: Certificates;
+  readonly proxies: ReadonlyMap<string, RunningProxy>;
+}
+
+const KINDS = [nginx, haproxy, caddy];
+const FOUND = KINDS.filter(({ missing }) => (missing ?? noOpenssl) === undefined);
+
+if (FOUND.length > 0) {
+  const hooks = anyTest as TestFn<Context>;
+  hooks.before(async (t) => {
+    const certificates = await makeCertificates();
+    // An account has one stream, so a second one shows that the first has ended.
+    const settings = { ...FEW_REQUESTS, EVENT_STREAMS: '1', TRUSTED_PROXIES: '127.0.0.1' };
+    const stack = await startTestStack(settings);
+    const start = async (kind: (typeof KINDS)[number]) =>
+      [kind.name, await kind.start(stack.config.port, certificates)] as const;
+    t.context = { ...stack, certificates, proxies: new Map(await Promise.all(FOUND.map(start))) };
+  });
+  hooks.after.always(async ({ context }) => {
+    await Promise.all([...(context.proxies?.values() ?? [])].map((proxy) => proxy.stop()));
+    await context.close?.();
+    await context.certificates?.remove();
+  });
+}
+
+/** The type of the events that the tests write. */
+const TYPE = 'order.created';
+/** Less than the time until the next heartbeat, which could not be written any more. */
+const LEAVE_MS = 10_000;
+
+interface Feed {
+  /** What comes next: the id of an order, or `undefined` for a checkpoint. Rejects at the end. */
+  next(): Promise<number | undefined>;
+  close(): void;
+}
+
+/** Opens a stream through the proxy. Rejects when it is refused. */
+async function openFeed(door: Door, protocol: Protocol, key: string): Promise<Feed> {
+  if (protocol === 'gRPC') return overGrpc(door, key);
+  const [path, headers] = [`/events/stream?types=${TYPE}`, { authorization: `Bearer ${key}` }];
+  const socket = openFrom('127.0.9.7', door, protocol);
+  const createConnection = () => socket;
+  if (protocol === 'HTTP/1.1') {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      requestHttp({ createConnection, path, headers }, resolve).on('error', reject).end();
+    });
+    return ofText(response, response.statusCode, () => socket.destroy());
+  }
+  const session = connectHttp2('http://localhost', { createConnection });
+  const body = session.request({ ':path': path, ...headers });
+  const response = await new Promise<IncomingHttpHeaders>((resolve, reject) => {
+    body.on('response', resolve).on('error', reject);
+    session.on('error', reject);
+  });
+  return ofText(body, Number(response[':status']), () => session.destroy());
+}
+
+function ofText(body: Readable, status: number | undefined, close: () => void): Feed {
+  if (status !== 200) {
+    close();
+    throw new Error(`the stream is refused with ${status}`);
+  }
+  body.on('error', () => undefined); // the iterator rejects
+  const text = body.setEncoding('utf8')[Symbol.asyncIterator]();
+  const reader = readEvents(() => text.next());
+  const next = async () => {
+    const event = await reader.next();
+    if (event === undefined) throw new Error('the stream has ended');
+    return event.data?.order?.id;
+  };
+  return { next, close };
+}
+
+function overGrpc({ port, ca }: Door, key: string): Feed {
+  const client = new Client(`localhost:${port}`, credentials.createSsl(ca));
+  const call = stream(client, Events.watchEvents, { types: [TYPE] }, bearer(key));
+  const messages = call[Symbol.asyncIterator]();
+  const next = async () => {
+    const { value } = await messages.next();
+    if (value === undefined) throw new Error('the stream has ended');
+    return value.event?.order === undefined ? undefined : Number(value.event.order.id);
+  };
+  const close = () => {
+    call.cancel();
+    client.close();
+  };
+  return { next, close };
+}
+
+for (const [number, kind] of KINDS.entries()) {
+  const test = testUnless<Context>(kind.missing ?? noOpenssl);
+  const { name } = kind;
+  const doorOf = ({ proxies }: Context): Door => proxies.get(name)?.door ?? { port: 0 };
+
+  for (const [index, protocol] of PROTOCOLS.entries()) {
+    const address = (purpose: number) => `127.${number + 1}.${index + 1}.${purpose}`;
+
+    test(`${name} - each caller has its own allowance, and can not set its address, over ${protocol}`, async (t) => {
+      const door = doorOf(t.context);
+      t.true(isFirst(await callFrom(address(1), door, protocol)));
+      const claim = (last: number) => ({ headers: { 'x-forwarded-for': `198.51.100.${last}` } });
+      t.true(await exceedsLimit((round) => callFrom(address(1), door, protocol, claim(round))));
+      t.true(isFirst(await callFrom(address(2), door, protocol)));
+      const headers = { authorization: `Bearer ${t.context.key}` };
+      t.is((await callFrom(address(1), door, protocol, { headers })).status, 200);
+    });
+
+    test(`${name} - events arrive as they happen, with heartbeats; a left stream ends, over ${protocol}`, async (t) => {
+      t.timeout(60_000);
+      const { rest } = t.context;
+      const operator = await connectOperator(t.context);
+      const key = await operator.keyOf({ perMinute: 100_000, perDay: 100_000 });
+      operator.close();
+      const open = () => openFeed(doorOf(t.context), protocol, key);
+      const feed = await open();
+      t.is(await feed.next(), undefined, 'the stream has begun');
+      const place = async () => {
+        const { id } = await rest.order();
+        // Events of the other streams' tests come too. A heartbeat before the event would mean that it was held back.
+        for (let seen = await feed.next(); seen !== id; seen = await feed.next()) t.not(seen, undefined);
+      };
+      await place();
+      while ((await feed.next()) !== undefined); // until the heartbeat of 15 s without an event
+      await place();
+      const begin = async () => {
+        const another = await open();
+        await another.next();
+        return another;
+      };
+      await t.throwsAsync(begin, { message: /429|RESOURCE_EXHAUSTED/ });
+      feed.close();
+      (await until(() => begin().catch(() => undefined), 'room for another stream', LEAVE_MS)).close();
+    });
+  }
+
+  test(`${name} - listens on IPv6 too, with HTTP/2`, async (t) => {
+    const { port, ca } = doorOf(t.context);
+    const socket = connectTls({ host: '::1', port, ca, servername: 'localhost', ALPNProtocols: ['h2'] });
+    t.teardown(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    t.is(socket.alpnProtocol, 'h2');
+  });
+
+  test(`${name} - a real gRPC client calls through it, and a stream is not buffered`, async (t) => {
+    const { key, rest } = t.context;
+    const { port, ca } = doorOf(t.context);
+    const client = new Client(`localhost:${port}`, credentials.createSsl(ca));
+    t.teardown(() => client.close());
+    const id = BigInt(await rest.pet());
+    const { message, headers } = await unary(client, Pets.getPet, { petId: id }, bearer(key));
+    t.is(message.id, id);
+    t.truthy(headers.get('x-ratelimit-limit')[0]);
+    const bytes = (buffer: Buffer) => buffer;
+    const call = client.makeServerStreamRequest('/grpc.health.v1.Health/Watch', bytes, bytes, Buffer.of());
+    call.on('error', () => undefined); // it is cancelled
+    t.deepEqual([...(await once(call, 'data'))[0]], [8, 1]); // SERVING
+    call.cancel();
+  });
+
+  test(`${name} - gRPC-Web works over HTTP/1.1`, async (t) => {
+    const type = 'application/grpc-web+proto';
+    const received = await callFrom('127.0.9.1', doorOf(t.context), 'HTTP/1.1', {
+      method: 'POST',
+      path: Pets.listPets.path,
+      headers: { 'content-type': type, 'x-grpc-web': '1', authorization: `Bearer ${t.context.key}` },
+      body: new Uint8Array(5),
+    });
+    t.deepEqual([received.status, received.headers.get('content-type')], [200, type]);
+    t.regex(received.text, /grpc-status:0/);
+  });
+
+  test(`${name} - errors of the service pass unchanged, with their headers, and links lead back`, async (t) => {
+    const { key, rest } = t.context;
+    const json = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
+    const send = (sent: Sent) => callFrom('127.0.9.2', doorOf(t.context), 'HTTP/1.1', { headers: json, ...sent });
+    for (const [status, sent] of [
+      [401, { headers: {} }],
+      [400, { path: '/pets?colour=red' }],
+      [404, { path: '/pets/999999' }],
+      [404, { path: '//pets/../nope' }],
+      [405, { method: 'PUT' }],
+      [413, { method: 'POST', body: 'x'.repeat(65_537) }],
+      [413, { method: 'POST', body: 'x'.repeat(2_000_000) }],
+    ] as const) {
+      const { headers, text, ...received } = await send(sent);
+      t.deepEqual([received.status, JSON.parse(text).status], [status, status], text);
+      t.truthy(headers.get('x-ratelimit-limit'));
+      t.regex(headers.get('x-request-id') ?? '', /^[\da-f-]{36}$/);
+      t.deepEqual([headers.has('www-authenticate'), headers.has('allow')], [status === 401, status === 405]);
+    }
+    const created = await send({ method: 'POST', path: '/categories', body: '{"name":"Cats"}' });
+    t.regex(created.headers.get('location') ?? '', /^\/categories\/\d+$/);
+    await rest.category();
+    t.regex((await send({ path: '/categories?limit=1' })).headers.get('link') ?? '', /^<\/categories\?/);
+  });
+
+  for (const protocol of kind.earlyResponses) {
+    test(`${name} - a request without a key is refused before its body arrives, over ${protocol}`, async (t) => {
+      const headers: Record<string, string> = protocol === 'gRPC' ? {} : { 'content-type': 'application/json' };
+      const sent = { method: 'POST', headers, body: '{', isUnfinished: true };
+      t.is((await callFrom(`127.${number + 1}.9.3`, doorOf(t.context), protocol, sent)).status, 401);
+    });
+  }
+
+  test(`${name} - plain HTTP is redirected to HTTPS`, async (t) => {
+    const port = t.context.proxies.get(name)?.redirectPort ?? 0;
+    const sent = { path: '/pets?limit=1', headers: { host: 'localhost' } };
+    const { status, headers } = await callFrom('127.0.9.5', { port }, 'HTTP/1.1', sent);
+    t.is(status, 308);
+    t.regex(headers.get('location') ?? '', /^https:\/\/localhost(:\d+)?\/pets\?limit=1$/);
+  });
+
+  test(`${name} - responds with a 503 in the error format if the service is unavailable`, async (t) => {
+    const [unusedPort = 0] = await freePorts(1);
+    const proxy = await kind.start(unusedPort, t.context.certificates);
+    t.teardown(() => proxy.stop());
+    for (const protocol of PROTOCOLS) {
+      const { status, headers, text } = await callFrom('127.0.9.6', proxy.door, protocol);
+      t.deepEqual([status, text], [503, restBody(apiError('UNAVAILABLE'))]);
+      t.deepEqual([headers.get('content-type'), headers.get('retry-after')], ['application/json', '1']);
+    }
+  });
+}
