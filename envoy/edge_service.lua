@@ -50,12 +50,12 @@ end
 function M.error_response(response, error, status, is_connect)
   local errors, names = is_connect and settings.errors.connect or settings.errors.rest, settings.headers
   if not error and status == 504 then
-    local headers = { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" }
-    return headers, errors.deadline_exceeded
+    return { [":status"] = "504", [names.code] = "DEADLINE_EXCEEDED", [names.grpc_status] = "4" },
+      errors.deadline_exceeded
   end
   if not error then
-    local headers = { [":status"] = "503", [names.code] = "UNAVAILABLE", [names.grpc_status] = "14" }
-    headers["retry-after"] = "1"
+    local headers = { [":status"] = "503", ["retry-after"] = "1" }
+    headers[names.code], headers[names.grpc_status] = "UNAVAILABLE", "14"
     return headers, errors.unavailable
   end
   local headers = { [":status"] = response[":status"] }
