@@ -4,6 +4,7 @@
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2Session } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import { type WebServiceServer, WebServiceService } from '../../gen/petstore/web/v1/web.ts';
@@ -96,9 +97,8 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
   const operations = { registry, byPath: new Map(all.map((operation) => [operation.path, operation])) };
   const methods = {
     async checkHealth(_request: unknown, call: Call) {
-      const step = await scriptOf(call).nextStep();
-      if (step instanceof Error) throw step;
-      return step === 'end' ? piece('whole') : step;
+      for await (const step of methods.getFile(_request, call)) return step;
+      return piece('whole');
     },
     async *getFile(_request: unknown, call: Call) {
       for (;;) {
@@ -135,28 +135,17 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
   };
 
   function makeScript(call: IncomingCall): Script {
-    const steps: Step[] = [];
+    const steps = new PassThrough({ objectMode: true });
+    const iterator: AsyncIterator<readonly [Step]> = steps[Symbol.asyncIterator]();
     const opened = Promise.withResolvers<void>();
-    let wake: () => void = () => undefined;
     return {
       call,
       session: call.session,
       ends: [],
-      step(next) {
-        steps.push(next);
-        wake();
-      },
+      step: (next) => void steps.write([next]),
       openGate: (error) => (error === undefined ? opened.resolve() : opened.reject(error)),
       gate: opened.promise,
-      async nextStep() {
-        for (;;) {
-          const step = steps.shift();
-          if (step !== undefined) return step;
-          const { promise, resolve } = Promise.withResolvers<void>();
-          wake = resolve;
-          await promise;
-        }
-      },
+      nextStep: async () => (await iterator.next()).value[0],
     };
   }
 }
@@ -221,17 +210,12 @@ export function request(port: number, options: RequestOptions): Caller {
   else stream.write(frame.subarray(0, 3));
   const chunks: Buffer[] = [];
   const arrived = Promise.withResolvers<Readonly<Record<string, unknown>>>();
-  let [response, trailers] = [undefined, {}] as [Readonly<Record<string, unknown>> | undefined, object];
-  stream.on('response', (found) => {
-    response = found;
-    arrived.resolve(found);
-  });
-  stream.on('trailers', (found) => {
-    trailers = found;
-  });
+  const seen: Record<string, unknown> = {};
+  stream.on('response', (found) => arrived.resolve(Object.assign(seen, found)));
+  stream.on('trailers', (found) => Object.assign(seen, found));
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   stream.on('error', () => undefined); // `rstCode` tells
-  const fields = () => ({ ...response, ...trailers });
+  const fields = () => seen;
   const outcome = new Promise<Outcome>((resolve) => {
     stream.on('close', () => resolve(stream.rstCode ? 'reset' : outcomeOf(protocol, fields())));
   });
