@@ -6,7 +6,6 @@ import { pages } from '../client/pages.ts';
 import { toTimestamp } from '../storage/model.ts';
 import { adminAction } from './admin.ts';
 import { toId, toInstant } from './arguments.ts';
-import { explainBan } from './ban-command.ts';
 import { card, day, moment, table } from './output.ts';
 
 const ONCE = 'This is the only time that the key is shown: keep it in a safe place.';
@@ -32,9 +31,7 @@ export function keyCommand(key: Command): void {
       const keys = (await Array.fromAsync(pages(admin.listKeys, { accountId, limit: 100 }))).flatMap(
         (page) => page.keys,
       );
-      if (keys.length === 0) return { json: [], text: `Account ${accountId} has no key.` };
-      const bans = keys.flatMap((each) => (each.ban !== undefined && state(each) === 'banned' ? [each.ban] : []));
-      return { json: keys, text: [table(keys.map(toRow)), ...bans.map(explainBan)].join('\n\n') };
+      return { json: keys, text: keys.length === 0 ? `Account ${accountId} has no key.` : table(keys.map(toRow)) };
     }),
   );
 

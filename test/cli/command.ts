@@ -28,7 +28,7 @@ export function petstore({ config }: { readonly config: Pick<Config, 'grpcPort' 
   return async (args, env) => {
     const endTurn = await turns.take();
     const own = process.env;
-    process.env = { ...settings, ...env };
+    process.env = { ...own, ...settings, ...env }; // the rest is for programs that other tests start meanwhile
     const written = { stdout: '', stderr: '' };
     const writer = (name: keyof typeof written) => ({ write: (text: string) => (written[name] += text) });
     try {

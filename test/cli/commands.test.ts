@@ -118,10 +118,7 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   const [listed] = await json(command, `key list --account ${accountId}`);
   t.regex(listed.lastUseTime, RFC_3339);
   t.like(listed.ban, why);
-  t.regex(
-    await text(command, `key list --account ${accountId}`),
-    / banned .+\n\nKey \d+ is banned until .+per day\.\n/s,
-  );
+  t.regex(await text(command, `key list --account ${accountId}`), / till +banned /);
   const shown = await json(command, `account show ${accountId}`);
   t.like(shown, { day: { limit: PER_DAY, used: PER_DAY, left: 0 }, refusedToday: REFUSALS, local: false });
   t.regex(shown.day.resetTime, /T00:00:00\.000Z$/);
@@ -171,15 +168,12 @@ test('petstore - runs as an npm script, and through a symlink in another folder'
 });
 
 test('petstore - a closed pipe is not an error, and leaves the exit code unchanged', async (t) => {
-  for (const [line, exitCode] of [
-    ['account list | true', '0'],
-    ['account show 999 2> >(true)', '1'],
-  ] as const) {
-    const script = `{ sleep 0.2; ${process.execPath} ${MAIN} ${line}; }; echo "\${PIPESTATUS[0]}"`;
-    t.deepEqual(await run('bash', ['-c', script], t.context.settings), {
-      exitCode: 0,
-      stdout: `${exitCode}\n`,
-      stderr: '',
-    });
-  }
+  const { settings } = t.context;
+  const petstoreTo = (rest: string) =>
+    run('bash', ['-o', 'pipefail', '-c', `${process.execPath} ${MAIN} ${rest}; echo "exit code $?"`], settings);
+  // The reader has left long before the command writes.
+  const closed = await petstoreTo('account list | true');
+  t.deepEqual(closed, { exitCode: 0, stdout: 'exit code 0\n', stderr: '' });
+  const silent = await petstoreTo('account show 999 2> >(true)');
+  t.deepEqual(silent, { exitCode: 0, stdout: 'exit code 1\n', stderr: '' });
 });

@@ -38,16 +38,10 @@ test('Description check - responses that match pass', (t) => {
     violation('GET', '/healthz', { status: 200, headers: new Headers(), text: '' }),
   ];
   t.deepEqual(found, Array(found.length).fill(undefined));
-});
-
-test('Description check - the error shows method, path, status, headers and body', (t) => {
-  const message = violation('GET', '/pets?limit=1', seen(418, { tea: 'pot' }));
-  t.regex(
-    message ?? '',
-    /^GET \/pets\?limit=1 answered 418, not as gen\/openapi\/openapi\.json says:\n- the status is/,
-  );
-  t.regex(message ?? '', /x-ratelimit-limit: 1000/);
-  t.regex(message ?? '', /\{"tea":"pot"\}$/);
+  const headers = new Headers({ 'content-type': 'application/json', 'retry-after': '1' });
+  const away = { status: 503, text: JSON.stringify(error(503, 'UNAVAILABLE')), headers };
+  t.is(violation('GET', '/pets', away), undefined, 'the limit headers may be missing while the server is unavailable');
+  t.regex(violation('GET', '/pets', without('retry-after', away)) ?? '', /Retry-A/);
 });
 
 test('Description check - an undocumented status, header, code, field or type is found', (t) => {
@@ -80,15 +74,10 @@ test('Description check - an undocumented status, header, code, field or type is
     [/not JSON/, violation('GET', '/nowhere', { ...seen(404, undefined), text: 'not found' })],
   ];
   for (const [expected, message] of cases) t.regex(message ?? 'nothing', expected);
-});
-
-test('Description check - the limit headers may be missing while the server is unavailable', (t) => {
-  const away = { status: 503, text: JSON.stringify(error(503, 'UNAVAILABLE')) };
-  const headers = { 'content-type': 'application/json', 'retry-after': '1' };
-  t.is(violation('GET', '/pets', { ...away, headers: new Headers(headers) }), undefined);
+  const whole = violation('GET', '/pets?limit=1', seen(418, { tea: 'pot' })) ?? '';
   t.regex(
-    violation('GET', '/pets', without('retry-after', { ...away, headers: new Headers(headers) })) ?? '',
-    /Retry-A/,
+    whole,
+    /^GET \/pets\?limit=1 answered 418, not as .+\n- the status is.+ x-ratelimit-limit: 1000.+\{"tea":"pot"\}$/s,
   );
 });
 
