@@ -65,23 +65,17 @@ export function toBanMessage({ keyId, untilMs, durationMs, refusals, window }: B
   };
 }
 
-export function toBannedKeyMessage(banned: BannedKey): BannedKeyMessage {
-  const { prefix, label, accountId, accountName } = banned;
-  return { ban: toBanMessage(banned), prefix, label, accountId, accountName };
+export function toBannedKeyMessage({ prefix, label, accountId, accountName, ...ban }: BannedKey): BannedKeyMessage {
+  return { ban: toBanMessage(ban), prefix, label, accountId, accountName };
 }
 
 export function toStanding(quota: Quota, { counter, isLocal }: Counts, lastUsedAtMs: number | undefined): Standing {
+  const window = (limit: number, used: number, endSeconds: number) => {
+    return { limit, used: BigInt(used), resetTime: toTimestamp(endSeconds * 1_000) };
+  };
   return {
-    minute: {
-      limit: quota.perMinute,
-      used: BigInt(counter.minuteCount),
-      resetTime: toTimestamp(minuteEndSeconds(counter) * 1_000),
-    },
-    day: {
-      limit: quota.perDay,
-      used: BigInt(counter.dayCount),
-      resetTime: toTimestamp(dayEndSeconds(counter) * 1_000),
-    },
+    minute: window(quota.perMinute, counter.minuteCount, minuteEndSeconds(counter)),
+    day: window(quota.perDay, counter.dayCount, dayEndSeconds(counter)),
     refusedToday: BigInt(counter.refused),
     local: isLocal,
     lastUseTime: toTimestamp(lastUsedAtMs),

@@ -133,7 +133,11 @@ export function toDecision(attempt: Attempt, outcome: Outcome, options: LimiterO
 }
 
 /** Makes the verdict that a request would get. */
-export function toPeek(attempt: Attempt, { counter, nowMs }: State, options: LimiterOptions): Verdict {
+export function toPeek(
+  attempt: Attempt,
+  { counter, nowMs }: Pick<State, 'counter' | 'nowMs'>,
+  options: LimiterOptions,
+): Verdict {
   const quota = quotaOf(attempt, options);
   return toVerdict(hasRoom(counter, quota), counter, quota, nowMs);
 }

@@ -5,7 +5,7 @@
  * synchronous, so that no other request can come between its reading and its counting: that makes it exact.
  *
  * Memory: fixed windows end for all at once, so nothing has to be swept. All addresses are dropped when a minute
- * begins, all accounts when a day begins. The operator decides how many accounts there are. Anybody can use many
+ * begins, all accounts after three days. The operator decides how many accounts there are. Anybody can use many
  * addresses, so at most `maxTracked` of them have counters of their own; all others share one until the minute ends.
  * A flood of addresses can turn the 401 of a new address into a 429, but grants no address more requests than its quota
  * and does not affect callers with a valid key.
@@ -36,6 +36,7 @@ import {
   enterWindows,
   minuteIndexAt,
   newCounter,
+  type Verdict,
 } from './windows.ts';
 
 /** The name that the addresses beyond `maxTracked` share. */
@@ -52,11 +53,11 @@ export interface Known {
 
 export interface MemoryLimiter extends Limiter {
   admit(attempt: Attempt): Decision;
+  peek(attempt: Attempt): Verdict;
   counts(accountId: AccountId, nowMs: number): Counts;
   unban(accountId: AccountId, keyId: KeyId, nowMs: number): number;
   /** Counts a request if it is admitted, as `admit` does. */
   count(attempt: Attempt): Outcome;
-  read(subject: Subject, nowMs: number): State;
   /** Returns a copy of what is known. */
   known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
   /** Replaces what is known of the subject and the key. */
@@ -65,8 +66,9 @@ export interface MemoryLimiter extends Limiter {
 
 export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   const { ban, addresses: bound } = options;
-  const accounts = new Counters<AccountId>(dayIndexAt);
-  const addresses = new Counters<string>(minuteIndexAt);
+  // With the days beside today: counts go on when a clock that was a day wrong is right again.
+  const accounts = new Counters<AccountId>(dayIndexAt, 3);
+  const addresses = new Counters<string>(minuteIndexAt, 1);
   const bans = new BanTracker(ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
@@ -120,20 +122,13 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
     return { status: 'refused', counter, bannedUntilMs, nowMs };
   }
 
-  const read = (subject: Subject, nowMs: number): State => ({
-    counter: { ...find(subject, nowMs) },
-    bannedUntilMs: 0,
-    nowMs,
-  });
-
   return {
     count,
-    read,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
-    peek: (attempt) => toPeek(attempt, read(attempt, attempt.nowMs), options),
+    peek: (attempt) => toPeek(attempt, { counter: find(attempt, attempt.nowMs), nowMs: attempt.nowMs }, options),
     countStreams: () => true,
     now: Date.now,
-    counts: (accountId, nowMs) => ({ counter: read({ kind: 'account', accountId }, nowMs).counter, isLocal: false }),
+    counts: (accountId, nowMs) => ({ counter: { ...find({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
     unban(_accountId, keyId, nowMs) {
       bans.forget(keyId);
       return nowMs + ban.durationMs;
@@ -173,20 +168,26 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   };
 }
 
-/** Counters by key. All are dropped when the next window begins. */
+/** Counters by key, in the last `kept` windows that were entered. */
 class Counters<Key> {
   readonly #indexAt: (nowMs: number) => number;
-  #index = Number.NaN;
-  #counters = new Map<Key, Counter>();
+  readonly #kept: number;
+  readonly #windows = new Map<number, Map<Key, Counter>>();
 
-  constructor(indexAt: (nowMs: number) => number) {
+  constructor(indexAt: (nowMs: number) => number, kept: number) {
     this.#indexAt = indexAt;
+    this.#kept = kept;
   }
 
   /** Returns the counters of the window at this time. */
   at(nowMs: number): Map<Key, Counter> {
     const index = this.#indexAt(nowMs);
-    if (index !== this.#index) [this.#index, this.#counters] = [index, new Map()];
-    return this.#counters;
+    const found = this.#windows.get(index);
+    if (found !== undefined) return found;
+    const counters = new Map<Key, Counter>();
+    this.#windows.set(index, counters);
+    const [oldest] = this.#windows.size > this.#kept ? this.#windows.keys() : [];
+    if (oldest !== undefined) this.#windows.delete(oldest);
+    return counters;
   }
 }

@@ -94,7 +94,7 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
     },
     async peek(attempt) {
       const state = await read(attempt, attempt.nowMs);
-      return toPeek(attempt, state ?? memory.read(attempt, attempt.nowMs), options);
+      return state === undefined ? memory.peek(attempt) : toPeek(attempt, state, options);
     },
     async countStreams(accountId, own, max) {
       const name = nameOf({ kind: 'account', accountId }, 'streams');

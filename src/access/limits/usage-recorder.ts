@@ -37,10 +37,14 @@ export interface UsageRecorder {
   close(): Promise<void>;
 }
 
-/** Restores today's counts and the bans in force from the store, by the limiter's clock. */
+/**
+ * Restores today's counts and the bans in force from the store, by the limiter's clock. That may be a day wrong, so the
+ * counts of the days beside are restored too.
+ */
 export async function restoreLimits(store: AccessStore, limiter: Limiter): Promise<void> {
   const nowMs = await limiter.now();
-  limiter.restoreUsage(await store.usage.ofDay(dayIndexAt(nowMs)));
+  const today = dayIndexAt(nowMs);
+  for (const day of [today - 1, today + 1, today]) limiter.restoreUsage(await store.usage.ofDay(day));
   limiter.restoreBans(await store.bans.inForce(nowMs));
 }
 

@@ -1,12 +1,8 @@
 import { crc32 } from 'node:zlib';
 import test from 'ava';
-import fc from 'fast-check';
 import { displayPrefix, generateKey, hashKey, isWellFormed } from '../../../src/access/keys/format.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-
-/** Random keys for fast-check. It can't replay or shrink them, so a failure prints the key. */
-const key = fc.constant(undefined).map(() => generateKey());
 
 test('Key - is pst_, 32 random characters and 6 of checksum', (t) => {
   const keys = Array.from({ length: 10_000 }, () => generateKey());
@@ -44,28 +40,17 @@ test('Well-formed - accepts a key that was computed independently', (t) => {
   t.true(isWellFormed('pst_0123456789ABCDEFGHIJKLMNOPQRSTUV3uavNM'));
 });
 
-test('Well-formed - rejects every possible change of one character of a key', (t) => {
+test('Well-formed - rejects every change of one character of a key, and two swapped neighbours', (t) => {
   const generated = generateKey();
-  for (let at = 0; at < generated.length; at += 1) {
-    for (const character of ALPHABET) {
-      if (character === generated[at]) continue;
-      const changed = generated.slice(0, at) + character + generated.slice(at + 1);
-      if (isWellFormed(changed)) t.fail(`${generated} passes as ${changed}`);
-    }
-  }
-  t.pass();
-});
-
-test('Well-formed - rejects two swapped neighbours', (t) => {
-  fc.assert(
-    fc.property(key, fc.nat({ max: 40 }), (generated, at) => {
-      const [first = '', second = ''] = generated.slice(at, at + 2);
-      fc.pre(first !== second);
-      return !isWellFormed(generated.slice(0, at) + second + first + generated.slice(at + 2));
-    }),
-    { numRuns: 5_000 },
+  const changes = Array.from(generated, (_, at) => {
+    const [before, after] = [generated.slice(0, at), generated.slice(at)];
+    const others = Array.from(`${ALPHABET}-_é`, (character) => before + character + after.slice(1));
+    return [...others, before + after.slice(1, 2) + after.slice(0, 1) + after.slice(2)];
+  });
+  t.deepEqual(
+    changes.flat().filter((changed) => changed !== generated && isWellFormed(changed)),
+    [],
   );
-  t.pass();
 });
 
 test('Well-formed - rejects other lengths and other texts', (t) => {
@@ -75,7 +60,6 @@ test('Well-formed - rejects other lengths and other texts', (t) => {
   }
   t.false(isWellFormed(`${generated}\n`));
   t.false(isWellFormed(generated.toUpperCase()));
-  fc.assert(fc.property(fc.string(), (text) => !isWellFormed(text)));
 });
 
 test('Hash - is the SHA-256 of the key, and the display prefix its first 12 characters', (t) => {

@@ -54,7 +54,11 @@ const LATER = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
 async function openThree(t: ExecutionContext, options: Partial<RedisOptions> = {}) {
   const shared = { redis: redis.config, logger, prefix: randomUUID(), ...options };
   const open = () => openRedis(t, shared);
-  return Promise.all([open(), open(), open()]);
+  const servers = await Promise.all([open(), open(), open()]);
+  if (redis.pid === undefined) return servers;
+  await untilBack(...servers); // on a busy machine that may take longer than a start waits
+  log = [];
+  return servers;
 }
 
 async function restart(...limiters: readonly RedisLimiter[]): Promise<void> {
@@ -99,7 +103,6 @@ test('Killed - a ban that began in Redis holds, and can not be ended', async (t)
 
 test('Hanging - requests wait once, and count once though Redis may have counted them too', async (t) => {
   const [limiter] = await openThree(t, { timeoutMs: 200 });
-  await untilBack(limiter);
   await flood([limiter], 100, LARGE);
   redis.pause();
   t.is(countAdmitted(await flood([limiter], 100, LARGE)), 100);
@@ -114,8 +117,6 @@ test('Hanging - requests wait once, and count once though Redis may have counted
 
 test('Pausing - one slow reply is no outage: of 1,200 requests exactly 1,000 pass', async (t) => {
   const servers = await openThree(t, { timeoutMs: 5_000, ban: { refusals: 10_000, windowMs: 1, durationMs: 1 } });
-  await untilBack(...servers);
-  log = [];
   redis.pause();
   const waiting = flood(servers, 300, LARGE);
   await delay(400);

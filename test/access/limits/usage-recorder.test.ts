@@ -149,6 +149,23 @@ test('Bans - of two bans of a key during an outage the later one is stored, and 
   await recorder.close();
 });
 
+for (const [name, aheadMs] of [
+  ['ahead', 86_400_000],
+  ['behind', -86_400_000],
+] as const) {
+  test(`Usage - a server that started with its clock a day ${name} counts on when it is right`, async (t) => {
+    const { store, id } = t.context;
+    const rightMs = 10 * 86_400_000;
+    for (const clockMs of [rightMs, rightMs + aheadMs, rightMs + aheadMs]) {
+      const { limiter, recorder, use } = recorderOn(store);
+      await restoreLimits(store, { ...limiter, now: () => clockMs });
+      for (const nowMs of [clockMs, clockMs, rightMs]) use(id, nowMs);
+      await recorder.close();
+    }
+    t.is((await store.usage.ofDay(10))[0]?.requests, 5);
+  });
+}
+
 test('Usage retention - old days are deleted in portions, and nothing of today by a clock a day ahead', async (t) => {
   const { store, id: accountId } = t.context;
   const TODAY = 20_000;
