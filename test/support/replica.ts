@@ -73,7 +73,7 @@ export async function readLists(url: string, key: string): Promise<Lists> {
   };
 }
 
-/** Changes the shop at random until `endMs`, and at least 20 times, with whatever answers come. */
+/** Changes the shop at random until `endMs`, and at least 50 times, with whatever answers come. */
 export async function changeAtRandom(url: string, key: string, endMs: number, random: Random): Promise<void> {
   const ids = { pets: [] as number[], categories: [] as number[], orders: [] as number[] };
   const pick = (list: readonly number[]) => random.pickAny(list) ?? 1;
@@ -108,5 +108,5 @@ export async function changeAtRandom(url: string, key: string, endMs: number, ra
     () => send('DELETE', `/pets/${pick(ids.pets)}`),
     () => send('DELETE', `/categories/${pick(ids.categories)}`),
   ];
-  for (let count = 0; count < 20 || Date.now() < endMs; count += 1) await random.pickAny(changes)?.();
+  for (let count = 0; count < 50 || Date.now() < endMs; count += 1) await random.pickAny(changes)?.();
 }
