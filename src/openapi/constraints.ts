@@ -18,6 +18,9 @@ import type { JsonObject } from './json.ts';
 
 /** The characters that CEL's `trim` removes (Unicode's White_Space), except control characters. */
 const BLANK = ' \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000';
+/** The control characters, as CEL (RE2) and JSON Schema (ECMA-262) write them. In CEL each `\` is doubled. */
+const NO_CONTROL = String.raw`!this.matches('[\\x00-\\x1f\\x7f-\\x{9f}]')`;
+const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 
 export function rulesOf(field: DescField): FieldRules {
   return getOption(field, fieldRules);
@@ -102,19 +105,10 @@ function checkKnown(
 function trimmedText(field: DescField, cel: readonly Rule[]): JsonObject {
   if (cel.length === 0) return {};
   const [length, forbidden] = cel;
-  const [, min, max] = /^this\.trim\(\)\.size\(\) >= (\d+) && .* <= (\d+)$/.exec(length?.expression ?? '') ?? [];
-  const [, characters] = /^!this\.matches\('\[(.+)\]'\)$/.exec(forbidden?.expression ?? '') ?? [];
-  if (cel.length !== 2 || min !== '1' || max === undefined || characters === undefined) {
+  const [, max] = /^this\.trim\(\)\.size\(\) >= 1 && .* <= (\d+)$/.exec(length?.expression ?? '') ?? [];
+  if (cel.length !== 2 || max === undefined || forbidden?.expression !== NO_CONTROL) {
     throw new Error(`${field.toString()}: the document does not support its CEL rules`);
   }
-  const control = toEcmaClass(characters);
-  const edge = `[^${control}${BLANK}]`;
-  return { minLength: 1, pattern: `^[${BLANK}]*${edge}([^${control}]{0,${Number(max) - 2}}${edge})?[${BLANK}]*$` };
-}
-
-/** RE2 writes a character as `\x00` or `\x{9f}`, JSON Schema (ECMA-262) as `\u0000`. In CEL each `\` is doubled. */
-function toEcmaClass(re2: string): string {
-  return re2.replace(/\\\\x(?:\{(\w+)\}|(\w\w))/g, (_, braced?: string, plain?: string) => {
-    return `\\u${(braced ?? plain ?? '').padStart(4, '0')}`;
-  });
+  const edge = `[^${CONTROL}${BLANK}]`;
+  return { minLength: 1, pattern: `^[${BLANK}]*${edge}([^${CONTROL}]{0,${Number(max) - 2}}${edge})?[${BLANK}]*$` };
 }
