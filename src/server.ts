@@ -1,4 +1,5 @@
 /** The gRPC server: which services it has, and which interceptors every call passes, in which order. */
+import { promisify } from 'node:util';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { type HealthServer, HealthService } from '../gen/grpc/health/v1/health.ts';
@@ -92,7 +93,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   ];
   const forCallers = [
     ...judged,
-    rest, // before `etags`: compares If-None-Match with the tag of the response
+    rest,
     message,
     deprecation(all), // after `message`: a malformed request was no use of the operation
     etags,
@@ -133,11 +134,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
   let address: string | undefined;
   return {
     async listen(host, port, credentials = ServerCredentials.createInsecure()) {
-      const bound = await new Promise<number>((resolve, reject) => {
-        server.bindAsync(formatAddress(host, port), credentials, (error, boundPort) =>
-          error === null ? resolve(boundPort) : reject(error),
-        );
-      });
+      const bound = await promisify(server.bindAsync).call(server, formatAddress(host, port), credentials);
       health.set(healthNames, true);
       address = formatAddress(host, bound);
       return bound;

@@ -1,5 +1,6 @@
 /** The private parts of grpc-js that the server uses (src/rpc/private-parts.ts) are there, and do what it needs. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { Server, ServerCredentials } from '@grpc/grpc-js';
 import test from 'ava';
 import { type BaseCall, takeEveryCall } from '../../src/rpc/private-parts.ts';
@@ -18,11 +19,7 @@ test('grpc-js - a call has its HTTP/2 stream, and ends by a status that can be r
     base.sendStatus = (status) => sent.push(status);
     calls.push({ base, sent });
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
+  const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
   const timeout = { 'grpc-timeout': '200m' };
   const first = request(port, { protocol: 'gRPC', isStream: false, id: '1', isWhole: false, headers: timeout });
   const [late] = await until(() => calls.length > 0 && calls, 'the call');

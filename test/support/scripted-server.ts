@@ -5,6 +5,7 @@
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type Http2Session } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
 import { PassThrough } from 'node:stream';
+import { promisify } from 'node:util';
 import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import type { HttpBody } from '../../gen/google/api/httpbody.ts';
 import { type WebServiceServer, WebServiceService } from '../../gen/petstore/web/v1/web.ts';
@@ -118,11 +119,7 @@ export async function startScriptedServer({ maxStreamMs = FOREVER_MS }: Settings
     openCalls,
     observers: [(call, end) => scriptOf(call).ends.push(end)],
   });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
+  const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
   return {
     port,
     server,

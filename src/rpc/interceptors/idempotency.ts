@@ -35,7 +35,7 @@ interface Outcome {
   readonly response?: AnyResponse;
 }
 
-export function idempotency(records: IdempotencyRecords, nowMs: () => number = Date.now): Interceptor {
+export function idempotency(records: IdempotencyRecords): Interceptor {
   /** The requests in flight on this server, by id. Each resolves with its record; with undefined when it fails. */
   const inFlight = new Map<string, Promise<IdempotencyRecord | undefined>>();
 
@@ -45,7 +45,7 @@ export function idempotency(records: IdempotencyRecords, nowMs: () => number = D
     if (existing !== undefined) return { record: existing };
     let record: IdempotencyRecord | undefined;
     call.remember = (message) => {
-      record = { ...request, response: call.codec.responseSerialize(message), createdAtMs: nowMs() };
+      record = { ...request, response: call.codec.responseSerialize(message), createdAtMs: Date.now() };
       return record;
     };
     try {
