@@ -13,6 +13,7 @@
 local allowance = require("allowance")
 local edge_service = require("edge_service")
 local keys = require("keys")
+local metadata = require("metadata")
 local request = require("request")
 local settings = require("settings")
 
@@ -57,7 +58,7 @@ local function refuse(handle, headers, content_type, is_grpc)
   handle:respond(reply, "") -- Envoy makes it a response of gRPC; one of gRPC-Web may have its trailers as headers too
 end
 
-function M.on_request(handle)
+local function check(handle)
   local headers = handle:headers()
   local content_type = headers:get("content-type") or ""
   local is_grpc = request.is_grpc(content_type)
@@ -90,6 +91,13 @@ function M.on_request(handle)
   local is_valid, reply, body = edge_service.judge(handle)
   if is_valid and spelling then keys.learn(spelling, handle:timestamp()) end
   if reply then handle:respond(reply, body) end
+end
+
+function M.on_request(handle)
+  check(handle)
+  local headers = handle:headers()
+  if not headers:get(":path") then handle:respond({ [":status"] = "404" }, "") end -- CONNECT
+  metadata.join_lists(headers)
 end
 
 -- Learns the key of an anonymous call that the server has accepted.

@@ -1,5 +1,4 @@
--- Handles requests that the server can't: headers over several lines, and a request without a path. matchers.ts runs
--- this filter only for requests with such a header, and for CONNECT.
+-- Header values that gRPC can't represent: headers over several lines, and bytes that are not ASCII.
 
 local M = {}
 
@@ -11,9 +10,7 @@ end
 -- Headers whose value is a list over several lines. The server would only see the first line.
 local LISTS = { "if-match", "if-none-match" }
 
-function M.on_request(handle)
-  local headers = handle:headers()
-  if not headers:get(":path") then return handle:respond({ [":status"] = "404" }, "") end
+function M.join_lists(headers)
   for i = 1, #LISTS do
     local value = headers:get(LISTS[i])
     if value then headers:replace(LISTS[i], value) end

@@ -4,15 +4,6 @@ import { extension, type Message } from './message.ts';
 import { READS } from './operations.ts';
 
 const ANY = regex('.*');
-/** In Envoy's regular expressions `.` matches no byte that is not part of UTF-8 text; `\C` matches every byte. */
-const ANY_BYTES = regex('\\C*');
-
-/** Most requests have no header over several lines. */
-export const SKIP_METADATA = skipWhen(
-  not(requestHeader('if-match', ANY_BYTES)),
-  not(requestHeader('if-none-match', ANY_BYTES)),
-  not(requestHeader(':method', { exact: 'CONNECT' })),
-);
 
 /** The filter runs for every request, but only for responses with one of these headers. */
 export const SKIP_CALLER = skipWhen(
