@@ -6,6 +6,9 @@ import { DONE, itemText, ordersText, orderText, petText } from './answers.ts';
 import type { PetStatus, Request } from './history.ts';
 import type { Model } from './linearize.ts';
 
+/** In stock and in open orders together. */
+const MAX_UNITS = 1_000_000_000;
+
 interface OrderState {
   readonly tag: number;
   readonly quantity: number;
@@ -82,6 +85,10 @@ function onPet(petId: number, state: PetState, request: Request): Step {
 }
 
 function onInventory(petId: number, state: PetState, request: Request): Step {
+  if (request.do === 'setInventory' && request.quantity > state.quantity) {
+    const open = state.orders.reduce((sum, { quantity, complete }) => sum + (complete ? 0 : quantity), 0);
+    if (request.quantity + open > MAX_UNITS) return refuse(state, 'INVALID_ARGUMENT');
+  }
   const set = request.do === 'setInventory' ? restock(state, request.quantity) : state;
   return { state: set, answer: itemText({ petId, quantity: set.quantity, status: set.status }) };
 }
