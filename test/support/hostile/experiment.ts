@@ -69,7 +69,7 @@ export interface Report {
 }
 
 function boundsOf({ bounds, shortBounds }: Attack, isFull: boolean): Bounds {
-  if (isFull) return { mustRecover: true, isTimed: true, ...bounds };
+  if (isFull) return { isTimed: true, ...bounds };
   const maxShedShare = Math.max(ON_A_BUSY_MACHINE, bounds?.maxShedShare ?? 0);
   return { ...bounds, ...shortBounds, maxShedShare };
 }
