@@ -118,6 +118,16 @@ test.serial('Password - is sent, and never logged', async (t) => {
   t.notRegex(String(log), /secret/);
 });
 
+test.serial('Entries in Redis - of an account, a ban and an address expire', async (t) => {
+  const prefix = randomUUID();
+  const [server] = await openTwo(t, { prefix });
+  await repeat(server, 80, ACCOUNT);
+  await fromAddress(server, '192.0.2.1');
+  const names = (await redis.command('KEYS', `${prefix}*`)) as string[];
+  t.true(names.length >= 3);
+  for (const name of names) t.true(((await redis.command('PTTL', name)) as number) > 0, name);
+});
+
 test.serial(
   'Streams - all servers together have at most the number of the account; others have their own',
   async (t) => {
