@@ -1,266 +1,234 @@
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import test from 'ava';
-import { grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
+import { type Config, grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
+import { SETTINGS } from '../src/config/settings.ts';
 import { configError } from './support/config-error.ts';
+
+type Settings = Readonly<Record<string, string>>;
+
+const SHARED = { DATABASE_URL: 'postgres://db/petstore', REDIS_URL: 'redis://cache' };
+const TLS = { INTERNAL_TLS_CA: '/tls/ca.pem', INTERNAL_TLS_CERT: '/tls/cert.pem', INTERNAL_TLS_KEY: '/tls/key.pem' };
 
 test('Config - without settings all values are defaults, and listeners are on loopback', (t) => {
   const config = readConfig({});
   t.like(config, {
-    host: '127.0.0.1',
-    port: 8080,
-    grpcPort: 50051,
-    instances: 1,
-    trustedProxies: [],
-    proxyProtocol: false,
-    envoyAdminPort: 9901,
-    dataDir: resolve('data'),
-    databaseUrl: undefined,
-    databaseConnections: 10,
-    pgbouncer: false,
-    migrateAtStart: true,
-    redis: undefined,
-    logLevel: 'info',
-    envoy: undefined,
-    metrics: undefined,
-    demoAccount: true,
-    operatorKey: undefined,
+    ...{ host: '127.0.0.1', port: 8080, grpcHost: '127.0.0.1', grpcPort: 50051, instances: 1, servers: undefined },
+    ...{ trustedProxies: [], proxyProtocol: false, envoyAdminHost: '127.0.0.1', envoyAdminPort: 9901 },
+    ...{ dataDir: resolve('data'), databaseUrl: undefined, databaseConnections: 10, pgbouncer: false },
+    ...{ migrateAtStart: true, redis: undefined, logs: 'files', logLevel: 'info', envoy: undefined },
+    ...{ metrics: undefined, internalTls: undefined, demoAccount: true, operatorKey: undefined },
     idempotencyMs: 24 * 3_600_000,
   });
-});
-
-test("Config - the limits' defaults are the contract's", (t) => {
-  t.deepEqual(readConfig({}).limits, {
+  t.deepEqual(config.limits, {
     plans: {
       free: { perMinute: 60, perDay: 1_000 },
       pro: { perMinute: 300, perDay: 10_000 },
       business: { perMinute: 1_000, perDay: 100_000 },
     },
-    addressPerMinute: 60,
-    addressBurst: 120,
-    addressPerSecond: 20,
-    maxAddresses: 100_000,
-    maxStreamMs: 300_000,
-    maxFeeds: 10,
-    maxFeedMs: 3_600_000,
+    ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20, maxAddresses: 100_000 },
+    ...{ maxStreamMs: 300_000, maxFeeds: 10, maxFeedMs: 3_600_000 },
     ban: { refusals: 20, windowMs: 60_000, durationMs: 300_000 },
   });
 });
 
-test('Config - each setting is read', (t) => {
-  const config = readConfig({
-    HOST: '::',
-    PORT: '1',
-    GRPC_PORT: '65535',
-    ENVOY_ADMIN_PORT: '9902',
-    DATA_DIR: '/var/lib/petstore',
-    LOG_LEVEL: 'silent',
-    ENVOY: '/usr/bin/envoy',
-    DEMO_ACCOUNT: 'no',
-    OPERATOR_KEY: 'a-key-of-the-operator',
-    EDGE_SECRET: 'a-secret-of-the-edge',
-    USAGE_DAYS: '30',
-    METRICS_PORT: '9464',
-    METRICS_HOST: '::1',
-    FREE_PER_MINUTE: '1',
-    PRO_PER_DAY: '2',
-    BUSINESS_PER_DAY: '2147483647',
-    ADDRESS_PER_MINUTE: '3',
-    ADDRESS_BURST: '8',
-    ADDRESS_PER_SECOND: '9',
-    STREAM_SECONDS: '10',
-    EVENTS_DAYS: '7',
-    EVENT_STREAMS: '3',
-    EVENT_STREAM_SECONDS: '11',
-    MAX_ADDRESSES: '4',
-    BAN_REFUSALS: '5',
-    BAN_WINDOW_SECONDS: '6',
-    BAN_SECONDS: '7',
-    IDEMPOTENCY_HOURS: '48',
-  });
-  t.like(config, {
-    host: '::',
-    port: 1,
-    grpcPort: 65_535,
-    envoyAdminPort: 9_902,
-    dataDir: '/var/lib/petstore',
-    logLevel: 'silent',
-    envoy: '/usr/bin/envoy',
-    demoAccount: false,
-    operatorKey: 'a-key-of-the-operator',
-    edgeSecret: 'a-secret-of-the-edge',
-    usageDays: 30,
-    eventsDays: 7,
-    metrics: { host: '::1', port: 9_464 },
-    idempotencyMs: 48 * 3_600_000,
-  });
-  t.deepEqual(config.limits, {
+test('Config - each limit is read', (t) => {
+  const set = {
+    ...{ FREE_PER_MINUTE: '1', PRO_PER_DAY: '2', BUSINESS_PER_DAY: '2147483647', ADDRESS_PER_MINUTE: '3' },
+    ...{ ADDRESS_BURST: '8', ADDRESS_PER_SECOND: '9', STREAM_SECONDS: '10', EVENT_STREAMS: '3' },
+    ...{ EVENT_STREAM_SECONDS: '11', MAX_ADDRESSES: '4' },
+    ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_SECONDS: '7' },
+  };
+  t.deepEqual(readConfig(set).limits, {
     plans: {
       free: { perMinute: 1, perDay: 1_000 },
       pro: { perMinute: 300, perDay: 2 },
       business: { perMinute: 1_000, perDay: 2_147_483_647 },
     },
-    addressPerMinute: 3,
-    addressBurst: 8,
-    addressPerSecond: 9,
-    maxAddresses: 4,
-    maxStreamMs: 10_000,
-    maxFeeds: 3,
-    maxFeedMs: 11_000,
+    ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9, maxAddresses: 4 },
+    ...{ maxStreamMs: 10_000, maxFeeds: 3, maxFeedMs: 11_000 },
     ban: { refusals: 5, windowMs: 6_000, durationMs: 7_000 },
   });
 });
 
-test('Config - an empty setting counts as unset', (t) => {
-  const texts = ['HOST', 'DATA_DIR', 'LOG_LEVEL', 'ENVOY', 'DEMO_ACCOUNT', 'OPERATOR_KEY'];
-  const names = [...texts, 'PORT', 'GRPC_PORT', 'FREE_PER_MINUTE'];
-  t.deepEqual(readConfig(Object.fromEntries(names.map((name) => [name, '']))), readConfig({}));
+const server = (host: string, port: number) => ({ host, port });
+const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[] = [
+  [
+    { HOST: '::', PORT: '1', GRPC_PORT: '65535' },
+    { host: '::', port: 1, grpcPort: 65_535 },
+  ],
+  [
+    { HOST: 'fd00::2', ENVOY: '/usr/bin/envoy' },
+    { host: 'fd00::2', envoy: '/usr/bin/envoy' },
+  ],
+  [{ DATA_DIR: 'here' }, { dataDir: resolve('here') }],
+  [{ METRICS_PORT: '9464', METRICS_HOST: '::1' }, { metrics: { host: '::1', port: 9_464 } }],
+  [
+    { IDEMPOTENCY_HOURS: '48', USAGE_DAYS: '30' },
+    { idempotencyMs: 48 * 3_600_000, usageDays: 30 },
+  ],
+  [
+    { EVENTS_DAYS: '7', LOG_LEVEL: 'silent' },
+    { eventsDays: 7, logLevel: 'silent' },
+  ],
+  [{ OPERATOR_KEY: 'a-key-of-the-operator' }, { operatorKey: 'a-key-of-the-operator' }],
+  [
+    { DATABASE_CONNECTIONS: '2', PGBOUNCER: 'yes' },
+    { databaseConnections: 2, pgbouncer: true },
+  ],
+  [
+    { MIGRATE_AT_START: 'no', DEMO_ACCOUNT: 'no' },
+    { migrateAtStart: false, demoAccount: false },
+  ],
+  [{ PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES: '10.0.0.7' }, { proxyProtocol: true }],
+  [
+    { TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::ffff:10.0.0.0/104' },
+    {
+      trustedProxies: [
+        { address: '10.0.0.7', bits: 32 },
+        { address: '10.1.0.0', bits: 16 },
+        { address: 'fd00::', bits: 8 },
+        { address: '::ffff:a00:0', bits: 104 },
+      ],
+    },
+  ],
+  [SHARED, { demoAccount: false, databaseUrl: SHARED.DATABASE_URL }],
+  [{ ...SHARED, DEMO_ACCOUNT: 'yes' }, { demoAccount: true }],
+  [{ ...SHARED, DATABASE_URL: 'postgresql://me:s3cret@db:5433/p?sslmode=verify-full' }, { demoAccount: false }],
+  [{ REDIS_URL: 'redis://:100%25@cache' }, { redis: { urls: ['redis://:100%25@cache'], isCluster: false } }],
+  [{ REDIS_URL: 'rediss://a:6380/2' }, { redis: { urls: ['rediss://a:6380/2'], isCluster: false } }],
+  [{ REDIS_URL: 'redis://a?cluster=true' }, { redis: { urls: ['redis://a'], isCluster: true } }],
+  [
+    { REDIS_URL: 'rediss://me:s3cret@a:7000,b:7001,rediss://c:7002' },
+    { redis: { urls: ['rediss://me:s3cret@a:7000', 'rediss://me:s3cret@b:7001', 'rediss://c:7002'], isCluster: true } },
+  ],
+  [
+    { ...TLS, SERVERS: 'petstore-0:50051, petstore-1.shop.svc.cluster.local.:1' },
+    { servers: [server('petstore-0', 50_051), server('petstore-1.shop.svc.cluster.local.', 1)] },
+  ],
+  [{ ...TLS, SERVERS: '10.0.0.11:1,[fd00::1]:2' }, { servers: [server('10.0.0.11', 1), server('fd00::1', 2)] }],
+  [{ SERVERS: 'localhost:1,[::1]:1' }, { servers: [server('localhost', 1), server('::1', 1)] }],
+  [{ GRPC_HOST: '127.9.9.9' }, { grpcHost: '127.9.9.9' }],
+  [
+    { GRPC_HOST: '::ffff:127.0.0.1', LOGS: 'stdout' },
+    { grpcHost: '::ffff:127.0.0.1', logs: 'stdout' },
+  ],
+  [{ GRPC_HOST: '0.0.0.0', ...TLS }, { grpcHost: '0.0.0.0' }],
+];
+
+for (const [settings, expected] of GOOD) {
+  test(`Config - ${JSON.stringify(settings)} is read`, (t) => t.like(readConfig(settings), expected));
+}
+
+test('Config - an empty setting counts as unset, and other variables are ignored', (t) => {
+  const empty = Object.fromEntries(Object.keys(SETTINGS).map((name) => [name, '']));
+  t.deepEqual(readConfig({ ...empty, PATH: '/usr/bin', port: '1', PORT_FILE: '/nowhere' }), readConfig({}));
 });
 
-test('Config - a relative data folder is resolved against the working directory', (t) => {
-  t.is(readConfig({ DATA_DIR: 'here' }).dataDir, resolve('here'));
-});
+const PROXIES = 'list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8';
+const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], rule: string][] = [
+  ['PORT', ['0', '65536', '-1', '80.5', '1e3', '0x50', 'abc', ' 80', '80 ', '８０'], 'be a port from 1 to 65535'],
+  ['GRPC_PORT', ['0', 'abc'], 'be a port from 1 to 65535'],
+  ['IDEMPOTENCY_HOURS', ['0', '8761', '1.5', '-1', 'day'], 'be a number from 1 to 8760'],
+  ['FREE_PER_MINUTE', ['0', '-1', '1.5', 'many', '2147483648'], 'be a number from 1 to 2147483647'],
+  ['DATABASE_CONNECTIONS', ['0', '1', '1001', '2.5', 'many'], 'be a number from 2 to 1000'],
+  ['INSTANCES', ['0', '-1', '1.5', '65', 'many'], 'be a number from 1 to 64'],
+  [
+    'HOST',
+    ['foo', 'localhost', '127.0.0.256', '127.0.0.1:80', '[::1]', '*', '1'],
+    'be an IP address, such as 127.0.0.1 or 0.0.0.0',
+  ],
+  ['TRUSTED_PROXIES', ['nginx', '10.0.0', '10.1', '0xa.0.0.1', '10.0.0.7:80', '[::1]', 'fe80::1%eth0', ','], PROXIES],
+  ['TRUSTED_PROXIES', ['10.0.0.7,', ' ', '10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1'], PROXIES],
+  ['TRUSTED_PROXIES', ['10.0.0.0/255.0.0.0', 'fd00::/129', '10.1.0.7/16', 'fd00::1/8', '0.0.0.0/0', '::/0'], PROXIES],
+  ['LOG_LEVEL', ['loud', 'INFO', '30'], 'be one of trace, debug, info, warn, error, fatal, silent'],
+  ['LOGS', ['syslog'], 'be one of files, stdout'],
+  ['DEMO_ACCOUNT', ['1', 'true', 'YES', 'on', ' yes'], 'be yes or no'],
+  ['PROXY_PROTOCOL', ['v2'], 'be yes or no'],
+  [
+    'SERVERS',
+    [
+      ...['petstore', 'petstore:', ':1', 'petstore:0', 'petstore:65536', 'a:1,', 'a:1 b:2', 'http://a:1', 'a/b:1'],
+      ...['fd00::1:50051', '[10.0.0.1]:1', '10.0.0.256:1', '10.0.0:1', '-a:1', `${'a'.repeat(64)}:1`, 'a\n:1'],
+    ],
+    'be host:port, with commas between several, such as petstore-0:50051',
+  ],
+  [
+    'DATABASE_URL',
+    ['petstore:s3cret@db', 'mysql://petstore:s3cret@db/petstore', 'postgres://', 's3cret', 'postgres://db/100%'],
+    'look like postgres://user:password@host:5432/name',
+  ],
+  [
+    'REDIS_URL',
+    [
+      ...['cache:6379', 'http://:s3cret@cache', 'redis://', 'redis://a:1,', 'redis://a:1,http://:s3cret@b'],
+      ...['redis://:100%s3cret@cache', 'redis://me%4:1s3cret@cache', 'redis://cache/s3cret'],
+    ],
+    'look like redis://user:password@host:6379, with more nodes after commas',
+  ],
+  [
+    'OPERATOR_KEY',
+    ['short', 'with a space in the middle', 'ümlauts-can-not-be-sent', 'x'.repeat(15)],
+    'be at least 16 visible ASCII characters',
+  ],
+];
 
-test('Config - other variables are ignored', (t) => {
-  t.deepEqual(readConfig({ PATH: '/usr/bin', port: '1', PETSTORE_PORT: '1' }), readConfig({}));
-});
-
-test('Config - idempotency keys are remembered for whole hours, a year at most', (t) => {
-  for (const text of ['0', '8761', '1.5', '-1', 'day']) {
-    t.is(configError({ IDEMPOTENCY_HOURS: text }), `IDEMPOTENCY_HOURS must be a number from 1 to 8760, not "${text}"`);
-  }
-});
-
-test('Config - a port is a whole number from 1 to 65535', (t) => {
-  for (const name of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT']) {
-    for (const text of ['0', '65536', '-1', '80.5', '1e3', '0x50', 'abc', ' 80', '80 ', '８０']) {
-      t.is(configError({ [name]: text }), `${name} must be a port from 1 to 65535, not "${text}"`);
+for (const [name, values, rule] of BAD) {
+  const isSecret = 'isSecret' in SETTINGS[name];
+  test(`Config - a bad ${name} such as ${values[0]} is refused${isSecret ? ', and not repeated' : ''}`, (t) => {
+    for (const text of values) {
+      const line = `${name} must ${rule}${isSecret ? '' : `, not ${JSON.stringify(text)}`}`;
+      t.is(configError({ [name]: text }), line);
     }
-  }
+  });
+}
+
+const FAR = ', which is not loopback: set INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
+const TOGETHER: readonly (readonly [settings: Settings, line: string])[] = [
+  [{ PORT: '9000', GRPC_PORT: '9000' }, "GRPC_PORT must not be PORT's port 9000"],
+  [{ PORT: '9901' }, "ENVOY_ADMIN_PORT must not be PORT's port 9901"],
+  [{ INSTANCES: '2', GRPC_PORT: '9900', ...SHARED }, "ENVOY_ADMIN_PORT must not be GRPC_PORT+1's port 9901"],
+  [{ INSTANCES: '2', METRICS_PORT: '50050', ...SHARED }, "METRICS_PORT+1 must not be GRPC_PORT's port 50051"],
+  [{ INSTANCES: '2', DATABASE_URL: 'postgres://db/p' }, 'INSTANCES=2 needs REDIS_URL (limits in memory are for one'],
+  [{ INSTANCES: '2', REDIS_URL: 'redis://cache' }, 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process)'],
+  [{ INSTANCES: '2' }, 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process) and REDIS_URL'],
+  [{ PROXY_PROTOCOL: 'yes' }, 'PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect'],
+  [{ TLS_CERT: 'a.pem' }, 'TLS_KEY must be set too: TLS_CERT and TLS_KEY belong together'],
+  [{ HTTP_PORT: '8081' }, 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS'],
+  [{ INTERNAL_TLS_CA: 'ca.pem' }, 'INTERNAL_TLS_CERT and INTERNAL_TLS_KEY must be set too: '],
+  ...['0.0.0.0', '::', '10.0.0.1', 'fd00::1', '::ffff:10.0.0.1', '128.0.0.1'].map(
+    (host) => [{ GRPC_HOST: host }, `GRPC_HOST names ${host}${FAR}`] as const,
+  ),
+  [{ SERVERS: 'petstore-0:1' }, `SERVERS names petstore-0${FAR}`],
+  [{ SERVERS: '127.0.0.1:1,10.0.0.1:1' }, `SERVERS names 10.0.0.1${FAR}`],
+  [{ SERVERS: 'localhost.example:1' }, `SERVERS names localhost.example${FAR}`],
+  [{ OPERATOR_KEY_FILE: '/nowhere/key' }, "OPERATOR_KEY_FILE can't be read: ENOENT"],
+  [{ REDIS_URL: 'redis://a', REDIS_URL_FILE: '/nowhere' }, 'REDIS_URL and REDIS_URL_FILE are both set: unset one'],
+];
+
+for (const [settings, line] of TOGETHER) {
+  test(`Config - ${JSON.stringify(settings)} is refused, with the reason`, (t) =>
+    t.is(configError(settings).slice(0, line.length), line));
+}
+
+test('Config - several instances have consecutive ports', (t) => {
+  const config = readConfig({ INSTANCES: '3', METRICS_PORT: '9464', ...SHARED });
+  t.deepEqual(grpcPorts(config), [50051, 50052, 50053]);
+  t.deepEqual(metricsPorts(config), [9464, 9465, 9466]);
 });
 
-test('Config - a host is an IP address', (t) => {
-  for (const text of ['foo', 'localhost', '127.0.0.256', '127.0.0.1:80', '[::1]', '*', '1']) {
-    t.is(configError({ HOST: text }), `HOST must be an IP address, such as 127.0.0.1 or 0.0.0.0, not "${text}"`);
-  }
-  for (const text of ['0.0.0.0', '::', '::1', '192.0.2.7', 'fd00::2']) t.is(readConfig({ HOST: text }).host, text);
-});
-
-test('Config - trusted proxies are addresses and networks separated by commas', (t) => {
-  const { trustedProxies } = readConfig({ TRUSTED_PROXIES: '10.0.0.7, 10.1.0.0/16,fd00::/8,::1,::ffff:10.0.0.0/104' });
-  t.deepEqual(trustedProxies, [
-    { address: '10.0.0.7', bits: 32 },
-    { address: '10.1.0.0', bits: 16 },
-    { address: 'fd00::', bits: 8 },
-    { address: '::1', bits: 128 },
-    { address: '::ffff:a00:0', bits: 104 },
-  ]);
-  t.deepEqual(readConfig({ TRUSTED_PROXIES: '' }).trustedProxies, []);
-  const rule = 'must list IP addresses or networks after commas, such as 10.0.0.7,10.1.0.0/16,fd00::/8, not';
-  for (const text of [
-    ...['nginx', '10.0.0', '10.1', '0xa.0.0.1', '10.0.0.7:80', '[::1]', 'fe80::1%eth0', '10.0.0.7,', ',', ' '],
-    ...['10.0.0.0/33', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0.0/255.0.0.0', 'fd00::/129'],
-    ...['10.1.0.7/16', 'fd00::1/8'], // bits are set beyond the prefix
-    ...['0.0.0.0/0', '::/0'], // every address would be trusted
-  ]) {
-    t.is(configError({ TRUSTED_PROXIES: text }), `TRUSTED_PROXIES ${rule} "${text}"`);
-  }
-});
-
-test('Config - PROXY protocol requires trusted proxies', (t) => {
-  const TRUSTED_PROXIES = '10.0.0.7';
-  t.true(readConfig({ PROXY_PROTOCOL: 'yes', TRUSTED_PROXIES }).proxyProtocol);
-  for (const text of ['no', '']) t.false(readConfig({ PROXY_PROTOCOL: text }).proxyProtocol);
-  t.is(configError({ PROXY_PROTOCOL: 'v2' }), 'PROXY_PROTOCOL must be yes or no, not "v2"');
-  t.is(
-    configError({ PROXY_PROTOCOL: 'yes' }),
-    'PROXY_PROTOCOL=yes needs TRUSTED_PROXIES: the addresses that may connect',
-  );
-});
-
-test('Config - a log level is one of the known levels', (t) => {
-  for (const text of ['loud', 'INFO', '30']) {
-    const line = `LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "${text}"`;
-    t.is(configError({ LOG_LEVEL: text }), line);
-  }
-});
-
-test('Config - a count is a whole number of at least 1', (t) => {
-  for (const name of ['FREE_PER_MINUTE', 'BUSINESS_PER_DAY', 'ADDRESS_PER_MINUTE', 'BAN_SECONDS']) {
-    for (const text of ['0', '-1', '1.5', 'many', '2147483648']) {
-      t.is(configError({ [name]: text }), `${name} must be a number from 1 to 2147483647, not "${text}"`);
-    }
-  }
-});
-
-test('Config - no two ports are the same, defaults included', (t) => {
-  t.is(configError({ PORT: '9000', GRPC_PORT: '9000' }), "GRPC_PORT must not be PORT's port 9000");
-  t.is(configError({ PORT: '9901' }), "ENVOY_ADMIN_PORT must not be PORT's port 9901");
-  t.is(configError({ ENVOY_ADMIN_PORT: '50051' }), "ENVOY_ADMIN_PORT must not be GRPC_PORT's port 50051");
-});
-
-test('Config - connections to PostgreSQL, PgBouncer and migrations at start can be set', (t) => {
-  const set = { DATABASE_CONNECTIONS: '2', PGBOUNCER: 'yes', MIGRATE_AT_START: 'no' };
-  t.like(readConfig(set), { databaseConnections: 2, pgbouncer: true, migrateAtStart: false });
-  for (const text of ['0', '1', '1001', '2.5', 'many']) {
-    const line = `DATABASE_CONNECTIONS must be a number from 2 to 1000, not "${text}"`;
-    t.is(configError({ DATABASE_CONNECTIONS: text }), line);
-  }
-  for (const name of ['PGBOUNCER', 'MIGRATE_AT_START']) {
-    t.is(configError({ [name]: 'auto' }), `${name} must be yes or no, not "auto"`);
-  }
-});
-
-test('Config - the demo account is created on SQLite, and on PostgreSQL only with DEMO_ACCOUNT=yes', (t) => {
-  const { DATABASE_URL } = SHARED;
-  t.true(readConfig({}).demoAccount);
-  t.true(readConfig({ DATABASE_URL: '' }).demoAccount);
-  t.false(readConfig({ DATABASE_URL }).demoAccount);
-  t.true(readConfig({ DATABASE_URL, DEMO_ACCOUNT: 'yes' }).demoAccount);
-  t.false(readConfig({ DATABASE_URL, DEMO_ACCOUNT: '' }).demoAccount);
-  for (const text of ['1', 'true', 'YES', 'on', ' yes']) {
-    t.is(configError({ DEMO_ACCOUNT: text }), `DEMO_ACCOUNT must be yes or no, not "${text}"`);
-  }
-});
-
-test('Config - an operator key is long and valid in a header, and the error does not repeat a bad one', (t) => {
-  for (const text of ['short', 'with a space in the middle', 'ümlauts-can-not-be-sent', 'x'.repeat(15)]) {
-    const line = configError({ OPERATOR_KEY: text });
-    t.regex(line, /^OPERATOR_KEY must be at least 16 /);
-    t.false(line.includes(text));
-  }
-});
-
-const SHARED = { DATABASE_URL: 'postgres://db/petstore', REDIS_URL: 'redis://cache' };
-
-test('Config - several instances have consecutive ports, none of them taken by another setting', (t) => {
-  t.deepEqual(grpcPorts(readConfig({ INSTANCES: '3', ...SHARED })), [50051, 50052, 50053]);
-  t.is(
-    configError({ INSTANCES: '3', GRPC_PORT: '65534', ...SHARED }),
-    'GRPC_PORT must leave room for 3 ports up to 65535',
-  );
-  const clash = "ENVOY_ADMIN_PORT must not be GRPC_PORT+1's port 9901";
-  t.is(configError({ INSTANCES: '2', GRPC_PORT: '9900', ...SHARED }), clash);
-  t.deepEqual(metricsPorts(readConfig({ INSTANCES: '2', METRICS_PORT: '9464', ...SHARED })), [9464, 9465]);
-  t.is(
-    configError({ INSTANCES: '2', METRICS_PORT: '65535', ...SHARED }),
-    'METRICS_PORT must leave room for 2 ports up to 65535',
-  );
-  t.is(
-    configError({ INSTANCES: '2', METRICS_PORT: '50050', ...SHARED }),
-    "METRICS_PORT+1 must not be GRPC_PORT's port 50051",
-  );
-  for (const text of ['0', '-1', '1.5', '65', 'many']) {
-    t.regex(configError({ INSTANCES: text, ...SHARED }), /^INSTANCES must be a number from 1 to 64, not /);
-  }
-});
-
-test('Config - several instances need a shared database and shared counters; the error names what is missing', (t) => {
-  t.notThrows(() => readConfig({ INSTANCES: '2', ...SHARED }));
-  const { DATABASE_URL, REDIS_URL } = SHARED;
-  t.is(
-    configError({ INSTANCES: '2', DATABASE_URL }),
-    'INSTANCES=2 needs REDIS_URL (limits in memory are for one process)',
-  );
-  t.is(configError({ INSTANCES: '2', REDIS_URL }), 'INSTANCES=2 needs DATABASE_URL (SQLite is for one process)');
-  t.regex(configError({ INSTANCES: '2' }), /needs DATABASE_URL .* and REDIS_URL /);
+test('Config - a secret in a file is checked and kept secret like any other', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-config-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'secret');
+  const inFile = (text: string) => {
+    writeFileSync(file, text);
+    return file;
+  };
+  t.is(readConfig({ OPERATOR_KEY_FILE: inFile('a-key-of-the-operator\n') }).operatorKey, 'a-key-of-the-operator');
+  t.false(readConfig({ DATABASE_URL_FILE: inFile(SHARED.DATABASE_URL) }).demoAccount);
+  t.deepEqual(readConfig({ REDIS_URL_FILE: inFile(SHARED.REDIS_URL) }).redis?.urls, [SHARED.REDIS_URL]);
+  const line = 'the content of OPERATOR_KEY_FILE must be at least 16 visible ASCII characters';
+  for (const text of ['s3cret', '\n']) t.is(configError({ OPERATOR_KEY_FILE: inFile(text) }), line);
 });

@@ -13,7 +13,7 @@ import type { TlsOptions } from '../client/tls.ts';
 import { formatAddress, toReachableHost } from '../config/addresses.ts';
 import type { ServerAddress } from '../config/checks.ts';
 import { type Config, readConfig } from '../config/config.ts';
-import { readInternalTls } from '../rpc/mutual-tls.ts';
+import { readInternalTls } from '../files/tls-files.ts';
 import { Failure, usageError } from './failure.ts';
 import { toJson } from './output.ts';
 

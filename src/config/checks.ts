@@ -5,7 +5,6 @@ import { Expected, type Parser } from './setting.ts';
 
 /** Counts are 32-bit integers in the database and in protobuf. */
 const MAX_COUNT = 2_147_483_647;
-export const MAX_PORT = 65_535;
 /** At the end of a REDIS_URL: the address is a node of a cluster. */
 const CLUSTER = '?cluster=true';
 
@@ -27,7 +26,7 @@ export function wholeNumber(what: string, max: number, min = 1): Parser<number> 
 }
 
 export const toCount = wholeNumber('number', MAX_COUNT);
-export const toPort = wholeNumber('port', MAX_PORT);
+export const toPort = wholeNumber('port', 65_535);
 
 function oneOf<T extends string>(...values: readonly T[]): Parser<T> {
   return (text) => values.find((value) => value === text) ?? new Expected(`be one of ${values.join(', ')}`);

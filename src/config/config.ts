@@ -2,7 +2,7 @@
  * Reads the settings and checks them against each other. `config/settings.ts` declares each of them; here are only the
  * values that come from several, or that have another form than the setting.
  */
-import { MAX_PORT, type RedisConfig, type ServerAddress } from './checks.ts';
+import type { RedisConfig, ServerAddress } from './checks.ts';
 import { allOrNone, checkInternalTls } from './internal-tls.ts';
 import type { Network } from './networks.ts';
 import { ConfigError, type Environment, readSettings, type ValuesOf } from './setting.ts';
@@ -85,27 +85,22 @@ function checkHttpPort({ httpPort, tls }: Config): void {
 }
 
 function checkPortsDiffer(config: Config): void {
-  const named: [name: string, port: number][] = [
-    ['PORT', config.port],
-    ...nameEach('HTTP_PORT', config.httpPort === undefined ? [] : [config.httpPort]),
-    ...nameEach('GRPC_PORT', grpcPorts(config)),
-    ['ENVOY_ADMIN_PORT', config.envoyAdminPort],
-    ...nameEach('METRICS_PORT', metricsPorts(config)),
-  ];
+  const ports = {
+    PORT: [config.port],
+    HTTP_PORT: config.httpPort === undefined ? [] : [config.httpPort],
+    GRPC_PORT: grpcPorts(config),
+    ENVOY_ADMIN_PORT: [config.envoyAdminPort],
+    METRICS_PORT: metricsPorts(config),
+  };
   const names = new Map<number, string>();
-  for (const [name, value] of named) {
-    const other = names.get(value);
-    if (other !== undefined) throw new ConfigError(`${name} must not be ${other}'s port ${value}`);
-    names.set(value, name);
+  for (const [setting, all] of Object.entries(ports)) {
+    for (const [index, port] of all.entries()) {
+      const name = index === 0 ? setting : `${setting}+${index}`;
+      const other = names.get(port);
+      if (other !== undefined) throw new ConfigError(`${name} must not be ${other}'s port ${port}`);
+      names.set(port, name);
+    }
   }
-}
-
-/** The names of consecutive ports, of which the setting is the first. */
-function nameEach(setting: string, ports: readonly number[]): [name: string, port: number][] {
-  if (Number(ports.at(-1)) > MAX_PORT) {
-    throw new ConfigError(`${setting} must leave room for ${ports.length} ports up to ${MAX_PORT}`);
-  }
-  return ports.map((port, index) => [index === 0 ? setting : `${setting}+${index}`, port]);
 }
 
 /** The private ports of all instances, consecutive. */

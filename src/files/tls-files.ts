@@ -2,7 +2,7 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import { ConfigError } from '../config/config.ts';
+import { ConfigError, type InternalTls } from '../config/config.ts';
 
 /** The curves and keys that Envoy's TLS library supports. */
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
@@ -56,6 +56,28 @@ export interface Authorities {
 export async function readAuthorities(ca: PemFile): Promise<Authorities> {
   const pem = await readPem(ca);
   return { pem, end: firstEnd(ca, pem) };
+}
+
+/** The files of INTERNAL_TLS. */
+export interface InternalPem extends Identity {
+  readonly ca: Buffer;
+  /** All files as one. */
+  readonly content: Buffer;
+  /** When the first certificate of each file ends, by setting. */
+  readonly ends: Readonly<Record<string, Date>>;
+}
+
+/** @throws ConfigError when a file is missing or invalid. */
+export async function readInternalTls(files: InternalTls): Promise<InternalPem> {
+  const [ca, identity] = await Promise.all([
+    readAuthorities({ setting: 'INTERNAL_TLS_CA', file: files.ca }),
+    readIdentity({ setting: 'INTERNAL_TLS_CERT', file: files.cert }, { setting: 'INTERNAL_TLS_KEY', file: files.key }),
+  ]);
+  const { validTo, validToDate } = identity.certificate;
+  if (validToDate.getTime() < Date.now())
+    throw new ConfigError(`INTERNAL_TLS_CERT has expired (${validTo}): ${files.cert}`);
+  const content = Buffer.concat([ca.pem, identity.cert, identity.key]);
+  return { ...identity, ca: ca.pem, content, ends: { INTERNAL_TLS_CERT: identity.end, INTERNAL_TLS_CA: ca.end } };
 }
 
 function firstEnd(file: PemFile, pem: Buffer): Date {

@@ -3,8 +3,7 @@ import { parseArgs } from 'node:util';
 import { hideKeys } from '../access/keys/format.ts';
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { describeMisspelled } from '../config/misspelled.ts';
-import type { Setting } from '../config/setting.ts';
-import { SETTINGS } from '../config/settings.ts';
+import type { SETTINGS } from '../config/settings.ts';
 import { PRIVATE_UMASK } from '../files/private-folder.ts';
 import { ChildExited } from './child.ts';
 import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
@@ -49,7 +48,7 @@ export function checkSingleInstance({ instances }: Config, command: Command): vo
 /** Prints the help and returns true if the arguments request it. Throws ConfigError for any other argument. */
 function printHelp(command: Command): boolean {
   const wantsHelp = readArguments(command.name);
-  if (wantsHelp) process.stdout.write(`${[...help(command)].join('\n')}\n`);
+  if (wantsHelp) process.stdout.write(help(command));
   return wantsHelp;
 }
 
@@ -61,17 +60,6 @@ function readArguments(name: string): boolean {
   }
 }
 
-function* help({ name, about, settings }: Command): Generator<string> {
-  yield* [name, '', about, '', 'Settings, as environment variables (docs/settings.md has the others):', ''];
-  for (const setting of settings) {
-    const { about: meaning, fallback, fallbackInWords, isSecret }: Setting<unknown> = SETTINGS[setting];
-    const name = isSecret ? `${setting} or ${setting}_FILE` : setting;
-    yield `  ${name} (default: ${plain(fallbackInWords ?? String(fallback))})`;
-    yield `      ${plain(meaning)}`;
-  }
-}
-
-/** Without Markdown. */
-function plain(text: string): string {
-  return text.replace(/\[([^\]]+)\]\([^)]+\)/g, '$1').replaceAll('`', '');
+function help({ name, about, settings }: Command): string {
+  return `${name}\n\n${about}\n\nIts settings are environment variables (docs/settings.md):\n${settings.join(' ')}\n`;
 }

@@ -3,23 +3,13 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type Config, ConfigError } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 
-/** The longest path of a Unix socket, in bytes: 107 on Linux, 103 on macOS. */
-const MAX_PATH_BYTES = 103;
+const TIMEOUT_MS = 5_000;
 
+/** The socket's path. Envoy replaces the socket of a killed Envoy. */
 export function adminSocket({ dataDir }: Config): string {
   return join(dataDir, 'envoy-admin.sock');
-}
-
-/** Throws ConfigError when the path of the socket is too long. Envoy replaces the socket of a killed Envoy. */
-export function checkAdminSocket(config: Config): void {
-  const path = adminSocket(config);
-  const bytes = Buffer.byteLength(path);
-  if (bytes > MAX_PATH_BYTES) {
-    const tooLong = `${path} is too long for the path of a socket, ${bytes} bytes of at most ${MAX_PATH_BYTES}`;
-    throw new ConfigError(`${tooLong}: set DATA_DIR to a folder with a shorter path`);
-  }
 }
 
 export class EnvoyAdmin {
@@ -30,15 +20,15 @@ export class EnvoyAdmin {
   }
 
   /** Resolves with the body of a 200. Rejects for any other response, and without one. */
-  async get(path: string, signal: AbortSignal): Promise<string> {
+  get(path: string, signal?: AbortSignal): Promise<string> {
     return this.#send('GET', path, signal);
   }
 
-  async post(path: string, signal: AbortSignal): Promise<void> {
-    await this.#send('POST', path, signal);
+  post(path: string, signal?: AbortSignal): Promise<string> {
+    return this.#send('POST', path, signal);
   }
 
-  async #send(method: string, path: string, signal: AbortSignal): Promise<string> {
+  async #send(method: string, path: string, signal = AbortSignal.timeout(TIMEOUT_MS)): Promise<string> {
     const sent = request({ socketPath: this.#socketPath, method, path, signal, agent: false }).end();
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const body = await text(response);

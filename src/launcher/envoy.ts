@@ -13,7 +13,6 @@ import { writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 20;
-const ADMIN_MS = 5_000;
 /** A little more than the flush interval of the layer `traces` (envoy/config/bootstrap.ts). */
 const SPAN_FLUSH_MS = 700;
 /** The variables that Envoy inherits. Others may contain passwords and the operator's key. */
@@ -84,23 +83,23 @@ export class Envoy extends Component {
 
   /** Envoy is ready when it has checked each server once and has opened its ports. */
   protected async waitUntilServing(child: Child): Promise<void> {
-    const isReady = () => this.ping(AbortSignal.timeout(ADMIN_MS)).catch(() => undefined);
+    const isReady = () => this.ping().catch(() => undefined);
     while ((await Promise.race([isReady(), child.failure()])) === undefined) await delay(POLL_MS);
   }
 
-  ping(signal: AbortSignal): Promise<unknown> {
+  ping(signal?: AbortSignal): Promise<unknown> {
     return this.#admin.get('/ready', signal);
   }
 
   /** Makes Envoy reopen its logs after a rotation. */
   async reopenLogs(): Promise<void> {
     this.log.reopen();
-    await this.#admin.post('/reopen_logs', AbortSignal.timeout(ADMIN_MS));
+    await this.#admin.post('/reopen_logs');
   }
 
   /** Resolves with the server on a private port; undefined while Envoy can't tell: it is busy or restarting. */
   async host(port: number): Promise<Host | undefined> {
-    const text = await this.#admin.get('/clusters', AbortSignal.timeout(ADMIN_MS)).catch(() => '');
+    const text = await this.#admin.get('/clusters').catch(() => '');
     const valuesOf = (name: string) =>
       [...text.matchAll(new RegExp(`^(?:${CLUSTERS.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
         ([, value]) => value,
@@ -120,10 +119,10 @@ export class Envoy extends Component {
    */
   async adjustCallLimit(): Promise<void> {
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
-    const healthy = /: (\d+)/.exec(await this.#admin.get(stats, AbortSignal.timeout(ADMIN_MS)))?.[1];
+    const healthy = /: (\d+)/.exec(await this.#admin.get(stats))?.[1];
     const maxCalls = MAX_CALLS_PER_SERVER * Math.max(1, Number(healthy ?? 0));
     const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${maxCalls}`);
-    await this.#admin.post(`/runtime_modify?${limits.join('&')}`, AbortSignal.timeout(ADMIN_MS));
+    await this.#admin.post(`/runtime_modify?${limits.join('&')}`);
   }
 
   /** Closes the public port and waits until open requests have completed. */

@@ -12,7 +12,7 @@ import { listServers } from '../../envoy/config/servers.ts';
 import { formatAddress } from '../config/addresses.ts';
 import type { Config } from '../config/config.ts';
 import { EDGE_HEADERS } from '../edge/headers.ts';
-import { type InternalPem, readInternalTls } from '../rpc/mutual-tls.ts';
+import { type InternalPem, readInternalTls } from '../files/tls-files.ts';
 
 const TIMEOUT_MS = 1_000;
 /** A gRPC message without fields. */

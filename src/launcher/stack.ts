@@ -12,7 +12,6 @@ import { type Child, ChildExited } from './child.ts';
 import { CLOSE_MS, DRAIN_MS } from './component.ts';
 import { type DataLock, lockDataFolder } from './data-lock.ts';
 import { Envoy, findEnvoy } from './envoy.ts';
-import { checkAdminSocket } from './envoy-admin.ts';
 import { endFeeds } from './feeds.ts';
 import { Instance } from './instance.ts';
 import { rotateLogs } from './log-rotation.ts';
@@ -64,7 +63,6 @@ export async function startStack(
 ): Promise<Stack> {
   const config = isEdge ? given : { ...given, edgeSecret: given.edgeSecret ?? randomBytes(32).toString('base64url') };
   const binary = findEnvoy(config);
-  checkAdminSocket(config);
   const stopping = new AbortController();
   const interrupted = rejectOnAbort(interrupt);
   interrupted.catch(() => undefined); // handled below, where the start waits

@@ -9,19 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SecureContextOptions } from 'node:tls';
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
-import { ConfigError, type InternalTls } from '../config/config.ts';
-import { type Identity, readAuthorities, readIdentity } from '../files/tls-files.ts';
+import type { InternalTls } from '../config/config.ts';
+import { type InternalPem, readInternalTls } from '../files/tls-files.ts';
 import { watchCertificates } from '../files/tls-watch.ts';
 
 const POLL_MS = 5_000;
-
-export interface InternalPem extends Identity {
-  readonly ca: Buffer;
-  /** All files as one. */
-  readonly content: Buffer;
-  /** When the first certificate of each file ends, by setting. */
-  readonly ends: Readonly<Record<string, Date>>;
-}
 
 /**
  * Watches the files until the process ends.
@@ -32,19 +24,6 @@ export async function mutualTls(files: InternalTls, logger: Logger): Promise<Mut
   const credentials = new MutualTls(await readInternalTls(files));
   void credentials.watchFiles(files, logger);
   return credentials;
-}
-
-/** @throws ConfigError when a file is missing or invalid. */
-export async function readInternalTls(files: InternalTls): Promise<InternalPem> {
-  const [ca, identity] = await Promise.all([
-    readAuthorities({ setting: 'INTERNAL_TLS_CA', file: files.ca }),
-    readIdentity({ setting: 'INTERNAL_TLS_CERT', file: files.cert }, { setting: 'INTERNAL_TLS_KEY', file: files.key }),
-  ]);
-  const { validTo, validToDate } = identity.certificate;
-  if (validToDate.getTime() < Date.now())
-    throw new ConfigError(`INTERNAL_TLS_CERT has expired (${validTo}): ${files.cert}`);
-  const content = Buffer.concat([ca.pem, identity.cert, identity.key]);
-  return { ...identity, ca: ca.pem, content, ends: { INTERNAL_TLS_CERT: identity.end, INTERNAL_TLS_CA: ca.end } };
 }
 
 export class MutualTls extends ServerCredentials {

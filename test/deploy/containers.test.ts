@@ -58,34 +58,31 @@ test('Containerfile - starts existing programs, not as root, with known settings
   }
 });
 
-test('Probe - succeeds for status 200 and an open port, and fails otherwise', async (t) => {
-  const server = createServer(({ url }, response) => response.writeHead(url === '/good' ? 200 : 503).end());
-  const plain = createTcpServer();
-  for (const one of [server, plain]) await new Promise<void>((done) => one.listen(0, '127.0.0.1', done));
-  t.teardown(() => [server, plain].map((one) => one.close()));
-  const [http, tcp] = [server, plain].map((one) => (one.address() as AddressInfo).port);
-  t.is(await probe(`http://127.0.0.1:${http}/good`), '');
-  t.is(await probe(`tcp://127.0.0.1:${tcp}`), '');
-  t.is(await probe(`http://127.0.0.1:${http}/bad`), 'probe: status 503\n');
-  t.is(await probe('tcp://127.0.0.1:1'), 'probe: connect ECONNREFUSED 127.0.0.1:1\n');
-  t.is(await probe(`http://127.0.0.1:${tcp}/`), 'probe: no answer in 2500 ms\n');
-});
-
-opensslTest('Probe - finds the ports by the settings, with TLS and behind a proxy too', async (t) => {
+opensslTest('Probe - asks the URL, the port or what the settings name, with TLS and behind a proxy too', async (t) => {
   const certificates = await makeCertificates();
   const [cert, key] = await Promise.all(['server.pem', 'server-key.pem'].map(certificates.read));
   const respond: RequestListener = ({ url }, response) => response.writeHead(url === '/healthz' ? 200 : 503).end();
-  const servers = [createServer(respond), createHttpsServer({ cert, key }, respond)] as const;
+  const servers = [createServer(respond), createHttpsServer({ cert, key }, respond), createTcpServer()];
   for (const one of servers) await new Promise<void>((done) => one.listen(0, '0.0.0.0', done));
   t.teardown(() => Promise.all([...servers.map((one) => one.close()), certificates.remove()]));
-  const [http, https] = servers.map((one) => String((one.address() as AddressInfo).port));
+  const [http, https, tcp] = servers.map((one) => String((one.address() as AddressInfo).port));
   const settings = { HOST: '0.0.0.0', PORT: String(https), TLS_CERT: 'cert.pem', GRPC_PORT: '1' };
-  t.is(await probe('healthz', { HOST: '0.0.0.0', PORT: String(http) }), '');
-  t.is(await probe('healthz', settings), '');
+  const closed = 'probe: connect ECONNREFUSED 127.0.0.1:1\n';
+  for (const [words, more, expected] of [
+    [`http://127.0.0.1:${http}/healthz`, {}, ''],
+    [`http://127.0.0.1:${http}/bad`, {}, 'probe: status 503\n'],
+    [`http://127.0.0.1:${tcp}/`, {}, 'probe: no answer in 2500 ms\n'],
+    [`tcp://127.0.0.1:${tcp}`, {}, ''],
+    ['tcp://127.0.0.1:1', {}, closed],
+    ['healthz', {}, ''],
+    ['healthz', { PORT: String(http), TLS_CERT: '' }, ''],
+    ['healthz', { TLS_CERT: '', PROXY_PROTOCOL: 'yes' }, ''], // the port is open
+    ['open PORT', {}, ''],
+    ['open GRPC_PORT', {}, closed],
+  ] as const) {
+    t.is(await probe(words, { ...settings, ...more }), expected, words);
+  }
   t.not(await probe('healthz', { ...settings, TLS_CERT: '' }), '', 'plain HTTP on a TLS port');
-  t.is(await probe('healthz', { ...settings, TLS_CERT: '', PROXY_PROTOCOL: 'yes' }), '', 'the port is open');
-  t.is(await probe('open PORT', settings), '');
-  t.is(await probe('open GRPC_PORT', settings), 'probe: connect ECONNREFUSED 127.0.0.1:1\n');
 });
 
 test('Probe - with --wait waits until the port is open; its defaults are those of the settings', async (t) => {
@@ -129,15 +126,15 @@ interface ScrapeConfig {
   readonly dns_sd_configs: readonly { readonly names: readonly string[]; readonly port: number }[];
 }
 
-for (const name of ['prometheus', 'prometheus-compose', 'prometheus-kubernetes']) {
-  test(`${name}.yml - has the jobs that the rules query, the rules, and an address for alerts`, (t) => {
+test('Prometheus - each configuration has the jobs that the rules query, the rules, and an address for alerts', (t) => {
+  for (const name of ['prometheus', 'prometheus-compose', 'prometheus-kubernetes']) {
     const config = parse(readFileSync(join(ROOT, `deploy/prometheus/${name}.yml`), 'utf8'));
     const jobs = config.scrape_configs.map((job: { job_name: string }) => job.job_name);
-    t.deepEqual(jobs, ['petstore', 'petstore-envoy']);
+    t.deepEqual(jobs, ['petstore', 'petstore-envoy'], name);
     t.deepEqual(config.rule_files, ['alerts.yml']);
     t.is(config.alerting.alertmanagers.length, 1);
-  });
-}
+  }
+});
 
 test('Compose: prometheus - scrapes every server and the edge, where they listen', (t) => {
   const config = parse(readFileSync(join(ROOT, 'deploy/prometheus/prometheus-compose.yml'), 'utf8'));

@@ -72,7 +72,7 @@ for (const name of services) {
   });
 }
 
-for (const name of ['petstore.service', 'petstore-edge.service', 'petstore-server@.service']) {
+for (const name of ['petstore.service', 'petstore-server@.service']) {
   test(`${name} - is started when it serves: ExecStartPost waits for that, and ends at once afterwards`, async (t) => {
     const words = (key: string) => new RegExp(`^${key}=\\S+ (.+)$`, 'm').exec(read(name))?.[1] ?? '';
     const ports = await freePorts(4);

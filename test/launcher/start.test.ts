@@ -72,12 +72,10 @@ test('Network - HOST and ENVOY_ADMIN_HOST open their ports to other machines, an
   t.regex(launcher.output, /\nAccounts and keys are made with the petstore command: .*\n/);
 });
 
-testIPv6('Start - works on IPv6, and in a data folder with the longest possible path', async (t) => {
-  const base = `${dataDir(t)}/`;
-  const folder = base + 'x'.repeat(103 - base.length - '/envoy-admin.sock'.length);
-  const { curl, url } = await launch(t, { HOST: '::1', DATA_DIR: folder }).opened();
+testIPv6('Start - works on IPv6', async (t) => {
+  const { curl, url } = await launch(t, { HOST: '::1' }).opened();
   t.is(url, `http://[::1]:${t.context.settings.PORT}`);
-  t.is(curl, `curl -H "Authorization: Bearer $(cat '${folder}/demo.key')" '${url}/pets'`);
+  t.is(curl, `curl -H "Authorization: Bearer $(cat '${dataDir(t)}/demo.key')" '${url}/pets'`);
   t.is((await sh('sh', ['-c', `${curl} --silent --fail`])).stdout, '[]');
 });
 
@@ -102,6 +100,7 @@ test('npm start - compiles neither the launcher nor the server again the second 
   await npmStart(t, { NODE_COMPILE_CACHE });
   const again = await npmStart(t, { NODE_COMPILE_CACHE, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' });
   for (const file of ['src/launcher/stack.ts', 'src/server.ts']) {
-    t.regex(again, new RegExp(`code cache for ESM file://\\S+/${file} was accepted`));
+    // Several processes write to the pipe, so one of the two lines may be torn.
+    t.regex(again, new RegExp(`ESM file://\\S+/${file} (was accepted|because cache was the same)`));
   }
 });

@@ -37,14 +37,8 @@ async function refusalOf({ TLS_CERT, TLS_KEY }: ReturnType<typeof tls>): Promise
   }
 }
 
-test('Settings - one of TLS_CERT and TLS_KEY without the other is refused', (t) => {
-  t.is(configError({ TLS_CERT: 'a.pem' }), 'TLS_KEY must be set too: TLS_CERT and TLS_KEY belong together');
-  t.is(configError({ TLS_KEY: 'a.pem' }), 'TLS_CERT must be set too: TLS_CERT and TLS_KEY belong together');
-});
-
-test('Settings - HTTP_PORT is refused without TLS, or if it is the port of another setting', (t) => {
+test('Settings - HTTP_PORT is refused if it is the port of another setting', (t) => {
   const ports = { PORT: '8080', HTTP_PORT: '8080' };
-  t.is(configError(ports), 'HTTP_PORT needs TLS_CERT and TLS_KEY: it only sends callers on to HTTPS');
   t.is(configError({ ...tls('server'), ...ports }), "HTTP_PORT must not be PORT's port 8080");
 });
 
