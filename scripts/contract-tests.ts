@@ -20,7 +20,7 @@ const service = await startTestStack({ EVENT_STREAM_SECONDS: '1' });
 // schemathesis and Hypothesis create folders in the working directory.
 const scratch = await mkdtemp(join(tmpdir(), 'petstore-contract-'));
 try {
-  say('Testing it against its description, half a minute …');
+  say('Testing it against its description, under a minute …');
   const url = `http://${service.publicAddress}/openapi.json`;
   const config = ['--config-file', join(CONFIG_DIR, 'schemathesis.toml')];
   const child = spawn(SCHEMATHESIS, [...config, 'run', url, ...process.argv.slice(2)], {
