@@ -1,7 +1,7 @@
 /** A gRPC call that stays open because only half of its request has been sent. */
-import { once } from 'node:events';
-import { type ClientHttp2Session, connect, constants } from 'node:http2';
+import { constants, type IncomingHttpHeaders } from 'node:http2';
 import type { Method } from './grpc.ts';
+import { grpcFrame, grpcHeaders, openSession, targetOf } from './hostile/sockets.ts';
 
 export interface UnfinishedCall<A> {
   /** Sends the other half and resolves with the response. Rejects when the call fails. */
@@ -24,38 +24,21 @@ export async function beginCall<Q, A>(
   request: Q,
   timeoutMs?: number,
 ): Promise<UnfinishedCall<A>> {
-  const session = connect(`http://${address}`);
-  const body = method.requestSerialize(request);
-  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, body.length]), body]); // of up to 255 bytes
+  const session = await openSession(targetOf(address, '127.0.0.1'));
+  const ping = () => new Promise((resolve) => session.ping(resolve)); // frames arrive in order
+  const frame = grpcFrame(method.requestSerialize(request));
   const half = Math.ceil(frame.length / 2);
-  const stream = session.request({
-    ':method': 'POST',
-    ':path': method.path,
-    'content-type': 'application/grpc',
-    te: 'trailers',
-    authorization: `Bearer ${key}`,
-    ...(timeoutMs === undefined ? {} : { 'grpc-timeout': `${timeoutMs}m` }),
-  });
-  const answered = new Promise<A>((resolve, reject) => {
-    session.on('error', reject);
-    const chunks: Buffer[] = [];
-    let grpcStatus: unknown;
-    stream.on('response', (headers) => {
-      grpcStatus = headers['grpc-status'] ?? grpcStatus;
-    });
-    stream.on('trailers', (trailers) => {
-      grpcStatus = trailers['grpc-status'];
-    });
-    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
-    stream.on('error', reject);
-    stream.on('close', () => {
-      if (grpcStatus === '0') resolve(method.responseDeserialize(Buffer.concat(chunks).subarray(5)));
-      else reject(new Error(`the call ended with grpc-status ${grpcStatus}`));
-    });
+  const timeout = timeoutMs === undefined ? {} : { 'grpc-timeout': `${timeoutMs}m` };
+  const stream = session.request({ ...grpcHeaders(method.path, key), ...timeout });
+  let fields: IncomingHttpHeaders = {};
+  for (const event of ['response', 'trailers']) stream.on(event, (found) => (fields = { ...fields, ...found }));
+  const answered = stream.toArray().then((chunks: Buffer[]) => {
+    if (fields['grpc-status'] === '0') return method.responseDeserialize(Buffer.concat(chunks).subarray(5));
+    throw new Error(`the call ended with grpc-status ${fields['grpc-status']}`);
   });
   answered.catch(() => undefined); // not every test waits for it
   stream.write(frame.subarray(0, half));
-  await ping(session); // frames arrive in order, so the response to the ping follows the half
+  await ping();
   return {
     answered,
     async finish() {
@@ -64,18 +47,11 @@ export async function beginCall<Q, A>(
     },
     async cancel() {
       stream.end(frame.subarray(half));
-      await ping(session);
+      await ping();
       stream.close(constants.NGHTTP2_CANCEL);
-      await ping(session);
+      await ping();
       session.close();
     },
     close: () => session.destroy(),
   };
-}
-
-async function ping(session: ClientHttp2Session): Promise<void> {
-  if (session.connecting) await once(session, 'connect');
-  await new Promise<void>((resolve, reject) => {
-    session.ping((error) => (error === null ? resolve() : reject(error)));
-  });
 }
