@@ -14,10 +14,12 @@ import type { ShopStore, ShopTransaction } from './tables.ts';
 const PAGES = pageTokens(3);
 
 export function orderService(store: ShopStore): Service<OrderServiceServer> {
-  /** A change of an order queues under the order's pet, which never changes. */
-  const contendedOf = async (orderId: OrderId) => {
-    const order = await store.orders.find(orderId);
-    return order?.petId === undefined ? `order ${orderId}` : contendedPet(order.petId);
+  /** Changes an open order. The change queues under the order's pet, which never changes. */
+  const change = async <T>(id: bigint, call: Context, work: (tx: ShopTransaction, order: Order) => Promise<T>) => {
+    const orderId = toOrderId(id);
+    const petId = (await store.orders.find(orderId))?.petId;
+    const contended = petId === undefined ? `order ${orderId}` : contendedPet(petId);
+    return store.forCall(call).transaction(async (tx) => work(tx, await lockOpen(tx, orderId, call)), contended);
   };
 
   return {
@@ -42,38 +44,27 @@ export function orderService(store: ShopStore): Service<OrderServiceServer> {
     getOrder: async ({ orderId }) =>
       existing(await store.orders.find(toOrderId(orderId)), () => shopError('ORDER_NOT_FOUND', { orderId })),
 
-    async updateOrder({ order: patch, ...request }, call) {
-      const orderId = toOrderId(request.orderId);
+    async updateOrder({ orderId, order: patch }, call) {
       const shipDate = checked(patch?.shipDate);
-      return store.forCall(call).transaction(
-        async (tx) => {
-          const order = await lockOpen(tx, orderId, call);
-          const changed: Order = {
-            ...order,
-            quantity: patch?.quantity ?? order.quantity,
-            shipDate: shipDate ?? order.shipDate,
-            complete: patch?.complete ?? false,
-          };
-          await tx.orders.update(changed);
-          await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
-          return changed;
-        },
-        await contendedOf(orderId),
-      );
+      return change(orderId, call, async (tx, order) => {
+        const changed: Order = {
+          ...order,
+          quantity: patch?.quantity ?? order.quantity,
+          shipDate: shipDate ?? order.shipDate,
+          complete: patch?.complete ?? false,
+        };
+        await tx.orders.update(changed);
+        await moveStock(tx, changed, changed.quantity - order.quantity, 'PET_NOT_FOUND');
+        return changed;
+      });
     },
 
-    async cancelOrder(request, call) {
-      const orderId = toOrderId(request.orderId);
-      return store.forCall(call).transaction(
-        async (tx) => {
-          const order = await lockOpen(tx, orderId, call);
-          await tx.orders.delete(orderId);
-          await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
-          return {};
-        },
-        await contendedOf(orderId),
-      );
-    },
+    cancelOrder: ({ orderId }, call) =>
+      change(orderId, call, async (tx, order) => {
+        await tx.orders.delete(order.id);
+        await moveStock(tx, order, -order.quantity, 'PET_NOT_FOUND');
+        return {};
+      }),
   };
 }
 

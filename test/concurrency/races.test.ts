@@ -1,0 +1,155 @@
+/** Concurrent writers of one resource, on SQLite and over two servers: each write happens once or is refused. */
+import anyTest, { type TestFn } from 'ava';
+import { testUnless } from '../support/programs.ts';
+import type { RestClient, RestResponse } from '../support/rest-client.ts';
+import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const WRITERS = 16;
+
+/** The path of each kind of resource, and how a writer changes it. */
+const RESOURCES = {
+  pet: {
+    create: async (rest: RestClient) => `/pets/${await rest.pet()}`,
+    change: (writer: number) => ({ method: 'PATCH', json: { name: `Tom ${writer}` } }),
+  },
+  category: {
+    create: async (rest: RestClient) => `/categories/${await rest.category()}`,
+    change: (writer: number) => ({ method: 'PUT', json: { name: `Cats ${writer}` } }),
+  },
+  order: {
+    create: async (rest: RestClient) => `/store/orders/${(await rest.order()).id}`,
+    change: (writer: number) => ({ method: 'PATCH', json: { quantity: writer + 2 } }),
+  },
+  'inventory entry': {
+    create: async (rest: RestClient) => `/store/inventory/${await rest.pet()}`,
+    change: (writer: number) => ({ method: 'PUT', json: { quantity: writer + 1 } }),
+  },
+};
+
+/** Sends a request for each writer at once. */
+function race(send: (writer: number) => Promise<RestResponse>, writers = WRITERS): Promise<RestResponse[]> {
+  return Promise.all(Array.from({ length: writers }, (_, writer) => send(writer)));
+}
+
+async function ifMatch(rest: RestClient, path: string) {
+  const { body, headers } = await rest.get(path);
+  return { body, headers: { 'if-match': headers.get('etag') ?? 'none' } };
+}
+
+function raceTests(test: TestFn, where: string, restOf: () => RestClient): void {
+  test(`If-Match - exactly one of several concurrent changes with the same tag succeeds, ${where}`, async (t) => {
+    const rest = restOf();
+    for (const [kind, { create, change }] of [...Object.entries(RESOURCES), ...Object.entries(RESOURCES)]) {
+      const path = await create(rest);
+      const { headers } = await ifMatch(rest, path);
+      const responses = await race((writer) => {
+        const { method, json } = change(writer);
+        return rest.send(method, path, { json, headers });
+      });
+      const statuses = responses.map(({ status }) => status).sort();
+      t.deepEqual(statuses, [200, ...Array(WRITERS - 1).fill(412)], kind);
+      t.is((await rest.get(path)).text, responses.find(({ status }) => status === 200)?.text ?? '');
+    }
+  });
+
+  test(`If-Match - exactly one of several concurrent changes and deletes succeeds, ${where}`, async (t) => {
+    const rest = restOf();
+    for (let round = 0; round < 3; round += 1) {
+      const path = await RESOURCES.pet.create(rest);
+      const { headers } = await ifMatch(rest, path);
+      const responses = await race((writer) =>
+        writer % 2 === 0
+          ? rest.send('DELETE', path, { headers })
+          : rest.send('PATCH', path, { json: { name: `Tom ${writer}` }, headers }),
+      );
+      const statuses = responses.map(({ status }) => status).sort();
+      const isGone = statuses[0] === 204;
+      t.deepEqual(statuses, [isGone ? 204 : 200, ...Array(WRITERS - 1).fill(isGone ? 404 : 412)]);
+      t.is((await rest.get(path)).status, isGone ? 404 : 200);
+    }
+  });
+
+  test(`If-Match - a retry after a 412 with a new read overwrites no other change, ${where}`, async (t) => {
+    const rest = restOf();
+    const path = await RESOURCES['inventory entry'].create(rest);
+    await Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let added = 0; added < 5; ) {
+          const { body, headers } = await ifMatch(rest, path);
+          const { status } = await rest.send('PUT', path, { json: { quantity: body.quantity + 1 }, headers });
+          if (status === 200) added += 1;
+          else t.is(status, 412);
+        }
+      }),
+    );
+    t.is((await rest.get(path)).body.quantity, 40);
+  });
+
+  test(`Orders - of 64 for the last 10 units 10 succeed, the rest are INSUFFICIENT_STOCK, ${where}`, async (t) => {
+    const rest = restOf();
+    const petId = await rest.pet({ stock: 10 });
+    const responses = await race(() => rest.post('/store/orders', { petId }), 64);
+    const won = responses.filter(({ status }) => status === 201);
+    const lost = responses.filter(({ status, body }) => status === 409 && body.code === 'INSUFFICIENT_STOCK');
+    t.deepEqual([won.length, lost.length], [10, 54]);
+    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, quantity: 0, status: 'pending' });
+    const listed = (await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.map(({ id }: { id: number }) => id);
+    t.deepEqual(
+      listed,
+      won.map(({ body }) => body.id).sort((a, b) => a - b),
+    );
+  });
+
+  test(`Orders - one that is completed and cancelled concurrently ends once, ${where}`, async (t) => {
+    const rest = restOf();
+    const petId = await rest.pet({ stock: 5 });
+    const path = `/store/orders/${(await rest.order({ petId, quantity: 5 })).id}`;
+    const complete = (writer: number) => (writer % 2 === 0 ? rest.patch(path, { complete: true }) : rest.delete(path));
+    const responses = await race(complete);
+    const won = responses.filter(({ status }) => status < 300);
+    const isComplete = won[0]?.status === 200;
+    const code = isComplete ? 'ORDER_COMPLETE' : 'ORDER_NOT_FOUND';
+    const lost = responses.filter((response) => response.status >= 300 && response.body.code === code);
+    t.deepEqual([won.length, lost.length], [1, WRITERS - 1]);
+    const expected = isComplete ? { quantity: 0, status: 'sold' } : { quantity: 5, status: 'available' };
+    t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, ...expected });
+  });
+
+  test(`Deletion - of a pet and its first order, a category and its first pet: one succeeds, ${where}`, async (t) => {
+    const rest = restOf();
+    for (let round = 0; round < 10; round += 1) {
+      const petId = await rest.pet({ stock: 1 });
+      const categoryId = await rest.category();
+      for (const [post, remove] of [
+        [rest.post('/store/orders', { petId }), rest.delete(`/pets/${petId}`)],
+        [rest.post('/pets', { name: 'Tom', categoryId }), rest.delete(`/categories/${categoryId}`)],
+      ] as const) {
+        const statuses = `${(await post).status} and ${(await remove).status}`;
+        t.true(statuses === '201 and 409' || statuses === '400 and 204', statuses);
+      }
+    }
+  });
+}
+
+const pairTest = testUnless(sharedMissing);
+let [alone, pair, shared]: [TestStack?, TestStack?, Shared?] = [];
+
+anyTest.before(async () => {
+  alone = await startTestStack();
+});
+pairTest.before(async () => {
+  shared = await startShared();
+  pair = await startTestStack({ ...(await shared.settings()), INSTANCES: '2' });
+});
+anyTest.after.always(async () => {
+  for (const started of [alone, pair, shared]) await started?.close();
+});
+
+function restOf(stack: TestStack | undefined): RestClient {
+  if (stack === undefined) throw new Error('the service has not started');
+  return stack.rest;
+}
+
+raceTests(anyTest, 'on SQLite', () => restOf(alone));
+raceTests(pairTest as TestFn, 'over two servers on PostgreSQL', () => restOf(pair));
