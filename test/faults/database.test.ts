@@ -9,7 +9,7 @@ import { type Shared, sharedMissing, startShared } from '../support/shared.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-const CALLERS = 60;
+const CALLERS = 30;
 /** Envoy's timeout, and an allowance for a busy machine. */
 const DEADLINE_MS = 15_000 + 5_000;
 /** The recovery time after the return of the database. */
