@@ -81,25 +81,23 @@ export class PostgresPool {
 
   /** Runs `work` with a connection. @throws StoreUnavailable when none is available in time. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#semaphore.run(() => this.#use(work));
+    return this.#semaphore.run(async () => {
+      const beganMs = performance.now();
+      const client = await this.#connect(beganMs);
+      const connection = new Connection(client, this.#isPooled);
+      try {
+        return await work(connection);
+      } finally {
+        const { failure, hasResponse } = connection;
+        if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
+        else if (hasResponse) this.#availability.noteResponse(beganMs, this.#openedMs.get(client));
+        client.release(failure !== undefined);
+      }
+    });
   }
 
   close(): Promise<void> {
     return this.#pool.end();
-  }
-
-  async #use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const beganMs = performance.now();
-    const client = await this.#connect(beganMs);
-    const connection = new Connection(client, this.#isPooled);
-    try {
-      return await work(connection);
-    } finally {
-      const { failure, hasResponse } = connection;
-      if (failure !== undefined) this.#availability.noteFailure(failure, beganMs);
-      else if (hasResponse) this.#availability.noteResponse(beganMs, this.#openedMs.get(client));
-      client.release(failure !== undefined);
-    }
   }
 
   async #connect(beganMs: number): Promise<PoolClient> {

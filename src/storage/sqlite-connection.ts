@@ -21,14 +21,12 @@ export class SqliteConnection implements Runner {
   }
 
   static async open(file: string, pragmas: readonly string[]): Promise<SqliteConnection> {
-    let database: sqlite3.Database | undefined;
-    await promised((callback) => {
-      database = new sqlite3.Database(file, callback);
-    });
-    if (database === undefined) throw new Error(`could not open ${file}`);
-    const opened = database;
-    for (const pragma of pragmas) await promised((callback) => opened.exec(pragma, callback));
-    return new SqliteConnection(opened);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const database = new sqlite3.Database(file, (error) => (error === null ? resolve() : reject(toStoreError(error))));
+    await promise;
+    const connection = new SqliteConnection(database);
+    for (const pragma of pragmas) await connection.exec(pragma);
+    return connection;
   }
 
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
