@@ -53,7 +53,7 @@ test.before(async (t) => {
   for (let count = 0; count < 30; count += 1) errors.push((await rest.withKey(banned).get('/pets')).text);
 
   // From here on the service fails.
-  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'));
+  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   database.exec('ALTER TABLE categories RENAME TO hidden');
   database.close();
   await calls();

@@ -26,7 +26,7 @@ function callOverConnect({ url }: TestStack['rest']): Promise<Response> {
 test('500 - INTERNAL does not contain the cause, which is logged with the request id', async (t) => {
   const { config, rest } = await start(t);
   const sabotage = (sql: string) => {
-    const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'));
+    const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
     database.exec(sql);
     database.close();
   };
