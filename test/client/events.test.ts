@@ -112,7 +112,7 @@ test.serial(
 test.serial('events - EVENTS_EXPIRED is thrown at once', async (t) => {
   const { client } = await newClient(t.context);
   await change(t.context, 'expired', 3);
-  const database = new DatabaseSync(join(t.context.config.dataDir, 'petstore.sqlite'));
+  const database = new DatabaseSync(join(t.context.config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   database.exec('DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
   database.close();
   const error = await t.throwsAsync(follow(client, { after: 1n }).done, { instanceOf: PetstoreError });

@@ -78,7 +78,7 @@ async function listed({ rest, key }: TestStack): Promise<string[]> {
 
 /** Deletes all events but the newest. */
 function expire({ config }: TestStack): void {
-  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'));
+  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   database.exec('DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
   database.close();
 }
