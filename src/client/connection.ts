@@ -35,8 +35,26 @@ export interface ConnectionOptions {
   readonly maxInFlight?: number;
 }
 
+export interface Connection {
+  /** The methods of a generated service definition. */
+  service<D extends Definition>(definition: D): Methods<D>;
+  /**
+   * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end, and
+   * the signal's reason when that aborts.
+   */
+  stream<Request extends object, Message>(
+    method: MethodOf<string, Request, Message>,
+    request: Request,
+    signal: AbortSignal,
+  ): AsyncIterable<Message>;
+  /** Aborts when the connection begins to close, with a PetstoreError as its reason. */
+  readonly closing: AbortSignal;
+  /** Closes the connection after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
+  close(): Promise<void>;
+}
+
 /** Opens a connection, which connects with the first call. Throws TypeError or RangeError for bad options. */
-export function connect(options: ConnectionOptions) {
+export function connect(options: ConnectionOptions): Connection {
   const { maxAttempts = MAX_ATTEMPTS, maxInFlight = DEFAULT_MAX_IN_FLIGHT } = options;
   checkRange('maxAttempts', maxAttempts, MAX_ATTEMPTS);
   checkRange('maxInFlight', maxInFlight, Number.MAX_SAFE_INTEGER);
@@ -71,10 +89,8 @@ export function connect(options: ConnectionOptions) {
   }
 
   return {
-    /** Aborts when the connection begins to close, with a PetstoreError as its reason. */
     closing: closing.signal,
 
-    /** The methods of a generated service definition. */
     service<D extends Definition>(definition: D) {
       const methods = Object.entries(definition).map(([name, method]) => [
         name,
@@ -83,15 +99,7 @@ export function connect(options: ConnectionOptions) {
       return Object.fromEntries(methods) as Methods<D>;
     },
 
-    /**
-     * Opens a server stream, which says something at least every 15 s. The iteration throws PetstoreError at its end,
-     * and the signal's reason when that aborts.
-     */
-    async *stream<Request extends object, Message>(
-      method: MethodOf<string, Request, Message>,
-      request: Request,
-      signal: AbortSignal,
-    ): AsyncGenerator<Message, void, undefined> {
+    async *stream(method, request, signal) {
       signal.throwIfAborted();
       const { path, requestSerialize, responseDeserialize } = method;
       const metadata = toMetadata(options.apiKey, path, {});
@@ -115,8 +123,7 @@ export function connect(options: ConnectionOptions) {
       }
     },
 
-    /** Closes it after the calls in flight have ended. Calls that wait to be sent fail with CANCELLED. */
-    async close(): Promise<void> {
+    async close() {
       closing.abort(clientError('CANCELLED', 'the client is closed'));
       await admission.close();
       client.close();

@@ -16,7 +16,7 @@ function callEach(store: Store): Promise<unknown>[] {
     store.accounts.findKey(Buffer.alloc(32)),
     store.bans.inForce(0),
     store.transaction((tx) => tx.pets.lock(toPetId(1n))),
-    store.write(({ categories }) => categories.delete(toCategoryId(1n))),
+    store.write(({ categories }) => categories.delete(toCategoryId(1_000n))),
   ];
 }
 
