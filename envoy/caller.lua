@@ -12,6 +12,7 @@
 
 local allowance = require("allowance")
 local edge_service = require("edge_service")
+local grpc_message = require("grpc_message")
 local keys = require("keys")
 local metadata = require("metadata")
 local request = require("request")
@@ -34,6 +35,17 @@ local function is_open(headers, is_grpc)
   return length == "0" or not length and (method == "GET" or method == "HEAD")
 end
 
+-- The end of a gRPC-Web response, with the trailers in the body: Envoy drops the content type of a response that has
+-- none, and clients in Go and Dart take no response without the type.
+local function web_trailers(handle, trailers, content_type)
+  local lines = {}
+  for name, value in pairs(trailers) do
+    lines[#lines + 1] = name .. ": " .. value .. "\r\n"
+  end
+  local frame = grpc_message.frame(table.concat(lines), 128)
+  return content_type:find("^application/grpc%-web%-text") and handle:base64Escape(frame) or frame
+end
+
 -- Refuses a request beyond the allowance, in the shape of its protocol.
 local function refuse(handle, headers, content_type, is_grpc)
   local reply = {
@@ -50,12 +62,20 @@ local function refuse(handle, headers, content_type, is_grpc)
     local errors = request.is_connect(headers, content_type) and settings.errors.connect or settings.errors.rest
     return handle:respond(reply, errors.flood)
   end
-  reply["grpc-status"] = "8"
-  reply["grpc-message"] = settings.flood_status.message
-  reply["grpc-status-details-bin"] = settings.flood_status.details
-  reply["grpc-retry-pushback-ms"] = "1000"
-  if content_type:find("^application/grpc%-web") then reply[":status"] = "200" end
-  handle:respond(reply, "") -- Envoy makes it a response of gRPC; one of gRPC-Web may have its trailers as headers too
+  local trailers = {
+    ["grpc-status"] = "8",
+    ["grpc-message"] = settings.flood_status.message,
+    ["grpc-status-details-bin"] = settings.flood_status.details,
+    ["grpc-retry-pushback-ms"] = "1000",
+  }
+  if content_type:find("^application/grpc%-web") then
+    reply[":status"], reply["content-type"] = "200", content_type
+    return handle:respond(reply, web_trailers(handle, trailers, content_type))
+  end
+  for name, value in pairs(trailers) do
+    reply[name] = value
+  end
+  handle:respond(reply, "") -- Envoy makes it a response of gRPC
 end
 
 local function check(handle)

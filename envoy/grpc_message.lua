@@ -33,11 +33,16 @@ function M.encode(fields, values)
   return table.concat(parts)
 end
 
--- A gRPC message on the wire: flags (not compressed), the length in four bytes, the message.
-function M.frame(message)
+-- A gRPC message on the wire: flags (none: not compressed), the length in four bytes, the message.
+function M.frame(message, flags)
   local n = #message
-  return string.char(0, math.floor(n / 16777216) % 256, math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
-    .. message
+  return string.char(
+    flags or 0,
+    math.floor(n / 16777216) % 256,
+    math.floor(n / 65536) % 256,
+    math.floor(n / 256) % 256,
+    n % 256
+  ) .. message
 end
 
 return M
