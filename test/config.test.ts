@@ -19,7 +19,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
     ...{ dataDir: resolve('data'), databaseUrl: undefined, databaseConnections: 10, pgbouncer: false },
     ...{ migrateAtStart: true, redis: undefined, logs: 'files', logLevel: 'info', envoy: undefined },
     ...{ metrics: undefined, internalTls: undefined, demoAccount: true, operatorKey: undefined },
-    idempotencyMs: 24 * 3_600_000,
+    ...{ idempotencyMs: 24 * 3_600_000, eventsDays: 30, usageDays: 400 },
   });
   t.deepEqual(config.limits, {
     plans: {

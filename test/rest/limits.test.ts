@@ -81,8 +81,10 @@ test('limits - every response shows limit, remaining and reset, also responses b
     t.deepEqual(numbers(response), [12, 11 - i, midnight], response.text); // each counts once
   }
   for (const path of ['/pets', '/nope']) t.is((await rest.get(path)).status, 429, 'before the route');
+  const large = { raw: ' '.repeat(65_537), headers: json };
+  t.is((await rest.send('POST', '/pets', large)).status, 429, 'before the size of the body');
   const day = new Date().toISOString().slice(0, 10);
-  t.deepEqual(await operator.usage(id), [{ day, requests: 12n, refused: 2n }]);
+  t.deepEqual(await operator.usage(id), [{ day, requests: 12n, refused: 3n }]);
 });
 
 test('limits - without a valid key it is a 401 with the numbers of the address, then a 429', async (t) => {

@@ -176,6 +176,17 @@ test('order of errors - path and method come before content type, body and query
   }
 });
 
+test('order of errors - a body that is too large comes before path, method, content type and query', async (t) => {
+  const large = { raw: ' '.repeat(65_537), headers: FORM.headers };
+  for (const [method, path] of [
+    ['POST', '/nope'],
+    ['PUT', '/pets'],
+    ['POST', '/pets?colour=red'],
+  ] as const) {
+    isError(t, await t.context.rest.send(method, path, large), 413, 'BODY_TOO_LARGE');
+  }
+});
+
 test('order of errors - an invalid request comes before the errors of the method', async (t) => {
   const { rest } = t.context;
   isError(t, await rest.send('PUT', '/pets/999999', FORM), 400, 'UNSUPPORTED_CONTENT_TYPE');

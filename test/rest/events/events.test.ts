@@ -151,9 +151,12 @@ test('Stream - goes on after Last-Event-ID, which wins, or after; with neither i
     return found;
   };
   const quantities = (events: Awaited<ReturnType<typeof ofPet>>) => events.map(({ data }) => data.inventory.quantity);
-  const [first, second] = await ofPet('0', 3);
+  const [first, second, third] = await ofPet('0', 3);
   t.deepEqual(quantities(await ofPet(`${first?.id}`, 2)), [2, 3]);
   t.deepEqual(quantities(await ofPet(`${first?.id}`, 1, { 'last-event-id': String(second?.id) })), [3]);
+  const now = await openEvents(urlOf(t.context, '?types=pet.updated'), key);
+  t.true(Number((await now.next())?.id) >= Number(third?.id), 'with neither it begins now');
+  now.close();
 });
 
 test('Stream - a comment comes every 15 s while nothing happens, and tells how far the feed has come', async (t) => {
