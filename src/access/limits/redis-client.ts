@@ -3,7 +3,8 @@
  *
  * Redis is unavailable when a connection is lost, and after the first command that fails for whatever reason or has no
  * reply in time, on a cluster of any node. Then no commands are sent until a probe has succeeded, which is tried again
- * and again. The log has one line per outage, with the cause, and one when it is over.
+ * and again. The log has one line per outage, with the cause, and one when it is over. The cause never shows the
+ * password.
  *
  * The library connects again when a connection is lost or silent for 3 seconds.
  */
@@ -29,6 +30,8 @@ const SOCKET = {
 const COMMON = { disableOfflineQueue: true, maintNotifications: 'disabled', pingInterval: 1_000 } as const;
 // The library's own time limit ends when a command is written, and costs 5 µs.
 const commandOptions = { timeout: 0 };
+/** What shows a password: a server's error may repeat the arguments of HELLO, and the library's the URL of a node. */
+const SECRETS = /, with args .*|(?<=:\/\/)\S*@/gs;
 
 export interface Script {
   readonly text: string;
@@ -151,7 +154,7 @@ export class RedisClient {
   #report(): void {
     this.#isReported = true;
     const { message, code = 'it does not answer' } = (this.#cause ?? {}) as Partial<NodeJS.ErrnoException>;
-    const cause = message || code; // the message of an AggregateError is empty
+    const cause = (message || code).replace(SECRETS, ''); // the message of an AggregateError is empty
     this.#logger.warn({ cause }, 'Redis is unavailable: this server counts the limits by itself until Redis is back');
   }
 
@@ -175,7 +178,8 @@ export class RedisClient {
 }
 
 function createSingleClient({ urls: [url] }: RedisConfig) {
-  return createClient({ ...COMMON, url, socket: SOCKET, commandOptions });
+  // The library adds the address to the settings of the socket.
+  return createClient({ ...COMMON, url, socket: { ...SOCKET }, commandOptions });
 }
 
 /** All nodes that the cluster names are reached with the user, password and TLS of the first address. */

@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
 import { withinOneDay } from '../../support/limit-windows.ts';
+import { freePorts } from '../../support/ports.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { modelTests } from './suite/model.ts';
@@ -104,18 +105,32 @@ test.serial('Addresses - beyond the maximum in a minute they share one counter',
 
 test.serial('Password - is sent, and never logged', async (t) => {
   await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
+  const withoutHello = await RedisProcess.start(['--rename-command', 'HELLO', '']);
+  t.teardown(() => withoutHello.stop());
+  const [nobody = 0] = await freePorts(1);
   const log: string[] = [];
   const logger = { info: () => undefined, warn: (line: unknown) => log.push(JSON.stringify(line)) };
-  const open = (password: string) => {
-    const url = `redis://someone:${encodeURIComponent(password)}@127.0.0.1:${redis.port}`;
-    return openRedis(t, { redis: { urls: [url], isCluster: false }, logger });
+  const open = (first: string, ...others: string[]) => {
+    const config = { urls: [first, ...others], isCluster: others.length > 0 } as const;
+    return openRedis(t, { redis: config, logger, prefix: randomUUID() });
   };
-  await untilBack(await open('very/secret'));
+  const urlOf = (port: number, scheme = 'redis', password = 'another/secret') =>
+    `${scheme}://someone:${encodeURIComponent(password)}@127.0.0.1:${port}`;
+  await untilBack(await open(urlOf(redis.port, 'redis', 'very/secret')));
   t.deepEqual(log, []);
-  const refused = await open('another/secret');
-  t.true(refused.isDegraded && (await refused.admit(ACCOUNT)).allowed);
-  t.regex(String(log), /WRONGPASS/);
-  t.notRegex(String(log), /secret/);
+  const mixed = Array.from({ length: 20 }, () => urlOf(nobody)); // the library refuses these, and shows the last one
+  for (const [url, others, cause] of [
+    [urlOf(redis.port), [], /WRONGPASS/],
+    [urlOf(withoutHello.port), [], /unknown command .HELLO/],
+    [urlOf(nobody, 'rediss'), [], /ECONNREFUSED/],
+    [urlOf(nobody, 'rediss'), mixed, /mismatch|ECONNREFUSED/],
+  ] as const) {
+    const refused = await open(url, ...others);
+    t.true(refused.isDegraded && (await refused.admit(ACCOUNT)).allowed);
+    const line = String(log.pop());
+    t.regex(line, cause);
+    t.notRegex(line, /secret/);
+  }
 });
 
 test.serial('Entries in Redis - of an account, a ban and an address expire', async (t) => {
