@@ -122,6 +122,8 @@ export class RedisClient {
     const timeout = setTimeout(() => this.#client.destroy(), CONNECT_MS);
     try {
       await this.#client.connect();
+      // A cluster that was destroyed meanwhile has connected all the same.
+      if (!this.#client.isOpen) throw new Error('the connection took too long');
     } catch (error) {
       this.#client.destroy();
       throw this.#cause ?? error;
