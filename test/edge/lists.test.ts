@@ -1,4 +1,7 @@
-/** Lists in the bodies of REST requests: what lists.lua refuses, as the server words it, and what it passes on. */
+/**
+ * Lists in the bodies of REST requests: what lists.lua refuses, as the server words it, and what it passes on. Through
+ * Envoy: the breeds of test/walk-through.
+ */
 import { fromJson, type JsonObject, type Message, toJson } from '@bufbuild/protobuf';
 import { bodiesWithLists } from '../../envoy/config/lists.ts';
 import { toLua } from '../../envoy/config/lua.ts';
