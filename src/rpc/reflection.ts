@@ -27,10 +27,10 @@ interface Method {
 
 /** Both versions of reflection, which list `services`. A request is read when the answer to the one before is sent. */
 export function reflection(services: readonly string[]): Implementation {
-  let methods: Promise<ReadonlyMap<string, Method>> | undefined;
+  let methods: ReadonlyMap<string, Method> | undefined;
   async function* reflect(call: Call): AsyncIterable<Buffer> {
-    methods ??= loadMethods(services);
-    const method = (await methods).get(call.operation.path);
+    methods ??= await loadMethods(services); // if that fails, for lack of files, the next call tries again
+    const method = methods.get(call.operation.path);
     if (method === undefined) throw new Error(`the reflection library has no ${call.operation.path}`);
     const { definition, handler } = method;
     const responses: unknown[] = [];

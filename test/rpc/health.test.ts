@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { Client, status as Code, type ServiceError } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService, HealthCheckResponse_ServingStatus as Status } from '../../gen/grpc/health/v1/health.ts';
+import { reflection } from '../../src/rpc/reflection.ts';
+import { newCall } from '../support/call.ts';
 import { insecure, stream, unary } from '../support/grpc.ts';
 import { askInBytes, filesOf, listServices } from '../support/reflection.ts';
 import { SERVICES } from '../support/resources.ts';
@@ -91,3 +93,19 @@ for (const version of ['v1', 'v1alpha'] as const) {
     t.is((await t.throwsAsync<ServiceError>(malformed)).code, Code.INVALID_ARGUMENT);
   });
 }
+
+test('Reflection - works when its library can be loaded again', async (t) => {
+  const services = [...SERVICES];
+  services[Symbol.iterator] = () => {
+    services[Symbol.iterator] = () => SERVICES.values();
+    throw new Error('too many open files');
+  };
+  const [method] = reflection(services).methods;
+  const list = Buffer.of(0x3a, 0); // ServerReflectionRequest { list_services: "" }
+  const ask = () => {
+    const call = newCall('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo', { bytes: list });
+    return Array.fromAsync(method?.handler(call) as AsyncIterable<Buffer>);
+  };
+  await t.throwsAsync(ask, { message: 'too many open files' });
+  t.is((await ask()).length, 1);
+});
