@@ -40,6 +40,7 @@ export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, 
   const { envoy, server } = memory;
   return [
     isAborted && 'it had to be ended: it took too much memory for this machine',
+    !report.hasBegun && !isAborted && !bounds.isTimed && 'it was not sent', // at full size new connections may be slow
     ended !== undefined && !isAborted && `${ended} ended`,
     ...tookTooMuch('Envoy', envoy, bounds.maxGrowthBytes),
     ...tookTooMuch('the server', server, bounds.maxServerGrowthBytes),

@@ -58,6 +58,8 @@ export interface Report {
   /** When the attack began and ended. */
   readonly fromMs: number;
   readonly toMs: number;
+  /** Whether all of it was sent in time. */
+  readonly hasBegun: boolean;
   /** How many requests of the attack have not ended. */
   readonly unended: number;
   /** Whether it was ended because a process took too much memory. */
@@ -122,6 +124,7 @@ export async function measureAttack(stack: TestStack, attack: Attack, conditions
       visits: bystanders.visits,
       fromMs,
       toMs,
+      hasBegun: attacker.told.hasBegun,
       unended: unended(outcomes),
       isAborted,
       leftOpen: left,
