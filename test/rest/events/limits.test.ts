@@ -1,6 +1,9 @@
-/** How many streams of events an account has, and what they count. */
+/** How many streams of events an account has, what they count, and how long events are kept. */
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
+import { isError } from '../../support/contract.ts';
 import { type EventSource, openEvents } from '../../support/event-source.ts';
 import { detailsOf } from '../../support/grpc.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
@@ -27,6 +30,17 @@ async function newKey(stack: TestStack): Promise<string> {
 }
 
 const remaining = ({ response }: EventSource) => Number(response.headers.get('x-ratelimit-remaining'));
+
+test.serial('after - an id older than what is kept is 410 EVENTS_EXPIRED, in the list and in a stream', async (t) => {
+  const { rest, config } = t.context;
+  for (let count = 0; count < 3; count += 1) await rest.category();
+  const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+  database.exec('DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
+  database.close();
+  for (const path of ['/events', '/events/stream']) {
+    isError(t, await rest.get(`${path}?after=1`), 410, 'EVENTS_EXPIRED');
+  }
+});
 
 test('Streams - an account has at most 10: the 11th is 429 TOO_MANY_STREAMS, over REST and gRPC', async (t) => {
   const { rest, publicAddress } = t.context;
