@@ -1,5 +1,6 @@
 /** Malformed, slow or oversized HTTP requests: the fault is the caller's, and every response says so. */
 import type { ExecutionContext, TestFn } from 'ava';
+import { isConnectError, sendRaw } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
 import { halfRequest } from '../support/hostile/half-request.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
@@ -121,6 +122,7 @@ test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t
     'all but the last chunk': () => post(t.context, [CHUNKED, '', '7\r\n{"name"\r\n']),
     'half over HTTP/2': () => halfRequest(targetOf(t.context.publicAddress, '127.0.0.1'), half, '{"name"'),
   };
+  const overConnect = sendRaw(t.context, [withKey(t.context), 'Content-Length: 100'], Buffer.of(0x0a));
   await Promise.all(
     Object.entries(slow).map(async ([sent, request]) => {
       const startedAtMs = performance.now();
@@ -129,4 +131,5 @@ test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t
       t.true(tookS > 25 && tookS < 40, `${sent}: it took ${tookS} s`);
     }),
   );
+  isConnectError(t, await overConnect, 504, 'deadline_exceeded', 'REQUEST_TIMEOUT');
 });
