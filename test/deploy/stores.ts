@@ -41,13 +41,13 @@ export function categoriesIn(dataDir: string): readonly string[] {
 
 /** Runs SQL on the store's file. */
 export function change(dataDir: string, sql: string): void {
-  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'));
+  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   database.exec(sql);
   database.close();
 }
 
 function read(dataDir: string, sql: string): readonly Record<string, unknown>[] {
-  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'));
+  const database = new DatabaseSync(join(dataDir, 'petstore.sqlite'), { timeout: 10_000 });
   try {
     return database.prepare(sql).all();
   } finally {
