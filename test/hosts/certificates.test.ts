@@ -65,7 +65,9 @@ test('An authority - that ends within 14 days is warned of, also as the second i
       await one.says(new RegExp(`INTERNAL_TLS_${setting} is valid until [^\\n]* GMT only: renew it\\.`));
     }
   }
-  await until(async () => [4, 5].includes(await daysOfEnvoy(t)), "Envoy's days");
+  // The warnings come before the ports are open.
+  await until(async () => [4, 5].includes(await daysOfEnvoy(t).catch(() => Number.NaN)), "Envoy's days");
+  await until(() => scrape(ports.metrics).catch(() => undefined), 'the metrics');
   const left = async (setting: string) => sumOf(await scrape(ports.metrics), DAYS_LEFT, { setting }) ?? Number.NaN;
   t.true(Math.abs((await left('INTERNAL_TLS_CERT')) - 13) < 0.1);
   t.true(Math.abs((await left('INTERNAL_TLS_CA')) - 5) < 0.1);
