@@ -55,8 +55,11 @@ function check_object(json, fields, prefix, start)
     if field and json.text:sub(value, stop - 1) ~= "null" then
       if field.is_wrapped then table.insert(json.insertions, { at = value, text = '{"values":' }) end
       local wrong
-      if field.is_list then wrong = check_list(json, field, prefix .. field.name, value) end
-      if not field.is_list then wrong = check_object(json, field.fields, prefix .. field.name .. ".", value) end
+      if field.is_list then
+        wrong = check_list(json, field, prefix .. field.name, value)
+      else
+        wrong = check_object(json, field.fields, prefix .. field.name .. ".", value)
+      end
       if wrong then return wrong end
       if field.is_wrapped then table.insert(json.insertions, { at = stop, text = "}" }) end
     end

@@ -15,6 +15,7 @@ import {
   operations,
   PHONE,
   setScheme,
+  transitionsEnd,
   tryOut,
   watch,
 } from '../support/docs-page.ts';
@@ -247,6 +248,7 @@ function words(text: string): string[] {
 
 /** Returns a line for each violation that axe-core finds. Evaluated, because the page's policy forbids a script tag. */
 async function violationsOf(page: Page, options: RunOptions = {}): Promise<string[]> {
+  await transitionsEnd(page);
   await page.evaluate(axe.source);
   const given = JSON.stringify({ resultTypes: ['violations'], ...options });
   const { violations } = (await page.evaluate(`axe.run(${given})`)) as AxeResults;

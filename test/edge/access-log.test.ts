@@ -8,7 +8,7 @@ import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
 import { openEvents } from '../support/event-source.ts';
-import { bearer } from '../support/grpc.ts';
+import { bearer, stream } from '../support/grpc.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
 import type { RestRequest } from '../support/rest-client.ts';
@@ -144,10 +144,7 @@ const REQUESTS: readonly (readonly [name: string, Send, Partial<Line>])[] = [
   [
     'grpc stream, drained',
     async ({ grpc, key }) => {
-      const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
-      const request = { after: undefined, types: [] };
-      const args = [path, requestSerialize, responseDeserialize, request, bearer(key)] as const;
-      const watch = grpc.client.makeServerStreamRequest(...args);
+      const watch = stream(grpc.client, Events.watchEvents, { types: [] }, bearer(key));
       watch.on('error', () => undefined).resume();
       return idOf((await once(watch, 'metadata'))[0]);
     },

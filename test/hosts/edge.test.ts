@@ -6,7 +6,7 @@ import { Client, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { openEvents } from '../support/event-source.ts';
-import { bearer, insecure, unary } from '../support/grpc.ts';
+import { bearer, insecure, stream, unary } from '../support/grpc.ts';
 import { childrenOf } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -99,8 +99,7 @@ async function pretendToLeave(address: string): Promise<void> {
 /** Resolves with the end of a stream of events. */
 async function followGrpc(address: string, key: string): Promise<ServiceError> {
   const client = new Client(address, insecure);
-  const { path, requestSerialize, responseDeserialize } = Events.watchEvents;
-  const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { types: [] }, bearer(key));
+  const call = stream(client, Events.watchEvents, { types: [] }, bearer(key));
   const [error] = await once(call.resume(), 'error');
   client.close();
   return error;

@@ -11,7 +11,7 @@ import { readConfig } from '../../src/config/config.ts';
 import { EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
 import { type EventSource, openEvents } from '../support/event-source.ts';
 import { isReplicated } from '../support/followers.ts';
-import { insecure } from '../support/grpc.ts';
+import { insecure, stream } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning } from '../support/launcher.ts';
 import { type Load, startLoad, untilMore } from '../support/load.ts';
@@ -264,11 +264,10 @@ test.serial('Rolling restart - ends at a server that does not start, and the oth
 test.serial('Rolling restart - an endless call and the death of Envoy delay it, but do not block it', async (t) => {
   const { launcher, url } = shared;
   const client = new Client(`127.0.0.1:${launcher.settings.PORT}`, insecure);
-  const { path, requestSerialize, responseDeserialize } = HealthService.watch;
-  const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service: '' });
-  const ended = new Promise((resolve) => stream.once('error', resolve));
-  await new Promise((resolve) => stream.once('data', resolve));
-  stream.resume();
+  const watch = stream(client, HealthService.watch, { service: '' });
+  const ended = new Promise((resolve) => watch.once('error', resolve));
+  await new Promise((resolve) => watch.once('data', resolve));
+  watch.resume();
   launcher.process.kill('SIGUSR2');
   // Perhaps only the last server, after the others have been replaced.
   await launcher.says(/\nServer \d still has open calls: they have 10 seconds more\.\n/, RESTART_MS);

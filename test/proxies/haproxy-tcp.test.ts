@@ -1,6 +1,6 @@
 /** HAProxy as a TCP load balancer: the PROXY protocol, with TLS at the service. */
 import type { TestFn } from 'ava';
-import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
+import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
 import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
 import { testUnless } from '../support/programs.ts';
 import { haproxyTcp, type RunningProxy } from '../support/proxies.ts';
@@ -38,12 +38,7 @@ for (const version of [1, 2] as const) {
 
     test(`HAProxy, PROXY protocol v${version} - each caller has its own allowance, over ${protocol}`, async (t) => {
       const { door } = t.context.proxies[version];
-      t.true(isFirst(await callFrom(address(1), door, protocol)));
-      const claim = (last: number) => ({ headers: { 'x-forwarded-for': `198.51.100.${last}` } });
-      t.true(await exceedsLimit((round) => callFrom(address(1), door, protocol, claim(round))));
-      t.true(isFirst(await callFrom(address(2), door, protocol)));
-      const headers = { authorization: `Bearer ${t.context.key}` };
-      t.is((await callFrom(address(1), door, protocol, { headers })).status, 200);
+      await hasOwnAllowance(t, [address(1), address(2)], door, protocol, t.context.key);
     });
   }
 }

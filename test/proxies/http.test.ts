@@ -10,7 +10,7 @@ import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { restBody } from '../../src/edge/rest-protocol.ts';
 import { apiError } from '../../src/errors.ts';
-import { exceedsLimit, FEW_REQUESTS, isFirst } from '../support/allowances.ts';
+import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
 import { callFrom, type Door, openFrom, PROTOCOLS, type Protocol, type Sent } from '../support/callers.ts';
 import { readEvents } from '../support/event-source.ts';
 import { bearer, stream, unary } from '../support/grpc.ts';
@@ -122,12 +122,7 @@ for (const [number, kind] of KINDS.entries()) {
 
     test(`${name} - each caller has its own allowance, and can not set its address, over ${protocol}`, async (t) => {
       const door = doorOf(t.context);
-      t.true(isFirst(await callFrom(address(1), door, protocol)));
-      const claim = (last: number) => ({ headers: { 'x-forwarded-for': `198.51.100.${last}` } });
-      t.true(await exceedsLimit((round) => callFrom(address(1), door, protocol, claim(round))));
-      t.true(isFirst(await callFrom(address(2), door, protocol)));
-      const headers = { authorization: `Bearer ${t.context.key}` };
-      t.is((await callFrom(address(1), door, protocol, { headers })).status, 200);
+      await hasOwnAllowance(t, [address(1), address(2)], door, protocol, t.context.key);
     });
 
     test(`${name} - events arrive as they happen, with heartbeats; a left stream ends, over ${protocol}`, async (t) => {

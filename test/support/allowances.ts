@@ -1,5 +1,6 @@
 /** Tests by the limits which callers count as one address. */
-import type { Received } from './callers.ts';
+import type { ExecutionContext } from 'ava';
+import { callFrom, type Door, type Protocol, type Received } from './callers.ts';
 
 /** Settings with a low limit for an address. */
 export const FEW_REQUESTS = { ADDRESS_PER_MINUTE: '5' };
@@ -18,4 +19,20 @@ export async function exceedsLimit(send: (index: number) => Promise<Received>): 
     if (status !== 401) throw new Error(`the answer to request ${index} is ${status}`);
   }
   return false;
+}
+
+/** Asserts that two callers behind a proxy have an allowance each, and that a claimed address changes nothing. */
+export async function hasOwnAllowance(
+  t: ExecutionContext,
+  [one, other]: readonly [string, string],
+  door: Door,
+  protocol: Protocol,
+  key: string,
+): Promise<void> {
+  t.true(isFirst(await callFrom(one, door, protocol)));
+  const claim = (last: number) => ({ headers: { 'x-forwarded-for': `198.51.100.${last}` } });
+  t.true(await exceedsLimit((round) => callFrom(one, door, protocol, claim(round))));
+  t.true(isFirst(await callFrom(other, door, protocol)));
+  const headers = { authorization: `Bearer ${key}` };
+  t.is((await callFrom(one, door, protocol, { headers })).status, 200);
 }

@@ -143,5 +143,10 @@ export async function tryOut(page: Page, block: Locator): Promise<Response> {
 export async function setScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
   await page.emulateMedia({ colorScheme });
   await page.locator(colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)').waitFor();
+  await transitionsEnd(page);
+}
+
+/** Waits for the colours that remain: those of a button take 300 ms, and have too little contrast meanwhile. */
+export async function transitionsEnd(page: Page): Promise<void> {
   await until(() => page.evaluate('document.getAnimations().length === 0'), 'the end of every transition');
 }

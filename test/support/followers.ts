@@ -152,8 +152,7 @@ function overPages(url: string, key: string): Follower {
 const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
 
 /** A message as REST shows it, but for its time. */
-// biome-ignore lint/suspicious/noExplicitAny: a message of any type
-export function toJson(message: object): any {
+export function toJson(message: object): Record<string, unknown> {
   return JSON.parse(
     JSON.stringify(message, (name, value) => {
       if (name === 'status') return STATUSES[value];
