@@ -168,6 +168,11 @@ const BAD: readonly [setting: keyof typeof SETTINGS, values: readonly string[], 
     'look like redis://user:password@host:6379, with more nodes after commas',
   ],
   [
+    'REDIS_URL',
+    ['redis://:s3cret@a,rediss://:s3cret@b', 'rediss://a,b,redis://c', 'rediss://a,redis://a?cluster=true'],
+    'be redis:// for all nodes, or rediss:// for all',
+  ],
+  [
     'OPERATOR_KEY',
     ['short', 'with a space in the middle', 'ümlauts-can-not-be-sent', 'x'.repeat(15)],
     'be at least 16 visible ASCII characters',

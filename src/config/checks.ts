@@ -116,8 +116,12 @@ export function toRedis(text: string): RedisConfig | Expected {
   // Only the first address needs a scheme and a password: the others have the same.
   const prefix = /^[^/]*\/\/([^@/]*@)?/.exec(first)?.[0] ?? '';
   const urls = [first, ...others.map((node) => (node.includes('//') ? node : prefix + node))] as const;
-  if (urls.every(isRedisUrl)) return { urls, isCluster: isDeclared || others.length > 0 };
-  return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
+  if (!urls.every(isRedisUrl)) {
+    return new Expected('look like redis://user:password@host:6379, with more nodes after commas');
+  }
+  const isSame = (url: string) => URL.parse(url)?.protocol === URL.parse(first)?.protocol;
+  if (!urls.every(isSame)) return new Expected('be redis:// for all nodes, or rediss:// for all');
+  return { urls, isCluster: isDeclared || others.length > 0 };
 }
 
 /** The client throws for what is no text in percent-encoding, and for a database that is no number. */
