@@ -64,8 +64,7 @@ async function measure(name: string, store: Store): Promise<void> {
     for (let count = 0; count < ACCOUNTS; count += 1) inserted.push((await tx.accounts.insert(account)).id);
     return inserted;
   });
-  const recorder = createUsageRecorder(store, pino({ level: 'silent' }));
-  recorder.start(busyLimiter(ids));
+  const recorder = createUsageRecorder(store, busyLimiter(ids), pino({ level: 'silent' }));
   await recorder.close(); // stops its timer; the first flush inserts the rows
   const untilMs = performance.now() + ALONE_MS;
   const aloneMs = median(await write(store, () => performance.now() > untilMs));

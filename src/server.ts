@@ -12,6 +12,7 @@ import { authentication, operatorOnly } from './access/interceptors/authenticati
 import { limits } from './access/interceptors/limits.ts';
 import type { PlanQuotas } from './access/keys/plans.ts';
 import type { Limiter } from './access/limits/limiter.ts';
+import type { UsageRecorder } from './access/limits/usage-recorder.ts';
 import { formatAddress } from './config/addresses.ts';
 import { addAccessLogHeaders } from './edge/access-log.ts';
 import { edgeService } from './edge/edge-service.ts';
@@ -61,8 +62,7 @@ export interface Dependencies {
   readonly limiter: Limiter;
   readonly plans: PlanQuotas;
   readonly operatorKey: string;
-  /** Stores what the limits have counted so far. */
-  readonly flushUsage: () => Promise<void>;
+  readonly usage: Pick<UsageRecorder, 'flush' | 'recordBan'>;
   readonly logger: Logger;
   /** Records what the operator does. */
   readonly auditLog: Logger;
@@ -77,12 +77,22 @@ export interface Dependencies {
 }
 
 export function createServer(dependencies: Dependencies): PetstoreServer {
-  const { store, keys, onKeysChanged, limiter, plans, operatorKey, flushUsage } = dependencies;
+  const { store, keys, onKeysChanged, limiter, plans, operatorKey, usage } = dependencies;
   const { logger, auditLog, tracing, metrics, edgeSecret, streams, events } = dependencies;
   const operations = loadOperations();
   const all = [...operations.byPath.values()];
   const openCalls = new OpenCalls({ ...streams, countFeeds: limiter.countStreams });
-  const { interceptor: countRequest, keyless, anonymous } = limits(limiter, { shares: openCalls, onBan: metrics?.ban });
+  const {
+    interceptor: countRequest,
+    keyless,
+    anonymous,
+  } = limits(limiter, {
+    shares: openCalls,
+    onBan(ban, caller) {
+      usage.recordBan(ban);
+      metrics?.ban(caller);
+    },
+  });
 
   // The order of errors: 401, then 429, then those in the request itself, then those that the method finds.
   const message = readMessage(createValidation(operations.registry));
@@ -110,7 +120,7 @@ export function createServer(dependencies: Dependencies): PetstoreServer {
     readiness.recordCheck(name, call);
     if (call.isFromEdge && call.header(EDGE_HEADERS.leaving) !== undefined) openCalls.endFeedsFrom(call);
   });
-  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage });
+  const admin = adminService({ store, plans, onChange: onKeysChanged, limits: limiter, flushUsage: usage.flush });
   const edge = implement<EdgeServiceServer>(EdgeServiceService, edgeService(all));
   const server = createGrpcServer({
     methods: [

@@ -70,12 +70,10 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const store = tracing === undefined ? untraced : traceStore(untraced, TABLE_NAMES, tracing, system);
   const operatorKey = await makeKeys(config, store);
 
-  const usage = createUsageRecorder(store, logger);
   const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
   const limiterOptions: LimiterOptions = {
     ban,
     addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
-    onBan: usage.recordBan,
   };
   const redisLimiter =
     config.redis &&
@@ -86,7 +84,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const limiter = tracedLimiter ?? createMemoryLimiter(limiterOptions);
   opened.defer(() => limiter.close());
   await restoreLimits(store, limiter);
-  usage.start(limiter);
+  const usage = createUsageRecorder(store, limiter, logger);
   opened.defer(() => usage.close());
   const stopRetention = startRetention(
     {
@@ -124,7 +122,7 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
     limiter,
     plans,
     operatorKey,
-    flushUsage: usage.flush,
+    usage,
     logger,
     tracing,
     auditLog: createLogger({ ...config, logLevel: 'info' }, auditLog, tracing?.traceId),

@@ -127,9 +127,8 @@ export function adminService(parts: AdminParts): Service<AdminServiceServer> {
       const key = existing(await store.keys.find(keyId), noKey(keyId));
       await flushUsage(); // otherwise the ban could be stored after it was ended
       const [ban] = await store.bans.ofKeys([keyId], await limits.now());
-      // The limits come first, so that the stored ban is removed up to the end that they know.
-      const untilMs = existing(await limits.unban(key.accountId, keyId, Date.now()), () => apiError('BAN_NOT_ENDED'));
-      await store.write(({ bans }) => bans.remove(keyId, untilMs));
+      if (!(await limits.unban(key.accountId, keyId))) throw apiError('BAN_NOT_ENDED');
+      await store.write(({ bans }) => bans.remove(keyId));
       return { apiKey: toKeyMessage(key), ended: ban && toBanMessage(ban) };
     },
 

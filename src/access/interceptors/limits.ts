@@ -8,6 +8,7 @@ import type { AccountId, Caller } from '../../rpc/caller.ts';
 import type { Call, Interceptor } from '../../rpc/chain.ts';
 import { type AddressAttempt, type Attempt, type Decision, type Limiter, subjectName } from '../limits/limiter.ts';
 import type { Reading, Verdict } from '../limits/windows.ts';
+import type { Ban } from '../tables/model.ts';
 
 /** The limits of requests without a valid key, by IP address. */
 export interface AnonymousLimits {
@@ -38,8 +39,8 @@ export interface Limits {
 
 interface LimitsOptions {
   readonly shares: Shares;
-  /** Called when a request gets the key of its caller banned. */
-  readonly onBan?: ((caller: Caller) => void) | undefined;
+  /** Stores and counts the ban of a caller's key that a request begins. It must neither wait nor throw. */
+  readonly onBan: (ban: Ban, caller: Caller) => void;
 }
 
 export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limits {
@@ -47,7 +48,7 @@ export function limits(limiter: Limiter, { shares, onBan }: LimitsOptions): Limi
     const decision = await limiter.admit(attempt);
     setHeaders(call, decision);
     if (!decision.allowed) {
-      if ('beginsBan' in decision && call.caller !== undefined) onBan?.(call.caller);
+      if ('begunBan' in decision && call.caller !== undefined) onBan(decision.begunBan, call.caller);
       throw limitError(attempt, decision);
     }
   };

@@ -36,8 +36,11 @@ export interface Banned extends Refused {
   readonly bannedUntilMs: number;
 }
 
-/** What the limiter decides: that the key is banned, or the verdict of the windows. A refusal may begin a ban. */
-export type Decision = (Verdict & { readonly beginsBan?: true }) | Banned;
+/**
+ * What the limiter decides: that the key is banned, or the verdict of the windows. A refusal may begin a ban, which the
+ * caller has to store.
+ */
+export type Decision = (Verdict & { readonly begunBan?: Ban }) | Banned;
 
 export interface LimiterOptions {
   readonly ban: BanPolicy;
@@ -46,8 +49,6 @@ export interface LimiterOptions {
     /** How many addresses have counters of their own in one minute, about 200 bytes each. */
     readonly maxTracked: number;
   };
-  /** Called when a ban begins, to store it. Called from within `admit`: it must neither wait nor throw. */
-  readonly onBan?: (ban: Ban) => void;
 }
 
 /** What an account has used at one moment, for the operator. */
@@ -83,10 +84,10 @@ export interface Limiter {
   /** Returns an account's current counts. Counts nothing. */
   counts(accountId: AccountId, nowMs: number): Counts | Promise<Counts>;
   /**
-   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns the latest
-   * end that a ban can have which began until now; undefined if nothing was done, as other servers would not learn it.
+   * Ends a key's ban at once, on all servers that share the counts, and deletes the key's refusals. Returns false, and
+   * does nothing, if other servers would not learn it.
    */
-  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number | Promise<number | undefined>;
+  unban(accountId: AccountId, keyId: KeyId): boolean | Promise<boolean>;
 
   /**
    * Returns the account days that changed, and the keys that were used, since the last call. The limiter holds them
@@ -119,7 +120,7 @@ export function quotaOf(attempt: Attempt, { addresses }: Pick<LimiterOptions, 'a
     : { perMinute: addresses.perMinute, perDay: Number.POSITIVE_INFINITY };
 }
 
-/** Makes the decision on a request from its outcome, and reports a ban that it begins. */
+/** Makes the decision on a request from its outcome. */
 export function toDecision(attempt: Attempt, outcome: Outcome, options: LimiterOptions): Decision {
   const { status, counter, bannedUntilMs, nowMs } = outcome;
   const verdict = toVerdict(status === 'admitted', counter, quotaOf(attempt, options), nowMs);
@@ -128,8 +129,8 @@ export function toDecision(attempt: Attempt, outcome: Outcome, options: LimiterO
   }
   if (attempt.kind === 'address' || verdict.allowed || bannedUntilMs === 0) return verdict;
   const { durationMs, refusals } = options.ban;
-  options.onBan?.({ keyId: attempt.keyId, untilMs: bannedUntilMs, durationMs, refusals, window: verdict.window });
-  return { ...verdict, beginsBan: true };
+  const { window } = verdict;
+  return { ...verdict, begunBan: { keyId: attempt.keyId, untilMs: bannedUntilMs, durationMs, refusals, window } };
 }
 
 /** Makes the verdict that a request would get. */

@@ -11,7 +11,7 @@
  * and does not affect callers with a valid key.
  *
  * Failure: nothing here can fail. For a crash, the owner stores the day's counts (`drain`, twice a second) and the
- * bans (`onBan`), and restores them at the start. The minute's counts start from zero.
+ * bans that begin, and restores them at the start. The minute's counts start from zero.
  */
 import type { AccountId, KeyId } from '../../rpc/caller.ts';
 import { BanTracker } from './ban-tracker.ts';
@@ -55,7 +55,7 @@ export interface MemoryLimiter extends Limiter {
   admit(attempt: Attempt): Decision;
   peek(attempt: Attempt): Verdict;
   counts(accountId: AccountId, nowMs: number): Counts;
-  unban(accountId: AccountId, keyId: KeyId, nowMs: number): number;
+  unban(accountId: AccountId, keyId: KeyId): boolean;
   /** Counts a request if it is admitted, as `admit` does. */
   count(attempt: Attempt): Outcome;
   /** Returns a copy of what is known, in the windows of Redis's clock. */
@@ -65,11 +65,11 @@ export interface MemoryLimiter extends Limiter {
 }
 
 export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
-  const { ban, addresses: bound } = options;
+  const { maxTracked } = options.addresses;
   // With the days beside today: counts go on when a clock that was a day wrong is right again.
   const accounts = new Counters<AccountId>(dayIndexAt, 3);
   const addresses = new Counters<string>(minuteIndexAt, 1);
-  const bans = new BanTracker(ban);
+  const bans = new BanTracker(options.ban);
   /** The counters that have changed since the last drain. */
   let changed = new Map<Counter, AccountId>();
   /** When keys were last used, since the last drain. */
@@ -78,7 +78,7 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   /** Returns the name that an address counts under: its own, or that of all others. */
   function nameOf(address: string, nowMs: number): string {
     const known = addresses.at(nowMs);
-    return known.size < bound.maxTracked || known.has(address) ? address : OTHERS;
+    return known.size < maxTracked || known.has(address) ? address : OTHERS;
   }
 
   /** Returns the subject's counter; if it has none, a new one that is not kept. */
@@ -135,9 +135,9 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
     countStreams: () => true,
     now: Date.now,
     counts: (accountId, nowMs) => ({ counter: { ...current({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
-    unban(_accountId, keyId, nowMs) {
+    unban(_accountId, keyId) {
       bans.forget(keyId);
-      return nowMs + ban.durationMs;
+      return true;
     },
     known(subject, nowMs) {
       if (subject.kind === 'account') {

@@ -85,7 +85,10 @@ export class RedisClient {
     if (!this.#isAvailable) this.#report();
   }
 
-  /** Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it. */
+  /**
+   * Sends a command. Resolves with the reply; with undefined if Redis is or becomes unavailable before it: then this
+   * server has begun to count by itself, and the reply would hide what it has counted.
+   */
   async run<T>(command: () => Promise<T>): Promise<T | undefined> {
     if (!this.#isAvailable) return undefined;
     try {

@@ -6,8 +6,7 @@
 -- ARGV   1: "admit", "read" or "unban"; 2: the time in ms, 0 for Redis's own; 3 to 5: the ban policy (duration,
 --        refusals, window); but for "unban" 6: what the subject has used, as far as the server knows; for "admit" 7, 8:
 --        the quota by the minute and by the day; 9: the end of the last ban that the server knows of, or 0
--- Reply  status, minute index and count, day index and count, refused, end of the key's ban or 0, time used; of "unban"
---        the latest end that a ban can have which began until now
+-- Reply  status, minute index and count, day index and count, refused, end of the key's ban or 0, time used; "unban": 1
 
 local MINUTE_MS, DAY_MINUTES = 60000, 1440
 local ACCOUNT_EXPIRY_MS, ADDRESS_EXPIRY_MS = DAY_MINUTES * MINUTE_MS, MINUTE_MS -- from the last change
@@ -79,7 +78,7 @@ end
 if ARGV[1] == "unban" then
   redis.call("DEL", KEYS[2])
   redis.call("SET", KEYS[3], 0, "PX", durationMs)
-  return now + durationMs
+  return 1
 end
 
 local status, untilMs = "", 0

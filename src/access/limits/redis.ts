@@ -109,11 +109,9 @@ export async function openRedisLimiter(options: RedisLimiterOptions): Promise<Re
       if (state === undefined) return { ...memory.counts(accountId, nowMs), isLocal: true };
       return { counter: state.counter, isLocal: false };
     },
-    async unban(accountId, keyId, nowMs) {
-      const untilMs = await client.run(() => run('unban', { kind: 'account', accountId }, keyId, nowMs, []));
-      if (untilMs === undefined) return undefined;
-      memory.unban(accountId, keyId, nowMs);
-      return untilMs as number;
+    async unban(accountId, keyId) {
+      const reply = await client.run(() => run('unban', { kind: 'account', accountId }, keyId, 0, []));
+      return reply !== undefined && memory.unban(accountId, keyId);
     },
     get isDegraded() {
       return !client.isAvailable;

@@ -25,8 +25,6 @@ const MAX_ROWS = 250;
 export type UsageSource = Pick<Limiter, 'drain'>;
 
 export interface UsageRecorder {
-  /** Begins to store what this limiter counts. */
-  start(source: UsageSource): void;
   /** Stores everything that is not stored yet. At most one flush runs, and one waits for all who ask meanwhile. */
   flush(): Promise<void>;
   /** Stores a ban that the limiter has begun. Never waits or throws. */
@@ -48,9 +46,8 @@ export async function restoreLimits(store: AccessStore, limiter: Limiter): Promi
   limiter.restoreBans(await store.bans.inForce(nowMs));
 }
 
-/** `recordBan` works before `start`, so that a limiter can be created with it. */
-export function createUsageRecorder(store: AccessStore, logger: Logger): UsageRecorder {
-  let source: UsageSource | undefined;
+/** Begins at once to store what the limiter counts. */
+export function createUsageRecorder(store: AccessStore, limiter: UsageSource, logger: Logger): UsageRecorder {
   /** By account and day. */
   const unsavedUsage = new Map<string, DayUsage>();
   const unsavedBans = new Map<KeyId, Ban>();
@@ -72,7 +69,7 @@ export function createUsageRecorder(store: AccessStore, logger: Logger): UsageRe
 
   let areKeyUsesDue = false;
   const save = async (): Promise<void> => {
-    const { usage: rows, keyUses } = source?.drain() ?? { usage: [], keyUses: [] };
+    const { usage: rows, keyUses } = limiter.drain();
     for (const row of rows) unsavedUsage.set(`${row.accountId} ${row.dayIndex}`, row);
     for (const use of keyUses) unsavedKeyUses.set(use.keyId, use);
     await saveAll(unsavedBans, ({ bans }, rows) => bans.put(rows));
@@ -105,13 +102,11 @@ export function createUsageRecorder(store: AccessStore, logger: Logger): UsageRe
   };
   const flushAndLog = () => void flush().then(() => (isFailing = false), onFailure);
 
-  const timers: NodeJS.Timeout[] = [];
+  const timers = [
+    setInterval(flushAndLog, FLUSH_INTERVAL_MS),
+    setInterval(() => (areKeyUsesDue = true), KEY_USES_INTERVAL_MS),
+  ];
   return {
-    start(started) {
-      source = started;
-      timers.push(setInterval(flushAndLog, FLUSH_INTERVAL_MS));
-      timers.push(setInterval(() => (areKeyUsesDue = true), KEY_USES_INTERVAL_MS));
-    },
     flush: flushAll,
     recordBan(ban) {
       unsavedBans.set(ban.keyId, ban);

@@ -51,10 +51,7 @@ export function banTable(engine: Engine) {
     inForce: compile('bans.in_force', ending().select(IN_FORCE.columns)),
     ofKeys: compile('bans.of_keys', engine.whereIdIn(ending().select(BANS.columns), 'key_id')),
     put: compilePut(engine, BANS, ['key_id'], (column) => `excluded.${column}`),
-    remove: compile(
-      'bans.remove',
-      knex('bans').where('key_id', param('keyId')).where('until_ms', '<=', param('untilMs')).delete(),
-    ),
+    remove: compile('bans.remove', knex('bans').where('key_id', param('keyId')).delete()),
   };
   return {
     statements,
@@ -70,8 +67,7 @@ export function banTable(engine: Engine) {
       /** Inserts or replaces bans. `bans` may name each key once. */
       put: async (bans: readonly Ban[]) =>
         void (await tx.all(statements.put, { rows: toJson(bans.map(BANS.toValues)) })),
-      /** Removes a key's ban, unless it ends after `untilMs`. */
-      remove: async (keyId: KeyId, untilMs: number) => void (await tx.all(statements.remove, { keyId, untilMs })),
+      remove: async (keyId: KeyId) => void (await tx.all(statements.remove, { keyId })),
     }),
   };
 }

@@ -1,4 +1,4 @@
-/** Bans, remaining requests and last uses, as the operator sees them, on servers of each kind of deployment. */
+/** Bans, remaining requests and last uses, as the operator sees them, on servers that share Redis. */
 import { status as Status } from '@grpc/grpc-js';
 import type { ExecutionContext } from 'ava';
 import { AdminServiceService as Admin, Window } from '../../../gen/petstore/admin/v1/admin.ts';
@@ -8,7 +8,6 @@ import { withinOneDay } from '../../support/limit-windows.ts';
 import { Operator } from '../../support/operator.ts';
 import { createDataDir, startServerProcess } from '../../support/process.ts';
 import { testUnless } from '../../support/programs.ts';
-import { startTestServer } from '../../support/server.ts';
 import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
 import { until } from '../../support/until.ts';
 
@@ -19,18 +18,15 @@ const SETTINGS = { BAN_REFUSALS: `${REFUSALS}`, BAN_SECONDS: `${BAN_SECONDS}`, O
 const PER_DAY = 3;
 const PAGE = { pageToken: '' };
 
-/** The servers that a key is used at, and that the operator asks. */
-type Pair = readonly [used: GrpcCaller, admin: Operator];
-const deployments: Record<'memory' | 'Redis', Pair> = { memory: [] as never, Redis: [] as never };
+/** The server that the key is used at, and another one, which the operator asks. */
+let used: GrpcCaller;
+let admin: Operator;
 let shared: Shared;
 const closing: (() => unknown)[] = [];
 
 // Serial: one test pauses the shared Redis.
 const { serial: test, before, beforeEach, after } = testUnless<unknown>(sharedMissing);
 before(async () => {
-  const alone = await startTestServer(SETTINGS);
-  closing.push(() => alone.close());
-  deployments.memory = [alone.grpc, new Operator(alone.grpc.client, OPERATOR_KEY)];
   shared = await startShared();
   closing.push(() => shared.close());
   const settings = { ...SETTINGS, ...(await shared.settings()) };
@@ -44,8 +40,8 @@ before(async () => {
     });
     return server.grpc;
   };
-  const used = await start();
-  deployments.Redis = [used, new Operator((await start()).client, OPERATOR_KEY)];
+  used = await start();
+  admin = new Operator((await start()).client, OPERATOR_KEY);
 });
 beforeEach(() => withinOneDay(60_000)); // tests use up the limit of the day, because a minute may end meanwhile
 after.always(async () => {
@@ -64,91 +60,85 @@ async function call(server: GrpcCaller, key: string, times: number): Promise<(st
   return codes;
 }
 
-async function newKey(admin: Operator) {
+async function newKey() {
   const { id: accountId } = await admin.account({ perMinute: 1_000, perDay: PER_DAY });
   const { id: keyId, key } = await admin.key(accountId);
   return { accountId, keyId, key };
 }
 
 /** Creates a key of a new account and uses it until it is banned. */
-async function bannedKey(t: ExecutionContext, [used, admin]: Pair) {
-  const created = await newKey(admin);
+async function bannedKey(t: ExecutionContext) {
+  const created = await newKey();
   t.is((await call(used, created.key, PER_DAY + REFUSALS + 1)).at(-1), 'API_KEY_BANNED');
   return created;
 }
 
 const seconds = (time: { seconds: bigint } | undefined) => Number(time?.seconds);
 
-for (const name of ['memory', 'Redis'] as const) {
-  test(`Bans (${name}) - show the key, its account, the reason, the start and the end, page by page`, async (t) => {
-    const [used, admin] = deployments[name];
-    const { accountId, keyId, key } = await bannedKey(t, [used, admin]);
-    const { key: second } = await admin.key(accountId);
-    await call(used, second, REFUSALS);
-    const page = (pageToken: string) => admin.call(Admin.listBans, { accountId, limit: 1, pageToken });
-    const first = await until(async () => {
-      const stored = await page('');
-      return stored.nextPageToken !== '' && stored;
-    }, 'the bans in the database');
-    const [{ ban, ...who } = { ban: undefined }] = first.bans;
-    t.deepEqual(who, { prefix: key.slice(0, 12), label: undefined, accountId, accountName: 'Test' });
-    t.like(ban, { keyId, refusals: REFUSALS, window: Window.WINDOW_DAY });
-    t.is(seconds(ban?.endTime) - seconds(ban?.startTime), BAN_SECONDS);
-    t.true(Math.abs(seconds(ban?.startTime) - Date.now() / 1_000) < 60);
-    t.like(await page(first.nextPageToken), { bans: [{ prefix: second.slice(0, 12) }], nextPageToken: '' });
-    const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
-    t.deepEqual(keys[0]?.ban, ban);
-    const { accountId: other } = await newKey(admin);
-    t.deepEqual((await admin.call(Admin.listBans, { accountId: other, ...PAGE })).bans, []);
-    t.deepEqual(
-      new Set((await admin.call(Admin.listBans, PAGE)).bans.map((each) => each.accountId)),
-      new Set([accountId]),
-    );
-  });
+test('Bans - show the key, its account, the reason, the start and the end, page by page', async (t) => {
+  const { accountId, keyId, key } = await bannedKey(t);
+  const { key: second } = await admin.key(accountId);
+  await call(used, second, REFUSALS);
+  const page = (pageToken: string) => admin.call(Admin.listBans, { accountId, limit: 1, pageToken });
+  const first = await until(async () => {
+    const stored = await page('');
+    return stored.nextPageToken !== '' && stored;
+  }, 'the bans in the database');
+  const [{ ban, ...who } = { ban: undefined }] = first.bans;
+  t.deepEqual(who, { prefix: key.slice(0, 12), label: undefined, accountId, accountName: 'Test' });
+  t.like(ban, { keyId, refusals: REFUSALS, window: Window.WINDOW_DAY });
+  t.is(seconds(ban?.endTime) - seconds(ban?.startTime), BAN_SECONDS);
+  t.true(Math.abs(seconds(ban?.startTime) - Date.now() / 1_000) < 60);
+  t.like(await page(first.nextPageToken), { bans: [{ prefix: second.slice(0, 12) }], nextPageToken: '' });
+  const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
+  t.deepEqual(keys[0]?.ban, ban);
+  const { accountId: other } = await newKey();
+  t.deepEqual((await admin.call(Admin.listBans, { accountId: other, ...PAGE })).bans, []);
+  t.deepEqual(
+    new Set((await admin.call(Admin.listBans, PAGE)).bans.map((each) => each.accountId)),
+    new Set([accountId]),
+  );
+});
 
-  test(`Unban (${name}) - the key works at once on all servers, and its refusals count from zero`, async (t) => {
-    const [used, admin] = deployments[name];
-    const { keyId, accountId, key } = await bannedKey(t, [used, admin]);
-    t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);
-    t.is((await admin.call(Admin.unbanKey, { keyId })).apiKey?.id, keyId);
-    t.deepEqual(await call(used, key, REFUSALS - 2), Array(REFUSALS - 2).fill('RATE_LIMITED'));
-    t.deepEqual(await call(admin, key, 1), ['RATE_LIMITED']);
-    // A restart restores what is stored.
-    t.deepEqual((await admin.call(Admin.listBans, { accountId, ...PAGE })).bans, []);
-    await admin.call(Admin.updateAccount, { accountId, perDay: 100 });
-    t.deepEqual(await call(admin, key, 1), ['OK']);
-    t.is((await admin.call(Admin.unbanKey, { keyId })).ended, undefined);
-  });
+test('Unban - the key works at once on all servers, and its refusals count from zero', async (t) => {
+  const { keyId, accountId, key } = await bannedKey(t);
+  t.deepEqual(await call(admin, key, 1), ['API_KEY_BANNED']);
+  t.is((await admin.call(Admin.unbanKey, { keyId })).apiKey?.id, keyId);
+  t.deepEqual(await call(used, key, REFUSALS - 2), Array(REFUSALS - 2).fill('RATE_LIMITED'));
+  t.deepEqual(await call(admin, key, 1), ['RATE_LIMITED']);
+  // A restart restores what is stored.
+  t.deepEqual((await admin.call(Admin.listBans, { accountId, ...PAGE })).bans, []);
+  await admin.call(Admin.updateAccount, { accountId, perDay: 100 });
+  t.deepEqual(await call(admin, key, 1), ['OK']);
+  t.is((await admin.call(Admin.unbanKey, { keyId })).ended, undefined);
+});
 
-  test(`Standing (${name}) - shows both windows and the last use, and does not count as a request`, async (t) => {
-    const [used, admin] = deployments[name];
-    const { accountId, key } = await newKey(admin);
-    const standing = () => admin.call(Admin.getStanding, { accountId });
-    const unused = await standing();
-    t.like(unused, { day: { limit: PER_DAY, used: 0n }, refusedToday: 0n, local: false, lastUseTime: undefined });
-    t.like(unused.minute, { limit: 1_000, used: 0n });
-    t.true(Math.abs(seconds(unused.minute?.resetTime) - 30 - Date.now() / 1_000) < 60);
-    t.is(seconds(unused.minute?.resetTime) % 60, 0);
-    t.is(seconds(unused.day?.resetTime) % 86_400, 0);
-    await call(used, key, PER_DAY + 2);
-    for (let i = 0; i < 3; i += 1) {
-      t.like(await standing(), { day: { limit: PER_DAY, used: BigInt(PER_DAY) }, refusedToday: 2n, local: false });
-    }
-    await call(admin, key, 1); // the last use is stored at once by the server that is asked
-    const { lastUseTime } = await standing();
-    t.true(Math.abs(seconds(lastUseTime) - Date.now() / 1_000) < 60);
-    await admin.key(accountId);
-    const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
-    t.deepEqual(
-      keys.map((each) => each.lastUseTime),
-      [lastUseTime, undefined],
-    );
-  });
-}
+test('Standing - shows both windows and the last use, and does not count as a request', async (t) => {
+  const { accountId, key } = await newKey();
+  const standing = () => admin.call(Admin.getStanding, { accountId });
+  const unused = await standing();
+  t.like(unused, { day: { limit: PER_DAY, used: 0n }, refusedToday: 0n, local: false, lastUseTime: undefined });
+  t.like(unused.minute, { limit: 1_000, used: 0n });
+  t.true(Math.abs(seconds(unused.minute?.resetTime) - 30 - Date.now() / 1_000) < 60);
+  t.is(seconds(unused.minute?.resetTime) % 60, 0);
+  t.is(seconds(unused.day?.resetTime) % 86_400, 0);
+  await call(used, key, PER_DAY + 2);
+  for (let i = 0; i < 3; i += 1) {
+    t.like(await standing(), { day: { limit: PER_DAY, used: BigInt(PER_DAY) }, refusedToday: 2n, local: false });
+  }
+  await call(admin, key, 1); // the last use is stored at once by the server that is asked
+  const { lastUseTime } = await standing();
+  t.true(Math.abs(seconds(lastUseTime) - Date.now() / 1_000) < 60);
+  await admin.key(accountId);
+  const { keys } = await admin.call(Admin.listKeys, { accountId, ...PAGE });
+  t.deepEqual(
+    keys.map((each) => each.lastUseTime),
+    [lastUseTime, undefined],
+  );
+});
 
 test('Redis unavailable - the standing is local and says so; a ban cannot be ended, and stays', async (t) => {
-  const [used, admin] = deployments.Redis;
-  const { accountId, keyId, key } = await bannedKey(t, [used, admin]);
+  const { accountId, keyId, key } = await bannedKey(t);
   await call(admin, key, 1);
   const standing = () => admin.call(Admin.getStanding, { accountId });
   shared.redis.pause();

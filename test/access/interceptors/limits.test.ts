@@ -35,7 +35,7 @@ function setUp(isFull = false) {
     return () => undefined;
   };
   const shares = { holdForAddress: takeShare, holdForAccount: () => void takeShare() };
-  const { interceptor, anonymous } = limits(limiter, { shares, onBan: (caller) => bans.push(caller) });
+  const { interceptor, anonymous } = limits(limiter, { shares, onBan: (ban, caller) => bans.push({ ...ban, caller }) });
   const send = async (path = 'PetService/GetPet', caller: Call['caller'] | 'none' = CALLER) => {
     const call: TestCall = { ...newCall(path), ...(caller === 'none' ? {} : { caller }) };
     const outcome = await interceptor(call, async () => RESPONSE).catch((error: unknown) => error as ApiError);
@@ -71,7 +71,7 @@ test('limits - a request of a banned key is API_KEY_BANNED, and its ban is repor
   const { outcome } = await send();
   const { code, httpStatus, retryAfterSeconds } = outcome as ApiError;
   t.deepEqual([code, httpStatus, retryAfterSeconds], ['API_KEY_BANNED', 429, 300]);
-  t.deepEqual(bans, [CALLER]);
+  t.like(bans, [{ keyId: CALLER.keyId, refusals: 20, caller: CALLER }]);
 });
 
 test('limits - a request without a valid key counts against its address, a question too', async (t) => {

@@ -4,7 +4,6 @@ import { BanTracker } from '../../../src/access/limits/ban-tracker.ts';
 import { createMemoryLimiter } from '../../../src/access/limits/memory.ts';
 import { newCounter } from '../../../src/access/limits/windows.ts';
 import { toKeyId } from '../../../src/rpc/caller.ts';
-import { modelTests } from './suite/model.ts';
 import { reportTests } from './suite/reports.ts';
 import { ruleTests } from './suite/rules.ts';
 import { ACCOUNT, KEY_ID, NOON_MS, OPTIONS, type Open, OTHER_KEY } from './suite/setup.ts';
@@ -12,7 +11,6 @@ import { ACCOUNT, KEY_ID, NOON_MS, OPTIONS, type Open, OTHER_KEY } from './suite
 const open: Open = async (_t, options) => createMemoryLimiter({ ...OPTIONS, ...options });
 ruleTests(test, open);
 reportTests(test, open);
-modelTests(test, open);
 
 test('Memory - a flood of addresses shares one quota beyond the bound, until its minute ends', (t) => {
   const limiter = createMemoryLimiter(OPTIONS);

@@ -1,12 +1,11 @@
-/** A Redis cluster: servers share it as a single Redis; and one of its nodes is killed or frozen. */
+/** A Redis cluster of which one node is killed or frozen. */
 import { randomUUID } from 'node:crypto';
 import { toAccountId } from '../../../src/rpc/caller.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, startRedisCluster } from '../../support/redis.ts';
 import { until } from '../../support/until.ts';
 import { openRedis, untilBack } from './suite/redis.ts';
-import { serverTests } from './suite/servers.ts';
-import { ACCOUNT, type Open } from './suite/setup.ts';
+import { ACCOUNT } from './suite/setup.ts';
 
 const test = testUnless<unknown>(MISSING_REDIS_SERVER);
 let cluster: Awaited<ReturnType<typeof startRedisCluster>>;
@@ -15,13 +14,6 @@ test.before(async () => {
   cluster = await startRedisCluster();
 });
 test.after.always(() => cluster?.stop());
-
-const open: Open = async (t, options, state = randomUUID()) => {
-  const limiter = await openRedis(t, { ...options, redis: cluster.config, prefix: `test-${state}` });
-  await untilBack(limiter);
-  return limiter;
-};
-serverTests(test, open);
 
 const ACCOUNTS = Array.from({ length: 30 }, (_, index) => ({ ...ACCOUNT, accountId: toAccountId(BigInt(index)) }));
 const log: string[] = [];

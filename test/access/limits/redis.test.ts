@@ -4,24 +4,30 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ExecutionContext } from 'ava';
+import type { LimiterOptions } from '../../../src/access/limits/limiter.ts';
 import { withinOneDay } from '../../support/limit-windows.ts';
 import { freePorts } from '../../support/ports.ts';
 import { testUnless } from '../../support/programs.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
-import { modelTests } from './suite/model.ts';
 import { openRedis, type RedisOptions, untilBack } from './suite/redis.ts';
 import { reportTests } from './suite/reports.ts';
 import { ruleTests } from './suite/rules.ts';
-import { serverTests } from './suite/servers.ts';
 import {
   ACCOUNT,
   ACCOUNT_ID,
   BAN_MS,
+  ban,
+  countAdmitted,
+  DAY_INDEX,
+  flood,
   fromAddress,
   KEY_ID,
+  LATER,
+  NO_BAN,
   NOON_MS,
   type Open,
   OTHER_ACCOUNT,
+  OTHER_KEY,
   repeat,
 } from './suite/setup.ts';
 
@@ -42,8 +48,87 @@ const open: Open = async (t, options, state = randomUUID()) => {
 };
 ruleTests(test, open);
 reportTests(test, open);
-modelTests(test, open);
-serverTests(test, open);
+
+const openThree = async (t: ExecutionContext, options?: Partial<LimiterOptions>) => {
+  const state = randomUUID();
+  return [await open(t, options, state), await open(t, options, state), await open(t, options, state)] as const;
+};
+
+test('Servers - of 501 requests at once to 3 of them exactly the minute’s quota is admitted', async (t) => {
+  const decisions = await flood(await openThree(t, NO_BAN), 501);
+  const left = decisions.flatMap(({ allowed, remaining }) => (allowed ? [remaining] : []));
+  t.deepEqual(
+    left.sort((x, y) => x - y),
+    Array.from({ length: 60 }, (_, index) => index),
+  );
+});
+
+test('Servers - of 501 requests at once from one address to 3 of them exactly 60 are admitted', async (t) => {
+  const servers = await openThree(t);
+  const sent = servers.flatMap((server) => Array.from({ length: 167 }, () => fromAddress(server, '192.0.2.1')));
+  t.is(countAdmitted(await Promise.all(sent)), 60);
+});
+
+test('Servers - refusals by any of them add up to one ban, which begins with one decision', async (t) => {
+  const servers = await openThree(t);
+  const decisions = await flood(servers, 120);
+  t.is(decisions.filter((decision) => 'bannedUntilMs' in decision).length, 40);
+  t.is(decisions.filter((decision) => 'begunBan' in decision).length, 1);
+  for (const server of servers) {
+    t.like(await server.admit({ ...ACCOUNT, nowMs: NOON_MS + BAN_MS - 1 }), { retryAfterSeconds: 1 });
+    t.true((await server.admit({ ...ACCOUNT, keyId: OTHER_KEY, nowMs: NOON_MS + BAN_MS - 1 })).allowed);
+  }
+  for (const server of servers) t.true((await server.admit({ ...ACCOUNT, nowMs: NOON_MS + BAN_MS })).allowed);
+});
+
+test('Servers - each shows the shared numbers, and drains and returns the shared counts', async (t) => {
+  const [one, other] = await openThree(t);
+  await repeat(one, 40, ACCOUNT);
+  t.like(await other.peek(ACCOUNT), { allowed: true, remaining: 20 });
+  await repeat(other, 25, ACCOUNT);
+  const total = { accountId: ACCOUNT_ID, dayIndex: DAY_INDEX };
+  t.deepEqual(one.drain().usage, [{ ...total, requests: 40, refused: 0 }]);
+  t.deepEqual(other.drain().usage, [{ ...total, requests: 60, refused: 5 }]);
+  const counted = { counter: { minuteCount: 60, dayCount: 60, refused: 5 }, isLocal: false };
+  for (const server of [one, other]) t.like(await server.counts(ACCOUNT_ID, NOON_MS), counted);
+});
+
+test('Servers - stored totals count once, however many servers restore them', async (t) => {
+  const servers = await openThree(t, NO_BAN);
+  const [first] = servers;
+  const attempt = { ...ACCOUNT, quota: { perMinute: 60, perDay: 60 } };
+  for (const server of servers) {
+    server.restoreUsage([{ accountId: ACCOUNT_ID, dayIndex: DAY_INDEX, requests: 50, refused: 4 }]);
+    t.true((await server.admit(attempt)).allowed);
+  }
+  t.is(countAdmitted(await flood(servers, 30, attempt)), 7);
+  await first.admit(attempt);
+  t.like(first.drain().usage, [{ requests: 60, refused: 28 }]);
+});
+
+test('Servers - a ban that one of them restores holds on all after a request with its key', async (t) => {
+  const [one, other] = await openThree(t);
+  one.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + 1_000 }]);
+  for (const server of [one, other]) t.like(await server.admit(ACCOUNT), { bannedUntilMs: NOON_MS + 1_000 });
+  t.true((await other.admit({ ...ACCOUNT, nowMs: NOON_MS + 1_000 })).allowed);
+});
+
+test('Servers - a ban ended on one has ended on all, also on servers that have enforced it', async (t) => {
+  const servers = await openThree(t);
+  await ban(servers[0]);
+  for (const server of servers) t.true('bannedUntilMs' in (await server.admit(LATER)));
+  await servers[0].unban(ACCOUNT_ID, KEY_ID);
+  for (const server of servers.toReversed()) t.true((await server.admit(LATER)).allowed);
+  t.is(countAdmitted(await flood(servers, 57 + 18, LATER)), 57);
+  for (const server of servers) t.true((await server.admit({ ...LATER, nowMs: NOON_MS + 120_000 })).allowed);
+});
+
+test('Servers - one ends a ban that only another has restored', async (t) => {
+  const [one, other] = await openThree(t);
+  other.restoreBans([{ keyId: KEY_ID, untilMs: NOON_MS + BAN_MS }]);
+  await one.unban(ACCOUNT_ID, KEY_ID);
+  for (const server of [other, one]) t.true((await server.admit(ACCOUNT)).allowed);
+});
 
 // The others are serial: what they ask Redis is about all of it.
 async function openTwo(t: ExecutionContext, options: Partial<RedisOptions> = {}) {

@@ -25,8 +25,7 @@ function recorderOn(store: Store) {
   const logger = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line).msg) });
   const limiter = createMemoryLimiter(OPTIONS);
   const use = (accountId: AccountId, nowMs = 0) => limiter.admit({ ...ACCOUNT, accountId, nowMs });
-  const recorder = createUsageRecorder(store, logger);
-  recorder.start(limiter);
+  const recorder = createUsageRecorder(store, limiter, logger);
   return { limiter, recorder, use, lines };
 }
 

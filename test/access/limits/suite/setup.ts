@@ -26,6 +26,8 @@ export const ACCOUNT: AccountAttempt = {
   nowMs: NOON_MS,
 };
 
+export const LATER = { ...ACCOUNT, nowMs: NOON_MS + 60_000 };
+
 /** Opens a limiter on the state of that name, by default a new one. It is closed at the end of the test. */
 export type Open = (t: ExecutionContext, options?: Partial<LimiterOptions>, state?: string) => Promise<Limiter>;
 
