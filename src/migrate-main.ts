@@ -10,7 +10,6 @@ const COMMAND: Command = {
   about: `Migrates the database to the current schema. All migrations run in one transaction.
 While another process migrates, this one waits, 60 s at most. The exit code is 0 when
 the schema is current; otherwise 1, with the reason in one line.`,
-  settings: ['DATABASE_URL', 'DATA_DIR', 'MIGRATE_AT_START'],
 };
 
 await run(async (config) => {

@@ -24,6 +24,8 @@ import { createStore } from './storage/store.ts';
 import { StoreUnavailable } from './storage/store-errors.ts';
 
 const DAY_MS = 86_400_000;
+/** How many addresses have a count of their own in one minute; the others share one. */
+const MAX_ADDRESSES = 100_000;
 
 export interface Service extends Pick<PetstoreServer, 'startDraining' | 'drain'> {
   readonly store: Store;
@@ -70,10 +72,10 @@ async function openService(config: Config, { log, auditLog }: Logs, opened: Asyn
   const store = tracing === undefined ? untraced : traceStore(untraced, TABLE_NAMES, tracing, system);
   const operatorKey = await makeKeys(config, store);
 
-  const { ban, plans, addressPerMinute, maxAddresses } = config.limits;
+  const { ban, plans, addressPerMinute } = config.limits;
   const limiterOptions: LimiterOptions = {
     ban,
-    addresses: { perMinute: addressPerMinute, maxTracked: maxAddresses },
+    addresses: { perMinute: addressPerMinute, maxTracked: MAX_ADDRESSES },
   };
   const redisLimiter =
     config.redis &&

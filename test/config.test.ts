@@ -27,7 +27,7 @@ test('Config - without settings all values are defaults, and listeners are on lo
       pro: { perMinute: 300, perDay: 10_000 },
       business: { perMinute: 1_000, perDay: 100_000 },
     },
-    ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20, maxAddresses: 100_000 },
+    ...{ addressPerMinute: 60, addressBurst: 120, addressPerSecond: 20 },
     ...{ maxStreamMs: 300_000, maxFeeds: 10, maxFeedMs: 3_600_000 },
     ban: { refusals: 20, windowMs: 60_000, durationMs: 300_000 },
   });
@@ -37,7 +37,7 @@ test('Config - each limit is read', (t) => {
   const set = {
     ...{ FREE_PER_MINUTE: '1', PRO_PER_DAY: '2', BUSINESS_PER_DAY: '2147483647', ADDRESS_PER_MINUTE: '3' },
     ...{ ADDRESS_BURST: '8', ADDRESS_PER_SECOND: '9', STREAM_SECONDS: '10', EVENT_STREAMS: '3' },
-    ...{ EVENT_STREAM_SECONDS: '11', MAX_ADDRESSES: '4' },
+    EVENT_STREAM_SECONDS: '11',
     ...{ BAN_REFUSALS: '5', BAN_WINDOW_SECONDS: '6', BAN_SECONDS: '7' },
   };
   t.deepEqual(readConfig(set).limits, {
@@ -46,7 +46,7 @@ test('Config - each limit is read', (t) => {
       pro: { perMinute: 300, perDay: 2 },
       business: { perMinute: 1_000, perDay: 2_147_483_647 },
     },
-    ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9, maxAddresses: 4 },
+    ...{ addressPerMinute: 3, addressBurst: 8, addressPerSecond: 9 },
     ...{ maxStreamMs: 10_000, maxFeeds: 3, maxFeedMs: 11_000 },
     ban: { refusals: 5, windowMs: 6_000, durationMs: 7_000 },
   });

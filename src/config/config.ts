@@ -58,7 +58,6 @@ function toConfig(values: Values) {
       /** What Envoy lets through without a known key, per IP address: at once, and a second after that. */
       addressBurst: values.addressBurst,
       addressPerSecond: values.addressPerSecond,
-      maxAddresses: values.maxAddresses,
       maxStreamMs: values.streamSeconds * 1_000,
       maxFeeds: values.eventStreams,
       maxFeedMs: values.eventStreamSeconds * 1_000,

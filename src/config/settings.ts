@@ -275,11 +275,6 @@ const LIMITS = {
     'How many streams of events an account may have open: with Redis over all servers, else on each.',
   ),
   EVENT_STREAM_SECONDS: setting(toCount, '3600', 'The maximum age of a stream of events, in seconds.'),
-  MAX_ADDRESSES: setting(
-    toCount,
-    '100000',
-    'How many addresses have a count of their own in one minute; the others share one.',
-  ),
   BAN_REFUSALS: setting(toCount, '20', 'How many refused requests within `BAN_WINDOW_SECONDS` ban a key.'),
   BAN_WINDOW_SECONDS: setting(toCount, '60', 'How long refused requests count towards a ban, in seconds.'),
   BAN_SECONDS: setting(toCount, '300', 'How long a ban lasts, in seconds.'),

@@ -9,24 +9,36 @@ const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 const MIN_RSA_BITS = 2_048;
 const KEYS = `an RSA key of ${MIN_RSA_BITS} bits or more, or an EC key on P-256, P-384 or P-521`;
 
-/** A setting and the file that it names. */
-export interface PemFile {
-  readonly setting: string;
-  readonly file: string;
+/** What was read from the files of settings. */
+export interface Reading {
+  /** All files as one, by which a renewal is recognized. */
+  readonly content: Buffer;
+  /** When the first certificate of each file ends, by setting. */
+  readonly ends: Readonly<Record<string, Date>>;
 }
 
 /** A certificate chain without the root, and its private key. */
-export interface Identity {
+export interface Identity extends Reading {
   readonly cert: Buffer;
   readonly key: Buffer;
   /** The first certificate of `cert`. */
   readonly certificate: X509Certificate;
-  /** When the first of all certificates in `cert` ends. */
-  readonly end: Date;
 }
 
-/** @throws ConfigError when a file is invalid or the key does not belong to the certificate. */
-export async function readIdentity(cert: PemFile, key: PemFile): Promise<Identity> {
+/** A setting and the file that it names. */
+interface PemFile {
+  readonly setting: string;
+  readonly file: string;
+}
+
+/**
+ * Reads the files of the settings `<prefix>_CERT` and `<prefix>_KEY`.
+ *
+ * @throws ConfigError when a file is invalid or the key does not belong to the certificate.
+ */
+export async function readIdentity(prefix: string, files: Pick<InternalTls, 'cert' | 'key'>): Promise<Identity> {
+  const cert = { setting: `${prefix}_CERT`, file: files.cert };
+  const key = { setting: `${prefix}_KEY`, file: files.key };
   const [certPem, keyPem] = await Promise.all([readPem(cert), readPem(key)]);
   const certificate = parse(cert, 'certificate', () => new X509Certificate(certPem));
   const privateKey = parse(key, 'private key without a passphrase', () => createPrivateKey(keyPem));
@@ -37,7 +49,8 @@ export async function readIdentity(cert: PemFile, key: PemFile): Promise<Identit
   parse(cert, 'certificate and those after it that its authority needs', () =>
     createSecureContext({ cert: certPem, key: keyPem }),
   );
-  return { cert: certPem, key: keyPem, certificate, end: firstEnd(cert, certPem) };
+  const content = Buffer.concat([certPem, keyPem]);
+  return { cert: certPem, key: keyPem, certificate, content, ends: firstEnd(cert, certPem) };
 }
 
 function isSupported({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject): boolean {
@@ -45,47 +58,38 @@ function isSupported({ asymmetricKeyType, asymmetricKeyDetails = {} }: KeyObject
   return asymmetricKeyType === 'rsa' ? modulusLength >= MIN_RSA_BITS : CURVES.includes(namedCurve);
 }
 
-/** The certificates of certificate authorities. */
-export interface Authorities {
-  readonly pem: Buffer;
-  /** When the first of them ends. */
-  readonly end: Date;
-}
-
-/** @throws ConfigError when the file has no certificate, or an invalid one. */
-export async function readAuthorities(ca: PemFile): Promise<Authorities> {
-  const pem = await readPem(ca);
-  return { pem, end: firstEnd(ca, pem) };
+/**
+ * Reads the certificates of authorities.
+ *
+ * @throws ConfigError when the file has no certificate, or an invalid one.
+ */
+export async function readAuthorities({ ca }: Pick<InternalTls, 'ca'>): Promise<Reading> {
+  const file = { setting: 'INTERNAL_TLS_CA', file: ca };
+  const content = await readPem(file);
+  return { content, ends: firstEnd(file, content) };
 }
 
 /** The files of INTERNAL_TLS. */
 export interface InternalPem extends Identity {
   readonly ca: Buffer;
-  /** All files as one. */
-  readonly content: Buffer;
-  /** When the first certificate of each file ends, by setting. */
-  readonly ends: Readonly<Record<string, Date>>;
 }
 
 /** @throws ConfigError when a file is missing or invalid. */
 export async function readInternalTls(files: InternalTls): Promise<InternalPem> {
-  const [ca, identity] = await Promise.all([
-    readAuthorities({ setting: 'INTERNAL_TLS_CA', file: files.ca }),
-    readIdentity({ setting: 'INTERNAL_TLS_CERT', file: files.cert }, { setting: 'INTERNAL_TLS_KEY', file: files.key }),
-  ]);
+  const [authorities, identity] = await Promise.all([readAuthorities(files), readIdentity('INTERNAL_TLS', files)]);
   const { validTo, validToDate } = identity.certificate;
   if (validToDate.getTime() < Date.now())
     throw new ConfigError(`INTERNAL_TLS_CERT has expired (${validTo}): ${files.cert}`);
-  const content = Buffer.concat([ca.pem, identity.cert, identity.key]);
-  return { ...identity, ca: ca.pem, content, ends: { INTERNAL_TLS_CERT: identity.end, INTERNAL_TLS_CA: ca.end } };
+  const content = Buffer.concat([authorities.content, identity.content]);
+  return { ...identity, ca: authorities.content, content, ends: { ...identity.ends, ...authorities.ends } };
 }
 
-function firstEnd(file: PemFile, pem: Buffer): Date {
+function firstEnd(file: PemFile, pem: Buffer): Reading['ends'] {
   const certificates = pem.toString().match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [pem];
   const endsMs = parse(file, 'certificate', () =>
     certificates.map((one) => new X509Certificate(one).validToDate.getTime()),
   );
-  return new Date(Math.min(...endsMs));
+  return { [file.setting]: new Date(Math.min(...endsMs)) };
 }
 
 async function readPem({ setting, file }: PemFile): Promise<Buffer> {

@@ -1,14 +1,8 @@
 /** Watches certificates: hands on renewed ones, and warns of bad files and of certificates that end soon, once each. */
+import type { Reading } from './tls-files.ts';
 
 /** How long before the end of a certificate a warning is given: 14 days. */
 const WARN_MS = 14 * 86_400_000;
-
-interface Reading {
-  /** The text of all files, by which a renewal is recognized. */
-  readonly content: Buffer;
-  /** When the first certificate of each file ends, by setting. */
-  readonly ends: Readonly<Record<string, Date>>;
-}
 
 interface Watch<R extends Reading> {
   /** Throws ConfigError for a bad file: it may be in the middle of a renewal. */

@@ -37,6 +37,8 @@ export class Child {
   readonly log: LogFile;
   /** Resolves with the reason when the process has ended: "exit code 1", "signal SIGKILL". */
   readonly ended: Promise<string>;
+  /** Whether it has served since its start. */
+  hasServed = false;
   /** Whether it was told to drain, so that its end is expected. */
   isDraining = false;
   #output = '';

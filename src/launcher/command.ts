@@ -1,9 +1,8 @@
-/** What all commands have in common: the settings that they read, `--help`, and how errors are printed. */
+/** What all commands have in common: `--help`, misspelled settings, and how errors are printed. */
 import { parseArgs } from 'node:util';
 import { hideKeys } from '../access/keys/format.ts';
 import { type Config, ConfigError, readConfig } from '../config/config.ts';
 import { describeMisspelled } from '../config/misspelled.ts';
-import type { SETTINGS } from '../config/settings.ts';
 import { PRIVATE_UMASK } from '../files/private-folder.ts';
 import { ChildExited } from './child.ts';
 import { TemporaryFailure, TooManyFailures } from './supervisor.ts';
@@ -13,7 +12,6 @@ export interface Command {
   readonly name: string;
   /** Its description. */
   readonly about: string;
-  readonly settings: readonly (keyof typeof SETTINGS)[];
 }
 
 /** Runs a command. Warns of variables that look like misspelled settings. Prints an expected error as one line. */
@@ -46,20 +44,13 @@ export function checkSingleInstance({ instances }: Config, command: Command): vo
 }
 
 /** Prints the help and returns true if the arguments request it. Throws ConfigError for any other argument. */
-function printHelp(command: Command): boolean {
-  const wantsHelp = readArguments(command.name);
-  if (wantsHelp) process.stdout.write(help(command));
-  return wantsHelp;
-}
-
-function readArguments(name: string): boolean {
+function printHelp({ name, about }: Command): boolean {
   try {
-    return parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values.help === true;
+    const { help = false } = parseArgs({ options: { help: { type: 'boolean', short: 'h' } } }).values;
+    if (help)
+      process.stdout.write(`${name}\n\n${about}\n\nIts settings are environment variables: docs/settings.md.\n`);
+    return help;
   } catch {
     throw new ConfigError(`${name} takes no arguments but --help: everything else is a setting (docs/settings.md)`);
   }
-}
-
-function help({ name, about, settings }: Command): string {
-  return `${name}\n\n${about}\n\nIts settings are environment variables (docs/settings.md):\n${settings.join(' ')}\n`;
 }

@@ -18,7 +18,6 @@ export abstract class Component {
   /** How many pings in a row, one a second, may have no response: a machine may be busy. */
   readonly maxUnansweredPings: number = 6;
   #child: Child | undefined;
-  #servingChild: Child | undefined;
   /** Why the last start failed, in a line without a full stop; undefined after a success. */
   startFailure: string | undefined;
   #isStopping = false;
@@ -44,7 +43,7 @@ export abstract class Component {
 
   /** Whether the current process runs and has served since its start. */
   get isServing(): boolean {
-    return this.#servingChild !== undefined && this.#servingChild === this.#child && this.#servingChild.isRunning;
+    return this.#child?.hasServed === true && this.#child.isRunning;
   }
 
   /** Starts a process and resolves when it serves. Stops it and rejects if that takes longer than `withinMs`. */
@@ -60,7 +59,7 @@ export abstract class Component {
     const timer = withinMs === undefined ? undefined : setTimeout(stopLate, withinMs);
     try {
       await this.waitUntilServing(child);
-      this.#servingChild = child;
+      child.hasServed = true;
       this.startFailure = undefined;
     } catch (error) {
       throw isLate ? new Error(`it did not serve within ${Number(withinMs) / 1_000} s`) : error;

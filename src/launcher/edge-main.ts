@@ -13,10 +13,6 @@ const COMMAND: Command = {
 It starts even if no server can be reached: callers get a 503 until then.
 An Envoy that dies is restarted. SIGTERM and Ctrl-C close the public port,
 wait for open requests (10 seconds at most), and stop Envoy.`,
-  settings: [
-    ...(['SERVERS', 'EDGE_SECRET', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
-    ...(['HOST', 'PORT', 'TLS_CERT', 'TLS_KEY', 'LOGS', 'DATA_DIR', 'ENVOY_ADMIN_PORT', 'ENVOY'] as const),
-  ],
 };
 
 await run(async (config) => {

@@ -7,32 +7,23 @@ import type { Config } from '../config/config.ts';
 
 const TIMEOUT_MS = 5_000;
 
+type Place = Pick<Config, 'dataDir'>;
+
 /** The socket's path. Envoy replaces the socket of a killed Envoy. */
-export function adminSocket({ dataDir }: Config): string {
+export function adminSocket({ dataDir }: Place): string {
   return join(dataDir, 'envoy-admin.sock');
 }
 
-export class EnvoyAdmin {
-  readonly #socketPath: string;
-
-  constructor(config: Config) {
-    this.#socketPath = adminSocket(config);
-  }
-
-  /** Resolves with the body of a 200. Rejects for any other response, and without one. */
-  get(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#send('GET', path, signal);
-  }
-
-  post(path: string, signal?: AbortSignal): Promise<string> {
-    return this.#send('POST', path, signal);
-  }
-
-  async #send(method: string, path: string, signal = AbortSignal.timeout(TIMEOUT_MS)): Promise<string> {
-    const sent = request({ socketPath: this.#socketPath, method, path, signal, agent: false }).end();
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    const body = await text(response);
-    if (response.statusCode !== 200) throw new Error(`Envoy answered ${response.statusCode} to ${method} ${path}`);
-    return body;
-  }
+/** Resolves with the body of a 200. Rejects for any other response, and without one. */
+export async function callAdmin(
+  place: Place,
+  method: 'GET' | 'POST',
+  path: string,
+  signal = AbortSignal.timeout(TIMEOUT_MS),
+): Promise<string> {
+  const sent = request({ socketPath: adminSocket(place), method, path, signal, agent: false }).end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const body = await text(response);
+  if (response.statusCode !== 200) throw new Error(`Envoy answered ${response.statusCode} to ${method} ${path}`);
+  return body;
 }

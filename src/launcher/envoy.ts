@@ -7,13 +7,16 @@ import { MAX_CALLS_PER_SERVER } from '../config/constants.ts';
 import { LogFile } from '../observe/logging/log-file.ts';
 import { Child } from './child.ts';
 import { Component, DRAIN_MS } from './component.ts';
-import { EnvoyAdmin } from './envoy-admin.ts';
+import { callAdmin } from './envoy-admin.ts';
 import { logDir, ROOT } from './paths.ts';
 import { writeSecrets } from './secrets.ts';
 
 const PINNED_ENVOY = join(ROOT, '.envoy/envoy/_bin/envoy');
 const POLL_MS = 20;
-/** A little more than the flush interval of the layer `traces` (envoy/config/bootstrap.ts). */
+/**
+ * Envoy buffers spans for half a second, and drops them when it exits. A little more than the flush interval of the
+ * layer `traces` (envoy/config/bootstrap.ts).
+ */
 const SPAN_FLUSH_MS = 700;
 /** The variables that Envoy inherits. Others may contain passwords and the operator's key. */
 const INHERITED_VARIABLES = ['PATH', 'HOME', 'TMPDIR', 'TZ', 'LANG', 'LC_ALL', 'LD_LIBRARY_PATH'];
@@ -46,16 +49,13 @@ export function findEnvoy({ envoy }: Config): string {
 export class Envoy extends Component {
   readonly #binary: string;
   readonly #configFile: string;
-  readonly #admin: EnvoyAdmin;
-  /** Envoy buffers spans for half a second, and drops them when it exits. */
-  readonly #spanFlushMs: number;
+  readonly #config: Config;
 
   private constructor(config: Config, binary: string, configFile: string) {
     super('Envoy', config.logs === 'files' ? new LogFile(join(logDir(config), 'envoy.log')) : new LogFile());
     this.#binary = binary;
     this.#configFile = configFile;
-    this.#admin = new EnvoyAdmin(config);
-    this.#spanFlushMs = config.traces === undefined ? 0 : SPAN_FLUSH_MS;
+    this.#config = config;
   }
 
   /**
@@ -88,18 +88,18 @@ export class Envoy extends Component {
   }
 
   ping(signal?: AbortSignal): Promise<unknown> {
-    return this.#admin.get('/ready', signal);
+    return callAdmin(this.#config, 'GET', '/ready', signal);
   }
 
   /** Makes Envoy reopen its logs after a rotation. */
   async reopenLogs(): Promise<void> {
     this.log.reopen();
-    await this.#admin.post('/reopen_logs');
+    await callAdmin(this.#config, 'POST', '/reopen_logs');
   }
 
   /** Resolves with the server on a private port; undefined while Envoy can't tell: it is busy or restarting. */
   async host(port: number): Promise<Host | undefined> {
-    const text = await this.#admin.get('/clusters').catch(() => '');
+    const text = await callAdmin(this.#config, 'GET', '/clusters').catch(() => '');
     const valuesOf = (name: string) =>
       [...text.matchAll(new RegExp(`^(?:${CLUSTERS.join('|')})::\\S+:${port}::${name}::(.*)$`, 'gm'))].map(
         ([, value]) => value,
@@ -119,22 +119,22 @@ export class Envoy extends Component {
    */
   async adjustCallLimit(): Promise<void> {
     const stats = '/stats?filter=^cluster.petstore.membership_healthy$';
-    const healthy = /: (\d+)/.exec(await this.#admin.get(stats))?.[1];
+    const healthy = /: (\d+)/.exec(await callAdmin(this.#config, 'GET', stats))?.[1];
     const maxCalls = MAX_CALLS_PER_SERVER * Math.max(1, Number(healthy ?? 0));
     const limits = ['max_requests', 'max_pending_requests'].map((name) => `${CIRCUIT_BREAKERS}.${name}=${maxCalls}`);
-    await this.#admin.post(`/runtime_modify?${limits.join('&')}`);
+    await callAdmin(this.#config, 'POST', `/runtime_modify?${limits.join('&')}`);
   }
 
   /** Closes the public port and waits until open requests have completed. */
   async drain(): Promise<void> {
     const signal = AbortSignal.timeout(DRAIN_MS);
     try {
-      await this.#admin.post('/drain_listeners', signal);
+      await callAdmin(this.#config, 'POST', '/drain_listeners', signal);
       const stats = '/stats?filter=^http.public.downstream_rq_active$';
-      while (!(await this.#admin.get(stats, signal)).trim().endsWith(': 0')) {
+      while (!(await callAdmin(this.#config, 'GET', stats, signal)).trim().endsWith(': 0')) {
         await delay(POLL_MS, undefined, { signal });
       }
-      if (this.#spanFlushMs > 0) await delay(this.#spanFlushMs, undefined, { signal });
+      if (this.#config.traces !== undefined) await delay(SPAN_FLUSH_MS, undefined, { signal });
     } catch {
       // The time is over, or Envoy has exited.
     }

@@ -9,7 +9,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config, InternalTls } from '../config/config.ts';
-import { readAuthorities, readIdentity } from '../files/tls-files.ts';
+import { type Reading, readAuthorities, readIdentity } from '../files/tls-files.ts';
 import { watchCertificates } from '../files/tls-watch.ts';
 import { repeat } from './repeat.ts';
 import type { Supervision } from './supervisor.ts';
@@ -19,17 +19,13 @@ const POLL_MS = 1_000;
 /** A certificate and its key, or the trusted authorities, by the name in Envoy's configuration. */
 interface Secret {
   readonly name: string;
-  /** The setting of the certificate's file. */
-  readonly setting: string;
   /** Throws ConfigError for a bad PEM file. */
   read(): Promise<Content>;
 }
 
-interface Content {
+interface Content extends Reading {
   /** The fields of Envoy's Secret message. */
   readonly fields: object;
-  readonly content: Buffer;
-  readonly ends: Readonly<Record<string, Date>>;
 }
 
 function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>): Secret[] {
@@ -39,30 +35,21 @@ function listSecrets({ tls, internalTls }: Pick<Config, 'tls' | 'internalTls'>):
   ];
 }
 
-function identity(name: string, prefix: string, { cert, key }: Pick<InternalTls, 'cert' | 'key'>): Secret {
-  const setting = `${prefix}_CERT`;
-  return {
-    name,
-    setting,
-    async read() {
-      const found = await readIdentity({ setting, file: cert }, { setting: `${prefix}_KEY`, file: key });
-      const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
-      const content = Buffer.concat([found.cert, found.key]);
-      return { fields: { tls_certificate: pair }, content, ends: { [setting]: found.end } };
-    },
+function identity(name: string, prefix: string, files: Pick<InternalTls, 'cert' | 'key'>): Secret {
+  const read = async () => {
+    const found = await readIdentity(prefix, files);
+    const pair = { certificate_chain: inline(found.cert), private_key: inline(found.key) };
+    return { ...found, fields: { tls_certificate: pair } };
   };
+  return { name, read };
 }
 
-function authorities({ ca }: InternalTls): Secret {
-  const setting = 'INTERNAL_TLS_CA';
-  return {
-    name: 'internal_ca',
-    setting,
-    async read() {
-      const { pem, end } = await readAuthorities({ setting, file: ca });
-      return { fields: { validation_context: { trusted_ca: inline(pem) } }, content: pem, ends: { [setting]: end } };
-    },
+function authorities(files: InternalTls): Secret {
+  const read = async () => {
+    const found = await readAuthorities(files);
+    return { ...found, fields: { validation_context: { trusted_ca: inline(found.content) } } };
   };
+  return { name: 'internal_ca', read };
 }
 
 function inline(bytes: Buffer) {
@@ -91,7 +78,7 @@ async function watchSecret(config: Config, secret: Secret, { shutdown, report }:
     read: () => secret.read(),
     async use(found, isRenewal) {
       await write(config, secret, found); // the first time too: the file may have changed since the start of Envoy
-      if (isRenewal) report(`The renewed certificate of ${secret.setting} is used from now on.`);
+      if (isRenewal) report(`The renewed certificate of ${Object.keys(found.ends)} is used from now on.`);
     },
     warn: report,
   });

@@ -14,10 +14,6 @@ const COMMAND: Command = {
 On SIGTERM it fails the health checks of all edges until they send calls
 elsewhere, waits for open calls (10 seconds at most), and exits. Ctrl-C does not
 wait for the edges. Nothing restarts it: leave that to systemd or Kubernetes.`,
-  settings: [
-    ...(['GRPC_HOST', 'GRPC_PORT', 'EDGE_SECRET', 'INTERNAL_TLS_CA', 'INTERNAL_TLS_CERT', 'INTERNAL_TLS_KEY'] as const),
-    ...(['DATABASE_URL', 'REDIS_URL', 'OPERATOR_KEY', 'MIGRATE_AT_START', 'DATA_DIR', 'LOG_LEVEL'] as const),
-  ],
 };
 
 await run(async (config) => {

@@ -7,8 +7,7 @@ import { Client } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { readConfig } from '../../src/config/config.ts';
-import { EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
+import { callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { type EventSource, openEvents } from '../support/event-source.ts';
 import { isReplicated } from '../support/followers.ts';
 import { insecure, stream } from '../support/grpc.ts';
@@ -80,8 +79,7 @@ interface HostStatus {
 
 /** The servers, from Envoy's point of view. */
 async function hosts(): Promise<HostStatus[]> {
-  const admin = new EnvoyAdmin(readConfig(shared.launcher.settings));
-  const body = await admin.get('/clusters?format=json', AbortSignal.timeout(5_000));
+  const body = await callAdmin({ dataDir: shared.folder }, 'GET', '/clusters?format=json');
   // biome-ignore lint/suspicious/noExplicitAny: Envoy's own shape
   const { cluster_statuses: clusters } = JSON.parse(body) as any;
   const petstore = clusters.find(({ name }: { name: string }) => name === 'petstore');

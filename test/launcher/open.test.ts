@@ -7,8 +7,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { readConfig } from '../../src/config/config.ts';
-import { adminSocket, EnvoyAdmin } from '../../src/launcher/envoy-admin.ts';
+import { adminSocket, callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
 import { freePorts } from '../support/ports.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -26,9 +25,6 @@ const shared = launchForAll(({ DATA_DIR }) => ({
   NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)',
   TZ: 'UTC',
 }));
-
-const admin = () => new EnvoyAdmin(readConfig(shared.launcher.settings));
-const timeout = () => AbortSignal.timeout(10_000);
 
 test.serial(
   'Start - shows the URL, the documentation, the logs, and a curl command that works unchanged',
@@ -124,7 +120,7 @@ onLinux('Network - server and Envoy listen on loopback only', async (t) => {
 
 onLinux('Envoy - opens no Unix socket but its admin interface, which only its owner can open', async (t) => {
   const { launcher } = shared;
-  const socket = adminSocket(readConfig(launcher.settings));
+  const socket = adminSocket({ dataDir: shared.folder });
   const { envoy } = await launcher.pair();
   const paths = socketsOf(envoy.pid, 'unix', 6).map((columns) => columns.slice(7).join(' '));
   t.deepEqual([...new Set(paths.filter(Boolean))], [socket]);
@@ -192,7 +188,7 @@ test.serial('Statistics - the port serves nothing else: other requests are refus
     t.regex(String(status), /^40[0345]$/, JSON.stringify(sent));
     t.is(body, '', JSON.stringify(sent));
   }
-  t.is(JSON.parse(await admin().get('/server_info', timeout())).state, 'LIVE');
+  t.is(JSON.parse(await callAdmin({ dataDir: shared.folder }, 'GET', '/server_info')).state, 'LIVE');
   t.true(isRunning((await shared.launcher.pair()).envoy));
   t.is((await fetch(`${shared.url}/healthz`)).status, 200);
   t.notRegex(readFileSync(join(shared.folder, 'logs/envoy.log'), 'utf8'), /\]\[(trace|debug|info)\]/);

@@ -29,7 +29,7 @@ const tls = (name: string) => ({
 /** What a start says of the files; empty if nothing. */
 async function refusalOf({ TLS_CERT, TLS_KEY }: ReturnType<typeof tls>): Promise<string> {
   try {
-    await readIdentity({ setting: 'TLS_CERT', file: TLS_CERT }, { setting: 'TLS_KEY', file: TLS_KEY });
+    await readIdentity('TLS', { cert: TLS_CERT, key: TLS_KEY });
     return '';
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
