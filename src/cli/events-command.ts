@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { EventServiceService as Events } from '../../gen/petstore/v1/events.ts';
 import { connect } from '../client/connection.ts';
-import { follow, type Watch } from '../client/events.ts';
+import { follow } from '../client/events.ts';
 import { PetstoreError } from '../client/petstore-error.ts';
 import { jsonWriter } from '../edge/json.ts';
 import { loadOperations } from '../proto/operations.ts';
@@ -43,8 +43,7 @@ async function tail(command: Command, { keyFile, json, after, types = [] }: Opti
   try {
     // A stream is opened again and again. What is wrong from the start is found before.
     await connection.service(Events).listEvents({ after: after ?? 0n, types: [...types], limit: 1 }, { signal });
-    const watch: Watch = (request, end) => connection.stream(Events.watchEvents, request, end);
-    for await (const event of follow(watch, signal, { ...(after === undefined ? {} : { after }), types })) {
+    for await (const event of follow(connection, { after, types, signal })) {
       if (!process.stdout.write(`${json ? toJson(event) : toText(toJson(event))}\n`))
         await once(process.stdout, 'drain', { signal });
     }

@@ -101,9 +101,8 @@ export function connect(options: ConnectionOptions): Connection {
 
     async *stream(method, request, signal) {
       signal.throwIfAborted();
-      const { path, requestSerialize, responseDeserialize } = method;
-      const metadata = toMetadata(options.apiKey, path, {});
-      const call = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
+      const { path, requestSerialize: encode, responseDeserialize: decode } = method;
+      const call = client.makeServerStreamRequest(path, encode, decode, request, toMetadata(options.apiKey, path));
       const cancel = () => call.cancel();
       const silence = setTimeout(cancel, SILENCE_MS);
       signal.addEventListener('abort', cancel, { once: true });
@@ -144,7 +143,7 @@ type AnyOptions = CreateOptions & WriteOptions;
 const NO_BYTES = Buffer.alloc(0);
 
 /** The metadata of every attempt at a call. */
-function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions): Metadata {
+function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: AnyOptions = {}): Metadata {
   const metadata = new Metadata();
   metadata.set('authorization', `Bearer ${apiKey}`);
   if (CREATING.some((creating) => creating === path)) metadata.set('idempotency-key', idempotencyKey ?? randomUUID());
@@ -155,7 +154,7 @@ function toMetadata(apiKey: string, path: string, { idempotencyKey, ifMatch }: A
 /** One call of grpc-js, its own retries included. */
 async function send(
   client: Client,
-  { path, requestSerialize, responseDeserialize }: AnyMethod,
+  { path, requestSerialize: encode, responseDeserialize: decode }: AnyMethod,
   message: object,
   metadata: Metadata,
   { deadlineMs, signal }: Expiry,
@@ -167,15 +166,7 @@ async function send(
       const onEnd = (error: ServiceError | null, answer?: object) =>
         error === null ? resolve(answer as object) : reject(error);
       const options = { deadline: deadlineMs };
-      const call = client.makeUnaryRequest(
-        path,
-        requestSerialize,
-        responseDeserialize,
-        message,
-        metadata,
-        options,
-        onEnd,
-      );
+      const call = client.makeUnaryRequest(path, encode, decode, message, metadata, options, onEnd);
       call.on('metadata', (initial: Metadata) => (received = initial));
       cancel = () => call.cancel();
       signal?.addEventListener('abort', cancel, { once: true });

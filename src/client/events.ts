@@ -1,7 +1,8 @@
 /** Follows the feed of events, and goes on by itself after a lost connection. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
-import type { Event, WatchEventsRequest, WatchEventsResponse } from '../../gen/petstore/v1/events.ts';
+import { type Event, EventServiceService } from '../../gen/petstore/v1/events.ts';
+import type { Connection } from './connection.ts';
 import { PetstoreError } from './petstore-error.ts';
 
 /** The delays before a stream is opened again: 0.2 s, twice as long after each failure, and 0 to 50 % more. */
@@ -16,11 +17,11 @@ const PASSING = [
 
 export interface EventsOptions {
   /** The id of the last event, or checkpoint, that you have: what followed comes first. Default: begin now. */
-  readonly after?: bigint;
+  readonly after?: bigint | undefined;
   /** Only events of these types, such as `pet.created`. Default: all. */
   readonly types?: readonly string[];
   /** Ends the stream when it aborts; the iteration then throws the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Called with an id up to which you have got everything: at the start, and every 15 s without an event. Store it like
    * the id of an event. With `types` it may be well ahead of the last event.
@@ -28,26 +29,22 @@ export interface EventsOptions {
   readonly onCheckpoint?: (id: bigint) => void;
 }
 
-/** Opens one stream. */
-export type Watch = (request: WatchEventsRequest, signal: AbortSignal) => AsyncIterable<WatchEventsResponse>;
-
 /**
  * Each event once, in ascending order of id, without end.
  *
  * @throws PetstoreError `EVENTS_EXPIRED` when what follows `after` is not kept any more: read the lists again. Other
- * errors that a retry does not mend are thrown too, and the reason of `closing`, by which the client ends.
+ * errors that a retry does not mend are thrown too, and CANCELLED when the connection is closed.
  */
 export async function* follow(
-  watch: Watch,
-  closing: AbortSignal,
-  options: EventsOptions,
+  { stream, closing }: Connection,
+  { after, types = [], onCheckpoint, signal: aborted }: EventsOptions,
 ): AsyncGenerator<Event, void, undefined> {
-  const { types = [], onCheckpoint } = options;
-  let { after } = options;
-  const signal = AbortSignal.any([closing, ...(options.signal === undefined ? [] : [options.signal])]);
+  const signal = aborted === undefined ? closing : AbortSignal.any([closing, aborted]);
   for (let failures = 0; ; failures += 1) {
+    let retryAfterMs = 0;
     try {
-      for await (const { event, checkpoint } of watch({ after, types: [...types] }, signal)) {
+      const messages = stream(EventServiceService.watchEvents, { after, types: [...types] }, signal);
+      for await (const { event, checkpoint } of messages) {
         failures = 0;
         after = event?.id ?? checkpoint?.id ?? after;
         if (event !== undefined) yield event;
@@ -55,9 +52,10 @@ export async function* follow(
       }
     } catch (error) {
       if (signal.aborted || !(error instanceof PetstoreError) || !PASSING.includes(error.grpcStatus)) throw error;
-      const backoffMs = Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS) * (1 + Math.random() / 2);
-      await delay(Math.max(backoffMs, error.retryAfterMs ?? 0), undefined, { signal }).catch(() => undefined);
-      signal.throwIfAborted();
+      retryAfterMs = error.retryAfterMs ?? 0;
     }
+    const backoffMs = Math.min(FIRST_DELAY_MS * 2 ** failures, MAX_DELAY_MS) * (1 + Math.random() / 2);
+    await delay(Math.max(backoffMs, retryAfterMs), undefined, { signal }).catch(() => undefined);
+    signal.throwIfAborted();
   }
 }

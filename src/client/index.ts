@@ -4,10 +4,10 @@
  * Messages are those of the proto files as ts-proto generates them: `bigint` for int64, fields in camelCase.
  */
 import { SERVICES } from '../../gen/client/services.ts';
-import { type Event, EventServiceService } from '../../gen/petstore/v1/events.ts';
+import type { Event } from '../../gen/petstore/v1/events.ts';
 import type { NewPet as NewPetMessage } from '../../gen/petstore/v1/pets.ts';
 import { type ConnectionOptions, connect } from './connection.ts';
-import { type EventsOptions, follow, type Watch } from './events.ts';
+import { type EventsOptions, follow } from './events.ts';
 import type { Input, Methods } from './methods.ts';
 
 export type { Category } from '../../gen/petstore/v1/categories.ts';
@@ -54,11 +54,10 @@ export interface PetstoreClient extends Services {
  */
 export function createClient(options: ConnectionOptions): PetstoreClient {
   const connection = connect(options);
-  const watch: Watch = (request, signal) => connection.stream(EventServiceService.watchEvents, request, signal);
   const services = Object.entries(SERVICES).map(([name, definition]) => [name, connection.service(definition)]);
   return {
     ...(Object.fromEntries(services) as Services),
-    events: (options = {}) => follow(watch, connection.closing, options),
+    events: (options = {}) => follow(connection, options),
     close: () => connection.close(),
   };
 }

@@ -154,6 +154,18 @@ test.serial('admission - a call fails when its deadline passes in the queue, als
   t.deepEqual(warnings, [], 'no invalid timer');
 });
 
+test.serial('admission - an abort ends a call that waits, with its reason', async (t) => {
+  const { admission, sent, call, pass } = t.context;
+  for (const name of ['a', 'b']) call(name, SECOND);
+  await pass(0);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const aborted = admission.run(async () => t.fail('it was sent'), { deadlineMs: Date.now() + SECOND, signal });
+  controller.abort(new Error('changed my mind'));
+  sent[0]?.succeed();
+  await t.throwsAsync(aborted, { message: 'changed my mind' });
+});
+
 test.serial('admission - close ends the calls that wait, also those that wait for the end of a refusal', async (t) => {
   const { admission, sent, ends, call, pass } = t.context;
   call('a', 10 * HOUR);

@@ -1,244 +1,220 @@
-/** The typed client's `events`: through lost connections and restarts, and to every end that it can have. */
-import { connect, createServer } from 'node:net';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc-js';
+/** The typed client's `events`: through lost connections, and to every end that it can have. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { promisify } from 'node:util';
+import { Metadata, Server, ServerCredentials, type ServerWritableStream, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
-import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
+import type { Category } from '../../gen/petstore/v1/categories.ts';
 import {
   EventServiceService,
   type WatchEventsRequest,
   type WatchEventsResponse,
 } from '../../gen/petstore/v1/events.ts';
-import { createClient, type EventsOptions, type PetstoreClient, PetstoreError } from '../../src/client/index.ts';
+import { createClient, type EventsOptions, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
-import { openEvents } from '../support/event-source.ts';
-import { connectOperator, type Operator } from '../support/operator.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
+import { startTestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
-const test = anyTest as TestFn<TestStack & { operator: Operator }>;
-const LIMITS = { perMinute: 100_000, perDay: 1_000_000 };
+type Stream = ServerWritableStream<WatchEventsRequest, WatchEventsResponse>;
 
-test.before(async (t) => {
-  const stack = await startTestStack({ EVENT_STREAMS: '3' });
-  t.context = { ...stack, operator: await connectOperator(stack) };
-});
-test.after.always(async ({ context }) => {
-  context.operator.close();
-  await context.close();
-});
-
-/** A client with a key of an account of its own. */
-async function newClient({ operator, publicAddress }: TestStack & { operator: Operator }, address = publicAddress) {
-  const { id } = await operator.account(LIMITS);
-  const { id: keyId, key } = await operator.key(id);
-  return { key, keyId, client: createClient({ address, apiKey: key }) };
+interface Context {
+  readonly server: Server;
+  readonly port: number;
+  readonly client: PetstoreClient;
+  /** The streams that the server has got, which the test writes and ends. */
+  readonly streams: Stream[];
 }
+const test = anyTest as TestFn<Context>;
+
+test.beforeEach(async (t) => {
+  const streams: Stream[] = [];
+  const server = new Server();
+  const watchEvents = (stream: Stream) => void streams.push(stream);
+  server.addService(EventServiceService, { listEvents: () => undefined, watchEvents });
+  const port = await promisify(server.bindAsync).call(server, '127.0.0.1:0', ServerCredentials.createInsecure());
+  t.context = { server, port, streams, client: createClient({ address: `127.0.0.1:${port}`, apiKey: 'key' }) };
+});
+test.afterEach.always(async ({ context }) => {
+  await context.client.close();
+  context.server.forceShutdown();
+});
 
 /** Follows in the background. */
 function follow(client: PetstoreClient, options: EventsOptions = {}, onEvent = () => {}) {
-  const ids: bigint[] = [];
-  const names: (string | undefined)[] = [];
+  const categories: (Category | undefined)[] = [];
   const checkpoints: bigint[] = [];
   const abort = new AbortController();
+  const onCheckpoint = (id: bigint) => checkpoints.push(id);
   const done = (async () => {
-    const onCheckpoint = (id: bigint) => checkpoints.push(id);
-    for await (const event of client.events({ signal: abort.signal, onCheckpoint, ...options })) {
-      ids.push(event.id);
-      names.push(event.category?.name);
+    for await (const { category } of client.events({ signal: abort.signal, onCheckpoint, ...options })) {
+      categories.push(category);
       onEvent();
     }
   })();
   done.catch(() => undefined);
-  return {
-    ids,
-    names,
-    checkpoints,
-    abort,
-    done,
-    began: () => until(() => checkpoints.length > 0, 'the first checkpoint'),
-  };
+  return { categories, checkpoints, abort, done };
 }
 
-/** Creates categories one after the other, and returns their names. */
-async function change({ rest }: TestStack, prefix: string, count: number): Promise<string[]> {
-  const names = Array.from({ length: count }, (_, i) => `${prefix} ${i}`);
-  for (const name of names) await rest.category(name);
-  return names;
+/** The stream that the client has opened as the nth one. */
+function nth({ streams }: Context, n: number): Promise<Stream> {
+  return until(() => streams[n], `stream ${n}`);
 }
 
-const CATEGORIES = { types: ['category.created'] };
+/** Ends a stream with a status. */
+function end(stream: Stream, code: Status, metadata = new Metadata()): void {
+  stream.emit('error', { code, details: 'ended', metadata });
+}
 
-test.serial('events - goes on by itself after cut connections, without skipping or repeating one', async (t) => {
-  const proxy = await TcpProxy.open(t.context.config.port);
-  const { client } = await newClient(t.context, `127.0.0.1:${proxy.port}`);
-  const { names, checkpoints, abort, began } = follow(client, CATEGORIES);
-  await began();
+const event = (id: bigint) => ({ event: { id, type: 'category.created', time: undefined, category: undefined } });
+const checkpoint = (id: bigint) => ({ checkpoint: { id } });
+
+test('events - goes on by itself after cut connections, without skipping or repeating one', async (t) => {
+  const { config, key, rest, close } = await startTestStack();
+  t.teardown(close);
+  const proxy = await TcpProxy.open(config.port);
+  t.teardown(() => proxy.close());
+  const client = createClient({ address: `127.0.0.1:${proxy.port}`, apiKey: key });
+  const { categories, checkpoints, abort } = follow(client, { types: ['category.created'] });
+  await until(() => checkpoints.length > 0, 'the first checkpoint');
   const created: string[] = [];
   for (let round = 0; round < 4; round += 1) {
-    created.push(...(await change(t.context, `cut ${round}`, 3)));
-    await until(() => names.length > 0, 'an event');
+    for (const name of ['a', 'b', 'c'].map((letter) => `${round} ${letter}`)) {
+      await rest.category(name);
+      created.push(name);
+    }
+    await until(() => categories.length > 0, 'an event');
     proxy.cut();
   }
-  await until(() => names.length >= created.length, 'every event');
-  t.deepEqual(names, created);
+  await until(() => categories.length >= created.length, 'every event');
+  t.deepEqual(
+    categories.map((category) => category?.name),
+    created,
+  );
   t.true(checkpoints.length > 1, 'it has reconnected');
   abort.abort();
   await client.close();
-  await proxy.close();
 });
 
-test.serial(
-  'events - an id of an event, and one that onCheckpoint got, are where another program goes on',
-  async (t) => {
-    const { client } = await newClient(t.context);
-    const first = follow(client, CATEGORIES);
-    await first.began();
-    const created = await change(t.context, 'cursor', 3);
-    await until(() => first.ids.length === 3, 'the events');
-    first.abort.abort();
-    const second = follow(client, { ...CATEGORIES, after: first.ids[0] ?? 0n });
-    const third = follow(client, { ...CATEGORIES, after: first.checkpoints[0] ?? 0n });
-    await until(() => second.names.length === 2 && third.names.length === 3, 'the rest');
-    t.deepEqual([second.names, third.names], [created.slice(1), created]);
-    t.deepEqual(second.checkpoints, [first.ids[0]]);
-    second.abort.abort();
-    third.abort.abort();
-    await client.close();
-  },
-);
-
-test.serial('events - EVENTS_EXPIRED is thrown at once', async (t) => {
-  const { client } = await newClient(t.context);
-  await change(t.context, 'expired', 3);
-  const database = new DatabaseSync(join(t.context.config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
-  database.exec('DELETE FROM events WHERE id < (SELECT max(id) FROM events)');
-  database.close();
-  const error = await t.throwsAsync(follow(client, { after: 1n }).done, { instanceOf: PetstoreError });
-  t.is(error?.code, 'EVENTS_EXPIRED');
-  await client.close();
-});
-
-test.serial('events - API_KEY_INVALID is thrown at once, at the start and when the key is revoked', async (t) => {
-  const { operator, publicAddress } = t.context;
-  const stranger = createClient({ address: publicAddress, apiKey: `pst_${'x'.repeat(38)}` });
-  await t.throwsAsync(follow(stranger).done, { code: 'API_KEY_INVALID' });
-  const { client, keyId } = await newClient(t.context);
-  const { done, began } = follow(client);
-  await began();
-  await operator.call(Admin.revokeKey, { keyId });
-  await t.throwsAsync(done, { instanceOf: PetstoreError, code: 'API_KEY_INVALID' });
-  await Promise.all([client.close(), stranger.close()]);
-});
-
-/** Resolves when an account has room for all of its streams: those of before have ended at the server. */
-async function hasRoom({ rest }: TestStack, key: string): Promise<void> {
-  const open = () => openEvents(`${rest.url}/events/stream`, key);
-  await until(
-    async () => {
-      const streams = await Promise.all([open(), open(), open()]);
-      for (const { close } of streams) close();
-      return streams.every(({ response }) => response.status === 200);
-    },
-    'room for three streams',
-    5_000,
+test('events - a stream that has ended is opened again, after the last event or checkpoint', async (t) => {
+  const { checkpoints, categories } = follow(t.context.client, { after: 2n, types: ['category.created'] });
+  const first = await nth(t.context, 0);
+  for (const message of [checkpoint(2n), event(3n), checkpoint(5n)]) first.write(message);
+  end(first, Status.UNAVAILABLE);
+  const second = await nth(t.context, 1);
+  second.write(event(6n));
+  second.end();
+  const third = await nth(t.context, 2);
+  t.deepEqual(
+    [first, second, third].map(({ request }) => request.after),
+    [2n, 5n, 6n],
   );
+  t.deepEqual(third.request.types, ['category.created']);
+  t.deepEqual([checkpoints, categories.length], [[2n, 5n], 2]);
+});
+
+const PASSING = ['UNAVAILABLE', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'CANCELLED', 'INTERNAL', 'UNKNOWN'] as const;
+for (const name of PASSING) {
+  test(`events - after ${name} the stream is opened again`, async (t) => {
+    follow(t.context.client);
+    const first = await nth(t.context, 0);
+    first.write(checkpoint(1n)); // nor does grpc-js retry it from now on
+    end(first, Status[name]);
+    await t.notThrowsAsync(nth(t.context, 1));
+  });
 }
 
-test.serial('events - an abort, a break and a close end the iteration, and the stream at the server', async (t) => {
-  const { client, key } = await newClient(t.context);
-  const [one, two] = [follow(client), follow(client)];
-  await Promise.all([one.began(), two.began()]);
-  const [first, second] = [new Error('enough'), new Error('enough of this too')];
-  one.abort.abort(first);
-  two.abort.abort(second);
-  t.is(await t.throwsAsync(one.done), first);
-  t.is(await t.throwsAsync(two.done), second);
-  const signal = AbortSignal.abort(new Error('too late'));
-  await t.throwsAsync(follow(client, { signal }).done, { message: 'too late' });
-  await hasRoom(t.context, key);
-
-  await change(t.context, 'buffered', 5);
-  const after = BigInt((await t.context.rest.get('/events')).body[0].id);
-  for (let i = 0; i < 5; i += 1) for await (const _ of client.events({ after })) break;
-  const { abort, done, ids } = follow(client, { after }, () => abort.abort(new Error('after the first')));
-  await t.throwsAsync(done, { message: 'after the first' });
-  t.is(ids.length, 1, 'nothing comes that had been received before');
-  await hasRoom(t.context, key);
-
-  const last = follow(client);
-  await last.began();
-  await client.close();
-  await t.throwsAsync(last.done, { instanceOf: PetstoreError, code: 'CANCELLED', message: 'the client is closed' });
-  await t.throwsAsync(follow(client).done, { code: 'CANCELLED' });
-  await hasRoom(t.context, key);
+test('events - an error that a retry does not mend is thrown at once', async (t) => {
+  for (const [n, name] of (
+    ['OUT_OF_RANGE', 'UNAUTHENTICATED', 'INVALID_ARGUMENT', 'UNIMPLEMENTED'] as const
+  ).entries()) {
+    const { done } = follow(t.context.client);
+    end(await nth(t.context, n), Status[name]);
+    t.is((await t.throwsAsync<PetstoreError>(done))?.code, name);
+  }
 });
 
-test.serial('events - an abort while it waits for the server ends the iteration at once', async (t) => {
-  const proxy = await TcpProxy.open(t.context.config.port);
-  const { client } = await newClient(t.context, `127.0.0.1:${proxy.port}`);
-  const { done, abort, began } = follow(client);
-  await began();
-  proxy.refuse();
-  await new Promise((resolve) => setTimeout(resolve, 1_500)); // a few attempts
+test('events - waits longer after each end without a message, and as long as the server says', async (t) => {
+  follow(t.context.client);
   const beganMs = performance.now();
-  abort.abort(new Error('no longer'));
-  await t.throwsAsync(done, { message: 'no longer' });
-  t.true(performance.now() - beganMs < 1_000);
+  (await nth(t.context, 0)).end();
+  (await nth(t.context, 1)).end();
+  const third = await nth(t.context, 2);
+  const backoffMs = performance.now() - beganMs;
+  t.true(backoffMs >= 600, `${backoffMs} ms`);
+  const pushback = new Metadata();
+  pushback.set('grpc-retry-pushback-ms', '2000');
+  end(third, Status.RESOURCE_EXHAUSTED, pushback);
+  await nth(t.context, 3);
+  t.true(performance.now() - beganMs >= backoffMs + 2_000);
+});
+
+test('events - an abort, a break and a close end the iteration, and the stream at the server', async (t) => {
+  const { client } = t.context;
+  const one = follow(client);
+  const first = await nth(t.context, 0);
+  one.abort.abort(new Error('enough'));
+  await t.throwsAsync(one.done, { message: 'enough' });
+  await until(() => first.cancelled, 'the end of the first stream');
+
+  const two = follow(client, {}, () => two.abort.abort(new Error('after the first')));
+  const second = await nth(t.context, 1);
+  for (const id of [1n, 2n, 3n]) second.write(event(id));
+  await t.throwsAsync(two.done, { message: 'after the first' });
+  t.is(two.categories.length, 1, 'nothing comes that had been received before');
+
+  const broken = (async () => {
+    for await (const _ of client.events()) break;
+  })();
+  const third = await nth(t.context, 2);
+  third.write(event(1n));
+  await broken;
+  await until(() => second.cancelled && third.cancelled, 'the end of the others');
+
+  const signal = AbortSignal.abort(new Error('too late'));
+  await t.throwsAsync(follow(client, { signal }).done, { message: 'too late' });
+
+  const last = follow(client);
+  await nth(t.context, 3);
+  const isClosed = { code: 'CANCELLED', message: 'the client is closed' };
   await client.close();
-  await proxy.close();
+  await t.throwsAsync(last.done, isClosed);
+  await t.throwsAsync(follow(client).done, isClosed);
+  t.is(t.context.streams.length, 4);
+});
+
+test('events - an abort while it waits for the server ends the iteration at once', async (t) => {
+  const { done, abort } = follow(t.context.client);
+  const metadata = new Metadata();
+  metadata.set('grpc-retry-pushback-ms', '60000');
+  end(await nth(t.context, 0), Status.RESOURCE_EXHAUSTED, metadata);
+  setTimeout(() => abort.abort(new Error('no longer')), 500); // it waits by then, or has not begun to
+  await t.throwsAsync(done, { message: 'no longer' });
 });
 
 test('events - a connection that has gone silent is replaced', async (t) => {
   // It passes the first connection on for a moment, and never closes it.
-  let connections = 0;
   const line = createServer((near) => {
-    connections += 1;
-    const far = connect(t.context.config.port, '127.0.0.1');
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const)
-      from.on('error', () => to.destroy()).pipe(to);
-    if (connections === 1) silence = () => [near, far].map((socket) => socket.unpipe());
+    const far = connect(t.context.port, '127.0.0.1');
+    near.on('error', () => far.destroy()).pipe(far);
+    far.on('error', () => near.destroy()).pipe(near);
+    pairs.push([near, far]);
   });
-  let silence = (): unknown => undefined;
-  await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve));
-  const address = line.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  const { client } = await newClient(t.context, `127.0.0.1:${port}`);
-  const { names, abort, began } = follow(client, CATEGORIES);
-  await began();
-  silence();
-  const created = await change(t.context, 'silence', 2);
-  await until(() => created.every((name) => names.includes(name)), 'the events', 60_000);
-  t.is(connections, 2);
-  abort.abort();
+  const pairs: (readonly ReturnType<typeof connect>[])[] = [];
+  await once(line.listen(0, '127.0.0.1'), 'listening');
+  const client = createClient({ address: `127.0.0.1:${(line.address() as AddressInfo).port}`, apiKey: 'key' });
+  follow(client);
+  await nth(t.context, 0);
+  for (const socket of pairs[0] ?? []) socket.unpipe();
+  await until(() => t.context.streams.length === 2, 'a second stream', 60_000);
+  t.is(pairs.length, 2);
   await client.close();
+  for (const socket of pairs.flat()) socket.destroy();
   line.close();
 });
 
 test('events - a stream without heartbeats is opened again', async (t) => {
-  const requests: WatchEventsRequest[] = [];
-  const server = new Server();
-  server.addService(EventServiceService, {
-    listEvents: () => undefined,
-    watchEvents(call: ServerWritableStream<WatchEventsRequest, WatchEventsResponse>) {
-      requests.push(call.request);
-      call.write({ checkpoint: { id: 7n } });
-    },
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  const { client } = await newClient(t.context, `127.0.0.1:${port}`);
-  const { abort } = follow(client);
-  await until(() => requests.length === 2, 'a second stream', 60_000);
-  t.deepEqual(requests[1], { after: 7n, types: [] });
-  abort.abort();
-  await client.close();
-  server.forceShutdown();
+  follow(t.context.client);
+  (await nth(t.context, 0)).write(checkpoint(7n));
+  await until(() => t.context.streams.length === 2, 'a second stream', 60_000);
+  t.deepEqual(t.context.streams[1]?.request, { after: 7n, types: [] });
 });

@@ -1,7 +1,6 @@
 /** What the client repeats, with which metadata, and how it stays within the limits. */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import anyTest, { type TestFn } from 'ava';
 import { createClient, type PetstoreClient, type PetstoreError } from '../../src/client/index.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
@@ -33,15 +32,6 @@ test.after.always(async ({ context }) => {
   await context.proxy.close();
   context.operator.close();
   await context.close();
-});
-
-test.serial('retries - an idempotent call survives a short outage', async (t) => {
-  const { proxy, client } = t.context;
-  proxy.refuse();
-  const call = client.pets.listPets({});
-  await delay(500); // the outage
-  proxy.restore();
-  t.true(Array.isArray((await call).pets));
 });
 
 /** Breaks the connection when the call has been done, before its response arrives. */
@@ -130,66 +120,19 @@ const LIMITS = { perMinute: 5, perDay: 1_000 };
 /** The number of refusals within a minute that ban a key, by the contract. */
 const BAN = 20;
 
-/** A client with an account of its own, which counts how its calls end, and what the server has counted. */
-async function limited({ operator, publicAddress: address }: Context) {
-  const { id } = await operator.account(LIMITS);
-  const client = createClient({ address, apiKey: (await operator.key(id)).key });
-  const call = async (timeoutMs: number) => {
-    const error = await client.pets.listPets({}, { timeoutMs }).then(
-      () => undefined,
-      (reason: PetstoreError) => reason,
-    );
-    if (error !== undefined && error.code !== 'RATE_LIMITED') throw error;
-    return error;
-  };
-  return {
-    client,
-    /** Makes calls at once, and returns the refusals. */
-    async refusals(calls: number, timeoutMs: number) {
-      const ends = await Promise.all(Array.from({ length: calls }, () => call(timeoutMs)));
-      return ends.filter((error) => error !== undefined);
-    },
-    async used() {
-      const days = await operator.usage(id); // two days around midnight
-      const sum = (field: 'requests' | 'refused') => days.reduce((total, day) => total + Number(day[field]), 0);
-      return { requests: sum('requests'), refused: sum('refused') };
-    },
-  };
-}
-
 test('limits - a client past its minute limit waits for Retry-After and finishes without a ban', async (t) => {
   t.timeout(3 * MINUTE_MS);
-  const { client, refusals, used } = await limited(t.context);
+  const { operator, publicAddress: address } = t.context;
+  const { id } = await operator.account(LIMITS);
+  const client = createClient({ address, apiKey: (await operator.key(id)).key, timeoutMs: 2.5 * MINUTE_MS });
   await withinOneMinute(2_000);
   const nextMinuteMs = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
-  t.deepEqual(await refusals(2 * LIMITS.perMinute, 2.5 * MINUTE_MS), []);
+  await Promise.all(Array.from({ length: 2 * LIMITS.perMinute }, () => client.pets.listPets({})));
   t.true(Date.now() >= nextMinuteMs, 'the second five pass only in the next minute');
   t.true(Date.now() < nextMinuteMs + 10_000, 'they were sent when the minute began');
-  const { requests, refused } = await used();
-  t.is(requests, 10);
-  t.true(refused >= 1 && refused < BAN / 2, `${refused} refusals`);
-  await client.close();
-});
-
-test('limits - calls whose deadline is before Retry-After fail at once, nearly all without a request', async (t) => {
-  const { client, refusals, used } = await limited(t.context);
-  await withinOneMinute(5_000);
-  const startMs = performance.now();
-  const refused = await refusals(100, 2_000);
-  t.true(performance.now() - startMs < 1_500);
-  t.is(refused.length, 95);
-  for (const error of refused) {
-    t.like(error, { code: 'RATE_LIMITED', grpcStatus: 8 });
-    t.true((error.retryAfterMs ?? 0) > 0 && (error.retryAfterMs ?? 0) <= MINUTE_MS, String(error.retryAfterMs));
-    t.regex(error.message, /: try again in \d+ s$/);
-  }
-  const counted = await used();
-  t.is(counted.requests, 5);
-  t.true(counted.refused >= 1 && counted.refused < BAN / 2, `${counted.refused} refusals`);
-  t.is((await refusals(100, 2_000)).length, 100);
-  t.deepEqual(await used(), counted, 'none of them was sent');
-  const signal = AbortSignal.timeout(100);
-  const waiting = client.pets.listPets({}, { timeoutMs: 10 * MINUTE_MS, signal }).catch((reason) => reason);
-  t.is(await waiting, signal.reason);
+  const days = await operator.usage(id); // two days around midnight
+  const sum = (field: 'requests' | 'refused') => days.reduce((total, day) => total + Number(day[field]), 0);
+  t.is(sum('requests'), 10);
+  t.true(sum('refused') >= 1 && sum('refused') < BAN / 2, `${sum('refused')} refusals`);
   await client.close();
 });
