@@ -69,7 +69,7 @@ export function accountCommand(account: Command): void {
 }
 
 function withId(command: Command): Command {
-  return command.argument('<id>', 'the number of the account', toId('ID'));
+  return command.argument('<id>', 'the number of the account', toId);
 }
 
 function planOption(): Option {
@@ -78,8 +78,8 @@ function planOption(): Option {
 
 function withLimits(command: Command): Command {
   return command
-    .option('--per-minute <count>', 'requests a minute, as agreed: for enterprise accounts', toCount('--per-minute'))
-    .option('--per-day <count>', 'requests a day, as agreed: for enterprise accounts', toCount('--per-day'));
+    .option('--per-minute <count>', 'requests a minute, as agreed: for enterprise accounts', toCount)
+    .option('--per-day <count>', 'requests a day, as agreed: for enterprise accounts', toCount);
 }
 
 function one(account: Account): Output {

@@ -16,7 +16,7 @@ export function banCommand(ban: Command): void {
   ban
     .command('list')
     .description('Lists banned keys: whose, why, since and until when.')
-    .option('--account <id>', 'the number of an account: its keys alone', toId('--account'))
+    .option('--account <id>', 'the number of an account: its keys alone', toId)
     .action(
       adminAction(async (admin, { account: accountId }: { account?: bigint }) => {
         const bans = await allBans(admin, accountId);

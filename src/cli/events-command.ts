@@ -26,7 +26,7 @@ export function eventsCommand(events: Command): void {
   events
     .command('tail')
     .description('Prints a line for each event when it happens, until Ctrl-C. A lost connection is opened again.')
-    .option('--after <id>', 'begin after the event with this id, 0: at the oldest (default: now)', toId('--after'))
+    .option('--after <id>', 'begin after the event with this id, 0: at the oldest (default: now)', toId)
     .option('--types <type...>', 'only these types of events: pet.created, …')
     .option('--key-file <file>', 'the file with an API key (default: the environment variable API_KEY)')
     .action(async (_options: Options, command: Command) => tail(command, command.optsWithGlobals<Options>()));

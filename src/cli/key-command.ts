@@ -15,7 +15,7 @@ export function keyCommand(key: Command): void {
 
   withAccount(key.command('create').description('Generates an API key from an account.'))
     .option('--label <label>', 'what people call it')
-    .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant('--expires'))
+    .option('--expires <date>', 'from when on it is refused: a date or an instant (RFC 3339)', toInstant)
     .action(
       adminAction(async (admin, options: { account: bigint; label?: string; expires?: Date }) => {
         const { account: accountId, expires, ...rest } = options;
@@ -55,11 +55,11 @@ export function keyCommand(key: Command): void {
 }
 
 function withAccount(command: Command): Command {
-  return command.requiredOption('--account <id>', 'the number of the account', toId('--account'));
+  return command.requiredOption('--account <id>', 'the number of the account', toId);
 }
 
 function withKeyId(command: Command): Command {
-  return command.argument('<key-id>', 'the number of the key, not the key itself', toId('KEY_ID'));
+  return command.argument('<key-id>', 'the number of the key, not the key itself', toId);
 }
 
 function toCard(key: ApiKey): string {

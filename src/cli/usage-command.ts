@@ -7,8 +7,8 @@ import { table } from './output.ts';
 export function usageCommand(usage: Command): void {
   usage
     .description('Shows how many requests of an account were admitted and refused, day by day (UTC).')
-    .requiredOption('--account <id>', 'the number of the account', toId('--account'))
-    .option('--days <count>', 'how many days back, today included, at most 400', toCount('--days'), 30)
+    .requiredOption('--account <id>', 'the number of the account', toId)
+    .option('--days <count>', 'how many days back, today included, at most 400', toCount, 30)
     .action(
       adminAction(async (admin, { account: accountId, days }: { account: bigint; days: number }) => {
         const used = (await admin.getUsage({ accountId, days })).days;
