@@ -35,14 +35,14 @@ export function callMetrics(registry: Registry): CallMetrics {
     buckets: CALL_SECONDS,
     registers,
   });
-  const failed =
-    'Calls that ended with an error, by its public code and by plan; plan "none" is without a valid API key.';
-  const errors = counter('errors_total', failed, 'reason', 'plan');
-  const bans = counter('bans_total', 'Bans of keys that began on this server, by plan.', 'plan');
-  const replayed = 'Calls that were answered from the record of an earlier one with the same Idempotency-Key.';
-  const replays = counter('idempotent_replays_total', replayed);
-  const ended = 'Streams of events that ended. Only "error" is a fault.';
-  const feeds = counter('event_streams_ended_total', ended, 'reason');
+  const errors = counter('errors_total', 'Errors by public code; plan "none": no valid key.', 'reason', 'plan');
+  const bans = counter('bans_total', 'Bans of keys that began on this server.', 'plan');
+  const replays = counter('idempotent_replays_total', 'Responses from the record of an earlier call.');
+  const feeds = counter(
+    'event_streams_ended_total',
+    'Streams of events that ended. Only "error" is a fault.',
+    'reason',
+  );
   // Prometheus sees an increase only of a series that exists: without the zeros it would miss the first ban and error.
   for (const plan of PLANS) bans.inc({ plan }, 0);
   for (const plan of [...PLANS, NO_PLAN]) for (const reason of SERVER_FAULTS) errors.inc({ reason, plan }, 0);

@@ -62,27 +62,19 @@ export function dependencyMetrics(
       },
     });
   };
-  const opened = 'Open calls, from their headers until their streams are closed.';
-  add(Gauge, 'grpc_open_calls', opened, () => server.openCalls(), 'kind');
+  add(Gauge, 'grpc_open_calls', 'Open calls, until their streams are closed.', () => server.openCalls(), 'kind');
   const lookups = () => ({ hit: keyCache.hits, miss: keyCache.misses });
-  const cached = 'Look-ups of API keys in the cache. A "miss" waits for the database.';
-  add(Counter, 'key_cache_lookups_total', cached, lookups, 'result');
+  add(Counter, 'key_cache_lookups_total', 'API keys found in the cache, or in the database.', lookups, 'result');
   add(Gauge, 'key_cache_keys', 'API keys in the cache.', () => keyCache.size);
   add(Gauge, 'usage_backlog_rows', 'Counts and bans that are not stored yet.', () => usage.backlog);
   add(Counter, 'events_sent_total', 'Events sent, once for each stream.', () => events.sent);
-  const stalled = 'For how long the events after the last one could not be read. 0 while no stream is open.';
-  add(Gauge, 'events_stalled_seconds', stalled, () => events.stalledMs / 1_000);
-  const works = '1 while the database works, 0 while calls fail because it is unavailable or full.';
-  add(Gauge, 'database_up', works, () => (database.isAway ? 0 : 1));
-  const daysLeft = () =>
-    Object.fromEntries(
-      Object.entries(certificates?.ends ?? {}).map(([setting, end]) => [
-        setting,
-        (end.getTime() - Date.now()) / DAY_MS,
-      ]),
-    );
-  const ends = 'Days until the first certificate in the file of a setting ends; negative after that.';
-  add(Gauge, 'certificate_days_left', ends, daysLeft, 'setting');
+  add(Gauge, 'events_stalled_seconds', 'For how long a newer event could not be read.', () => events.stalledMs / 1_000);
+  add(Gauge, 'database_up', '0 while the database is unavailable or full.', () => (database.isAway ? 0 : 1));
+  const daysLeft = () => {
+    const ends = Object.entries(certificates?.ends ?? {});
+    return Object.fromEntries(ends.map(([setting, end]) => [setting, (end.getTime() - Date.now()) / DAY_MS]));
+  };
+  add(Gauge, 'certificate_days_left', 'Days until the first certificate of a file ends.', daysLeft, 'setting');
   const { pools } = database;
   if (pools !== undefined) {
     const ofPools = (name: string, help: string, read: (pool: PoolReading) => number) => {
@@ -94,9 +86,8 @@ export function dependencyMetrics(
     ofPools('waiting', 'Calls that wait for a connection to PostgreSQL.', ({ waiting }) => waiting);
   }
   if (redis !== undefined) {
-    const counts = '1 while Redis counts the limits, 0 while this server counts them by itself.';
-    add(Gauge, 'redis_up', counts, () => (redis.isDegraded ? 0 : 1));
-    const alone = 'Requests that this server counted by itself because Redis was unavailable.';
-    add(Counter, 'redis_fallback_decisions_total', alone, () => redis.fallbackDecisions);
+    add(Gauge, 'redis_up', '0 while this server counts the limits by itself.', () => (redis.isDegraded ? 0 : 1));
+    const byItself = 'Requests that this server counted by itself.';
+    add(Counter, 'redis_fallback_decisions_total', byItself, () => redis.fallbackDecisions);
   }
 }

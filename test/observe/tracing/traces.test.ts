@@ -65,9 +65,12 @@ const spansIn = ({ context }: Test, traceId: string) =>
   context.collector.spans.filter((span) => span.traceId === traceId);
 
 test('Traces - every operation has a span of its own, below the caller and Envoy', async (t) => {
-  for (const { operation, method, path, json } of await requestsTo(t.context.service.rest)) {
-    await has(t, await sent(t, method, path, json), method, operation.path.slice(1));
-  }
+  const requests = await requestsTo(t.context.service.rest);
+  await Promise.all(
+    requests.map(async ({ operation, method, path, json }) =>
+      has(t, await sent(t, method, path, json), method, operation.path.slice(1)),
+    ),
+  );
 });
 
 test('Traces - of REST: caller, Envoy, call, and below the call its transaction, statements and commit', async (t) => {
