@@ -2,12 +2,12 @@
 import { type ClientHttp2Session, connect } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Option } from 'commander';
-import { toColumns } from '../test/support/columns.ts';
 import { CommandFailed, createCommand, integer, number, run } from '../test/support/command-line.ts';
 import { cpuTimesUs } from '../test/support/cpu-time.ts';
 import { formatCount, quantile } from '../test/support/numbers.ts';
 import { createProgress } from '../test/support/progress.ts';
 import { sharedMissing, startShared } from '../test/support/shared.ts';
+import { toColumns } from './columns.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
 
 const STREAMS = [0, 1, 100, 1_000];

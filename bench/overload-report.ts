@@ -1,6 +1,7 @@
 /** The overload benchmark's results as a table. */
-import { toColumns } from '../test/support/columns.ts';
+
 import { formatCount } from '../test/support/numbers.ts';
+import { toColumns } from './columns.ts';
 import type { Options } from './overload.ts';
 import { CAPACITY_CLIENTS, CLIENTS, type Offered, type OverloadResults } from './overload-measure.ts';
 import type { Cores } from './pinning.ts';

@@ -1,8 +1,8 @@
 /** The results as a table. */
 import { cpus } from 'node:os';
-import { toColumns } from '../test/support/columns.ts';
 import { formatCount, median } from '../test/support/numbers.ts';
 import { slowestLoop } from './calibration.ts';
+import { toColumns } from './columns.ts';
 import type { Options } from './main.ts';
 import { compare, type Measurement, ROUNDS, type Round } from './measure.ts';
 import { type Bounds, HUNDRED_THOUSAND, SCENARIOS } from './scenarios.ts';

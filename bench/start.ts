@@ -2,13 +2,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { toColumns } from '../test/support/columns.ts';
 import { CommandFailed, createCommand, run } from '../test/support/command-line.ts';
 import { cpuTimesUs } from '../test/support/cpu-time.ts';
 import { childrenOf, launcherSettings } from '../test/support/launcher.ts';
 import { median } from '../test/support/numbers.ts';
 import { until } from '../test/support/until.ts';
 import { calibrate, slowestLoop } from './calibration.ts';
+import { toColumns } from './columns.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const STARTS = 11;
