@@ -1,7 +1,6 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf';
 import test from 'ava';
-import { ApiError } from '../../src/errors.ts';
-import { decodeRequest, fileDescriptors, loadOperations, type Operation } from '../../src/proto/operations.ts';
+import { loadOperations, type Operation } from '../../src/proto/operations.ts';
 import { LISTS, PUBLIC } from '../support/resources.ts';
 
 const { registry, byPath } = loadOperations();
@@ -26,43 +25,29 @@ function fieldsOf(message: DescMessage, seen = new Set<DescMessage>()): DescFiel
 
 const answerFields = methods.flatMap(({ output }) => fieldsOf(output));
 
-function routesWith(method: string): string[] {
-  return operations.flatMap(({ routes }) =>
-    routes.flatMap((route) => (route.method === method ? [route.template] : [])),
-  );
-}
-
 test('Operations - the routes are exactly the table of the contract', (t) => {
+  const [pets, categories, orders, inventory] = ['/pets', '/categories', '/store/orders', '/store/inventory'];
+  const [pet, category, order] = [`${pets}/{pet_id}`, `${categories}/{category_id}`, `${orders}/{order_id}`];
+  const item = `${inventory}/{pet_id}`;
+  const reads = [pets, pet, categories, category, orders, order, inventory, item];
   const table = {
-    GET: [
-      '/pets',
-      '/pets/{pet_id}',
-      '/categories',
-      '/categories/{category_id}',
-      '/store/orders',
-      '/store/orders/{order_id}',
-      '/store/inventory',
-      '/store/inventory/{pet_id}',
-    ],
-    POST: ['/pets', '/categories', '/store/orders'],
-    PUT: ['/pets/{pet_id}', '/categories/{category_id}', '/store/inventory/{pet_id}'],
-    PATCH: ['/pets/{pet_id}', '/categories/{category_id}', '/store/orders/{order_id}'],
-    DELETE: ['/pets/{pet_id}', '/categories/{category_id}', '/store/orders/{order_id}'],
+    GET: reads,
+    HEAD: reads,
+    POST: [pets, categories, orders],
+    PUT: [pet, category, item],
+    PATCH: [pet, category, order],
+    DELETE: [pet, category, order],
   };
-  for (const [method, paths] of Object.entries(table)) t.deepEqual(routesWith(method).sort(), paths.sort(), method);
-  const inTable = Object.keys(table);
-  const others = operations.flatMap(({ routes }) => routes).filter(({ method }) => !inTable.includes(method));
-  t.deepEqual([...new Set(others.map(({ method }) => method))], ['HEAD']);
+  const expected = Object.entries(table).flatMap(([method, paths]) => paths.map((path) => `${method} ${path}`));
+  const routes = operations.flatMap((operation) => operation.routes);
+  t.deepEqual(routes.map(({ method, template }) => `${method} ${template}`).sort(), expected.sort());
 });
 
 test('Operations - what holds for every one: routes, body, condition, counting, reads', (t) => {
   for (const operation of PUBLIC) {
     const { path, name, method, routes, bodyField, input, output, condition, counting, isRead, isStream } = operation;
-    t.is(
-      routes.some((route) => route.method === 'HEAD'),
-      method === 'GET',
-      path,
-    );
+    const hasHead = routes.some((route) => route.method === 'HEAD');
+    t.is(hasHead, method === 'GET', path);
     const body = input.fields.find((field) => field.name === bodyField);
     t.is(body?.fieldKind, ['POST', 'PUT', 'PATCH'].includes(method) ? 'message' : undefined, path);
     const isById = routes[0]?.template.endsWith('}');
@@ -146,20 +131,4 @@ test('Entity tags - a field that is added to a tagged message can be absent', (t
     ...['id', 'name'].map((name) => `Category.${name}`),
     ...['pet_id', 'quantity', 'status'].map((name) => `InventoryItem.${name}`),
   ]);
-});
-
-test('Request - is decoded by its descriptor; malformed bytes are MALFORMED_BODY', (t) => {
-  const operation = byPath.get('/petstore.v1.PetService/GetPet');
-  if (operation === undefined) return t.fail();
-  t.like(decodeRequest(operation, Buffer.from([0x08, 0x07])), { petId: 7n });
-  const error = t.throws(() => decodeRequest(operation, Buffer.from([0x08])), { instanceOf: ApiError });
-  t.is(error.code, 'MALFORMED_BODY');
-  return undefined;
-});
-
-test('File descriptors - every imported file is included, for reflection', (t) => {
-  const files = [...registry.files];
-  t.is(fileDescriptors().length, files.length);
-  const names = new Set(files.map(({ proto }) => proto.name));
-  for (const { proto } of files) for (const name of proto.dependency) t.true(names.has(name), name);
 });
