@@ -1,42 +1,48 @@
-/** Responses of the public port to pages of other origins, with CORS_ORIGINS set. */
+/** Responses of the public port to pages of other origins, by the setting CORS_ORIGINS. */
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import anyTest, { type TestFn } from 'ava';
 import { ListPetsRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { ConfigError, readConfig } from '../../src/config/config.ts';
+import { grpcFrame } from '../support/hostile/sockets.ts';
 import { withinOneMinute } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
-import type { RestRequest, RestResponse } from '../support/rest-client.ts';
+import type { RestRequest } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { until } from '../support/until.ts';
 
 const test = anyTest as TestFn<TestStack>;
 
-const ALLOWED_ORIGIN = 'https://shop.example';
+const SHOP = 'https://shop.example';
+const LOCAL = 'http://localhost:3000';
 const { paths, components } = JSON.parse(readFileSync('gen/openapi/openapi.json', 'utf8'));
 
 test.before(async (t) => {
-  t.context = await startTestStack({ CORS_ORIGINS: `${ALLOWED_ORIGIN}, http://localhost:3000` });
+  t.context = await startTestStack({ CORS_ORIGINS: `${SHOP}, ${LOCAL}` });
 });
 test.after.always((t) => t.context.close());
 
+type Answer = Pick<Response, 'status' | 'headers'>;
+
 /** The items of a list in a header. */
-function listed({ headers }: { readonly headers: Headers }, name: string): string[] {
+function listed({ headers }: Answer, name: string): string[] {
   return (headers.get(name) ?? '').split(/, ?/).filter((item) => item !== '');
 }
 
-/** Sends a request from a page of the origin. */
-function fromPage(stack: TestStack, method: string, path: string, request: RestRequest = {}, origin = ALLOWED_ORIGIN) {
-  const type: Record<string, string> = request.raw === undefined ? {} : { 'content-type': 'application/json' };
-  return stack.rest.send(method, path, { ...request, headers: { ...type, ...request.headers, origin } });
-}
+const corsHeaders = ({ headers }: Answer) => [...headers.keys()].filter((name) => name.startsWith('access-control-'));
 
 /** Sends a CORS preflight request. */
-function preflight({ rest }: TestStack, path: string, origin = ALLOWED_ORIGIN): Promise<Response> {
+function preflight({ rest }: Pick<TestStack, 'rest'>, path: string, origin = SHOP): Promise<Response> {
   const requested = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' };
   return fetch(`${rest.url}${path}`, { method: 'OPTIONS', headers: { origin, ...requested } });
 }
 
-test.serial('Preflight - from an allowed origin needs no key, on any path of REST, gRPC-Web and Connect', async (t) => {
-  for (const origin of [ALLOWED_ORIGIN, 'http://localhost:3000']) {
+test.serial('Preflight - from an allowed origin needs no key, on any path, and counts against no limit', async (t) => {
+  const anonymous = t.context.rest.withKey(undefined);
+  const remaining = async () => Number((await anonymous.get('/pets')).headers.get('x-ratelimit-remaining'));
+  await withinOneMinute(10_000);
+  const before = await remaining();
+  for (const origin of [SHOP, LOCAL]) {
     for (const path of ['/pets', '/store/inventory/7', '/nope', Pets.listPets.path]) {
       const { status, headers } = await preflight(t.context, path, origin);
       t.is(status, 200, path);
@@ -45,121 +51,165 @@ test.serial('Preflight - from an allowed origin needs no key, on any path of RES
       t.is(headers.get('vary'), 'origin');
     }
   }
+  t.is(await remaining(), before - 1);
 });
 
 test.serial('Preflight - allows every method and header of the description, of gRPC-Web and of Connect', async (t) => {
   const methods = Object.values(paths).flatMap((path) => Object.keys(path as object));
   const parameters = Object.values(components.parameters) as { in: string; name: string }[];
-  const requestHeaders = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name);
-  t.true(methods.includes('patch') && requestHeaders.includes('Idempotency-Key'));
+  const ofRest = parameters.filter((parameter) => parameter.in === 'header').map(({ name }) => name.toLowerCase());
+  const ofRpc = ['x-grpc-web', 'x-user-agent', 'grpc-timeout', 'connect-protocol-version', 'connect-timeout-ms'];
+  t.true(methods.includes('patch') && ofRest.includes('idempotency-key'));
   const response = await preflight(t.context, '/pets');
   const allowedMethods = listed(response, 'access-control-allow-methods');
   for (const method of methods) t.true(allowedMethods.includes(method.toUpperCase()), method);
   const allowed = listed(response, 'access-control-allow-headers');
-  const rpcHeaders = ['x-grpc-web', 'x-user-agent', 'grpc-timeout', 'connect-protocol-version', 'connect-timeout-ms'];
-  for (const name of [...requestHeaders, ...rpcHeaders, 'authorization', 'content-type']) {
-    t.true(allowed.includes(name.toLowerCase()), name);
-  }
-});
-
-test.serial('Preflight - counts against no limit', async (t) => {
-  const anonymous = t.context.rest.withKey(undefined);
-  const remaining = async () => Number((await anonymous.get('/pets')).headers.get('x-ratelimit-remaining'));
-  await withinOneMinute(10_000);
-  const before = await remaining();
-  for (let count = 0; count < 5; count += 1) t.is((await preflight(t.context, '/pets')).status, 200);
-  t.is(await remaining(), before - 1);
-});
-
-test.serial('gRPC-Web and Connect - pages of an allowed origin can read responses', async (t) => {
-  const { rest, key } = t.context;
-  const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
-  const frame = Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]);
-  for (const authorization of [`Bearer ${key}`, 'none']) {
-    for (const [type, body] of [
-      ['application/grpc-web+proto', frame],
-      ['application/proto', Buffer.from(message)],
-    ] as const) {
-      const headers = { origin: ALLOWED_ORIGIN, authorization, 'content-type': type };
-      const response = await fetch(`${rest.url}${Pets.listPets.path}`, { method: 'POST', headers, body });
-      await response.arrayBuffer();
-      t.is(response.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN);
-      const exposed = listed(response, 'access-control-expose-headers');
-      for (const name of ['grpc-status', 'grpc-message', 'grpc-status-details-bin']) t.true(exposed.includes(name));
-    }
-  }
+  for (const name of [...ofRest, ...ofRpc, 'authorization', 'content-type']) t.true(allowed.includes(name), name);
 });
 
 test.serial('Other callers - pages of other origins get no CORS headers', async (t) => {
-  const corsHeaders = (headers: Headers) => [...headers.keys()].filter((name) => name.startsWith('access-control-'));
-  for (const other of ['https://shop.example.evil.example', 'http://shop.example', 'https://shop.example:444']) {
+  const { rest } = t.context;
+  for (const origin of ['https://shop.example.evil.example', 'http://shop.example', 'https://shop.example:444']) {
     for (const path of ['/pets', '/nope', '/healthz']) {
-      const { status, headers } = await fromPage(t.context, 'GET', path, {}, other);
-      t.is(status, path === '/nope' ? 404 : 200);
-      t.deepEqual(corsHeaders(headers), [], other);
-      t.is(headers.get('vary'), 'origin', 'caches must know that the response depends on the origin');
+      const response = await rest.get(path, { headers: { origin } });
+      t.is(response.status, path === '/nope' ? 404 : 200);
+      t.deepEqual(corsHeaders(response), [], origin);
+      t.is(response.headers.get('vary'), 'origin', 'caches must know that the response depends on the origin');
     }
-    const refusal = await preflight(t.context, '/pets', other);
-    t.is(refusal.status, 401);
-    t.deepEqual(corsHeaders(refusal.headers), []);
+    const refusal = await preflight(t.context, '/pets', origin);
+    t.deepEqual([refusal.status, corsHeaders(refusal)], [401, []]);
   }
-  t.is((await t.context.rest.get('/pets')).headers.get('vary'), 'origin');
+  t.is((await rest.get('/pets')).headers.get('vary'), 'origin');
 });
 
 test.serial('OPTIONS - a request that is not a preflight is treated like any other method', async (t) => {
   const { rest } = t.context;
-  for (const headers of [{}, { origin: ALLOWED_ORIGIN }, { 'access-control-request-method': 'POST' }]) {
+  for (const headers of [{}, { origin: SHOP }, { 'access-control-request-method': 'POST' }]) {
     t.is((await rest.withKey(undefined).send('OPTIONS', '/pets', { headers })).status, 401);
-    const response = await rest.send('OPTIONS', '/pets', { headers });
-    t.is(response.status, 405);
-    t.is(response.headers.get('allow'), 'GET, HEAD, POST');
+    const { status, headers: received } = await rest.send('OPTIONS', '/pets', { headers });
+    t.deepEqual([status, received.get('allow')], [405, 'GET, HEAD, POST']);
     t.is((await rest.send('OPTIONS', '/nope', { headers })).status, 404);
   }
 });
 
-// The last one: it kills the server, and Envoy's threads learn one after the other that there is a new one.
+// The last one of this stack: it kills the server, and Envoy's threads learn one after the other of the new one.
 test.serial('Responses - pages of an allowed origin can read all, with all documented headers', async (t) => {
   const { rest, stack } = t.context;
   const operator = await connectOperator(t.context);
-  const limited = { ...t.context, rest: rest.withKey(await operator.keyOf({ perMinute: 1, perDay: 100 })) };
+  const limited = rest.withKey(await operator.keyOf({ perMinute: 1, perDay: 100 }));
   operator.close();
-  const anonymous = { ...t.context, rest: rest.withKey(undefined) };
+  const anonymous = rest.withKey(undefined);
   const [id, categoryId] = [await rest.pet(), await rest.category()];
-  const tag = { 'if-none-match': (await rest.get(`/categories/${categoryId}`)).headers.get('etag') ?? '' };
+  const known = { 'if-none-match': (await rest.get(`/categories/${categoryId}`)).headers.get('etag') ?? '' };
+  const json = { 'content-type': 'application/json' };
+  const message = ListPetsRequest.encode({ ids: [], pageToken: '' }).finish();
+  const web = { headers: { 'content-type': 'application/grpc-web+proto' }, raw: grpcFrame(message) };
+  const connect = { headers: { 'content-type': 'application/proto' }, raw: message };
   await withinOneMinute(10_000);
-  await limited.rest.get('/pets');
-  const responses: [number, RestResponse][] = [];
-  for (const [status, caller, method, path, request] of [
-    [200, t.context, 'GET', '/pets'],
-    [201, t.context, 'POST', '/categories', { json: { name: 'Cats' } }],
-    [204, t.context, 'DELETE', `/pets/${id}`],
-    [304, t.context, 'GET', `/categories/${categoryId}`, { headers: tag }],
-    [200, t.context, 'HEAD', '/pets'],
-    [200, anonymous, 'GET', '/healthz'],
-    [401, anonymous, 'GET', '/pets'],
-    [401, anonymous, 'POST', '/pets', { json: {} }],
-    [429, limited, 'GET', '/pets'],
-    [404, t.context, 'GET', '/nope'],
-    [404, t.context, 'GET', '/pets/999999'],
-    [405, t.context, 'OPTIONS', '/pets'],
-    [400, t.context, 'GET', '/pets/abc'],
-    [400, t.context, 'POST', '/pets', { raw: '{' }],
-    [413, t.context, 'POST', '/pets', { raw: `{"name":"${'x'.repeat(70_000)}"}` }],
+  await limited.get('/pets');
+  const send = async (by: typeof rest, target: string, { headers, ...request }: RestRequest): Promise<Answer> => {
+    const [method = '', path = ''] = target.split(' ');
+    if (target !== `POST ${Pets.listPets.path}`) {
+      return by.send(method, path, { ...request, headers: { ...headers, origin: SHOP } });
+    }
+    const authorization = by === anonymous ? 'none' : `Bearer ${t.context.key}`;
+    const sent = { ...headers, authorization, origin: SHOP };
+    return fetch(`${rest.url}${path}`, { method, headers: sent, body: Buffer.from(request.raw ?? '') });
+  };
+  const responses: Answer[] = [];
+  for (const [status, by, target, request] of [
+    [200, rest, 'GET /pets'],
+    [201, rest, 'POST /categories', { json: { name: 'Cats' } }],
+    [204, rest, `DELETE /pets/${id}`],
+    [304, rest, `GET /categories/${categoryId}`, { headers: known }],
+    [200, rest, 'HEAD /pets'],
+    [200, anonymous, 'GET /healthz'],
+    [401, anonymous, 'GET /pets'],
+    [401, anonymous, 'POST /pets', { json: {} }],
+    [429, limited, 'GET /pets'],
+    [404, rest, 'GET /nope'],
+    [404, rest, 'GET /pets/999999'],
+    [405, rest, 'OPTIONS /pets'],
+    [400, rest, 'GET /pets/abc'],
+    [400, rest, 'POST /pets', { raw: '{', headers: json }],
+    [413, rest, 'POST /pets', { raw: `{"name":"${'x'.repeat(70_000)}"}`, headers: json }],
+    ...[web, connect].map((call) => [200, rest, `POST ${Pets.listPets.path}`, call] as const),
+    [200, anonymous, `POST ${Pets.listPets.path}`, web], // with a gRPC status
+    [401, anonymous, `POST ${Pets.listPets.path}`, connect],
   ] as const) {
-    responses.push([status, await fromPage(caller, method, path, request)]);
+    const response = await send(by, target, request ?? {});
+    t.is(response.status, status, target);
+    responses.push(response);
   }
   stack.servers[0]?.process.kill('SIGKILL');
   const find503 = async () => {
-    const response = await fromPage(t.context, 'GET', '/pets');
+    const response = await send(rest, 'GET /pets', {});
     return response.status === 503 && response;
   };
-  responses.push([503, await until(find503, 'a 503')]);
+  responses.push(await until(find503, 'a 503'));
   const documented = Object.keys(components.headers).map((name) => name.toLowerCase().replace(/^link-.*/, 'link'));
-  for (const [status, response] of responses) {
-    t.is(response.status, status, response.text);
-    t.is(response.headers.get('access-control-allow-origin'), ALLOWED_ORIGIN, response.text);
-    const exposed = listed(response, 'access-control-expose-headers');
-    for (const name of documented) t.true(exposed.includes(name), name);
+  const all = [...documented, 'grpc-status', 'grpc-message', 'grpc-status-details-bin'];
+  for (const [index, response] of responses.entries()) {
+    t.is(response.headers.get('access-control-allow-origin'), SHOP, `response ${index}`);
     t.is(response.headers.get('vary'), 'origin');
+    const exposed = listed(response, 'access-control-expose-headers');
+    for (const name of all) t.true(exposed.includes(name), name);
+  }
+});
+
+/** It serves /healthz, and breaks its response to /store/inventory off: Envoy's filters see no such error. */
+const MUTE_SERVER = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
+
+for (const [title, settings, origins] of [
+  ['allows no other origin by default', {}, [[SHOP, null]]],
+  [
+    'the listed origins are allowed, and no others',
+    { CORS_ORIGINS: `${LOCAL},${SHOP}` },
+    [
+      [SHOP, SHOP],
+      ['https://other.example', null],
+      [undefined, null],
+    ],
+  ],
+  [
+    '* allows every origin',
+    { CORS_ORIGINS: '*' },
+    [
+      [SHOP, SHOP],
+      ['null', 'null'],
+    ],
+  ],
+] as const) {
+  test(`CORS_ORIGINS - ${title}`, async (t) => {
+    const { rest, close } = await startTestStack({ ...settings }, { program: MUTE_SERVER });
+    t.teardown(close);
+    for (const [origin, expected] of origins) {
+      const from: Record<string, string> = origin === undefined ? {} : { origin };
+      for (const [method, path, headers] of [
+        ['GET', '/healthz', from],
+        ['OPTIONS', '/healthz', { ...from, 'access-control-request-method': 'GET' }],
+        ['GET', '/store/inventory', from],
+      ] as const) {
+        const response = await fetch(rest.url + path, { method, headers });
+        t.is(response.status, path === '/healthz' ? 200 : 503);
+        t.is(response.headers.get('access-control-allow-origin'), expected, `${method} ${path}`);
+        t.is(response.headers.get('access-control-allow-credentials'), null);
+      }
+    }
+  });
+}
+
+test('CORS_ORIGINS - accepts only * or origins as browsers send them', (t) => {
+  const read = (text?: string) => readConfig({ CORS_ORIGINS: text }).corsOrigins;
+  t.deepEqual([read(), read('*'), read(`${SHOP}, ${LOCAL},${SHOP}`)], [[], ['*'], [SHOP, LOCAL]]);
+  t.deepEqual(read('https://[::1]:8443'), ['https://[::1]:8443']);
+  for (const bad of [
+    ...['shop.example', 'https://shop.example/', 'https://shop.example/shop', 'https://SHOP.example', 'null'],
+    ...['https://shop.example:443', 'https://user@shop.example', 'https://*.shop.example', "https://shop'.example"],
+    ...['ftp://shop.example', '*,https://shop.example', 'https://shop.example,'],
+  ]) {
+    const what = 'be origins such as https://shop.example, with commas between several, or *';
+    const message = `CORS_ORIGINS must ${what}, not ${JSON.stringify(bad)}`;
+    t.throws(() => read(bad), { instanceOf: ConfigError, message }, bad);
   }
 });

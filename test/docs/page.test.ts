@@ -1,7 +1,6 @@
 /** What the docs page shows, on two pages that all tests look at: one as it opens, one with every operation open. */
 import axe, { type AxeResults, type RunOptions } from 'axe-core';
 import type { Locator, Page } from 'playwright-core';
-import { readConfig } from '../../src/config/config.ts';
 import {
   authorize,
   DESKTOP,
@@ -155,17 +154,6 @@ test.serial('Operations - the folded errors open, and the link leads to the page
   for (const code of ['API_KEY_INVALID', 'RATE_LIMITED', 'INTERNAL']) await block.getByText(code).first().waitFor();
   await block.getByRole('link', { name: 'Errors', exact: true }).click();
   t.true(await isInView(page.locator('#operations-tag-Errors')));
-});
-
-test.serial('Operations - the limits of each plan are explained beside the X-RateLimit headers', async (t) => {
-  const headers = t.context.expanded.locator('#operations-Pets-listPets .response[data-code="200"] .response-headers');
-  await headers.locator('summary').click();
-  const limit = (await headers.getByRole('row', { name: 'X-RateLimit-Limit' }).textContent()) ?? '';
-  for (const [plan, { perMinute, perDay }] of Object.entries(readConfig({}).limits.plans)) {
-    const numbers = `${plan} ${perMinute.toLocaleString('en-US')} a minute and ${perDay.toLocaleString('en-US')} a day`;
-    t.true(limit.includes(numbers), `${limit} lacks ${numbers}`);
-  }
-  t.regex(limit, /enterprise as agreed/);
 });
 
 test.serial(

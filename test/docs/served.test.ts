@@ -7,6 +7,7 @@ import { gunzipSync } from 'node:zlib';
 import { createFileRegistry, fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import anyTest, { type TestFn } from 'ava';
+import { isError } from '../support/contract.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 
 const test = anyTest as TestFn<TestStack>;
@@ -16,26 +17,39 @@ test.before(async (t) => {
 });
 test.after.always((t) => t.context.close());
 
-const TYPES = {
-  html: 'text/html; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.yaml': 'application/yaml',
 };
+
+/** A page that may load from this server only. */
+const PAGE = {
+  'content-security-policy': [
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'",
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  ].join('; '),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'public, max-age=300',
+};
+const LIBRARY = { ...PAGE, 'cache-control': 'public, max-age=86400' };
+const DESCRIPTION = { 'access-control-allow-origin': '*', 'cache-control': 'public, max-age=300' };
 const OWN = ['page.js', 'plugin.js', 'chapters.js', 'feed.js', 'page.css', 'operations.css', 'favicon.svg'];
-const FOREIGN = ['swagger-ui-bundle.js', 'swagger-ui.css'];
-/** Paths, the files that they are, and for how many seconds they may be cached. */
-const FILES: readonly (readonly [string, string, number])[] = [
-  ['/docs', 'docs-page/index.html', 300],
-  ...OWN.map((name) => [`/docs/${name}`, `docs-page/${name}`, 300] as const),
-  ...FOREIGN.map((name) => [`/docs/${name}`, `node_modules/swagger-ui-dist/${name}`, 86_400] as const),
+
+/** Paths, the files that they are, and their headers. */
+const FILES: readonly (readonly [path: string, file: string, headers: Readonly<Record<string, string>>])[] = [
+  ...['/openapi.json', '/openapi.yaml'].map((path) => [path, `gen/openapi${path}`, DESCRIPTION] as const),
+  ['/docs', 'docs-page/index.html', PAGE],
+  ...OWN.map((name) => [`/docs/${name}`, `docs-page/${name}`, PAGE] as const),
+  ...['swagger-ui-bundle.js', 'swagger-ui.css'].map(
+    (name) => [`/docs/${name}`, `node_modules/swagger-ui-dist/${name}`, LIBRARY] as const,
+  ),
 ];
 
-/** The browser may load from this server only. */
-const POLICY = [
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'",
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-].join('; ');
 const BROWSER = { headers: { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' } };
 
 test('GET /petstore.binpb - is the descriptor set of the public services alone, without a key', async (t) => {
@@ -49,21 +63,15 @@ test('GET /petstore.binpb - is the descriptor set of the public services alone, 
   t.true(body.length < 128 * 1_024);
 });
 
-for (const [path, file, seconds] of FILES) {
+for (const [path, file, expected] of FILES) {
   test(`GET, HEAD ${path} - return the file on disk, without a key, compressed for those who accept it`, async (t) => {
     const { rest } = t.context;
-    const anonymous = rest.withKey(undefined);
     const onDisk = readFileSync(file);
     for (const method of ['GET', 'HEAD']) {
-      const { status, headers, text } = await anonymous.send(method, path);
-      t.is(status, 200);
-      t.is(text, method === 'GET' ? onDisk.toString() : '');
-      t.is(headers.get('content-type'), TYPES[extname(file).slice(1) as keyof typeof TYPES]);
+      const { status, headers, text } = await rest.withKey(undefined).send(method, path);
+      t.deepEqual([status, text], [200, method === 'GET' ? onDisk.toString() : '']);
       if (method === 'HEAD') t.is(headers.get('content-length'), String(onDisk.length));
-      t.is(headers.get('cache-control'), `public, max-age=${seconds}`);
-      t.is(headers.get('content-security-policy'), POLICY);
-      t.is(headers.get('x-content-type-options'), 'nosniff');
-      t.is(headers.get('referrer-policy'), 'no-referrer');
+      t.like(Object.fromEntries(headers), { 'content-type': TYPES[extname(file)], ...expected });
     }
     const compressed = await fetchRaw(`${rest.url}${path}`, { 'accept-encoding': 'gzip, deflate, br' });
     t.is(compressed.headers['content-encoding'], 'gzip');
@@ -81,46 +89,43 @@ test('GET /docs - is not compressed for a client that does not accept gzip', asy
   }
 });
 
-test('POST /docs - is refused with 405 and Allow, like any unsupported method', async (t) => {
-  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
-    const { status, headers, body } = await t.context.rest.send(method, '/docs/page.js');
-    t.deepEqual([status, headers.get('allow'), body.code], [405, 'GET, HEAD', 'METHOD_NOT_ALLOWED']);
+test('POST /docs - is refused with 405 and Allow, like any unsupported method, and needs a key', async (t) => {
+  const { rest } = t.context;
+  for (const path of ['/docs/page.js', '/openapi.json']) {
+    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+      const response = await rest.send(method, path);
+      isError(t, response, 405, 'METHOD_NOT_ALLOWED');
+      t.is(response.headers.get('allow'), 'GET, HEAD');
+      t.is((await rest.withKey(undefined).send(method, path)).status, 401);
+    }
   }
 });
 
-test('GET / - redirects a browser to the docs page, on any host', async (t) => {
-  for (const method of ['GET', 'HEAD']) {
-    const { status, headers } = await t.context.rest.withKey(undefined).send(method, '/', BROWSER);
-    t.is(status, 302);
-    t.is(headers.get('location'), '/docs');
-    t.regex(headers.get('vary') ?? '', /\baccept\b/);
+test('GET / - redirects a browser to the docs page, on any host, and so does /docs/', async (t) => {
+  const anonymous = t.context.rest.withKey(undefined);
+  for (const [method, path, request] of [
+    ['GET', '/', BROWSER],
+    ['HEAD', '/', BROWSER],
+    ['GET', '/docs/', {}],
+  ] as const) {
+    const { status, headers } = await anonymous.send(method, path, request);
+    t.deepEqual([status, headers.get('location')], [302, '/docs']);
+    if (path === '/') t.regex(headers.get('vary') ?? '', /\baccept\b/);
   }
 });
 
-test('GET / - is an error for other clients: 401 without a key, 404 with one', async (t) => {
+test('GET / - is an error for other clients, as is POST: 401 without a key, 404 with one', async (t) => {
+  const { rest } = t.context;
   for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }]) {
-    const anonymous = await t.context.rest.withKey(undefined).get('/', { headers });
-    t.is(anonymous.status, 401);
-    t.is(anonymous.body.code, 'API_KEY_MISSING');
-    const known = await t.context.rest.get('/', { headers });
-    t.is(known.status, 404);
-    t.is(known.body.code, 'ROUTE_NOT_FOUND');
+    isError(t, await rest.withKey(undefined).get('/', { headers }), 401, 'API_KEY_MISSING');
+    isError(t, await rest.get('/', { headers }), 404, 'ROUTE_NOT_FOUND');
   }
-});
-
-test('POST / - is an error for a browser too', async (t) => {
-  t.is((await t.context.rest.send('POST', '/', BROWSER)).body.code, 'ROUTE_NOT_FOUND');
-});
-
-test('GET /docs/ - redirects to /docs', async (t) => {
-  const { status, headers } = await t.context.rest.withKey(undefined).get('/docs/');
-  t.is(status, 302);
-  t.is(headers.get('location'), '/docs');
+  isError(t, await rest.send('POST', '/', BROWSER), 404, 'ROUTE_NOT_FOUND');
 });
 
 test('GET /docs/nothing - is ROUTE_NOT_FOUND, and no other file on disk is served', async (t) => {
-  for (const path of ['/docs/nothing', '/docs/index.html', '/docs/../package.json', '/docs/%2e%2e/package.json']) {
-    t.is((await t.context.rest.get(path)).body.code, 'ROUTE_NOT_FOUND');
+  for (const path of ['nothing', 'index.html', '../package.json', '%2e%2e/package.json', '../openapi.json/']) {
+    isError(t, await t.context.rest.get(`/docs/${path}`), 404, 'ROUTE_NOT_FOUND');
   }
 });
 

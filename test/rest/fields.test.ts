@@ -1,6 +1,10 @@
-/** What the fields of bodies and queries accept, through the transcoder. Validation has every rule in process. */
+/**
+ * What the fields of bodies and queries accept, and how values are written in JSON, through the transcoder. In process
+ * test/rpc/interceptors/validation.test.ts has every rule, and test/edge/json.test.ts the JSON of every type.
+ */
 import { ScalarType } from '@bufbuild/protobuf';
 import anyTest, { type TestFn } from 'ava';
+import fc from 'fast-check';
 import { isError, isInvalid } from '../support/contract.ts';
 import { PUBLIC } from '../support/resources.ts';
 import type { RestResponse } from '../support/rest-client.ts';
@@ -38,10 +42,10 @@ test.before(async (t) => {
 test.after.always((t) => t.context.close());
 
 const CAT = '😺';
-const NAMES = ['a', CAT.repeat(200), 'Ünï cödé  two spaces', ['\u2003 Tom\u00a0', 'Tom']];
+const NAMES = [CAT.repeat(200), 'Ünï cödé  two spaces', ['\u2003 Tom\u00a0', 'Tom']];
 const INVALID_NAMES = ['', '\u00a0', CAT.repeat(201), 'a\tb', '\0', 5, true];
 const STATUSES = ['available', 'pending', 'sold'];
-const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, -1, 'SOLD', '', 'gone', true, 1.5];
+const INVALID_STATUSES = ['PET_STATUS_UNSPECIFIED', 0, 4, 'SOLD', '', true, 1.5];
 const TEXTS = ['', ' ', CAT.repeat(2_000), 'line\nline\t\u0001'];
 const NO_NUMBERS = [2_147_483_648, 1e30, 1.5, 'many', '', true];
 
@@ -50,7 +54,7 @@ const BOUNDS: readonly (readonly [Shapes, field: string, accepted: readonly unkn
   [
     ['pets', 'name', NAMES, INVALID_NAMES],
     ['pets', 'status', STATUSES, INVALID_STATUSES],
-    ['pets', 'categoryId', [], ['abc', '', '1.5', ' 1', 1.5, 1e30, '9223372036854775808', true]],
+    ['pets', 'categoryId', [], ['', '1.5', ' 1', 1.5, 1e30, '9223372036854775808', true]],
     ['categories', 'name', NAMES, INVALID_NAMES],
     ['categories', 'description', TEXTS, [CAT.repeat(2_001), 'a\0b', 5, false]],
     ['orders', 'quantity', [1, 1_000_000], [0, -1, 1_000_001, ...NO_NUMBERS]],
@@ -75,12 +79,10 @@ for (const [shapes, name, accepted, refused] of BOUNDS) {
 /** Bodies with several wrong fields, and those that the 400 names: all, or the first of a wrong type. */
 const SEVERAL: readonly (readonly [Shapes, fields: object, ...named: string[]])[] = [
   ['pets', { name: '', status: 0 }, 'name', 'status'],
-  ['pets', { name: '\n', status: 99 }, 'name', 'status'],
   ['pets', { name: '', categoryId: 'abc' }, 'categoryId'],
   ['pets', { categoryId: null, name: 5 }, 'name'],
   ['pets', { categoryId: 'abc', status: '2', colour: 5 }, 'categoryId'],
   ['categories', { name: ' ', description: 'x'.repeat(2_001) }, 'name', 'description'],
-  ['categories', { name: '', description: 5 }, 'description'],
   ['orders', { quantity: 0, complete: true }, 'quantity'],
   ['orders', { quantity: '5', complete: 'false', id: '7', shipDate: 'tomorrow' }, 'shipDate'],
 ];
@@ -90,8 +92,9 @@ test('rules - a 400 names every field with a violation, and no other', async (t)
   for (const [shapes, fields, ...named] of SEVERAL) {
     for (const send of t.context[shapes]) isInvalid(t, await send(fields), ...named);
   }
-  isInvalid(t, await rest.post('/pets', {}), 'name', 'categoryId');
-  isInvalid(t, await rest.post('/pets'), 'name', 'categoryId');
+  for (const json of [{}, undefined, null, { name: null, categoryId: null }]) {
+    isInvalid(t, await rest.post('/pets', json), 'name', 'categoryId'); // null is the same as absent
+  }
   isInvalid(t, await rest.get('/pets?limit=0&status=0'), 'limit', 'status');
   isInvalid(t, await rest.get('/pets?limit=0&status=gone'), 'status');
   isInvalid(t, await rest.put('/store/inventory/abc', { quantity: -1 }), 'petId');
@@ -162,12 +165,136 @@ for (const { template: path, queryParameters } of READS) {
   });
 }
 
-test('query - may be percent-encoded; what is unknown or repeated is named, of many a few', async (t) => {
+test('query - may be percent-encoded; what is unknown or repeated is named', async (t) => {
   const { rest } = t.context;
   for (const query of ['%6Cimit=%31', 'limit=1&', '']) t.is((await rest.get(`/pets?${query}`)).status, 200, query);
   isInvalid(t, await rest.get('/pets?%63olour=red'), 'colour');
   isInvalid(t, await rest.get('/pets?limit=5&colour=red&limit=6&status=sold&status=sold'), 'limit', 'colour', 'status');
-  const many = Array.from({ length: 2_000 }, (_, i) => `x${i}=`).join('&');
-  isError(t, await rest.get(`/pets?${many}`), 400, 'INVALID_ARGUMENT', /^x0: /);
-  isError(t, await rest.get(`/pets?${'%E4%BA%BA'.repeat(3_800)}=`), 400, 'INVALID_ARGUMENT', /^人/);
+});
+
+test.serial('int64 - is a JSON number in every response, alone and in lists', async (t) => {
+  const { rest } = t.context;
+  const categoryId = await rest.category();
+  const petId = await rest.pet({ categoryId, stock: 3 });
+  const { id } = await rest.order({ petId });
+  const texts = {
+    [`{"id":${petId},"name":"Tom","categoryId":${categoryId},"status":"available"}`]: [`/pets/${petId}`, '/pets'],
+    [`{"id":${categoryId},"name":"Cats"}`]: [`/categories/${categoryId}`, '/categories'],
+    [`{"id":${id},"petId":${petId},"quantity":1,"complete":false}`]: [`/store/orders/${id}`, '/store/orders'],
+    [`{"petId":${petId},"quantity":2,"status":"available"}`]: [`/store/inventory/${petId}`, '/store/inventory'],
+  };
+  for (const [text, [one, list]] of Object.entries(texts)) {
+    t.is((await rest.get(`${one}`)).text, text);
+    t.true((await rest.get(`${list}?limit=100`)).text.includes(text), list);
+  }
+});
+
+test('numbers - are accepted in strings too', async (t) => {
+  const { rest } = t.context;
+  const { body: pet } = await rest.post('/pets', { name: 'Tom', categoryId: `${await rest.category()}` });
+  t.is((await rest.put(`/store/inventory/${pet.id}`, { quantity: '5' })).body.quantity, 5);
+  const { body: order } = await rest.post('/store/orders', { petId: `${pet.id}`, quantity: '2' });
+  t.deepEqual(order, { id: order.id, petId: pet.id, quantity: 2, complete: false });
+});
+
+test('fields - every value is written, also 0 and false; an unset optional field is absent', async (t) => {
+  const { rest } = t.context;
+  const petId = await rest.pet();
+  t.is((await rest.get(`/store/inventory/${petId}`)).text, `{"petId":${petId},"quantity":0,"status":"available"}`);
+  const { id } = await rest.order();
+  t.is((await rest.get(`/store/orders/${id}`)).text, `{"id":${id},"quantity":1,"complete":false}`);
+});
+
+const SHIP_DATES = [
+  ['2027-01-02T03:04:05Z', '2027-01-02T03:04:05Z'],
+  ['2027-01-02T03:04:05.5Z', '2027-01-02T03:04:05.500Z'],
+  ['2027-01-02T03:04:05.123456789Z', '2027-01-02T03:04:05.123456789Z'],
+  ['2027-01-02T03:04:05+05:30', '2027-01-01T21:34:05Z'],
+  ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00Z'],
+  ['9999-12-31T23:59:59.999999999Z', '9999-12-31T23:59:59.999999999Z'],
+] as const;
+
+test('timestamps - are RFC 3339 in UTC, to the nanosecond, whatever offset was sent', async (t) => {
+  const { rest } = t.context;
+  const { id } = await rest.order();
+  for (const [sent, printed] of SHIP_DATES) {
+    t.is(((await rest.order({ shipDate: sent })) as { shipDate?: string }).shipDate, printed);
+    t.is((await rest.patch(`/store/orders/${id}`, { shipDate: sent })).body.shipDate, printed);
+  }
+});
+
+const INVALID_SHIP_DATES = [
+  ...['', 'tomorrow', '2027-01-02', '2027-01-02T03:04:05', '2027-01-02 03:04:05Z', 1_798_858_800, true],
+  ...['2027-02-29T00:00:00Z', '2027-01-02T03:04:05+0530', '2027-01-02T03:04:05.1234567891Z'],
+  ...['0000-12-31T23:59:59Z', '0001-01-01T00:00:00+00:01', '9999-12-31T23:59:59-00:01', '10000-01-01T00:00:00Z'],
+];
+
+test('timestamps - anything else is a 400 that names the field', async (t) => {
+  for (const shipDate of INVALID_SHIP_DATES) {
+    isInvalid(t, await t.context.rest.post('/store/orders', { shipDate }), 'shipDate');
+  }
+});
+
+test('bodies - an unknown field is ignored, whatever its value', async (t) => {
+  const { rest } = t.context;
+  const nested = { marks: ['a', 1, null], owner: { name: 5, pets: [{}] } };
+  const unknown = { colour: 'red', legs: 4, nothing: null, Name: '', ...nested };
+  const { body: category } = await rest.post('/categories', { ...unknown, name: 'Cats' });
+  t.deepEqual(category, { id: category.id, name: 'Cats' });
+  const { body: order } = await rest.post('/store/orders', unknown);
+  t.deepEqual(order, { id: order.id, quantity: 1, complete: false });
+  t.deepEqual((await rest.patch(`/store/orders/${order.id}`, unknown)).body, order);
+});
+
+/** Texts that the REST side parses, and characters that JSON must escape. */
+const TRAPS = fc.constantFrom(
+  ...['"', '\\', '\\"', '\\\\"', '"id":"7"', '"petId":"12",', '{"id":"1"', '"}', '],"nextPageToken":"AQ"}', '[', '{'],
+  ...["'", '/', ':', ',', '\\u0022', '\\n', '%', '$1', '%1', '7', 'null', '<b>&'],
+  ...['😺', '🏳️‍🌈', 'e\u0301', '\u2028', '\u2029', '\u00a0', '\ufeff', '\u{e0041}', '\uffff', '\u200b', '人', 'ß'],
+);
+const CONTROLS = fc.constantFrom(
+  ...Array.from({ length: 31 }, (_, i) => String.fromCharCode(i + 1)),
+  '\u007f',
+  '\u0085',
+);
+
+const pieces = (piece: fc.Arbitrary<string>) => fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(''));
+/** U+0000 is refused: no engine's text has it. */
+const description = pieces(fc.oneof(TRAPS, CONTROLS, fc.string({ unit: 'binary', maxLength: 5 }))).map((text) =>
+  text.replaceAll('\0', '').toWellFormed(),
+);
+/** A name that trimming does not change. */
+const name = pieces(fc.oneof(TRAPS, fc.string({ unit: 'grapheme', maxLength: 3 })))
+  .map((text) => `x${text.replace(/\p{Cc}/gu, '').toWellFormed()}x`)
+  .filter((text) => [...text].length <= 200);
+const around = fc.constantFrom('', ' ', '\u00a0 ', '\u2003');
+const gaps = fc.constantFrom(' ', '\n', '\t', '\r\n', '');
+
+/** A string in JSON, with every character as an escape if so wished; surrogate pairs are two. */
+function quote(text: string, isEscaped: boolean): string {
+  const units = Array.from({ length: text.length }, (_, index) => text.charCodeAt(index).toString(16));
+  return isEscaped ? `"${units.map((unit) => `\\u${unit.padStart(4, '0')}`).join('')}"` : JSON.stringify(text);
+}
+
+test('names and descriptions - are returned exactly as they were sent, names trimmed', async (t) => {
+  const { rest } = t.context;
+  const headers = { 'content-type': 'application/json' };
+  const property = fc.asyncProperty(
+    name,
+    description,
+    around,
+    fc.boolean(),
+    gaps,
+    async (plain, text, space, isEscaped, gap) => {
+      const [sent, said] = [quote(space + plain + space, isEscaped), quote(text, isEscaped)];
+      const raw = `${gap}${['{', '"name"', ':', sent, ',', '"description"', ':', said, '}'].join(gap)}${gap}`;
+      const { status, body } = await rest.send('POST', '/categories', { raw, headers });
+      t.is(status, 201, raw);
+      t.deepEqual(body, { id: body.id, name: plain, description: text });
+      const { body: pet } = await rest.post('/pets', { name: plain, categoryId: body.id });
+      t.deepEqual((await rest.get(`/pets?ids=${pet.id}`)).body, [pet]); // a list of one
+      t.is(pet.name, plain);
+    },
+  );
+  await fc.assert(property, { numRuns: 40 });
 });

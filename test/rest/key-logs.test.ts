@@ -22,7 +22,7 @@ const PLAIN_PATHS = [
   '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
 ];
 
-/** Request lines and headers with a key. Without a Host header they are refused early. */
+/** Requests with a key in the request line, in a header, or in the body. */
 function requestsWith(key: string): string[] {
   const paths = [
     `/pets/${key}`,
@@ -48,15 +48,16 @@ function requestsWith(key: string): string[] {
   ];
   const lines = [...paths.map((path) => `GET ${path} HTTP/1.1`), `${key} /pets HTTP/1.1`, `GET /pets ${key}`];
   const headers = [
+    `X-Request-Id: ${key}`, // and no Host, which is refused early
     `Host: x\r\nX-Request-Id: ${key}\r\nX-Envoy-Original-Path: /${key}\r\nX-Envoy-Original-Method: ${key}`,
-    `X-Request-Id: ${key}`,
     `Host: ${key}`,
     `Host: x\r\nContent-Type: application/grpc\r\nTE: ${key}`,
     `Host: x\r\n${key}: ${key}\xff`,
     `Host: x\r\nTransfer-Encoding: ${key}`,
     `Host: x\r\nContent-Length: ${key}`,
   ];
-  const all = lines.flatMap((line) => headers.map((header) => `${line}\r\n${header}\r\n\r\n`));
+  const all = lines.map((line) => `${line}\r\nHost: x\r\n\r\n`);
+  all.push(...headers.map((header) => `${lines[0]}\r\n${header}\r\n\r\n`));
   const body = `{"name":"${key}","${key}":}`;
   const post = 'POST /pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n';
   return [
@@ -88,7 +89,7 @@ test('Logs - contain no key, wherever it is in a request', async (t) => {
       await http2(publicAddress, { method: 'GET', path, headers });
     }
   }
-  t.true(responses > 300, `${responses} responses`);
+  t.true(responses > 100, `${responses} responses`);
   const { headers } = await rest.get('/pets/1');
   await stack.stop(); // writes the last lines
   const files = readdirSync(logDir(config)).map((name) => join(logDir(config), name));

@@ -116,26 +116,14 @@ test('query - an unknown parameter is a 400 on every operation', async (t) => {
   }
 });
 
-test('FOO /pets - an unknown method is a 405, and without a key a 401', async (t) => {
-  const { rest } = t.context;
-  for (const method of ['FOO', 'PROPFIND', 'QUERY']) {
-    const json = method === 'QUERY' ? {} : undefined; // Envoy itself refuses a QUERY that has no content type
-    const response = await rest.send(method, '/pets/1', { json });
-    isError(t, response, 405, 'METHOD_NOT_ALLOWED');
-    t.is(response.headers.get('allow'), 'DELETE, GET, HEAD, PATCH, PUT');
-    t.is((await rest.withKey(undefined).send(method, '/pets/1', { json })).status, 401);
-  }
-});
-
 /** Headers that differ from one request to the next. `fetch` asks to close the connection after a HEAD. */
-const VARYING = ['connection', 'date', 'transfer-encoding', 'x-request-id'];
-VARYING.push('x-ratelimit-remaining', 'x-ratelimit-reset');
+const VARYING = /^(connection|date|transfer-encoding|x-request-id|x-ratelimit-(remaining|reset))$/;
 
 test.serial('HEAD - has the status and headers of GET on every route, and no body', async (t) => {
   const { rest } = t.context;
   await Promise.all([rest.pet(), rest.pet()]);
   const reads = await requestsTo(rest, ({ method }) => method === 'GET');
-  const constant = (headers: Headers) => Object.fromEntries([...headers].filter(([name]) => !VARYING.includes(name)));
+  const constant = (headers: Headers) => Object.fromEntries([...headers].filter(([name]) => !VARYING.test(name)));
   for (const path of [
     ...reads.flatMap(({ path, operation }) => (operation.idName ? [path, path.replace(/\d+$/, '999999')] : [path])),
     ...['/pets/', '/pets?limit=1', '/pets?ids=999999', '/pets?limit=0', '/pets?colour=red'],

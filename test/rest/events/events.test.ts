@@ -1,14 +1,12 @@
 /** The feed of events: the list, server-sent events, and the other protocols. */
-import { connect } from 'node:http2';
 import { status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import {
   EventServiceService as Events,
-  ListEventsResponse,
   WatchEventsRequest,
   WatchEventsResponse,
 } from '../../../gen/petstore/v1/events.ts';
-import { call, isConnectError, isSuccess } from '../../support/connect-client.ts';
+import { call, isConnectError } from '../../support/connect-client.ts';
 import { isInvalid } from '../../support/contract.ts';
 import { openEvents } from '../../support/event-source.ts';
 import { isReplicated } from '../../support/followers.ts';
@@ -196,28 +194,7 @@ test('Last-Event-ID - of every shape over HTTP/1.1: an id goes on after it, an e
   }
 });
 
-test('Last-Event-ID - of every shape over HTTP/2', async (t) => {
-  const { rest, key } = t.context;
-  const session = connect(rest.url);
-  const statusOf = (id: string) =>
-    new Promise((resolve, reject) => {
-      const bytes = Buffer.from(id, 'utf8').toString('latin1');
-      const headers = { ':path': '/events/stream', authorization: `Bearer ${key}`, 'last-event-id': bytes };
-      const stream = session.request(headers);
-      stream.on('error', reject).on('response', ({ ':status': httpStatus }) => {
-        resolve(httpStatus);
-        stream.on('error', () => undefined).destroy();
-      });
-    });
-  for (const id of ['0', '1', '01', '']) t.is(await statusOf(id), 200, id);
-  for (const id of ['x', '-1', '1.0', '1,1', '9'.repeat(19), '1é', '猫']) t.is(await statusOf(id), 400, id);
-  session.destroy();
-});
-
-test('Connect - ListEvents works, WatchEvents is unimplemented', async (t) => {
-  const { path, requestSerialize } = Events.listEvents;
-  const list = await call(t.context, path, requestSerialize({ after: 0n, types: [] }));
-  t.is(ListEventsResponse.decode(isSuccess(t, list)).events[0]?.id, 1n);
+test('Connect - WatchEvents is unimplemented', async (t) => {
   const message = WatchEventsRequest.encode({ types: [] }).finish();
   isConnectError(t, await call(t.context, Events.watchEvents.path, message), 501, 'unimplemented', 'ROUTE_NOT_FOUND');
 });

@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import test, { type ExecutionContext } from 'ava';
-import { readConfig } from '../../../src/config/config.ts';
-import { findEnvoy } from '../../../src/launcher/envoy.ts';
-import { isError } from '../../support/contract.ts';
-import type { RestResponse } from '../../support/rest-client.ts';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
-import { until } from '../../support/until.ts';
+import { readConfig } from '../../src/config/config.ts';
+import { findEnvoy } from '../../src/launcher/envoy.ts';
+import { isError } from '../support/contract.ts';
+import type { RestResponse } from '../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+import { until } from '../support/until.ts';
 
 async function start(t: ExecutionContext, ...options: Parameters<typeof startTestStack>): Promise<TestStack> {
   const stack = await startTestStack(...options);
@@ -60,7 +60,7 @@ test('500 - INTERNAL does not contain the cause, which is logged with the reques
 });
 
 test('504 - accepted requests without a response in time are DEADLINE_EXCEEDED, also for HEAD', async (t) => {
-  const program = fileURLToPath(new URL('../../support/mute-server.ts', import.meta.url));
+  const program = fileURLToPath(new URL('../support/mute-server.ts', import.meta.url));
   const { rest } = await start(t, {}, { program });
   const [read, change, head, connect] = await Promise.all([
     rest.get('/categories/1'),

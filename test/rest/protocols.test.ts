@@ -1,0 +1,283 @@
+/**
+ * Native gRPC, gRPC-Web and Connect (https://connectrpc.com/docs/protocol) on the public port. What each method returns
+ * is tested over the private port, in test/rpc.
+ */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { status as Status } from '@grpc/grpc-js';
+import anyTest, { type TestFn } from 'ava';
+import { BadRequest, RetryInfo } from '../../gen/google/rpc/error_details.ts';
+import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
+import { EdgeServiceService as Edge } from '../../gen/petstore/edge/v1/edge.ts';
+import {
+  CategoryServiceService as Categories,
+  Category,
+  CreateCategoryRequest,
+  GetCategoryRequest,
+  ListCategoriesRequest,
+  ListCategoriesResponse,
+} from '../../gen/petstore/v1/categories.ts';
+import { ListPetsRequest, ListPetsResponse, PetStatus, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { generateKey } from '../../src/access/keys/format.ts';
+import { operatorKeyFile } from '../../src/access/keys/key-files.ts';
+import { ROOT } from '../cli/command.ts';
+import { call, isConnectError, isSuccess, sendRaw } from '../support/connect-client.ts';
+import { isError } from '../support/contract.ts';
+import { grpcFrame } from '../support/hostile/sockets.ts';
+import { withinOneDay } from '../support/limit-windows.ts';
+import { connectOperator } from '../support/operator.ts';
+import { startTestStack, type TestStack } from '../support/stack.ts';
+
+const test = anyTest as TestFn<TestStack>;
+
+test.before(async (t) => {
+  t.context = await startTestStack();
+});
+test.after.always((t) => t.context.close());
+
+test('gRPC - the public port accepts native calls, on the same store as REST', async (t) => {
+  const { grpc, rest } = t.context;
+  const category = await grpc.call(Categories.createCategory, { category: { name: ' Cats ' } });
+  t.deepEqual((await rest.get(`/categories/${category.id}`)).body, { id: Number(category.id), name: 'Cats' });
+  const petId = BigInt(await rest.pet({ categoryId: Number(category.id), status: 'sold' }));
+  const { message: pet, headers } = await grpc.exchange(Pets.getPet, { petId });
+  t.deepEqual(pet, { id: petId, name: 'Tom', categoryId: category.id, status: PetStatus.sold });
+  t.deepEqual(headers.get('deprecation'), ['@1782864000']);
+});
+
+test('gRPC - an error is a canonical status with its reason, and never the REST body', async (t) => {
+  const { grpc } = t.context;
+  const spoofed = { 'x-envoy-original-path': '/pets?colour=red', 'x-petstore-body-type': 'text/plain' };
+  for (const metadata of [{}, spoofed]) {
+    const failure = await grpc.failure(Pets.getPet, { petId: 999_999n }, { metadata });
+    t.like(failure, { code: Status.NOT_FOUND, message: 'pet 999999 does not exist', reason: 'PET_NOT_FOUND' });
+  }
+  const anonymous = await grpc.withKey(undefined).failure(Pets.getPet, { petId: 1n });
+  t.like(anonymous, { code: Status.UNAUTHENTICATED, reason: 'API_KEY_MISSING' });
+});
+
+const INTERNAL = [
+  [Edge.refuse.path, Edge.refuse.requestSerialize({ method: 'GET', path: '/', status: 404, reply: '' } as never)],
+  [Edge.fail.path, Edge.fail.requestSerialize({ status: 503 } as never)],
+  [Admin.listAccounts.path, Buffer.of()],
+] as const;
+
+test('Internal methods - cannot be reached through Envoy by REST, gRPC or gRPC-Web, with any key', async (t) => {
+  const { grpc, rest, config, key: apiKey } = t.context;
+  const operatorKey = (await readFile(operatorKeyFile(config.dataDir), 'utf8')).trim();
+  for (const [path, request] of INTERNAL) {
+    for (const key of [apiKey, operatorKey]) {
+      // A response by Envoy itself: no server was called.
+      const caller = { ...t.context, key };
+      t.like(await grpc.withKey(key).failureOfBytes(path, request), { code: Status.UNIMPLEMENTED, reason: undefined });
+      for (const type of ['application/grpc-web+proto', 'application/grpc-web-text']) {
+        t.like(await grpcWeb(caller, path, request, type), { httpStatus: 404, message: undefined }); // as UNIMPLEMENTED
+      }
+    }
+    isError(t, await rest.post(path, {}), 404, 'ROUTE_NOT_FOUND');
+  }
+});
+
+/** A gRPC-Web call by hand: a frame is a byte of flags, four of length, and the message; 0x80 marks the trailers. */
+async function grpcWeb(
+  { rest, key }: Pick<TestStack, 'rest' | 'key'>,
+  path: string,
+  request: Uint8Array,
+  type = 'application/grpc-web+proto',
+) {
+  const frame = grpcFrame(request);
+  const isText = type.startsWith('application/grpc-web-text');
+  const response = await fetch(`${rest.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': type, accept: type, 'x-grpc-web': '1', authorization: `Bearer ${key}` },
+    body: isText ? frame.toString('base64') : Buffer.from(frame),
+  });
+  let bytes = Buffer.from(await response.arrayBuffer());
+  if (isText) bytes = Buffer.from(bytes.toString(), 'base64');
+  let message: Buffer | undefined;
+  let trailers = '';
+  while (bytes.length >= 5) {
+    const end = 5 + bytes.readUInt32BE(1);
+    if (bytes.readUInt8(0) === 0x80) trailers = bytes.subarray(5, end).toString();
+    else message = bytes.subarray(5, end);
+    bytes = bytes.subarray(end);
+  }
+  const code = /grpc-status: *(\d+)/i.exec(trailers)?.[1] ?? response.headers.get('grpc-status');
+  return { httpStatus: response.status, headers: response.headers, message, code: Number(code) };
+}
+
+test('gRPC-Web - the public port supports it, in binary and in text', async (t) => {
+  const petId = BigInt(await t.context.rest.pet());
+  const request = ListPetsRequest.encode({ ids: [petId], pageToken: '' }).finish();
+  for (const type of ['application/grpc-web+proto', 'application/grpc-web', 'application/grpc-web-text+proto']) {
+    const { headers, code, message } = await grpcWeb(t.context, Pets.listPets.path, request, type);
+    t.regex(headers.get('content-type') ?? '', /^application\/grpc-web/);
+    t.is(code, Status.OK);
+    t.like(ListPetsResponse.decode(message ?? Buffer.of()).pets, [{ id: petId }]);
+  }
+});
+
+test('gRPC-Web - an error is a gRPC status, and never the REST body', async (t) => {
+  const none = ListPetsRequest.encode({ ids: [], limit: 0, pageToken: '' }).finish();
+  for (const [key, code] of [
+    [t.context.key, Status.INVALID_ARGUMENT],
+    ['', Status.UNAUTHENTICATED],
+  ] as const) {
+    t.like(await grpcWeb({ ...t.context, key }, Pets.listPets.path, none), { code, message: undefined });
+  }
+});
+
+const cats = CreateCategoryRequest.encode({ category: { name: 'Cats' } }).finish();
+const list = ListCategoriesRequest.encode({ pageToken: '' }).finish();
+
+test('Connect - a client of others, buf curl, calls over HTTP/2, and shows an error with its details', async (t) => {
+  const { publicAddress, key } = t.context;
+  const bufCurl = (data: string) => {
+    const options = ['--protocol', 'connect', '--schema', 'proto', '--http2-prior-knowledge', '--data', data];
+    const args = ['curl', ...options, '--header', `Authorization: Bearer ${key}`];
+    const url = `http://${publicAddress}${Categories.createCategory.path}`;
+    return new Promise<{ output: string; errors: string }>((resolve) => {
+      const onEnd = (_: unknown, output: string, errors: string) => resolve({ output, errors });
+      execFile(`${ROOT}node_modules/.bin/buf`, [...args, url], { cwd: ROOT }, onEnd);
+    });
+  };
+  const [made, refused] = await Promise.all([bufCurl('{"category":{"name":"Cats"}}'), bufCurl('{}')]);
+  t.is(JSON.parse(made.output).name, 'Cats', made.errors);
+  const { code, message, details } = JSON.parse(refused.errors);
+  t.deepEqual([code, message], ['invalid_argument', 'name: value is required']);
+  t.like(details, [{ type: 'google.rpc.ErrorInfo' }, { type: 'google.rpc.BadRequest' }]);
+});
+
+test('Connect - a response is the encoded message with the headers of gRPC, from the same store as REST', async (t) => {
+  const { rest } = t.context;
+  const create = () => call(t.context, Categories.createCategory.path, cats, { 'idempotency-key': 'connect-1' });
+  const response = await create();
+  const made = Category.decode(isSuccess(t, response));
+  const read = await rest.get(`/categories/${made.id}`);
+  t.deepEqual(read.body, { id: Number(made.id), name: 'Cats' });
+  t.is(response.headers.get('etag'), read.headers.get('etag'));
+  const again = await create();
+  t.deepEqual(Category.decode(isSuccess(t, again)), made);
+  t.is(again.headers.get('idempotency-replayed'), 'true');
+  const without = await call(t.context, Categories.listCategories.path, list, { 'connect-protocol-version': '' });
+  t.true(ListCategoriesResponse.decode(isSuccess(t, without)).categories.some(({ id }) => id === made.id));
+});
+
+test('Connect - a 400 has the fields with violations, every error its reason', async (t) => {
+  const none = CreateCategoryRequest.encode({ category: { name: ' ' } }).finish();
+  const invalid = await call(t.context, Categories.createCategory.path, none);
+  const { message, details } = isConnectError(t, invalid, 400, 'invalid_argument', 'INVALID_ARGUMENT');
+  t.is(message, 'name: must be 1 to 200 characters after trimming');
+  const { fieldViolations } = BadRequest.decode(details.get('google.rpc.BadRequest') ?? Buffer.of());
+  t.like(fieldViolations, [{ field: 'category.name', description: 'must be 1 to 200 characters after trimming' }]);
+
+  const categoryId = BigInt(await t.context.rest.category());
+  await t.context.rest.pet({ categoryId: Number(categoryId) });
+  const of = (id: bigint) => GetCategoryRequest.encode({ categoryId: id }).finish(); // as DeleteCategoryRequest
+  const [{ path: create }, { path: get }, { path: remove }] = [
+    Categories.createCategory,
+    Categories.getCategory,
+    Categories.deleteCategory,
+  ];
+  const late = { 'connect-timeout-ms': '0' };
+  for (const [path, request, status, code, reason, changes] of [
+    [create, Buffer.of(0xff), 400, 'invalid_argument', 'MALFORMED_BODY'],
+    [get, of(999_999n), 404, 'not_found', 'CATEGORY_NOT_FOUND'],
+    [remove, of(categoryId), 400, 'failed_precondition', 'CATEGORY_IN_USE'],
+    [get, of(categoryId), 504, 'deadline_exceeded', 'DEADLINE_EXCEEDED', late],
+    ['/petstore.v1.PetService/Nope', cats, 501, 'unimplemented', 'ROUTE_NOT_FOUND'],
+    ['/petstore.v1.Nope/ListPets', cats, 501, 'unimplemented', 'ROUTE_NOT_FOUND'],
+    [`${get}?x=1`, cats, 501, 'unimplemented', 'ROUTE_NOT_FOUND'],
+  ] as const) {
+    isConnectError(t, await call(t.context, path, request, changes), status, code, reason);
+  }
+});
+
+test('Connect - a call without a valid key is a 401 with its reason, before every other error', async (t) => {
+  const keys = { API_KEY_MISSING: '', API_KEY_INVALID: `Bearer ${generateKey()}` };
+  for (const [reason, authorization] of Object.entries(keys)) {
+    for (const path of [Categories.createCategory.path, '/petstore.v1.PetService/Nope']) {
+      for (const type of ['application/proto', 'application/connect+proto', 'application/json']) {
+        const response = await call(t.context, path, cats, { authorization, 'content-type': type });
+        isConnectError(t, response, 401, 'unauthenticated', reason);
+        t.is(response.headers.get('www-authenticate'), 'Bearer');
+      }
+    }
+  }
+});
+
+test('Connect - a call beyond the limit is a 429 with Retry-After, whether Envoy knows the key or not', async (t) => {
+  await withinOneDay(20_000);
+  const operator = await connectOperator(t.context);
+  const limited = { ...t.context, key: await operator.keyOf({ perMinute: 1_000, perDay: 2 }) };
+  operator.close();
+  for (const _ of [1, 2]) isSuccess(t, await call(limited, Categories.listCategories.path, list));
+  for (const message of [list, cats, Buffer.of()]) {
+    const response = await call(limited, Categories.listCategories.path, message);
+    const { details } = isConnectError(t, response, 429, 'resource_exhausted', 'RATE_LIMITED');
+    const { retryDelay } = RetryInfo.decode(details.get('google.rpc.RetryInfo') ?? Buffer.of());
+    t.is(response.headers.get('retry-after'), String(retryDelay?.seconds));
+    t.deepEqual([response.headers.get('x-ratelimit-limit'), response.headers.get('x-ratelimit-remaining')], ['2', '0']);
+  }
+});
+
+test('Connect - JSON, streams, compression and other versions are UNIMPLEMENTED, with what to send', async (t) => {
+  for (const [name, value] of [
+    ['content-type', 'application/json'],
+    ['content-type', 'application/connect+proto'],
+    ['content-encoding', 'gzip'],
+    ['connect-protocol-version', '2'],
+  ] as const) {
+    const response = await call(t.context, Pets.listPets.path, Buffer.from('{}'), { [name]: value });
+    const { message } = isConnectError(t, response, 501, 'unimplemented', 'UNSUPPORTED_CONTENT_TYPE');
+    t.true(message.includes('send "Content-Type: application/proto"'));
+  }
+});
+
+test('Connect - a call to anything but petstore.v1 has an error of REST, and REST is not taken for it', async (t) => {
+  for (const path of [Admin.listAccounts.path, Edge.judge.path, '/grpc.health.v1.Health/Check', '/pets']) {
+    const { status, bytes } = await call(t.context, path, Buffer.of());
+    t.is(status, path === '/pets' ? 400 : 404, path); // a 404 means UNIMPLEMENTED
+    t.is(JSON.parse(bytes.toString()).status, status, "in REST's shape");
+  }
+  const { rest } = t.context;
+  isError(t, await rest.get(`${Pets.listPets.path}?connect=v1&encoding=proto&message=`), 404, 'ROUTE_NOT_FOUND');
+  const headers = { 'connect-protocol-version': '1', 'connect-timeout-ms': '0', 'x-petstore-connect': '1' };
+  t.is((await rest.send('POST', '/categories', { json: { name: 'Dogs' }, headers })).status, 201);
+});
+
+/** A message with one unknown field, of this length. */
+function ofLength(bytes: number): Buffer {
+  const content = bytes - 5;
+  const length = [(content & 0x7f) | 0x80, ((content >> 7) & 0x7f) | 0x80, content >> 14];
+  return Buffer.concat([Buffer.from([0x9a, 0x06, ...length]), Buffer.alloc(content)]);
+}
+
+test('Connect - a message of 64 KiB is validated, a longer one is BODY_TOO_LARGE', async (t) => {
+  const { path } = Categories.createCategory;
+  // So that each of Envoy's threads knows the key (test/hostile/http-errors.test.ts says why).
+  for (let i = 0; i < 20; i += 1) {
+    isSuccess(t, await call(t.context, Categories.listCategories.path, list, { connection: 'close' }));
+  }
+  isConnectError(t, await call(t.context, path, ofLength(65_536)), 400, 'invalid_argument', 'INVALID_ARGUMENT');
+  const chunked = Buffer.concat([Buffer.from('10001\r\n'), ofLength(65_537), Buffer.from('\r\n0\r\n\r\n')]);
+  for (const [length, body] of [
+    ['Content-Length: 65537', ofLength(65_537)],
+    ['Content-Length: 1099511627776', Buffer.of()],
+    ['Transfer-Encoding: chunked', chunked],
+  ] as const) {
+    const response = await sendRaw(t.context, [`Authorization: Bearer ${t.context.key}`, length], body);
+    isConnectError(t, response, 429, 'resource_exhausted', 'BODY_TOO_LARGE');
+  }
+});
+
+test('Connect - an anonymous caller is refused by the headers, before the body arrives', async (t) => {
+  const startMs = performance.now();
+  for (const authorization of [[], [`Authorization: Bearer ${generateKey()}`]]) {
+    for (const length of ['Content-Length: 65536', 'Transfer-Encoding: chunked']) {
+      const { status, bytes } = await sendRaw(t.context, [...authorization, length], Buffer.of());
+      t.deepEqual([status, JSON.parse(bytes.toString()).code], [401, 'unauthenticated']);
+    }
+  }
+  t.true(performance.now() - startMs < 20_000, 'long before the 408');
+});
