@@ -1,4 +1,5 @@
-/** Concurrent writers of one resource, on SQLite and over two servers: each write happens once or is refused. */
+/** Concurrent writers, on SQLite and over two servers: each write happens once or is refused. */
+import { randomUUID } from 'node:crypto';
 import anyTest, { type TestFn } from 'ava';
 import { testUnless } from '../support/programs.ts';
 import type { RestClient, RestResponse } from '../support/rest-client.ts';
@@ -114,6 +115,45 @@ function raceTests(test: TestFn, where: string, restOf: () => RestClient): void 
     t.deepEqual([won.length, lost.length], [1, WRITERS - 1]);
     const expected = isComplete ? { quantity: 0, status: 'sold' } : { quantity: 5, status: 'available' };
     t.deepEqual((await rest.get(`/store/inventory/${petId}`)).body, { petId, ...expected });
+  });
+
+  /** POST with this idempotency key. */
+  const keyed = (path: string, json: object, key: string) =>
+    restOf().send('POST', path, { json, headers: { 'idempotency-key': key } });
+
+  test(`Same key - of concurrent requests one runs, and all get its response, ${where}`, async (t) => {
+    const rest = restOf();
+    const petId = await rest.pet();
+    for (let round = 0; round < 30; round += 1) {
+      await rest.put(`/store/inventory/${petId}`, { quantity: 1 });
+      const key = randomUUID();
+      const responses = await race(() => keyed('/store/orders', { petId, complete: true }, key), 4);
+      t.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
+      t.is(new Set(responses.map(({ text }) => text)).size, 1);
+      t.is(responses.filter(({ headers }) => headers.has('idempotency-replayed')).length, 3);
+    }
+    t.is((await rest.get(`/store/orders?petId=${petId}&limit=100`)).body.length, 30);
+  });
+
+  test(`Same key - of two different requests one runs, ${where}`, async (t) => {
+    for (let round = 0; round < 10; round += 1) {
+      const key = randomUUID();
+      const responses = await race((writer) => keyed('/categories', { name: `Cats ${writer}` }, key), 2);
+      t.deepEqual(responses.map(({ status }) => status).sort(), [201, 409]);
+    }
+  });
+
+  test(`Same key - a request that is refused leaves it to the other, ${where}`, async (t) => {
+    const petId = await restOf().pet({ stock: 1 });
+    for (let round = 0; round < 10; round += 1) {
+      const key = randomUUID();
+      const [refused, placed] = await Promise.all([
+        keyed('/store/orders', { petId, quantity: 2 }, key),
+        keyed('/store/orders', { quantity: 2 }, key),
+      ]);
+      t.is(placed.status, 201);
+      t.regex(refused.body.code, /^(INSUFFICIENT_STOCK|IDEMPOTENCY_KEY_REUSED)$/);
+    }
   });
 
   test(`Deletion - of a pet and its first order, a category and its first pet: one succeeds, ${where}`, async (t) => {

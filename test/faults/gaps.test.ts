@@ -1,16 +1,14 @@
 /**
- * The feed of events on three servers with PostgreSQL, while a server stands still or ends between taking an event's id
- * and committing it. A lock holds the write there: the record of its idempotency key is stored last.
+ * The feed of events on three servers with PostgreSQL, while a server stands still between taking an event's id and
+ * committing it. A lock holds the write there: the record of its idempotency key is stored last. One that ends there, and
+ * backups, are in events/settled.test.ts.
  */
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { createClient } from '../../src/client/index.ts';
 import { SERVER_TIMEOUTS } from '../../src/storage/postgres-connection.ts';
-import { findProgram } from '../support/find-program.ts';
 import { connectPostgres, postgresMissing, query, type TestPostgres } from '../support/postgres.ts';
 import { createDataDir, type ServerProcess, startServerProcess } from '../support/process.ts';
 import { testUnless } from '../support/programs.ts';
@@ -27,23 +25,19 @@ interface Context {
   readonly postgres: TestPostgres;
   readonly folder: Awaited<ReturnType<typeof createDataDir>>;
   readonly url: string;
-  /** The first of them may be killed. */
   readonly servers: [ServerProcess, ServerProcess, ServerProcess];
   readonly follower: Follower;
 }
 const test = testUnless<Context>(postgresMissing);
 
-const start = ({ folder, url }: Context) => startServerProcess(folder.path, { DATABASE_URL: url });
-
 test.before(async (t) => {
-  const postgres = await connectPostgres();
-  Object.assign(t.context, { postgres, folder: await createDataDir(), url: await postgres.createDatabase() });
-  t.context = { ...t.context, servers: [await start(t.context), await start(t.context), await start(t.context)] };
+  const [postgres, folder] = [await connectPostgres(), await createDataDir()];
+  const url = await postgres.createDatabase();
+  const start = () => startServerProcess(folder.path, { DATABASE_URL: url });
+  t.context = { ...t.context, postgres, folder, url, servers: [await start(), await start(), await start()] };
 });
 test.beforeEach(async (t) => {
-  const { servers } = t.context;
-  if (servers[0].hasEnded) servers[0] = await start(t.context);
-  t.context = { ...t.context, follower: await follow(servers[2]) };
+  t.context = { ...t.context, follower: await follow(t.context.servers[2]) };
 });
 test.afterEach.always(async ({ context: { servers, follower } }) => {
   servers?.[0].process.kill('SIGCONT'); // a failed test may have left it standing still
@@ -117,27 +111,6 @@ async function untilSeen({ names }: Follower, count: number): Promise<number> {
   return performance.now() - startMs;
 }
 
-test.serial(
-  'Gap - a server that is killed there delays the feed for a bounded time, and nothing is lost',
-  async (t) => {
-    const { servers, url, follower } = t.context;
-    const [first, second, third] = servers;
-    await first.grpc.category('before');
-    const { outcome, release } = await holdWrite(first, url, 'late');
-    await second.grpc.category('after 1');
-    await delay(NOTHING_MS);
-    t.deepEqual(follower.names, ['before']);
-    await first.end('SIGKILL');
-    t.true((await untilSeen(follower, 2)) < BOUND_MS + ALLOWANCE_MS);
-    await third.grpc.category('after 2');
-    t.true((await untilSeen(follower, 3)) < ALLOWANCE_MS);
-    t.deepEqual(follower.names, ['before', 'after 1', 'after 2']);
-    t.is(await outcome, 'failed');
-    await release();
-    t.deepEqual(await stored(url, follower.names.length), follower.names);
-  },
-);
-
 test.serial('Gap - a server that stands still there delays the feed for a bounded time, and goes on', async (t) => {
   const { servers, url, follower } = t.context;
   const { outcome, goOn } = await standStill(t.context);
@@ -161,31 +134,6 @@ test.serial('Gap - what a server commits that stood still there comes before wha
   t.true((await untilSeen(follower, 2)) < ALLOWANCE_MS);
   t.deepEqual(follower.names, ['late', 'after']);
   t.is(await outcome, 'done');
-});
-
-const pgDump = findProgram(['pg_dump']);
-
-(pgDump === undefined ? test.skip : test.serial)('Gap - pg_dump delays nobody', async (t) => {
-  const { servers, url, follower } = t.context;
-  const [first, second] = servers;
-  const many = 4_000;
-  await query(url, `INSERT INTO categories (name) SELECT repeat('x', 1000) FROM generate_series(1, ${many})`);
-  await untilSeen(follower, many);
-  const dump = spawn(pgDump ?? '', [url], { stdio: ['ignore', 'pipe', 'inherit'] }); // it waits for its reader
-  const copies = "SELECT FROM pg_stat_activity WHERE application_name = 'pg_dump' AND query LIKE 'COPY%'";
-  await until(async () => (await query(url, copies)).length > 0, 'the dump');
-  const { outcome, release } = await holdWrite(first, url, 'late');
-  await second.grpc.category('after 1');
-  await first.end('SIGKILL');
-  await release();
-  t.true((await untilSeen(follower, many + 1)) < ALLOWANCE_MS);
-  await second.grpc.category('after 2');
-  t.true((await untilSeen(follower, many + 2)) < ALLOWANCE_MS);
-  t.deepEqual(follower.names.slice(many), ['after 1', 'after 2']);
-  t.is(await outcome, 'failed');
-  t.is((await query(url, copies)).length, 1, 'it still runs');
-  dump.stdout.resume();
-  t.deepEqual(await once(dump, 'exit'), [0, null]);
 });
 
 /** The names of the last categories, in the order of their events. */
