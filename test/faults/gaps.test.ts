@@ -1,7 +1,7 @@
 /**
  * The feed of events on three servers with PostgreSQL, while a server stands still between taking an event's id and
- * committing it. A lock holds the write there: the record of its idempotency key is stored last. One that ends there, and
- * backups, are in events/settled.test.ts.
+ * committing it. A lock holds the write there: the record of its idempotency key is stored last. One that ends there,
+ * and backups, are in events/settled.test.ts.
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

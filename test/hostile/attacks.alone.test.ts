@@ -4,7 +4,7 @@ import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
 import { ATTACKS } from '../support/hostile/attacks.ts';
 import { breaches, figuresOf } from '../support/hostile/bounds.ts';
 import { AS_DEPLOYED, measureAttack } from '../support/hostile/experiment.ts';
-import { rawGrpc } from '../support/hostile/raw-grpc.ts';
+import { rawGrpc } from '../support/hostile/http2.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { isFull } from '../support/hostile/size.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
@@ -32,8 +32,8 @@ for (const [index, attack] of ATTACKS.entries()) {
     const report = await measureAttack(stack, attack, { isFull, from, key });
     t.log(`${attack.name}: ${figuresOf(report)}`);
     t.deepEqual(breaches(attack, report), []);
-    if (attack.name !== 'watches') return;
-    const check = { path: '/grpc.health.v1.Health/Check', bytes: grpcFrame() };
+    if (attack.name !== 'open-health') return;
+    const check = { path: '/grpc.health.v1.Health/Check', body: grpcFrame() };
     t.is((await rawGrpc(targetOf(stack.publicAddress, from), check)).status, 0, 'the address can call again');
   });
 }

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { status as Code } from '@grpc/grpc-js';
 import type { TestFn } from 'ava';
 import { CreateCategoryRequest } from '../../gen/petstore/v1/categories.ts';
-import { type RawCall, rawGrpc } from '../support/hostile/raw-grpc.ts';
+import { rawGrpc, type Sending } from '../support/hostile/http2.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
@@ -34,31 +34,33 @@ const { OK, INVALID_ARGUMENT, UNIMPLEMENTED } = Code;
 const BROKEN = [INVALID_ARGUMENT, UNIMPLEMENTED];
 
 /** Malformed calls, and the statuses that they may have. */
-const FAULTS: Readonly<Record<string, readonly [call: Partial<RawCall>, codes: readonly Code[]]>> = {
+const FAULTS: Readonly<
+  Record<string, readonly [call: Sending & { headers?: Readonly<Record<string, string>> }, codes: readonly Code[]]>
+> = {
   ...Object.fromEntries(
     timeouts.map((timeout) => [
       `grpc-timeout ${JSON.stringify(timeout)}`,
-      [{ bytes: grpcFrame(message), headers: { 'grpc-timeout': timeout } }, [OK, INVALID_ARGUMENT]],
+      [{ body: grpcFrame(message), headers: { 'grpc-timeout': timeout } }, [OK, INVALID_ARGUMENT]],
     ]),
   ),
-  'no message': [{ bytes: Buffer.alloc(0) }, BROKEN],
+  'no message': [{ body: Buffer.alloc(0) }, BROKEN],
   'no body at all': [{}, BROKEN],
-  'two messages': [{ bytes: Buffer.concat([grpcFrame(message), grpcFrame(message)]) }, BROKEN],
-  'half a message': [{ bytes: grpcFrame(message).subarray(0, 9) }, BROKEN],
-  'half a frame': [{ bytes: grpcFrame(message).subarray(0, 3) }, BROKEN],
-  'bytes that are not a message': [{ bytes: grpcFrame(Buffer.alloc(9, 0xff)) }, [INVALID_ARGUMENT]],
+  'two messages': [{ body: Buffer.concat([grpcFrame(message), grpcFrame(message)]) }, BROKEN],
+  'half a message': [{ body: grpcFrame(message).subarray(0, 9) }, BROKEN],
+  'half a frame': [{ body: grpcFrame(message).subarray(0, 3) }, BROKEN],
+  'bytes that are not a message': [{ body: grpcFrame(Buffer.alloc(9, 0xff)) }, [INVALID_ARGUMENT]],
   'an uncompressed message marked as compressed': [
-    { headers: gzip, bytes: grpcFrame(message, true) },
+    { headers: gzip, body: grpcFrame(message, true) },
     [INVALID_ARGUMENT],
   ],
-  'a compressed message without an encoding': [{ bytes: grpcFrame(gzipSync(message), true) }, BROKEN],
+  'a compressed message without an encoding': [{ body: grpcFrame(gzipSync(message), true) }, BROKEN],
   'a compressed message that is cut off': [
-    { headers: gzip, bytes: grpcFrame(gzipSync(message).subarray(0, 12), true) },
+    { headers: gzip, body: grpcFrame(gzipSync(message).subarray(0, 12), true) },
     [INVALID_ARGUMENT],
   ],
-  'an unknown encoding': [{ headers: { 'grpc-encoding': 'banana' }, bytes: grpcFrame(message, true) }, [UNIMPLEMENTED]],
+  'an unknown encoding': [{ headers: { 'grpc-encoding': 'banana' }, body: grpcFrame(message, true) }, [UNIMPLEMENTED]],
   'a frame with an invalid compression flag': [
-    { bytes: Buffer.concat([Buffer.from([7, 0, 0, 0, message.length]), message]) },
+    { body: Buffer.concat([Buffer.from([7, 0, 0, 0, message.length]), message]) },
     [OK, ...BROKEN],
   ],
 };
@@ -70,14 +72,14 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
       const response = await rawGrpc(targetOf(address, '127.0.0.1'), { path: PATH, key, ...call });
       const { status = -1, headers } = response;
       t.true(codes.includes(status), `grpc-status ${status}: ${response.message}`);
-      if (port === 'publicAddress') t.regex(String(headers['x-request-id'] ?? ''), /^\S+$/);
+      if (port === 'publicAddress') t.regex(headers.get('x-request-id') ?? '', /^\S+$/);
       if (status !== OK) t.not(response.message, '');
     });
   }
 
   test(`gRPC errors - a message of 64 KiB at ${port} is read`, async (t) => {
     const { key, [port]: address } = t.context;
-    const call = { path: PATH, key, bytes: grpcFrame(ofLength(MAX_BYTES)) };
+    const call = { path: PATH, key, body: grpcFrame(ofLength(MAX_BYTES)) };
     t.is((await rawGrpc(targetOf(address, '127.0.0.1'), call)).status, Code.OK);
   });
 
@@ -90,7 +92,7 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
     test(`gRPC errors - a message ${title} at ${port} is RESOURCE_EXHAUSTED, after the key`, async (t) => {
       const { key, [port]: address } = t.context;
       const target = targetOf(address, '127.0.0.1');
-      const call = { path: PATH, bytes, isEnded: !title.includes('never'), headers: gzip };
+      const call = { path: PATH, body: bytes, isEnded: !title.includes('never'), headers: gzip };
       const refused = await rawGrpc(target, { ...call, key });
       t.is(refused.status, Code.RESOURCE_EXHAUSTED);
       t.is(refused.reason, 'BODY_TOO_LARGE');
@@ -103,7 +105,7 @@ for (const port of ['publicAddress', 'grpcAddress'] as const) {
 
   test(`gRPC errors - a message that is not sent at ${port} is DEADLINE_EXCEEDED after 30 s at most`, async (t) => {
     const { key, [port]: address } = t.context;
-    const half = { bytes: grpcFrame(message).subarray(0, 9) };
+    const half = { body: grpcFrame(message).subarray(0, 9) };
     const calls = [{}, half].map((sent) => ({ path: PATH, key, isEnded: false, ...sent }));
     for (const answer of await Promise.all(calls.map((call) => rawGrpc(targetOf(address, '127.0.0.1'), call)))) {
       t.is(answer.status, Code.DEADLINE_EXCEEDED);

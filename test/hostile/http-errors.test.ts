@@ -2,9 +2,7 @@
 import type { ExecutionContext, TestFn } from 'ava';
 import { isConnectError, sendRaw } from '../support/connect-client.ts';
 import { isError } from '../support/contract.ts';
-import { halfRequest } from '../support/hostile/half-request.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
-import { targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
 import type { RestResponse } from '../support/rest-client.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
@@ -115,12 +113,13 @@ test('HTTP errors - an anonymous caller gets a 401 and not a 413', async (t) => 
 });
 
 test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t) => {
-  const half = { authorization: `Bearer ${t.context.key}`, 'content-type': 'application/json' };
+  const headers = { authorization: `Bearer ${t.context.key}`, 'content-type': 'application/json' };
+  const half = { method: 'POST', path: '/categories', headers, body: '{"name"', isEnded: false };
   const slow = {
     nothing: () => post(t.context, ['Content-Length: 15', '', '']),
     half: () => post(t.context, ['Content-Length: 15', '', '{"name"']),
     'all but the last chunk': () => post(t.context, [CHUNKED, '', '7\r\n{"name"\r\n']),
-    'half over HTTP/2': () => halfRequest(targetOf(t.context.publicAddress, '127.0.0.1'), half, '{"name"'),
+    'half over HTTP/2': () => http2(t.context.publicAddress, half),
   };
   const overConnect = sendRaw(t.context, [withKey(t.context), 'Content-Length: 100'], Buffer.of(0x0a));
   await Promise.all(

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestFn } from 'ava';
 import { Http1Connection } from '../support/hostile/http1-connection.ts';
-import { rawGrpc } from '../support/hostile/raw-grpc.ts';
+import { rawGrpc } from '../support/hostile/http2.ts';
 import { hostileMissing } from '../support/hostile/resources.ts';
 import { grpcFrame, targetOf } from '../support/hostile/sockets.ts';
 import { testUnless } from '../support/programs.ts';
@@ -45,7 +45,7 @@ test.serial('Logs - contain no header with bytes above ASCII', async (t) => {
     t.true(growth < MAX_GROWTH, `they grew by ${growth} bytes`);
     for (const address of [t.context.publicAddress, t.context.grpcAddress]) {
       const headers = { 'x-odd': `${byte}${VALUE}` };
-      const call = { path: '/petstore.v1.PetService/ListPets', headers, bytes: grpcFrame() };
+      const call = { path: '/petstore.v1.PetService/ListPets', headers, body: grpcFrame() };
       await rawGrpc(targetOf(address, '127.0.0.2'), call);
     }
   }

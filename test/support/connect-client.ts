@@ -86,6 +86,6 @@ export async function sendRaw(
     ...lines,
   ];
   const request = Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]);
-  const { status, headers, text } = await rawHttp1(publicAddress, request);
-  return { status, headers, bytes: Buffer.from(text) };
+  const { status, headers, body: bytes } = await rawHttp1(publicAddress, request);
+  return { status, headers, bytes };
 }

@@ -1,37 +1,30 @@
-/** HTTP that `fetch` can't send: raw bytes over HTTP/1.1, and HTTP/2 without TLS. */
-import { connect as connectHttp2, type OutgoingHttpHeaders } from 'node:http2';
-import { connect } from 'node:net';
+/** HTTP that `fetch` can't send: raw bytes over HTTP/1.1, and HTTP/2 without TLS. Each request has its connection. */
+import type { OutgoingHttpHeaders } from 'node:http2';
 import { checkPromises } from './contract.ts';
+import type { Answer } from './hostile/answers.ts';
+import { Http1Connection } from './hostile/http1-connection.ts';
+import { exchangeAlone } from './hostile/http2.ts';
+import { targetOf } from './hostile/sockets.ts';
 import type { RestResponse } from './rest-client.ts';
 
-/** Sends `request` unchanged on a new connection, and reads one response of REST. */
+const GIVE_UP_MS = 60_000;
+
+/** Sends `request` unchanged, and reads one response of REST. */
 export async function http1(address: string, request: string | Uint8Array): Promise<RestResponse> {
-  const { status, headers, text } = await rawHttp1(address, request);
-  return toResponse(request.toString().split(' ', 1)[0] ?? '', status, headers, text);
+  return toResponse(methodOf(request), await rawHttp1(address, request));
 }
 
 /** The same for a response of any protocol. */
-export async function rawHttp1(address: string, request: string | Uint8Array) {
-  const url = new URL(`http://${address}`);
-  const socket = connect(Number(url.port), url.hostname);
-  socket.write(request);
-  let received = '';
-  for await (const chunk of socket) {
-    received += chunk;
-    if (isComplete(received)) break;
-  }
-  socket.destroy();
-  const [head = '', text = ''] = received.split('\r\n\r\n', 2);
-  const [statusLine = '', ...lines] = head.split('\r\n');
-  const headers = new Headers(lines.map((line) => line.split(': ', 2) as [string, string]));
-  return { status: Number(statusLine.split(' ')[1]), headers, text };
+export async function rawHttp1(address: string, request: string | Uint8Array): Promise<Answer> {
+  const connection = new Http1Connection(targetOf(address, '127.0.0.1'));
+  const sending = { isHead: methodOf(request) === 'HEAD', giveUpMs: GIVE_UP_MS };
+  const answer = await connection.exchange(Buffer.from(request), sending).finally(() => connection.close());
+  if (typeof answer === 'string') throw new Error(`no response: ${answer}`);
+  return answer;
 }
 
-/** Every response of the service has a Content-Length, or no body. */
-function isComplete(received: string): boolean {
-  const end = received.indexOf('\r\n\r\n');
-  const length = /\r\ncontent-length: (\d+)\r\n/i.exec(received)?.[1] ?? '0';
-  return end !== -1 && Buffer.byteLength(received.slice(end + 4)) >= Number(length);
+function methodOf(request: string | Uint8Array): string {
+  return request.toString().split(' ', 1)[0] ?? '';
 }
 
 interface Http2Request {
@@ -40,38 +33,22 @@ interface Http2Request {
   readonly headers?: OutgoingHttpHeaders;
   /** Undefined ends the stream with the headers, an empty body with an empty frame. */
   readonly body?: string;
+  /** Whether the request is complete; by default it is. */
+  readonly isEnded?: boolean;
 }
 
-/** Sends one request on a new HTTP/2 connection, with the given headers only. */
-export async function http2(address: string, { method, path, headers, body }: Http2Request): Promise<RestResponse> {
-  const session = connectHttp2(`http://${address}`);
-  try {
-    const pseudo = { ':method': method, ...(path === undefined ? { ':authority': address } : { ':path': path }) };
-    const stream = session.request({ ...pseudo, ...headers }, { endStream: body === undefined });
-    if (body !== undefined) stream.end(body);
-    return await new Promise((resolve, reject) => {
-      const received = new Headers();
-      let status = 0;
-      let text = '';
-      stream.setEncoding('utf8');
-      stream.on('response', (response) => {
-        status = Number(response[':status']);
-        for (const [name, value] of Object.entries(response)) {
-          if (!name.startsWith(':')) received.set(name, String(value));
-        }
-      });
-      stream.on('data', (chunk: string) => {
-        text += chunk;
-      });
-      stream.on('error', reject);
-      stream.on('end', () => resolve(toResponse(method, status, received, text)));
-    });
-  } finally {
-    session.close();
-  }
+/** Sends one request over HTTP/2, with the given headers only. */
+export async function http2(address: string, request: Http2Request): Promise<RestResponse> {
+  const { method, path, headers, body, isEnded = true } = request;
+  const pseudo = { ':method': method, ...(path === undefined ? { ':authority': address } : { ':path': path }) };
+  const sending = { body: body === undefined ? undefined : Buffer.from(body), isEnded, giveUpMs: GIVE_UP_MS };
+  const { status, ...answer } = await exchangeAlone(targetOf(address, '127.0.0.1'), { ...pseudo, ...headers }, sending);
+  if (status === undefined) throw new Error(`no response: reset with code ${answer.resetCode}`);
+  return toResponse(method, { status, ...answer });
 }
 
-function toResponse(method: string, status: number, headers: Headers, text: string): RestResponse {
+function toResponse(method: string, { status, headers, body }: Answer): RestResponse {
+  const text = body.toString();
   checkPromises(method, status, headers, text);
   return {
     status,

@@ -2,68 +2,83 @@
 import type { ClientHttp2Stream } from 'node:http2';
 import { setTimeout as delay } from 'node:timers/promises';
 import { generateKey } from '../../../src/access/keys/format.ts';
-import { type AttackContext, forEachConnection } from './attack.ts';
-import { type Fields, FrameSession } from './frames.ts';
+import type { AttackContext, Size } from './attack.ts';
+import { type Fields, FrameSession, type RawRequest } from './frames.ts';
 import { Http1Connection } from './http1-connection.ts';
 import { grpcFrame, grpcHeaders, openSession, openSocket } from './sockets.ts';
 
 const REFLECTION = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 
-export function get(path: string): Fields {
-  return { ':method': 'GET', ':scheme': 'http', ':path': path, ':authority': 'petstore' };
+export function get(path: string, key?: string): Fields {
+  const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
+  return { ':method': 'GET', ':scheme': 'http', ':path': path, ':authority': 'petstore', ...authorization };
 }
 
-export function grpc(path: string): Fields {
-  return { ...get(path), ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+export function grpc(path: string, key?: string): Fields {
+  return { ...get(path, key), ':method': 'POST', 'content-type': 'application/grpc', te: 'trailers' };
+}
+
+/** Runs `begin` for every connection, `atATime` of them concurrently. */
+async function forEachConnection({ connections }: Size, begin: (index: number) => Promise<void>, atATime = 100) {
+  let next = 0;
+  const worker = async () => {
+    while (next < connections) await begin(next++);
+  };
+  await Promise.all(Array.from({ length: atATime }, worker));
 }
 
 interface Opening {
-  readonly requests: readonly Fields[];
-  readonly body?: Uint8Array;
-  /** Whether the requests are complete. */
-  readonly endStream?: boolean;
-  /** The window of each stream. */
-  readonly window?: number;
-  /** Whether nothing is sent before all connections are open: an overload manager would notice a gradual load. */
-  readonly atOnce?: boolean;
+  /** What the streams of a connection send, in turn. */
+  readonly requests: readonly (() => RawRequest)[];
+  /** The first request of each connection, by which Envoy learns a key on each of its threads. */
+  readonly first?: Fields;
   /** After this time streams that have ended are opened again. */
   readonly againMs?: number;
-  /** Whether those that have not ended are given up by then. */
-  readonly givesUp?: boolean;
-  readonly key?: 'own' | 'made up';
 }
 
-export const UNREAD = { endStream: true, window: 0, atOnce: true } as const;
-
 export async function openStreams(
-  { target, size, tally, signal, key }: AttackContext,
-  opening: Opening,
+  { target, size, count, signal }: AttackContext,
+  { requests, first, againMs }: Opening,
 ): Promise<void> {
-  const { requests, body, endStream = false, window, atOnce = false, againMs, givesUp = false, key: whose } = opening;
-  const own = () => (whose === undefined ? {} : { authorization: `Bearer ${whose === 'own' ? key : generateKey()}` });
-  const sessions: FrameSession[] = [];
-  const sendOn = (session: FrameSession) => {
-    if (givesUp) session.resetAll();
-    for (let i = session.openStreams; i < Math.min(size.perConnection, session.maxStreams); i += 1) {
-      const end = tally.start();
-      const { ended } = session.request({ ...requests[i % requests.length], ...own() }, { endStream, body });
-      void ended.then((outcome) => signal.aborted || end(outcome));
-    }
-  };
   await forEachConnection(size, async (index) => {
-    const session = await FrameSession.open(target, index, window);
-    if (session === undefined) return tally.add('refused connection', 0);
-    // Envoy knows a key after its first request on each of its threads.
-    if (whose === 'own') await session.request({ ...get('/pets'), ...own() }, { endStream: true }).ended;
-    if (!atOnce) sendOn(session);
-    sessions.push(session);
-    const timer = againMs === undefined ? undefined : setInterval(() => sendOn(session), againMs);
+    const session = await FrameSession.open(target, index);
+    if (session === undefined) {
+      for (let i = 0; i < size.perConnection; i += 1) count('refused connection');
+      return;
+    }
+    if (first !== undefined) await session.request({ fields: first, isWhole: true });
+    const send = () => {
+      for (let i = session.openStreams; i < size.perConnection; i += 1) {
+        const request = requests[i % requests.length];
+        if (request !== undefined) void session.request(request()).then(count);
+      }
+    };
+    send();
+    const timer = againMs === undefined ? undefined : setInterval(send, againMs);
     signal.addEventListener('abort', () => {
       clearInterval(timer);
       session.destroy();
     });
   });
-  if (atOnce) sessions.forEach(sendOn);
+}
+
+/**
+ * Complete requests on streams with a window of 0. Nothing is sent before all connections are open: an overload manager
+ * would notice a gradual load.
+ */
+export async function getUnread({ target, size, count, signal }: AttackContext, path: string): Promise<void> {
+  const sessions: FrameSession[] = [];
+  await forEachConnection(size, async (index) => {
+    const session = await FrameSession.open(target, index, 0);
+    if (session === undefined) return count('refused connection');
+    sessions.push(session);
+    signal.addEventListener('abort', () => session.destroy());
+  });
+  for (const session of sessions) {
+    for (let i = 0; i < size.perConnection; i += 1) {
+      void session.request({ fields: get(path), isWhole: true }).then(count);
+    }
+  }
 }
 
 /** Streams that repeat a small request, whose answer has several kilobytes, as fast as the other side takes it. */
@@ -76,7 +91,7 @@ export async function reflectUnread({ target, size, signal }: AttackContext): Pr
   await forEachConnection(size, async (index) => {
     const session = await openSession(target, index, { initialWindowSize: 0 });
     signal.addEventListener('abort', () => session.destroy());
-    for (let count = 0; count < size.perConnection; count += 1) {
+    for (let i = 0; i < size.perConnection; i += 1) {
       repeat(session.request(grpcHeaders(REFLECTION), { endStream: false }).on('error', () => undefined));
     }
   });
@@ -91,32 +106,27 @@ function toRequest(method: string, path: string, lines: string, body?: string): 
   return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: petstore\r\n${lines}${length}\r\n${body ?? ''}`);
 }
 
-/** Sends a request again and again. `pauseMs` says after which time, by the headers of the response. */
-async function exchangeRepeatedly(
-  { target, tally, signal }: AttackContext,
-  request: Buffer,
-  pauseMs: (headers: Headers) => number,
-): Promise<void> {
+/** Sends a request again and again, after a 503 only when Retry-After says so. */
+async function exchangeRepeatedly({ target, count, signal }: AttackContext, request: Buffer): Promise<void> {
   const connection = new Http1Connection(target);
   signal.addEventListener('abort', () => connection.close());
   while (!signal.aborted) {
-    const end = tally.start();
     const answer = await connection.exchange(request, { giveUpMs: 30_000 });
-    if (signal.aborted) return;
-    const isHard = typeof answer !== 'string' && answer.status === 503 && !answer.headers.has('retry-after');
-    end(typeof answer === 'string' ? answer : `${answer.status}${isHard ? ' without Retry-After' : ''}`);
-    const waitMs = typeof answer === 'string' ? 1_000 : pauseMs(answer.headers);
-    if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined);
+    const [status, retryAfter] =
+      typeof answer === 'string' ? [answer, '1'] : [answer.status, answer.headers.get('retry-after')];
+    count(status === 503 && retryAfter === null ? '503 without Retry-After' : `${status}`);
+    const mayBeSoon = status === 401 || status === 429;
+    await delay(mayBeSoon ? 0 : 1_000 * Number(retryAfter), undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Callers with a key, each with one request at a time, and after a 503 none before Retry-After. */
+/** Callers with a key, each with one request at a time. */
 export async function comeInCrowds(context: AttackContext): Promise<void> {
   const perAddress = 50;
   const request = toRequest('GET', '/pets', `Authorization: Bearer ${context.key}\r\n`);
   const come = async (index: number) => {
     const target = { ...context.target, from: [`127.0.1.${1 + Math.floor(index / perAddress)}`] as const };
-    void exchangeRepeatedly({ ...context, target }, request, (headers) => 1_000 * Number(headers.get('retry-after')));
+    void exchangeRepeatedly({ ...context, target }, request);
     await delay(1); // callers arrive over time
   };
   await forEachConnection(context.size, come, 4);
@@ -125,11 +135,11 @@ export async function comeInCrowds(context: AttackContext): Promise<void> {
 /** The same large body again and again. */
 export async function sendHeavyBodies(context: AttackContext): Promise<void> {
   const request = toRequest('POST', '/pets', JSON_TYPE, MANY_NUMBERS);
-  await forEachConnection(context.size, async () => void exchangeRepeatedly(context, request, () => 0));
+  await forEachConnection(context.size, async () => void exchangeRepeatedly(context, request));
 }
 
 /** Of a body of 1 MiB 60 kB come, and then a byte a second. Half of them have a key that needs a look-up. */
-export async function sendEndlessBodies({ target, size, tally, signal }: AttackContext): Promise<void> {
+export async function sendEndlessBodies({ target, size, count, signal }: AttackContext): Promise<void> {
   const toChunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
   await forEachConnection(size, async (index) => {
     const isChunked = index % 2 === 1;
@@ -137,13 +147,16 @@ export async function sendEndlessBodies({ target, size, tally, signal }: AttackC
     const key = index % 4 < 2 ? `Authorization: Bearer ${generateKey()}\r\n` : '';
     const length = isChunked ? 'Transfer-Encoding: chunked\r\n' : `Content-Length: ${2 ** 20}\r\n`;
     const socket = openSocket(target, index);
-    const end = tally.start();
+    let outcome = 'closed';
     const dripping = setInterval(() => socket.write(part(' ')), 1_000);
     signal.addEventListener('abort', () => socket.destroy());
-    socket.once('data', (answer: Buffer) => end(answer.toString('latin1').split(' ', 2)[1] ?? 'nonsense'));
+    socket.once('data', (answer: Buffer) => {
+      outcome = answer.toString('latin1').split(' ', 2)[1] ?? 'nonsense';
+      socket.destroy();
+    });
     socket.once('close', () => {
       clearInterval(dripping);
-      if (!signal.aborted) end('closed');
+      count(outcome);
     });
     socket.write(toRequest('POST', '/pets', JSON_TYPE + key + length));
     socket.write(part(MANY_NUMBERS.slice(0, 60_000)));
@@ -152,13 +165,12 @@ export async function sendEndlessBodies({ target, size, tally, signal }: AttackC
 }
 
 /** Connections that send nothing; some half a request, or the greeting of HTTP/2 alone. */
-export async function idle({ target, size, tally, signal }: AttackContext): Promise<void> {
+export async function idle({ target, size, count, signal }: AttackContext): Promise<void> {
   const greeting = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0'; // RFC 9113, section 3.4
   await forEachConnection(size, async (index) => {
     const socket = openSocket(target, index).resume(); // without it the end is not noticed
-    const end = tally.start();
     signal.addEventListener('abort', () => socket.destroy());
-    socket.on('close', () => signal.aborted || end('closed'));
+    socket.on('close', () => count('closed'));
     await new Promise<void>((resolve) => socket.once('connect', resolve).once('close', resolve));
     if (index % 10 === 0) socket.write('GET /pets HTTP/1.1\r\nHost: ');
     if (index % 10 === 1) socket.write(greeting, 'latin1');

@@ -1,8 +1,6 @@
 /** An attack: what one host can do to the public port, at any size. */
-import type { Bounds } from './bounds.ts';
-import type { Report } from './experiment.ts';
+import type { Bounds, Report } from './bounds.ts';
 import type { Target } from './sockets.ts';
-import type { Tally } from './tally.ts';
 
 export interface Size {
   readonly connections: number;
@@ -39,22 +37,31 @@ export interface Attack {
 export interface AttackContext {
   readonly target: Target;
   readonly size: Size;
-  /** Counts each request that ends. */
-  readonly tally: Tally;
   readonly signal: AbortSignal;
   /** A valid key, for loads of ordinary callers. */
   readonly key: string;
+  /** Counts a request that has ended: its status, or `closed`. */
+  readonly count: (outcome: string) => void;
 }
 
-/** Runs `begin` for every connection, `atATime` of them concurrently. */
-export async function forEachConnection(
-  { connections }: Size,
-  begin: (index: number) => Promise<void>,
-  atATime = 100,
-): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    while (next < connections) await begin(next++);
-  };
-  await Promise.all(Array.from({ length: Math.min(atATime, connections) }, worker));
+/** The number of requests that ended, by outcome. */
+export type Outcomes = Readonly<Record<string, number>>;
+
+export function total(outcomes: Outcomes): number {
+  return Object.values(outcomes).reduce((sum, count) => sum + count, 0);
+}
+
+/** The first message to the attacker's process. The second one ends it. */
+export interface Job {
+  readonly attack: string;
+  readonly target: Target;
+  readonly size: Size;
+  readonly key: string;
+}
+
+/** The messages of the process. */
+export interface Told {
+  readonly outcomes: Outcomes;
+  /** Whether all has been sent. */
+  readonly hasBegun: boolean;
 }

@@ -5,42 +5,22 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { Size } from './attack.ts';
-import type { Target } from './sockets.ts';
-import { NOTHING, type Outcomes } from './tally.ts';
-
-/** The first message to the process. The second one ends it. */
-export interface Job {
-  readonly attack: string;
-  readonly target: Target;
-  readonly size: Size;
-  readonly key: string;
-}
-
-/** The messages of the process. */
-export interface Told {
-  readonly outcomes: Outcomes;
-  readonly hasBegun: boolean;
-}
+import type { Job, Outcomes, Told } from './attack.ts';
 
 const PROCESS = fileURLToPath(new URL('attacker-process.ts', import.meta.url));
 const END_MS = 5_000;
 
 export class Attacker {
   readonly #child = fork(PROCESS, { execArgv: [] });
-  #told: Told = { outcomes: NOTHING, hasBegun: false };
+  /** The outcomes of its requests so far, and whether all have been sent. */
+  told: Told = { outcomes: {}, hasBegun: false };
 
   constructor(job: Job) {
     this.#child.on('message', (told: Told) => {
-      this.#told = told;
+      this.told = told;
     });
     this.#child.on('error', () => undefined); // it has exited already
     this.#child.send(job);
-  }
-
-  /** The outcomes of its requests so far, and whether all have been sent. */
-  get told(): Told {
-    return this.#told;
   }
 
   /** Closes all connections. */
@@ -52,6 +32,6 @@ export class Attacker {
       await exited;
       clearTimeout(timer);
     }
-    return this.#told.outcomes;
+    return this.told.outcomes;
   }
 }

@@ -1,28 +1,25 @@
 /** All attacks. The tests run each of them with callers beside it, who must be served. */
-import type { Attack } from './attack.ts';
+import { generateKey } from '../../../src/access/keys/format.ts';
+import { type Attack, type Outcomes, total } from './attack.ts';
 import {
   comeInCrowds,
   get,
+  getUnread,
   grpc,
   idle,
   openStreams,
   reflectUnread,
   sendEndlessBodies,
   sendHeavyBodies,
-  UNREAD,
 } from './attack-runs.ts';
 import type { Bounds } from './bounds.ts';
-import type { Report } from './experiment.ts';
 import { MIB } from './resources.ts';
 import { grpcFrame } from './sockets.ts';
 
 /** 99 % of the requests of a caller with a key are served within a second. */
 const SERVED: Bounds = { maxShedShare: 0.01, maxP99Ms: 1_000 };
-/** The streams of 55 connections: 100 are allowed, one is spare. */
-const ALL_SLOTS = { connections: 55, perConnection: 99 };
-/** The streams that one address without a key may have open, of each of Envoy's threads and servers. */
+/** The health checks that one address may have open, of each of Envoy's threads and servers. */
 const SHARE = 50;
-const MAX_WATCHES = 500;
 /** The CPU time of a mebibyte that is not read. To parse it takes several times as long. */
 const MAX_CPU_US = 3_000;
 
@@ -39,7 +36,7 @@ export const ATTACKS: readonly Attack[] = [
     short: { connections: 4, perConnection: 100 },
     holdMs: 15_000,
     shortBounds: { maxGrowthBytes: 100 * MIB, mustRecover: true },
-    run: (context) => openStreams(context, { requests: [get('/docs/swagger-ui-bundle.js')], ...UNREAD }),
+    run: (context) => getUnread(context, '/docs/swagger-ui-bundle.js'),
   }),
   attack('Without a key - a reflection stream that is never read does not grow the server', {
     name: 'unread-reflection',
@@ -49,39 +46,46 @@ export const ATTACKS: readonly Attack[] = [
     bounds: { maxServerGrowthBytes: 100 * MIB },
     run: reflectUnread,
   }),
-  attack('Without a key - a GET is answered by its headers, without the end of the request', {
-    name: 'bodiless-gets',
-    full: { connections: 150, perConnection: 100 },
-    short: { connections: 20, perConnection: 100 },
-    holdMs: 20_000,
-    bounds: SERVED,
-    endsBut: 0,
-    run: (context) => openStreams(context, { requests: [get('/pets')], againMs: 5_000, givesUp: true }),
-  }),
-  attack('Without a key - health checks without a message are open for an address’s share only', {
-    name: 'silent-checks',
+  attack('Slots - the watches and checks of one address are bounded, and all other callers are served', {
+    name: 'open-health',
     full: { connections: 180, perConnection: 100 },
-    short: { connections: 20, perConnection: 100 },
+    short: { connections: 55, perConnection: 100 },
     holdMs: 20_000,
     bounds: SERVED,
-    endsBut: SHARE,
-    run: (context) => openStreams(context, { requests: [grpc(`${HEALTH}/Check`)] }),
+    endsBut: 2 * SHARE,
+    check: ({ unended }) => (unended > 0 ? [] : ['none was held']),
+    run: (context) =>
+      openStreams(context, {
+        requests: [
+          () => ({ fields: grpc(`${HEALTH}/Watch`), body: grpcFrame(), isWhole: true }),
+          () => ({ fields: grpc(`${HEALTH}/Check`) }),
+        ],
+      }),
   }),
   attack('Without a key - a crowd at /healthz takes nothing from callers with a key', {
     name: 'health-crowd',
     full: { connections: 10, perConnection: 100 },
     holdMs: 15_000,
     bounds: SERVED,
-    run: (context) => openStreams(context, { requests: [get('/healthz')], endStream: true, againMs: 50 }),
+    run: (context) =>
+      openStreams(context, { requests: [() => ({ fields: get('/healthz'), isWhole: true })], againMs: 50 }),
   }),
   // As many connections as the listener accepts, but for the bystanders', with all the streams that each may have.
-  attack('Without a key - open requests on all connections take nothing from callers with a key', {
-    name: 'all-streams',
+  attack('Without a key - open requests on all connections are refused by their headers, and delay nobody else', {
+    name: 'open-requests',
     full: { connections: 9_900, perConnection: 100 },
     short: { connections: 100, perConnection: 100 },
     holdMs: 30_000,
     bounds: SERVED,
-    run: (context) => openStreams(context, { requests: [get('/pets'), grpc(`${HEALTH}/Check`), grpc(LIST_PETS)] }),
+    endsBut: 0,
+    run: (context) =>
+      openStreams(context, {
+        requests: [
+          () => ({ fields: get('/pets') }),
+          () => ({ fields: grpc(LIST_PETS) }),
+          () => ({ fields: grpc(LIST_PETS, generateKey()) }),
+        ],
+      }),
   }),
   attack('With a key - 970 calls without a message leave other accounts their slots', {
     name: 'silent-calls-with-key',
@@ -89,31 +93,11 @@ export const ATTACKS: readonly Attack[] = [
     holdMs: 15_000,
     bounds: SERVED,
     hasOwnKey: true,
-    run: (context) => openStreams(context, { requests: [grpc(LIST_PETS)], key: 'own' }),
-  }),
-  attack('Slots - the watches of one address are bounded, and all other callers are served', {
-    name: 'watches',
-    full: ALL_SLOTS,
-    holdMs: 15_000,
-    check: ({ outcomes: { total } }) => {
-      const held = ALL_SLOTS.connections * ALL_SLOTS.perConnection - total;
-      return held > 0 && held <= MAX_WATCHES ? [] : [`${held} were held`];
-    },
-    run: (context) => openStreams(context, { requests: [grpc(`${HEALTH}/Watch`)], body: grpcFrame(), endStream: true }),
-  }),
-  attack('Slots - calls without a key are refused by their headers, without a message', {
-    name: 'silent-calls',
-    full: ALL_SLOTS,
-    holdMs: 60_000,
-    endsBut: 0,
-    run: (context) => openStreams(context, { requests: [grpc(LIST_PETS)] }),
-  }),
-  attack('Slots - calls with made-up keys are refused by their headers, without a message', {
-    name: 'silent-calls-made-up-keys',
-    full: ALL_SLOTS,
-    holdMs: 60_000,
-    endsBut: 0,
-    run: (context) => openStreams(context, { requests: [grpc(LIST_PETS)], key: 'made up' }),
+    run: (context) =>
+      openStreams(context, {
+        requests: [() => ({ fields: grpc(LIST_PETS, context.key) })],
+        first: get('/pets', context.key),
+      }),
   }),
   attack('Bodies - repeated large bodies of an anonymous caller delay no other caller', {
     name: 'heavy-bodies',
@@ -121,7 +105,7 @@ export const ATTACKS: readonly Attack[] = [
     holdMs: 15_000,
     check: ({ outcomes, cpuUs }) => [
       ...only(outcomes, '401', '429'),
-      ...(cpuUs > MAX_CPU_US * outcomes.total ? [`one cost ${cpuUs / outcomes.total} µs of CPU`] : []),
+      ...(cpuUs > MAX_CPU_US * total(outcomes) ? [`one cost ${cpuUs / total(outcomes)} µs of CPU`] : []),
     ],
     run: sendHeavyBodies,
   }),
@@ -151,7 +135,7 @@ export const ATTACKS: readonly Attack[] = [
     bounds: { maxShedShare: 1, isHealthRight: true },
     check: ({ outcomes }) => [
       ...only(outcomes, '200', '503'),
-      ...((outcomes.counts[200] ?? 0) > 100 ? [] : ['hardly anybody was served']),
+      ...((outcomes[200] ?? 0) > 100 ? [] : ['hardly anybody was served']),
     ],
     run: comeInCrowds,
   }),
@@ -163,12 +147,12 @@ export const ATTACKS: readonly Attack[] = [
     holdMs: 15_000,
     // While it lasts, Envoy closes connections that send requests, whoever's they are.
     bounds: { maxShedShare: 1, mayClose: true },
-    run: (context) => openStreams(context, { requests: [get('/pets')], ...UNREAD }),
+    run: (context) => getUnread(context, '/pets'),
   }),
 ];
 
 /** The requests that ended otherwise. */
-function only({ counts }: Report['outcomes'], ...expected: readonly string[]): string[] {
-  const others = Object.entries(counts).filter(([outcome]) => !expected.includes(outcome));
+function only(outcomes: Outcomes, ...expected: readonly string[]): string[] {
+  const others = Object.entries(outcomes).filter(([outcome]) => !expected.includes(outcome));
   return others.map(([outcome, times]) => `${times} ended with ${outcome}`);
 }

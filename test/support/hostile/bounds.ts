@@ -1,8 +1,7 @@
 /** The bounds that every attack must keep. */
-import type { Attack } from './attack.ts';
-import { type Served, served } from './bystanders.ts';
-import type { Memory, Report } from './experiment.ts';
-import { MIB } from './resources.ts';
+import type { Attack, Outcomes } from './attack.ts';
+import { type Served, served, type Visit } from './bystanders.ts';
+import { type MemoryWatch, MIB, mib } from './resources.ts';
 
 /** The promise is 2 s at p99, also when there are more callers than can be served. */
 const MAX_P99_MS = 2_000;
@@ -34,21 +33,42 @@ export interface Bounds {
   readonly maxP99Ms?: number;
 }
 
+/** The memory of a process, in bytes. */
+export type Memory = Pick<MemoryWatch, 'restBytes' | 'peakBytes'>;
+
+/** What an attack has done. */
+export interface Report {
+  readonly outcomes: Outcomes;
+  readonly bounds: Bounds;
+  readonly memory: { readonly envoy: Memory; readonly server: Memory };
+  /** Whether Envoy's memory is back. */
+  readonly hasRecovered: boolean;
+  /** The CPU time of Envoy and server during the attack. */
+  readonly cpuUs: number;
+  readonly visits: readonly Visit[];
+  /** When the attack began and ended. */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Whether all of it was sent in time. */
+  readonly hasBegun: boolean;
+  /** How many requests of the attack have not ended. */
+  readonly unended: number;
+  /** What is still open some seconds after all callers have left, in words. */
+  readonly leftOpen: string | undefined;
+  /** The process that has ended. */
+  readonly ended: string | undefined;
+}
+
 /** The bounds that were exceeded, with their figures. */
 export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, report: Report): string[] {
-  const { memory, recoveredMs, isAborted, ended, bounds, visits, fromMs, toMs, unended } = report;
-  const { envoy, server } = memory;
+  const { memory, ended, bounds, visits, fromMs, toMs, unended } = report;
   return [
-    isAborted && 'it had to be ended: it took too much memory for this machine',
-    !report.hasBegun && !isAborted && !bounds.isTimed && 'it was not sent', // at full size new connections may be slow
-    ended !== undefined && !isAborted && `${ended} ended`,
-    ...tookTooMuch('Envoy', envoy, bounds.maxGrowthBytes),
-    ...tookTooMuch('the server', server, bounds.maxServerGrowthBytes),
+    !report.hasBegun && !bounds.isTimed && 'it was not sent', // at full size new connections may be slow
+    ended !== undefined && `${ended} ended`,
+    tookTooMuch('Envoy', memory.envoy, bounds.maxGrowthBytes),
+    tookTooMuch('the server', memory.server, bounds.maxServerGrowthBytes),
     report.leftOpen !== undefined && `still open: ${report.leftOpen}`,
-    bounds.mustRecover &&
-      recoveredMs === undefined &&
-      !isAborted &&
-      `Envoy kept ${mib(envoy.afterBytes)}; at rest it had ${mib(envoy.restBytes)}`,
+    bounds.mustRecover && !report.hasRecovered && 'Envoy kept the memory',
     ...servedBadly('a caller with a key', served(visits, 'caller', fromMs, toMs), bounds),
     ...servedBadly('an anonymous caller', served(visits, 'anonymous', fromMs, toMs), bounds),
     ...(bounds.maxShedShare === 1 ? notCalm(report) : []),
@@ -58,10 +78,9 @@ export function breaches({ endsBut = Number.POSITIVE_INFINITY, check }: Attack, 
   ].filter((breach) => typeof breach === 'string');
 }
 
-function tookTooMuch(who: string, { restBytes, peakBytes }: Memory, maxGrowthBytes = MAX_BYTES): string[] {
-  const growth = peakBytes - restBytes;
-  if (growth > maxGrowthBytes) return [`${who} grew by ${mib(growth)}, more than ${mib(maxGrowthBytes)}`];
-  return peakBytes > MAX_BYTES ? [`${who} took ${mib(peakBytes)}, more than ${mib(MAX_BYTES)}`] : [];
+function tookTooMuch(who: string, { restBytes, peakBytes }: Memory, maxGrowthBytes = MAX_BYTES): string | undefined {
+  const isTooMuch = peakBytes - restBytes > maxGrowthBytes || peakBytes > MAX_BYTES;
+  return isTooMuch ? `${who} had ${mib(restBytes)} at rest and took ${mib(peakBytes)}` : undefined;
 }
 
 function servedBadly(
@@ -77,17 +96,14 @@ function servedBadly(
   return [
     ...(visits === 0 ? [`${who} was never answered`] : []),
     ...bad.map(([failure, count]) => `${who} met ${failure} ${count} times in ${visits}`),
-    ...(isTimed && visits > 0 && p99Ms > maxP99Ms ? [`${who} waited ${Math.round(p99Ms)} ms at p99`] : []),
+    ...(isTimed && p99Ms > maxP99Ms ? [`${who} waited ${Math.round(p99Ms)} ms at p99`] : []),
   ];
 }
 
 /** The failures after the recovery time. */
 function notCalm({ visits, toMs, bounds }: Report): string[] {
-  const { failures, p99Ms, visits: count } = served(visits, 'caller', toMs + CALM_MS);
-  const bad = Object.entries(failures).map(([failure, times]) => `${failure} ${times} times`);
-  if (count === 0) bad.push('no answer');
-  if (bounds.isTimed && p99Ms > MAX_CALM_P99_MS) bad.push(`${Math.round(p99Ms)} ms at p99`);
-  return bad.map((what) => `${CALM_MS / 1_000} s after the load a caller met ${what}`);
+  const calm = served(visits, 'caller', toMs + CALM_MS);
+  return servedBadly('after the load a caller', calm, { isTimed: bounds.isTimed ?? false, maxP99Ms: MAX_CALM_P99_MS });
 }
 
 /** The most time between a 503 and the 503 of a health check that belongs to it. */
@@ -97,7 +113,7 @@ const HEALTH_LAG_MS = 1_500;
 function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
   const failed = visits.filter(({ failure }) => failure !== undefined);
   const isShed = (atMs: number) =>
-    ((outcomes.counts[503] ?? 0) > 0 && atMs >= fromMs && atMs <= toMs + HEALTH_LAG_MS) ||
+    ((outcomes[503] ?? 0) > 0 && atMs >= fromMs && atMs <= toMs + HEALTH_LAG_MS) ||
     failed.some(({ who, endedAtMs }) => who === 'caller' && Math.abs(endedAtMs - atMs) < HEALTH_LAG_MS);
   return failed
     .filter(({ what, endedAtMs }) => what === '/healthz' && !isShed(endedAtMs))
@@ -105,20 +121,8 @@ function healthLies({ visits, outcomes, fromMs, toMs }: Report): string[] {
 }
 
 /** The figures of an attack, for the log of its test. */
-export function figuresOf({ memory, cpuUs, visits, fromMs, toMs, recoveredMs, outcomes }: Report): string {
-  const { p50Ms, p99Ms, visits: count, failures } = served(visits, 'caller', fromMs, toMs);
-  const ofProcess = ({ restBytes, peakBytes, afterBytes }: Memory) =>
-    [restBytes, peakBytes, afterBytes].map(mib).join();
-  return [
-    `Envoy at rest, at most, after: ${ofProcess(memory.envoy)}, the server: ${ofProcess(memory.server)}`,
-    `${(cpuUs / 1e6).toFixed(1)} s of CPU in ${((toMs - fromMs) / 1_000).toFixed(1)} s`,
-    ...(recoveredMs === undefined ? [] : [`memory back after ${(recoveredMs / 1_000).toFixed(1)} s`]),
-    `a caller with a key: p50 ${p50Ms.toFixed(1)} ms, p99 ${p99Ms.toFixed()} ms`,
-    `${count} calls, ${JSON.stringify(failures)}`,
-    JSON.stringify(outcomes),
-  ].join('; ');
-}
-
-export function mib(bytes: number): string {
-  return `${Math.round(bytes / MIB)} MiB`;
+export function figuresOf({ memory, visits, fromMs, toMs, outcomes }: Report): string {
+  const { visits: calls, p99Ms, failures } = served(visits, 'caller', fromMs, toMs);
+  const [envoy, server] = [memory.envoy, memory.server].map((one) => [one.restBytes, one.peakBytes].map(mib));
+  return JSON.stringify({ envoy, server, calls, p99Ms: Math.round(p99Ms), failures, outcomes });
 }

@@ -8,32 +8,33 @@ export type Fields = Readonly<Record<string, string>>;
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const [DATA, HEADERS, RST_STREAM, SETTINGS, PING, GOAWAY, WINDOW_UPDATE] = [0, 1, 3, 4, 6, 7, 8] as const;
-const [END_STREAM, ACK, END_HEADERS, PADDED, PRIORITY] = [1, 1, 4, 8, 32] as const;
-const [TABLE_SIZE, MAX_STREAMS, INITIAL_WINDOW] = [1, 3, 4] as const;
-const CANCEL = 8;
+const [END_STREAM, ACK, END_HEADERS] = [1, 1, 4] as const;
+const [TABLE_SIZE, INITIAL_WINDOW] = [1, 4] as const;
 /** The window of a connection before any update. */
 const DEFAULT_WINDOW = 65_535;
 
-/** How a stream ended: its HTTP status, `reset`, `closed` with its connection, or `unanswered` when we gave it up. */
-type Outcome = string;
-
-interface Opened {
-  readonly streamId: number;
-  readonly ended: Promise<Outcome>;
+/** A request. Without `isWhole` its stream stays half open. */
+export interface RawRequest {
+  readonly fields: Fields;
+  readonly body?: Uint8Array;
+  readonly isWhole?: boolean;
 }
+
+/** How a stream ended: its HTTP status, `reset`, or `closed` with its connection. */
+type Outcome = string;
 
 export class FrameSession {
   readonly #socket: ReturnType<typeof openSocket>;
   readonly #open = new Map<number, { status?: string; readonly end: (outcome: Outcome) => void }>();
   #received: Buffer = Buffer.alloc(0);
   #nextId = 1;
-  /** How many streams the other side accepts at a time. */
-  maxStreams = 100;
 
   private constructor(target: Target, index: number, window: number) {
     this.#socket = openSocket(target, index);
     this.#socket.on('data', (bytes: Buffer) => this.#read(bytes));
-    this.#socket.on('close', () => this.#endAll('closed'));
+    this.#socket.on('close', () => {
+      for (const streamId of [...this.#open.keys()]) this.#end(streamId, 'closed');
+    });
     // Without a table the other side's headers are readable without any state.
     const settings = Buffer.concat([setting(TABLE_SIZE, 0), setting(INITIAL_WINDOW, window)]);
     const more = Math.max(0, window - DEFAULT_WINDOW); // for the connection, like the window of each stream
@@ -56,29 +57,17 @@ export class FrameSession {
     return this.#open.size;
   }
 
-  /** Opens a stream with these headers and bytes of its body. Without `endStream` it stays half open. */
-  request(
-    fields: Fields,
-    { endStream = false, body }: { endStream?: boolean; body?: Uint8Array | undefined } = {},
-  ): Opened {
+  /** Opens a stream, of which Envoy accepts 100 at a time. Resolves when it has ended. */
+  request({ fields, body, isWhole = false }: RawRequest): Promise<Outcome> {
     const streamId = this.#nextId;
     this.#nextId += 2;
     const { promise: ended, resolve: end } = Promise.withResolvers<Outcome>();
     this.#open.set(streamId, { end });
-    const isLast = endStream && body === undefined;
+    const isLast = isWhole && body === undefined;
     const frames = [frame(HEADERS, END_HEADERS | (isLast ? END_STREAM : 0), streamId, encode(fields))];
-    if (body !== undefined) frames.push(frame(DATA, endStream ? END_STREAM : 0, streamId, body));
+    if (body !== undefined) frames.push(frame(DATA, isWhole ? END_STREAM : 0, streamId, body));
     this.#socket.write(Buffer.concat(frames));
-    return { streamId, ended };
-  }
-
-  reset(streamId: number): void {
-    this.#socket.write(frame(RST_STREAM, 0, streamId, uint32(CANCEL)));
-    this.#end(streamId, 'unanswered');
-  }
-
-  resetAll(): void {
-    for (const streamId of [...this.#open.keys()]) this.reset(streamId);
+    return ended;
   }
 
   /** From now on the kernel keeps what arrives, and then the other side what it has sent. */
@@ -104,31 +93,21 @@ export class FrameSession {
 
   #take(type: number, flags: number, streamId: number, payload: Buffer): void {
     if (type === SETTINGS && !(flags & ACK)) {
-      for (let at = 0; at < payload.length; at += 6) {
-        if (payload.readUInt16BE(at) === MAX_STREAMS) this.maxStreams = payload.readUInt32BE(at + 2);
-      }
       this.#socket.write(frame(SETTINGS, ACK, 0));
       this.#onSettings();
     }
     if (type === PING && !(flags & ACK)) this.#socket.write(frame(PING, ACK, 0, payload));
     if (type === GOAWAY) this.#socket.end();
-    if (type === HEADERS) {
-      const stream = this.#open.get(streamId);
-      const block = payload.subarray((flags & PADDED ? 1 : 0) + (flags & PRIORITY ? 5 : 0));
-      if (stream !== undefined) stream.status ??= statusOf(block); // trailers have none
-    }
+    const stream = this.#open.get(streamId);
+    if (type === HEADERS && stream !== undefined) stream.status ??= statusOf(payload); // trailers have none
     const isEnd = (type === HEADERS || type === DATA) && flags & END_STREAM;
-    if (isEnd) this.#end(streamId, this.#open.get(streamId)?.status ?? 'closed');
-    if (type === RST_STREAM) this.#end(streamId, this.#open.get(streamId)?.status ?? 'reset');
+    if (isEnd) this.#end(streamId, stream?.status ?? 'closed');
+    if (type === RST_STREAM) this.#end(streamId, stream?.status ?? 'reset');
   }
 
   #end(streamId: number, outcome: Outcome): void {
     this.#open.get(streamId)?.end(outcome);
     this.#open.delete(streamId);
-  }
-
-  #endAll(outcome: Outcome): void {
-    for (const streamId of [...this.#open.keys()]) this.#end(streamId, outcome);
   }
 }
 

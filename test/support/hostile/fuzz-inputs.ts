@@ -1,34 +1,35 @@
 /** The inputs of the fuzz: malformed and ordinary requests, from a seed. */
 import fc, { type Arbitrary } from 'fast-check';
 import { loadOperations } from '../../../src/proto/operations.ts';
+import { grpcFrame } from './sockets.ts';
 
 /** Stands for a valid key, since keys differ from run to run and inputs must not. */
 export const KEY = '{key}';
 
 export type Header = readonly [name: string, value: string];
 
-/** Bytes are strings of Latin-1 characters, so that an input can be printed. */
+/** Bodies and bytes are strings of Latin-1 characters, so that an input can be printed. */
 export type FuzzInput =
   | {
-      readonly kind: 'http1' | 'http2';
+      readonly protocol: 'HTTP/1.1';
+      readonly method: string;
+      readonly bytes: string;
+      /** Otherwise some bytes are changed, and there may be no response. */
+      readonly isWhole: boolean;
+    }
+  | {
+      readonly protocol: 'REST' | 'gRPC' | 'gRPC-Web';
       readonly method: string;
       readonly path: string;
       readonly headers: readonly Header[];
       readonly body: string | undefined;
-      readonly isChunked: boolean;
-    }
-  | { readonly kind: 'bytes'; readonly bytes: string }
-  | { readonly kind: 'grpc'; readonly path: string; readonly headers: readonly Header[]; readonly bytes: string }
-  | { readonly kind: 'grpc-web'; readonly path: string; readonly headers: readonly Header[]; readonly bytes: string };
+    };
 
-/** The endless sequence of inputs of this seed, from index `first`. */
-export function fuzzInputs(seed: number, first: number, count: number): FuzzInput[] {
-  // Each input has a seed of its own, so that one can be generated without the ones before.
-  return Array.from({ length: count }, (_, index) => {
-    const [input] = fc.sample(anyInput, { numRuns: 1, seed: seed + first + index });
-    if (input === undefined) throw new Error('fast-check made nothing');
-    return input;
-  });
+/** The input with this index, of the endless sequence of this seed. */
+export function fuzzInput(seed: number, index: number): FuzzInput {
+  const [input] = fc.sample(anyInput, { numRuns: 1, seed: seed + index });
+  if (input === undefined) throw new Error('fast-check made nothing');
+  return input;
 }
 
 const pick = <T>(...values: readonly T[]) => fc.constantFrom(...values);
@@ -162,23 +163,38 @@ const contentType = mostly(
 
 const rest = fc
   .record({
-    kind: pick('http1' as const, 'http2' as const),
+    protocol: pick('HTTP/1.1' as const, 'REST' as const),
     method: mostly(
       pick('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'),
       pick('OPTIONS', 'TRACE', 'PROPFIND', 'get', 'X'),
     ),
     path: fc.tuple(path, query).map((parts) => parts.join('').replaceAll(' ', '%20')),
-    headers,
+    own: headers,
     type: contentType,
     sent: body,
     isChunked: fc.boolean(),
   })
-  .map(({ headers: own, type, sent, ...input }) => {
-    const hasBody = !/^(GET|HEAD|DELETE)$/.test(input.method);
-    return hasBody
-      ? { ...input, headers: [...own, ['content-type', type] as const], body: sent }
-      : { ...input, headers: own, body: undefined };
+  .map(({ protocol, method, path: target, own, type, sent, isChunked }): FuzzInput => {
+    const hasBody = !/^(GET|HEAD|DELETE)$/.test(method);
+    const all = hasBody ? [...own, ['content-type', type] as const] : own;
+    if (protocol === 'REST') {
+      const mayBeSent = all.filter(([name]) => name !== 'te'); // RFC 9113, section 8.2.2
+      return { protocol, method, path: target, headers: mayBeSent, body: hasBody ? sent : undefined };
+    }
+    const lines = [`${method} ${target} HTTP/1.1`, 'host: petstore', ...all.map((field) => field.join(': '))];
+    const [framing, framed] = isChunked
+      ? ['transfer-encoding: chunked', chunked(sent)]
+      : [`content-length: ${sent.length}`, sent];
+    const rest_ = hasBody ? [framing, '', framed] : ['', ''];
+    return { protocol, method, bytes: [...lines, ...rest_].join('\r\n'), isWhole: true };
   });
+
+/** In two chunks (RFC 9112, section 7.1). */
+function chunked(text_: string): string {
+  const half = Math.floor(text_.length / 2);
+  const parts = [text_.slice(0, half), text_.slice(half)].filter((part) => part !== '');
+  return [...parts, ''].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('');
+}
 
 /** A request with some bytes changed. It may be incomplete. */
 const bytes = fc
@@ -187,7 +203,7 @@ const bytes = fc
     path,
     lines: fc.array(
       fc.oneof(
-        header.map(([name, value]) => `${name}: ${value}`),
+        header.map((field) => field.join(': ')),
         pick('Transfer-Encoding: chunked', 'Content-Length: 5', 'Content-Length: x', 'Expect: 100-continue', 'Host: y'),
         pick('Connection: upgrade', 'Upgrade: h2c', 'Connection: close', ' folded', 'no colon', ': empty', 'Host:'),
       ),
@@ -196,14 +212,11 @@ const bytes = fc
     sent: body,
     changes: fc.array(fc.tuple(fc.nat(400), latin1(3)), { maxLength: 3 }),
   })
-  .map(({ method, path: target, lines, sent, changes }) => {
+  .map(({ method, path: target, lines, sent, changes }): FuzzInput => {
     const head = [`${method} ${target} HTTP/1.1`, 'Host: x', `Authorization: Bearer ${KEY}`, ...lines].join('\r\n');
-    const whole = `${head}\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`;
-    const changed = changes.reduce(
-      (request, [at, with_]) => request.slice(0, at) + with_ + request.slice(at + 1),
-      whole,
-    );
-    return { kind: 'bytes' as const, bytes: changed };
+    let changed = `${head}\r\nContent-Length: ${sent.length}\r\n\r\n${sent}`;
+    for (const [at, other] of changes) changed = changed.slice(0, at) + other + changed.slice(at + 1);
+    return { protocol: 'HTTP/1.1', method: changed.split(' ', 1)[0] ?? '', bytes: changed, isWhole: false };
   });
 
 const METHODS = [...loadOperations().byPath.keys()].filter((name) => name.startsWith('/petstore.v1.'));
@@ -238,35 +251,32 @@ const { message } = fc.letrec<{ message: number[]; field: number[]; value: reado
   }),
 );
 
-const frame = fc
-  .record({
-    content: mostly(message, fc.array(fc.nat(255), { maxLength: 60 }), 5),
-    flag: mostly(fc.constant(0), fc.nat(255), 12),
-    lengthOff: mostly(fc.constant(0), fc.integer({ min: -5, max: 100_000 }), 12),
-  })
-  .map(({ content, flag, lengthOff }) => {
-    const head = Buffer.alloc(5);
-    head.writeUInt8(flag);
-    head.writeUInt32BE(Math.max(0, content.length + lengthOff), 1);
-    return Buffer.concat([head, Buffer.from(content)]).toString('latin1');
-  });
-const frames = mostly(
-  frame,
-  fc.oneof(
-    fc.array(frame, { maxLength: 3 }).map((all) => all.join('')),
-    latin1(20),
-    fc.integer({ min: 65_000, max: 66_500 }).map((length) => {
-      const head = Buffer.from([0, 0, 0, 0, 0]);
-      head.writeUInt32BE(length, 1);
-      return head.toString('latin1') + '\0'.repeat(length);
-    }),
-  ),
-  9,
+const latin1Frame = (content: Uint8Array) => grpcFrame(content).toString('latin1');
+const frame = fc.oneof(
+  { weight: 10, arbitrary: message.map((content) => latin1Frame(Buffer.from(content))) },
+  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 60 }).map(latin1Frame) },
+  // A wrong flag or length.
+  { weight: 2, arbitrary: fc.tuple(latin1(5), latin1(60)).map((parts) => parts.join('')) },
 );
+const frames = fc.oneof(
+  { weight: 10, arbitrary: frame },
+  { weight: 1, arbitrary: fc.array(frame, { maxLength: 3 }).map((all) => all.join('')) },
+  { weight: 1, arbitrary: fc.integer({ min: 65_000, max: 66_500 }).map((length) => latin1Frame(Buffer.alloc(length))) },
+);
+
+const call = fc
+  .record({ path: grpcPath, own: headers, body: frames, isWeb: mostly(fc.constant(false), fc.constant(true), 3) })
+  .map(({ path: target, own, body: sent, isWeb }): FuzzInput => {
+    // A stream does not end by itself.
+    const deadline: Header[] = target.endsWith('/WatchEvents') ? [['grpc-timeout', '200m']] : [];
+    const type = isWeb ? 'application/grpc-web' : 'application/grpc';
+    const all: Header[] = [...own.filter(([name]) => name !== 'te'), ...deadline, ['content-type', type]];
+    const sending = { method: 'POST', path: target, headers: [...all, ['te', 'trailers'] as const], body: sent };
+    return { protocol: isWeb ? 'gRPC-Web' : 'gRPC', ...sending };
+  });
 
 const anyInput: Arbitrary<FuzzInput> = fc.oneof(
   { weight: 10, arbitrary: rest },
   { weight: 2, arbitrary: bytes },
-  { weight: 6, arbitrary: fc.record({ kind: pick('grpc' as const), path: grpcPath, headers, bytes: frames }) },
-  { weight: 2, arbitrary: fc.record({ kind: pick('grpc-web' as const), path: grpcPath, headers, bytes: frames }) },
+  { weight: 8, arbitrary: call },
 );

@@ -1,28 +1,43 @@
-/** One request on an HTTP/2 connection, with any headers and bytes. */
-import type { ClientHttp2Session, OutgoingHttpHeaders } from 'node:http2';
+/** One request on an HTTP/2 connection, with any headers and bytes, and any way to read its response. */
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ErrorInfo } from '../../../gen/google/rpc/error_details.ts';
+import { Status } from '../../../gen/google/rpc/status.ts';
+import { grpcHeaders, openSession, type Target } from './sockets.ts';
 
 export interface Exchanged {
-  /** Headers and trailers; empty when there was no response. */
-  readonly headers: Readonly<Record<string, unknown>>;
+  /** Undefined without a response. */
+  readonly status: number | undefined;
+  /** Headers and trailers. */
+  readonly headers: Headers;
   readonly body: Buffer;
+  /** How the response ended. "left": the caller gave it up. */
+  readonly outcome: 'answered' | 'reset' | 'closed' | 'left';
   /** The code of the reset; 0 without one. */
   readonly resetCode: number;
   readonly tookMs: number;
 }
 
-interface Sending {
+export interface Sending {
   readonly body?: Uint8Array | undefined;
   /** Whether the request is complete. */
   readonly isEnded?: boolean;
   /** When the caller resets it. */
   readonly giveUpMs?: number;
+  /** How many bytes are read every 50 ms; undefined: all as they come. */
+  readonly slice?: number | undefined;
+  /** How many bytes are read before the caller stops; undefined: all. */
+  readonly stopsAfter?: number | undefined;
 }
+
+const SLICE_MS = 50;
+const CANCEL = 8;
 
 /** Resolves with the response, or when the stream ends without one. Throws for headers that Node refuses to send. */
 export function exchange(
   session: ClientHttp2Session,
   headers: OutgoingHttpHeaders,
-  { body, isEnded = true, giveUpMs = 60_000 }: Sending = {},
+  { body, isEnded = true, giveUpMs = 60_000, ...reading }: Sending = {},
 ): Promise<Exchanged> {
   const beganAtMs = performance.now();
   const stream = session.request(headers, { endStream: isEnded && body === undefined });
@@ -30,18 +45,81 @@ export function exchange(
   const chunks: Buffer[] = [];
   const add = (more: object) => Object.assign(received, more);
   stream.on('response', add).on('trailers', add);
-  stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   stream.on('error', () => undefined); // "close" follows
   if (body !== undefined) stream.write(body);
   if (isEnded && body !== undefined) stream.end();
-  const timer = setTimeout(() => stream.destroy(), giveUpMs);
-  return new Promise<void>((resolve) => {
+  let hasLeft = false;
+  const timer = setTimeout(() => {
+    hasLeft = true;
+    stream.close(CANCEL);
+    stream.destroy();
+  }, giveUpMs);
+  void readBody(stream, reading, chunks);
+  return new Promise<boolean>((resolve) => {
     // A response may end before an incomplete request does.
-    stream.on('end', () => received[':status'] !== undefined && !stream.aborted && resolve());
-    stream.on('close', () => resolve());
-  }).then(() => {
+    const isWhole = () => received[':status'] !== undefined && !stream.aborted && !session.destroyed && !hasLeft;
+    stream.on('end', () => isWhole() && resolve(true));
+    stream.on('close', () => resolve(false));
+  }).then((isAnswered) => {
     clearTimeout(timer);
-    const [whole, tookMs] = [Buffer.concat(chunks), performance.now() - beganAtMs];
-    return { headers: received, body: whole, resetCode: stream.rstCode ?? 0, tookMs };
+    const { ':status': status, ...fields } = received;
+    return {
+      status: status === undefined ? undefined : Number(status),
+      headers: new Headers(Object.entries(fields).map(([name, value]) => [name, String(value)])),
+      body: Buffer.concat(chunks),
+      outcome: isAnswered ? 'answered' : hasLeft ? 'left' : session.destroyed ? 'closed' : 'reset',
+      resetCode: stream.rstCode ?? 0,
+      tookMs: performance.now() - beganAtMs,
+    };
   });
+}
+
+async function readBody(stream: ClientHttp2Stream, { slice, stopsAfter }: Sending, chunks: Buffer[]): Promise<void> {
+  if (slice === undefined && stopsAfter === undefined) {
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    return;
+  }
+  for (let bytes = 0; !stream.destroyed && bytes < (stopsAfter ?? Number.POSITIVE_INFINITY); ) {
+    const chunk = stream.read(Math.min(slice ?? Number.POSITIVE_INFINITY, stream.readableLength) || undefined);
+    if (chunk !== null) chunks.push(chunk);
+    bytes += chunk?.length ?? 0;
+    await delay(SLICE_MS);
+  }
+}
+
+/** The same on a connection of its own. */
+export async function exchangeAlone(
+  target: Target,
+  headers: OutgoingHttpHeaders,
+  sending: Sending = {},
+): Promise<Exchanged> {
+  const session = await openSession(target);
+  return exchange(session, headers, sending).finally(() => session.destroy());
+}
+
+interface RawCall extends Sending {
+  readonly path: string;
+  readonly key?: string | undefined;
+  readonly headers?: OutgoingHttpHeaders;
+}
+
+/** A gRPC call with any headers and bytes. */
+export async function rawGrpc(target: Target, { path, key, headers: more, ...sending }: RawCall) {
+  const { headers, tookMs } = await exchangeAlone(target, { ...grpcHeaders(path, key), ...more }, sending);
+  const status = headers.get('grpc-status');
+  return {
+    /** The gRPC status; undefined when the call ended without one. */
+    status: status === null ? undefined : Number(status),
+    message: decodeURIComponent(headers.get('grpc-message') ?? ''),
+    reason: reasonOf(headers.get('grpc-status-details-bin') ?? ''),
+    headers,
+    tookMs,
+  };
+}
+
+/** The reason of google.rpc.ErrorInfo; undefined without details. */
+function reasonOf(details: string): string | undefined {
+  const { details: all } = Status.decode(Buffer.from(details, 'base64'));
+  const info = all.find(({ typeUrl }) => typeUrl.endsWith('/google.rpc.ErrorInfo'));
+  return info && ErrorInfo.decode(info.value).reason;
 }

@@ -8,20 +8,13 @@ import { readFile } from 'node:fs/promises';
 import { Random } from '../chaos/random.ts';
 import type { TestStack } from '../stack.ts';
 import { until } from '../until.ts';
-import { faultOf } from './answers.ts';
-import { mib } from './bounds.ts';
+import { type Answer, Findings, faultOf } from './answers.ts';
+import { Http1Connection } from './http1-connection.ts';
+import { exchange } from './http2.ts';
 import { leftOpen, usedBytes } from './probe.ts';
-import { type Connection, isPolite, nextConnection, type Plan } from './reader-plans.ts';
-import { type Received, read } from './reading.ts';
-import { MIB, pidsOf, rssBytes } from './resources.ts';
-import { targetOf } from './sockets.ts';
-import { storeLargestList } from './unread.ts';
-
-export interface ReadersReport {
-  /** The number of requests by protocol and outcome. */
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly breaches: readonly string[];
-}
+import { type Connection, isPolite, nextConnection, type Plan, storeLargestList } from './reader-plans.ts';
+import { MIB, mib, pidsOf, rssBytes } from './resources.ts';
+import { openSession, type Target, targetOf } from './sockets.ts';
 
 const READERS = 16;
 /** The share of the time that warms the service up. */
@@ -31,53 +24,84 @@ const MAX_ENVOY_GROWTH = 64 * MIB;
 const MIN_POLITE_SHARE = 0.99;
 /** How long half a request may stay open. */
 const CLOSE_MS = 45_000;
+const ORDINARY_WINDOW = 65_535;
 
-class Tallied {
-  readonly outcomes: Record<string, number> = {};
-  readonly faults = new Map<string, { readonly first: Plan; count: number }>();
-  #polite = 0;
-  #politeAnswered = 0;
+/** A response, or why there is no complete one. */
+type Received = Answer | string;
 
-  add(connection: Connection, plan: Plan, { outcome, answer }: Received): void {
-    const name = `${plan.protocol} ${answer?.status ?? outcome}`;
-    this.outcomes[name] = (this.outcomes[name] ?? 0) + 1;
-    if (isPolite(connection, plan)) {
-      this.#polite += 1;
-      if (answer !== undefined) this.#politeAnswered += 1;
-    }
-    const fault = answer && faultOf({ ...plan, mayShed: true }, answer);
-    if (fault === undefined) return;
-    const kind = `${plan.protocol}: ${fault}`.slice(0, 300);
-    const { first, count } = this.faults.get(kind) ?? { first: plan, count: 0 };
-    this.faults.set(kind, { first, count: count + 1 });
+/** Runs the requests of a connection, and tells how each has ended. */
+async function read(
+  target: Target,
+  key: string,
+  { window, opensAfterMs, dropsAfterMs, plans }: Connection,
+  took: (plan: Plan, received: Received) => void,
+): Promise<void> {
+  const [first] = plans;
+  if (first?.protocol === 'HTTP/1.1') {
+    const giveUpMs = Math.min(first.giveUpMs, dropsAfterMs ?? first.giveUpMs);
+    const connection = new Http1Connection(target);
+    took(first, await connection.exchange(toHttp1(first, key), { giveUpMs }).finally(() => connection.close()));
+    return;
   }
-
-  get breaches(): string[] {
-    const wrong = [...this.faults].map(
-      ([what, { first, count }]) => `${what} (${count} times, first ${JSON.stringify(first).slice(0, 500)})`,
-    );
-    const isRude = this.#politeAnswered < MIN_POLITE_SHARE * this.#polite || this.#polite === 0;
-    const rude = `only ${this.#politeAnswered} of ${this.#polite} polite readers had a response`;
-    return isRude ? [...wrong, rude] : wrong;
+  const session = await openSession(target, 0, { initialWindowSize: window }).catch(() => undefined);
+  if (session === undefined) {
+    for (const plan of plans) took(plan, 'refused');
+    return;
   }
+  const timers = [
+    setTimeout(() => session.destroyed || session.settings({ initialWindowSize: ORDINARY_WINDOW }), opensAfterMs),
+    ...(dropsAfterMs === undefined ? [] : [setTimeout(() => session.destroy(), dropsAfterMs)]),
+  ];
+  const send = async (plan: Plan) => {
+    if (session.destroyed || session.closed) return took(plan, 'closed');
+    const { method, path, body, sentShare } = plan;
+    const bytes = body === undefined ? undefined : Buffer.from(body, 'latin1');
+    const sent = bytes?.subarray(0, Math.ceil(sentShare * bytes.length));
+    const headers = { ':method': method, ':path': path, ...withKey(plan, key) };
+    const answer = await exchange(session, headers, { ...plan, body: sent, isEnded: sentShare === 1 });
+    const { status = 0, outcome } = answer;
+    took(plan, outcome === 'answered' ? { ...answer, status } : outcome);
+  };
+  await Promise.all(plans.map(send));
+  for (const timer of timers) clearTimeout(timer);
+  session.destroy();
 }
 
-/** Readers whose requests last `maxRequestMs` at most. */
-export async function runReaders(
-  stack: TestStack,
-  seed: number,
-  lastsMs: number,
-  maxRequestMs: number,
-): Promise<ReadersReport> {
+function toHttp1(plan: Plan, key: string): Buffer {
+  const { method, path, body = '', sentShare } = plan;
+  const own = { host: 'petstore', ...withKey(plan, key), 'content-length': `${body.length}` };
+  const lines = Object.entries(own).map(([name, value]) => `${name}: ${value}\r\n`);
+  const request = Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`, 'latin1');
+  return request.subarray(0, Math.ceil(sentShare * request.length));
+}
+
+function withKey({ headers, hasKey }: Plan, key: string): Readonly<Record<string, string>> {
+  return hasKey ? { ...headers, authorization: `Bearer ${key}` } : headers;
+}
+
+/** Readers whose requests last `maxRequestMs` at most. Resolves with what was wrong, and with outcomes by number. */
+export async function runReaders(stack: TestStack, seed: number, lastsMs: number, maxRequestMs: number) {
   await storeLargestList(stack);
-  const record = new Tallied();
+  const findings = new Findings();
+  const polite = { all: 0, answered: 0 };
   const random = new Random(seed);
   const readers = Array.from({ length: READERS }, () => random.fork());
   const readOn = async (own: Random, endsAtMs: number) => {
     while (performance.now() < endsAtMs) {
       const connection = nextConnection(own, maxRequestMs);
-      const target = targetOf(stack.publicAddress, `127.0.5.${own.int(1, 250)}`);
-      await read(target, stack.key, connection, (plan, received) => record.add(connection, plan, received));
+      await read(
+        targetOf(stack.publicAddress, `127.0.5.${own.int(1, 250)}`),
+        stack.key,
+        connection,
+        (plan, received) => {
+          const isAnswer = typeof received !== 'string';
+          const fault = isAnswer ? faultOf({ ...plan, mayShed: true }, received) : undefined;
+          findings.add(`${plan.protocol} ${isAnswer ? received.status : received}`, fault, plan);
+          if (!isPolite(connection, plan, maxRequestMs)) return;
+          polite.all += 1;
+          if (isAnswer) polite.answered += 1;
+        },
+      );
     }
   };
   const readFor = (ms: number) => Promise.all(readers.map((own) => readOn(own, performance.now() + ms)));
@@ -86,16 +110,22 @@ export async function runReaders(
   const before = await stateOf(stack);
   await readFor(lastsMs * (1 - WARM_SHARE));
   const left = await leftOpen(stack, CLOSE_MS);
-  const breaches = [...record.breaches, ...(await lastWords(stack))];
-  if (left !== undefined) breaches.push(`still open: ${left}`);
+  const said = await lastWords(stack);
   await until(() => stack.stack.servers[0]?.isRunning, 'a server').catch(() => undefined);
   const after = await stateOf(stack);
   const [envoyGrowth, growth] = [after.envoyBytes - before.envoyBytes, after.usedBytes - before.usedBytes];
-  if (after.envoy !== before.envoy) breaches.push('Envoy ended');
-  if (after.server !== before.server) breaches.push('the server ended');
-  if (envoyGrowth > MAX_ENVOY_GROWTH) breaches.push(`Envoy grew by ${mib(envoyGrowth)}`);
-  if (growth > MAX_KEPT_BYTES) breaches.push(`the server kept ${mib(growth)}`);
-  return { outcomes: record.outcomes, breaches };
+  const { all, answered } = polite;
+  const breaches = [
+    ...findings.faults,
+    ...said,
+    (answered < MIN_POLITE_SHARE * all || all === 0) && `only ${answered} of ${all} polite readers had a response`,
+    left !== undefined && `still open: ${left}`,
+    after.envoy !== before.envoy && 'Envoy ended',
+    after.server !== before.server && 'the server ended',
+    envoyGrowth > MAX_ENVOY_GROWTH && `Envoy grew by ${mib(envoyGrowth)}`,
+    growth > MAX_KEPT_BYTES && `the server kept ${mib(growth)}`,
+  ].filter((breach) => typeof breach === 'string');
+  return { outcomes: findings.outcomes, breaches };
 }
 
 /** Why servers have ended, from their logs. */

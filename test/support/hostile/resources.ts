@@ -1,6 +1,5 @@
-/** Memory and CPU time of the service's processes, from Linux's /proc. */
+/** Memory of the service's processes, from Linux's /proc. */
 import { readFileSync } from 'node:fs';
-import { cpuTimeUs } from '../cpu-time.ts';
 import type { TestStack } from '../stack.ts';
 
 /** Why nothing can be measured here; undefined when it can. */
@@ -9,6 +8,12 @@ export const hostileMissing =
 
 export const MIB = 2 ** 20;
 const SAMPLE_MS = 25;
+/** A process that takes more is killed: the machine may have no more. */
+const KILL_BYTES = 3_072 * MIB;
+
+export function mib(bytes: number): string {
+  return `${Math.round(bytes / MIB)} MiB`;
+}
 
 /** The resident memory of a process, in bytes. 0 when it has ended. */
 export function rssBytes(pid: number): number {
@@ -29,22 +34,18 @@ export function pidsOf({ stack }: TestStack): Pids {
   return { envoy: stack.envoy.process.pid ?? -1, server: stack.servers[0]?.process.pid ?? -1 };
 }
 
-/** The CPU time of both since their start, in microseconds. */
-export function serviceCpuUs({ envoy, server }: Pids): number {
-  return (cpuTimeUs(envoy) ?? 0) + (cpuTimeUs(server) ?? 0);
-}
-
-/** Watches a process's memory. Call `stop` in the end. */
+/** Watches a process's memory from now on. Call `stop` in the end. */
 export class MemoryWatch {
+  readonly restBytes: number;
   readonly #pid: number;
   readonly #timer: NodeJS.Timeout;
   #peakBytes = 0;
 
-  /** Calls `onTooMuch` above `maxBytes`. */
-  constructor(pid: number, maxBytes: number, onTooMuch: () => void) {
+  constructor(pid: number) {
     this.#pid = pid;
+    this.restBytes = rssBytes(pid);
     this.#timer = setInterval(() => {
-      if (this.now() > maxBytes) onTooMuch();
+      if (this.now() > KILL_BYTES) process.kill(pid, 'SIGKILL');
     }, SAMPLE_MS);
   }
 
@@ -55,9 +56,8 @@ export class MemoryWatch {
     return bytes;
   }
 
-  /** The memory before, at most, and now. */
-  since(restBytes: number) {
-    return { restBytes, afterBytes: this.now(), peakBytes: this.#peakBytes };
+  get peakBytes(): number {
+    return this.#peakBytes;
   }
 
   stop(): void {

@@ -61,9 +61,3 @@ export function grpcFrame(message: Uint8Array = new Uint8Array(), isCompressed =
   head.writeUInt32BE(message.length, 1);
   return Buffer.concat([head, message]);
 }
-
-/** The headers of a response, without the pseudo-headers. */
-export function toHeaders(fields: object): Headers {
-  const own = Object.entries(fields).filter(([name]) => !name.startsWith(':'));
-  return new Headers(own.map(([name, value]): [string, string] => [name, String(value)]));
-}
