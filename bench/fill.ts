@@ -16,7 +16,7 @@ export async function fillDatabase(engine: Engine, pets: number, signal: AbortSi
   for (let first = 1; first <= pets; first += BATCH) {
     signal.throwIfAborted();
     const last = Math.min(first + BATCH - 1, pets);
-    await engine.write(insert, { first, last });
+    await engine.write((tx) => tx.all(insert, { first, last }));
   }
   await checkIds(engine, pets);
 }

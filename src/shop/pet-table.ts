@@ -42,7 +42,7 @@ export function petTable(engine: Engine) {
       knex.raw('? returning ??', [
         knex.into(knex.raw(`?? (${inserted.map(() => '??')})`, ['pets', ...inserted])).insert(
           knex
-            .select(knex.raw(PETS.fromJson(inserted).join()))
+            .select(knex.raw(PETS.fromJson(engine, inserted).join()))
             .from(engine.elementsOf('elements'))
             .whereExists(category('cast(value ->> 0 as bigint)', []))
             .orderBy('key'),

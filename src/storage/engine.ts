@@ -41,6 +41,8 @@ export interface Engine {
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */
   elementsOf(name: string): Knex.Raw;
+  /** The SQL of the bytes whose hexadecimal text is the value of `sql`. */
+  fromHex(sql: string): string;
   /** Makes a query lock its rows until the transaction ends: no other transaction can change or delete them. */
   forUpdate(query: Knex.QueryBuilder): Knex.QueryBuilder;
   /** Makes a query lock its rows against deletion until the transaction or the single statement ends. */
@@ -53,8 +55,11 @@ export interface Engine {
    * @throws Cancelled when `isCancelled` returns true before `work` begins.
    */
   transaction<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, contended?: string): Promise<T>;
-  /** Runs one statement as a transaction, in fewer round trips. @throws Cancelled like `transaction`. */
-  write(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]>;
+  /**
+   * Like `transaction`, but costs less. The work runs as many `statements` (by default one), the second on the rows of
+   * the first. An engine may run works of several callers side by side, and again when one of them has failed.
+   */
+  write<T>(work: (tx: Runner) => Promise<T>, isCancelled?: IsCancelled, statements?: 1 | 2): Promise<T>;
   /**
    * The transactions in progress that have locked rows of the table, or are about to: they may have taken ids that are
    * not visible yet. Empty on an engine that runs all transactions one at a time.

@@ -5,14 +5,12 @@
  * their results after the commit, failures too. When the commit fails, or the database becomes unavailable (the disk is
  * full), all writes of the group fail with that error and none is stored.
  *
- * Each transaction runs in a savepoint, so that its failure rolls back only its own changes. A single statement needs
- * none, since the database itself undoes a statement that fails. Consecutive writes of the same shareable statement
- * form a batch, which runs once. When a batch fails, each of its writes runs by itself.
+ * Each transaction runs in a savepoint, so that its failure rolls back only its own changes. Consecutive shareable
+ * writes form a batch: they run side by side in one savepoint, and share statements (sqlite-connection.ts). When some
+ * of them fail, all are rolled back. Those that succeeded run again, together; those that failed, each by itself.
  */
-import type { Row } from './fields.ts';
 import type { IsCancelled } from './model.ts';
 import type { SqliteConnection } from './sqlite-connection.ts';
-import type { Params, Statement } from './statement.ts';
 import { Cancelled, StoreUnavailable } from './store-errors.ts';
 
 /** The maximum number of writes in a commit. It bounds how long the first one waits for the last. */
@@ -33,16 +31,14 @@ export interface CommitListener {
 
 interface Write {
   readonly queuedMs: number;
-  /** Runs the write for all of these callers, and resolves with the result of each. */
-  readonly run: (callers: readonly Params[]) => Promise<readonly unknown[]>;
-  readonly params: Params;
+  readonly work: () => Promise<unknown>;
   readonly isCancelled: IsCancelled | undefined;
-  /** Set when the write is a single statement. */
-  readonly statement: Statement | undefined;
+  /** Whether it may run side by side with others, and again. */
+  readonly isShareable: boolean;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
-  /** Gives the caller the result; set when the write has run. */
-  settle?: () => void;
+  /** Set when the write has run. Its caller gets it after the commit. */
+  result?: Promise<unknown>;
 }
 
 export class GroupCommit {
@@ -58,23 +54,10 @@ export class GroupCommit {
     this.#listener = listener;
   }
 
-  submit<T>(work: () => Promise<T>, isCancelled?: IsCancelled): Promise<T> {
-    return this.#enqueue(async () => [await work()], {}, isCancelled);
-  }
-
-  submitStatement(statement: Statement, params: Params, isCancelled?: IsCancelled): Promise<readonly Row[]> {
-    return this.#enqueue((callers) => this.#connection.allFor(statement, callers), params, isCancelled, statement);
-  }
-
-  #enqueue<T>(
-    run: (callers: readonly Params[]) => Promise<readonly T[]>,
-    params: Params,
-    isCancelled?: IsCancelled,
-    statement?: Statement,
-  ): Promise<T> {
+  submit<T>(work: () => Promise<T>, isCancelled?: IsCancelled, isShareable = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const callbacks = { resolve: resolve as (value: unknown) => void, reject };
-      this.#queue.push({ run, params, isCancelled, statement, queuedMs: performance.now(), ...callbacks });
+      this.#queue.push({ work, isCancelled, isShareable, queuedMs: performance.now(), ...callbacks });
       if (!this.#isDraining) void this.#drain();
     });
   }
@@ -104,13 +87,12 @@ export class GroupCommit {
       for (const write of group) write.reject(error);
       return;
     }
-    for (const write of group) write.settle?.();
+    for (const write of group) write.resolve(write.result);
   }
 
   /** Removes the next batch from the queue, at most `limit` writes, without those that are cancelled. */
   #takeBatch(limit: number): readonly Write[] {
-    const [first] = this.#queue;
-    const end = this.#queue.findIndex(({ statement }) => !statement?.shared || statement !== first?.statement);
+    const end = this.#queue.findIndex(({ isShareable }) => !isShareable);
     const length = end === -1 ? this.#queue.length : Math.max(end, 1);
     return this.#queue.splice(0, Math.min(length, limit)).filter((write) => {
       this.#listener?.onTurn(performance.now() - write.queuedMs);
@@ -122,20 +104,19 @@ export class GroupCommit {
 
   /** Runs a batch in the open transaction. After some failures SQLite has ended that: the next command fails then. */
   async #run(batch: readonly Write[]): Promise<void> {
-    const [first] = batch;
-    if (first === undefined) return;
-    const isStatement = first.statement !== undefined;
-    if (this.#hasChanges && !isStatement) await this.#connection.exec(NEW_SAVEPOINT);
-    try {
-      const results = await first.run(batch.map(({ params }) => params));
-      for (const [index, write] of batch.entries()) write.settle = () => write.resolve(results[index]);
-      this.#hasChanges = true;
-    } catch (error) {
-      if (error instanceof StoreUnavailable) throw error;
-      await this.#connection.exec(isStatement ? NEW_SAVEPOINT : UNDO);
-      this.#hasChanges = false;
-      if (batch.length === 1) first.settle = () => first.reject(error);
-      else for (const write of batch) await this.#run([write]);
+    if (batch.length === 0) return;
+    if (this.#hasChanges) await this.#connection.exec(NEW_SAVEPOINT);
+    for (const write of batch) write.result = write.work();
+    const outcomes = await Promise.allSettled(batch.map(({ result }) => result));
+    const failed = batch.filter((_, index) => outcomes[index]?.status === 'rejected');
+    this.#hasChanges = failed.length === 0;
+    if (failed.length === 0) return;
+    for (const outcome of outcomes) {
+      if (outcome.status === 'rejected' && outcome.reason instanceof StoreUnavailable) throw outcome.reason;
     }
+    await this.#connection.exec(UNDO);
+    if (batch.length === 1) return;
+    await this.#run(batch.filter((write) => !failed.includes(write)));
+    for (const write of failed) await this.#run([write]);
   }
 }

@@ -2,9 +2,9 @@
 import type { Engine, Runner } from './engine.ts';
 import { bytes, integer, text } from './fields.ts';
 import type { IdempotencyRecord } from './model.ts';
-import { compile } from './statement.ts';
+import { compileInsert } from './statement.ts';
 import { AlreadyDone } from './store-errors.ts';
-import { lookup, oldest, paramsOf, table } from './table.ts';
+import { lookup, oldest, table } from './table.ts';
 
 const RECORDS = table<IdempotencyRecord>('idempotency_records', {
   id: text('id'),
@@ -14,13 +14,20 @@ const RECORDS = table<IdempotencyRecord>('idempotency_records', {
 });
 
 export function idempotencyTable(engine: Engine) {
-  const { knex } = engine;
   const { byIds, find } = lookup(engine, RECORDS);
   const expired = oldest(engine, RECORDS.name, 'sequence', 'created_at_ms');
-  const insert = knex(RECORDS.name).insert(paramsOf(RECORDS.columns)).onConflict('id').ignore().returning('id');
+  const { name, columns } = RECORDS;
+  const insert = `insert into ${name} (${columns}) select ${RECORDS.fromJson(engine, columns)} from ? order by key`;
+  const returning = 'on conflict (id) do nothing returning sequence as id, id as record_id';
   const statements = {
     byIds,
-    insert: compile('idempotency.insert', insert),
+    // The records of writes that run at the same time share it.
+    insert: compileInsert(
+      'idempotency.insert',
+      engine.knex.raw(`${insert} ${returning}`, [engine.elementsOf('elements')]),
+      columns,
+      ({ id }, row) => row.record_id === id,
+    ),
     deleteOldest: expired.statement,
   };
   return {

@@ -107,14 +107,17 @@ export async function openPostgres(
     whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')] as never),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),
+    fromHex: (sql) => `decode(${sql}, 'hex')`,
     forUpdate: (query) => query.forUpdate(),
     forKeyShare: (query) => query.forKeyShare(),
     transaction(work, isCancelled, contended) {
       const transact = () => runWrite((connection) => connection.transact(work), isCancelled);
       return contended === undefined ? transact() : mutex.run(contended, transact);
     },
-    write: (statement, params, isCancelled) =>
-      runWrite((connection) => connection.single(statement, params), isCancelled),
+    write(work, isCancelled, statements = 1) {
+      const single = (connection: Connection) => work({ all: (...args) => connection.single(...args) });
+      return runWrite(statements === 1 ? single : (connection) => connection.transact(work), isCancelled);
+    },
     async writersOf(table) {
       const rows = await readPool.use((connection) => connection.single(writers, { table }));
       return new Set(rows.map(({ virtualtransaction }) => String(virtualtransaction)));

@@ -3,9 +3,16 @@ import sqlite3 from 'sqlite3';
 import type { Runner } from './engine.ts';
 import type { Row } from './fields.ts';
 import { toStoreError } from './sqlite-errors.ts';
-import { type Params, type SqlValue, type Statement, toJsonArray } from './statement.ts';
+import { type Params, type SharedRuns, type SqlValue, type Statement, toJsonArray } from './statement.ts';
 
 type Callback = (error: Error | null) => void;
+
+/** A run of a statement that is about to begin. */
+interface SharedRun {
+  readonly callers: Params[];
+  /** The rows of each caller. */
+  readonly rows: Promise<readonly (readonly Row[])[]>;
+}
 
 /** Converts a function with a callback to a promise. */
 function promised(run: (callback: Callback) => void): Promise<void> {
@@ -15,6 +22,7 @@ function promised(run: (callback: Callback) => void): Promise<void> {
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
+  readonly #nextRuns = new Map<Statement, SharedRun>();
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -29,15 +37,25 @@ export class SqliteConnection implements Runner {
     return connection;
   }
 
+  /** Callers that run a statement at the same time share one run if they can. */
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
-    return this.#run(statement, statement.bind(params));
+    if (statement.shared === undefined) return this.#run(statement, statement.bind(params));
+    const { callers, rows } = this.#nextRuns.get(statement) ?? this.#planRun(statement, statement.shared);
+    const index = callers.push(params) - 1;
+    return (await rows)[index] ?? [];
   }
 
-  /** Runs a statement once for all callers if it can be shared, or once per caller. Resolves with the rows of each. */
-  async allFor(statement: Statement, callers: readonly Params[]): Promise<(readonly Row[])[]> {
-    const { shared } = statement;
-    if (shared === undefined) return Promise.all(callers.map((params) => this.all(statement, params)));
-    return shared.share(callers, await this.#run(statement, shared.bindAll(callers)));
+  /** The run begins when nothing else is left to do at once, so that all who want it now are among its callers. */
+  #planRun(statement: Statement, shared: SharedRuns): SharedRun {
+    const callers: Params[] = [];
+    const run = async () => {
+      await new Promise<void>((resolve) => process.nextTick(resolve));
+      this.#nextRuns.delete(statement);
+      return shared.share(callers, await this.#run(statement, shared.bindAll(callers)));
+    };
+    const next = { callers, rows: run() };
+    this.#nextRuns.set(statement, next);
+    return next;
   }
 
   async #run(statement: Statement, bound: readonly SqlValue[]): Promise<readonly Row[]> {

@@ -74,11 +74,12 @@ export async function openSqlite(
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);
       }),
     elementsOf: (name) => knex.raw('json_each(?)', [param(name)]),
+    fromHex: (sql) => `unhex(${sql})`,
     // No locks are needed, since there is one writer.
     forUpdate: (query) => query,
     forKeyShare: (query) => query,
     transaction: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled)),
-    write: (statement, params, isCancelled) => observed(commits.submitStatement(statement, params, isCancelled)),
+    write: (work, isCancelled) => observed(commits.submit(() => work(writer), isCancelled, true)),
     writersOf: async () => new Set(),
     async close() {
       // In sequence, since the last connection to close writes the WAL back to the file.

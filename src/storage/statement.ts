@@ -23,7 +23,7 @@ export interface Statement {
 }
 
 /** Serves several callers with one run of a statement. Each caller gets one row or none. */
-interface SharedRuns {
+export interface SharedRuns {
   bindAll(callers: readonly Params[]): SqlValue[];
   /** Assigns the rows of the run to the callers, in the order of the callers. */
   share(callers: readonly Params[], rows: readonly Row[]): (readonly Row[])[];
@@ -59,8 +59,9 @@ export function compile(name: string, query: Knex.QueryBuilder | Knex.Raw): Stat
 
 /**
  * Compiles an insert that several callers can share. The query selects from `engine.elementsOf('elements')` in the
- * order of the keys, and each element holds the parameters `names` of one caller. The query returns ids. `belongsTo`
- * says whether a row can be a caller's; callers to whom the same row can belong must be inserted or refused together.
+ * order of the keys, and each element holds the parameters `names` of one caller. The query returns `id`, a column that
+ * ascends. `belongsTo` says whether a row can be a caller's; of callers to whom the same row can belong, all are
+ * inserted or the first ones.
  */
 export function compileInsert(
   name: string,
@@ -89,7 +90,12 @@ export function toJson(rows: readonly (readonly SqlValue[])[]): string {
   return `[${rows.map(toJsonArray).join()}]`;
 }
 
-/** Encodes values as a JSON array. */
+/** Encodes values as a JSON array, bytes in hexadecimal. */
 export function toJsonArray(values: readonly SqlValue[]): string {
-  return `[${values.map((value) => (typeof value === 'bigint' ? String(value) : JSON.stringify(value))).join()}]`;
+  return `[${values.map(toJsonValue).join()}]`;
+}
+
+function toJsonValue(value: SqlValue): string {
+  if (typeof value === 'bigint') return String(value);
+  return Buffer.isBuffer(value) ? `"${value.toString('hex')}"` : JSON.stringify(value);
 }

@@ -89,19 +89,18 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
     new Proxy(tables, { get: (all, name: string) => all[name]?.writes(runner) }) as unknown as Transaction<T>;
 
   const writerFor = ({ isCancelled, remember }: Partial<WritingCall>): Writer<T> => {
-    const transaction: Writer<T>['transaction'] = (work, contended) =>
-      engine.transaction(
-        async (runner) => {
-          const tx = bind(runner);
-          const result = await work(tx);
-          if (remember !== undefined) await tx.idempotency.insert(remember(result));
-          return result;
-        },
-        isCancelled,
-        contended,
-      );
-    if (remember !== undefined) return { transaction, write: transaction };
-    return { transaction, write: async (work) => work(bind(singleStatement(engine, isCancelled))) };
+    /** Runs the work, and inserts the record of its result. */
+    const remembering =
+      <R>(work: (tx: Transaction<T>) => Promise<R>, limit = (runner: Runner) => runner) =>
+      async (runner: Runner): Promise<R> => {
+        const result = await work(bind(limit(runner)));
+        if (remember !== undefined) await bind(runner).idempotency.insert(remember(result));
+        return result;
+      };
+    return {
+      transaction: (work, contended) => engine.transaction(remembering(work), isCancelled, contended),
+      write: (work) => engine.write(remembering(work, once), isCancelled, remember === undefined ? 1 : 2),
+    };
   };
 
   return {
@@ -119,14 +118,14 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
   };
 }
 
-/** Runs one statement as a transaction of its own. */
-function singleStatement(engine: Engine, isCancelled?: IsCancelled): Runner {
+/** Runs one statement. */
+function once(runner: Runner): Runner {
   let hasRun = false;
   return {
     async all(statement, params) {
       if (hasRun) throw new Error(`${statement.name} is the second statement of a write: it needs a transaction`);
       hasRun = true;
-      return engine.write(statement, params, isCancelled);
+      return runner.all(statement, params);
     },
   };
 }

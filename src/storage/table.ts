@@ -14,8 +14,8 @@ export interface Table<R extends object> {
   toRecord(row: Row): R;
   /** The values of the columns. */
   toValues(record: R): readonly SqlValue[];
-  /** The SQL of the values of `columns` in `value`, a JSON array of them. */
-  fromJson(columns: readonly string[]): readonly string[];
+  /** The SQL of the values of `columns` in `value`, a JSON array of them as `toJson` encodes it. */
+  fromJson(engine: Engine, columns: readonly string[]): readonly string[];
   /** The parameters of the fields that are in `part`. */
   toParams(part: Partial<R>): Params;
 }
@@ -29,7 +29,11 @@ export function table<R extends object>(name: string, fields: Fields<R>): Table<
     fields,
     toRecord: read,
     toValues: write,
-    fromJson: (names) => names.map((name, index) => `cast(value ->> ${index} as ${types[columns.indexOf(name)]})`),
+    fromJson: ({ fromHex }, names) =>
+      names.map((name, index) => {
+        const [type, value] = [types[columns.indexOf(name)], `value ->> ${index}`];
+        return type === 'bytea' ? fromHex(value) : `cast(${value} as ${type})`;
+      }),
     toParams(part) {
       const params: Record<string, SqlValue> = {};
       for (const [key, field] of all) {
@@ -191,7 +195,7 @@ export function compilePut<R extends object>(
   set: (column: string) => string,
 ): Statement {
   const updates = columns.filter((column) => !key.includes(column)).map((column) => `${column} = ${set(column)}`);
-  const insert = `insert into ${name} (${columns}) select ${fromJson(columns)} from ? order by 1, 2`;
+  const insert = `insert into ${name} (${columns}) select ${fromJson(engine, columns)} from ? order by 1, 2`;
   const onConflict = `on conflict (${key}) do update set ${updates}`;
   return compile(`${name}.put`, engine.knex.raw(`${insert} ${onConflict}`, [engine.elementsOf('rows')]));
 }

@@ -117,7 +117,7 @@ test('Migrate - refuses the schema of a newer release with one line, as a server
   const file = join(t.context.dataDir, 'petstore.sqlite');
   const engine = await openSqlite(file, MIGRATIONS);
   const sql = "INSERT INTO schema_migrations (name, batch) VALUES ('999-future', 1)";
-  await engine.write(compile('future', engine.knex.raw(sql)), {});
+  await engine.write((tx) => tx.all(compile('future', engine.knex.raw(sql)), {}));
   await engine.close();
   const before = readFileSync(file);
   for (const program of ['migrate-main', 'main'] as const) {

@@ -36,7 +36,11 @@ test('PgBouncer - each transaction has its timeouts, and no session keeps a time
   for (const engine of engines) {
     const show = compile('show', engine.knex.raw("SELECT current_setting('lock_timeout') AS lock_timeout"));
     const inTransaction = await engine.transaction((tx) => tx.all(show, {}));
-    for (const rows of [inTransaction, await engine.write(show, {}), await engine.reader.all(show, {})]) {
+    for (const rows of [
+      inTransaction,
+      await engine.write((tx) => tx.all(show, {})),
+      await engine.reader.all(show, {}),
+    ]) {
       t.deepEqual(rows, [{ lock_timeout: '4s' }]);
     }
   }

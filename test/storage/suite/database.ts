@@ -82,7 +82,7 @@ export async function newPet(store: Store, fields: Partial<Omit<Pet, 'id'>> = {}
 
 /** Runs SQL as a transaction. */
 export async function runSql(engine: Engine, sql: string): Promise<void> {
-  await engine.write(compile(sql.slice(0, 60), engine.knex.raw(sql)), {});
+  await engine.write((tx) => tx.all(compile(sql.slice(0, 60), engine.knex.raw(sql)), {}));
 }
 
 /** Occupies the writer until `release` is called, so that writes queue meanwhile. */

@@ -1,10 +1,11 @@
 /** Idempotency records: stored exactly when their write is, and one per id. */
 import { randomBytes } from 'node:crypto';
 import type { Store } from '../../../src/schema.ts';
-import type { Category } from '../../../src/shop/model.ts';
+import { type Category, type Pet, toCategoryId } from '../../../src/shop/model.ts';
 import type { IdempotencyRecord } from '../../../src/storage/model.ts';
 import { AlreadyDone } from '../../../src/storage/store-errors.ts';
-import { newCategory, test } from './database.ts';
+import { aPet } from '../../support/pets.ts';
+import { newCategory, occupyWriter, test } from './database.ts';
 
 const NOW_MS = Date.UTC(2026, 6, 1);
 const CATS = { name: 'Cats', description: undefined };
@@ -25,6 +26,14 @@ function create(store: Store, record: IdempotencyRecord): Promise<Category> {
 
 async function countCategories(store: Store): Promise<number> {
   return (await store.categories.page({ after: 0n, limit: 1_000 })).rows.length;
+}
+
+/** A way to insert a pet. */
+interface Kind {
+  readonly how?: 'write' | 'transaction';
+  readonly record?: () => IdempotencyRecord;
+  readonly pet?: Partial<Pet>;
+  readonly fails?: boolean;
 }
 
 export function idempotencyTests(): void {
@@ -51,6 +60,57 @@ export function idempotencyTests(): void {
       t.is(await countCategories(store), 1);
     });
   }
+
+  test('Idempotency records - of concurrent writes each stores its own; one that fails changes nothing', async (t) => {
+    const { store } = t.context;
+    const [categoryId, done] = [await newCategory(store), newRecord()];
+    await create(store, done);
+    const elsewhere = { categoryId: toCategoryId(999n) };
+    const kinds: readonly Kind[] = [
+      {},
+      { record: newRecord },
+      { record: () => done, fails: true },
+      { record: newRecord, pet: { status: 'lost' as 'sold' }, fails: true }, // the database refuses it
+      { record: newRecord, pet: elsewhere, fails: true }, // the work throws
+      { pet: elsewhere, fails: true },
+      { how: 'transaction', record: newRecord },
+    ];
+    const writer = await occupyWriter(t);
+    // Every kind follows every other one, and itself.
+    const writes = Array.from({ length: 63 }, (_, index) => {
+      const kind = kinds[(index * (1 + Math.floor(index / 7))) % 7] ?? {};
+      const [record, fields] = [kind.record?.(), aPet({ name: `${index}`, categoryId, ...kind.pet })];
+      const remember = (pet: unknown) => ({ ...(record ?? done), response: Buffer.from(`${(pet as Pet).id}`) });
+      const call = store.forCall({ isCancelled: () => false, ...(record && { remember }) });
+      const inserting = call[kind.how ?? 'write'](async ({ pets }) => {
+        const pet = await pets.insert(fields);
+        if (pet === undefined) throw new Error('there is no such category');
+        return pet;
+      });
+      return { kind, record, fields, inserting };
+    });
+    const settled = Promise.allSettled(writes.map(({ inserting }) => inserting));
+    await writer.release();
+    await settled;
+    const inserted: Pet[] = [];
+    for (const { kind, record, fields, inserting } of writes) {
+      const pet = kind.fails ? undefined : await inserting;
+      if (pet === undefined) {
+        const error = await t.throwsAsync(inserting);
+        t.is(error instanceof AlreadyDone, record === done);
+      } else {
+        t.deepEqual(pet, { ...fields, id: pet.id, quantity: 0 });
+        inserted.push(pet);
+      }
+      const response = record === done ? done.response : pet && Buffer.from(`${pet.id}`);
+      if (record !== undefined) t.deepEqual((await store.idempotency.find(record.id))?.response, response);
+    }
+    const { rows } = await store.pets.page({ after: 0n, limit: 100 });
+    t.deepEqual(
+      rows,
+      inserted.toSorted((one, other) => Number(one.id - other.id)),
+    );
+  });
 
   test('Idempotency records - are returned as written; a limited number of the oldest is deleted', async (t) => {
     const { store } = t.context;

@@ -137,7 +137,7 @@ export function transactionTests(): void {
       await categories.insert(CATS);
     });
     await t.throwsAsync(second, { message: /^categories.insert is the second statement of a write/ });
-    t.is((await store.categories.page(ALL)).rows.length, 1);
+    t.true((await store.categories.page(ALL)).rows.length <= 1, 'an engine may have committed the first');
   });
 
   // The tests of two processes are serial: SQLite waits for a locked file in one of Node's few threads for files.
