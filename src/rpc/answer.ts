@@ -42,7 +42,8 @@ export type OpenCall = (answer: Answer, metadata: Metadata) => CallEvents;
 
 export class Answer {
   #state: 'open' | 'streaming' | 'ending' | 'closed' = 'open';
-  readonly #base: BaseCall;
+  /** Undefined once the stream is closed. */
+  #base: BaseCall | undefined;
   readonly #stream: ServerHttp2Stream;
   #events: CallEvents | undefined;
   #isResumable = false;
@@ -76,11 +77,11 @@ export class Answer {
   }
 
   get deadlineMs(): number {
-    return Number(this.#base.getDeadline());
+    return Number(this.#base?.getDeadline());
   }
 
   get peer(): string {
-    return this.#base.getPeer();
+    return this.#base?.getPeer() ?? '';
   }
 
   /** The connection; undefined once it is gone. */
@@ -90,7 +91,7 @@ export class Answer {
 
   /** Reads the next message. */
   read(): void {
-    this.#base.startRead();
+    this.#base?.startRead();
   }
 
   /**
@@ -203,7 +204,7 @@ export class Answer {
     this.#state = 'ending';
     this.#unreadSinceMs = performance.now();
     if (!this.#isGone && !this.#stream.writableEnded) this.#stream.end(rest);
-    this.#base.notifyOnCancel();
+    this.#base?.notifyOnCancel();
   }
 
   /** True when the caller has left, perhaps before `close`. */
@@ -222,8 +223,10 @@ export class Answer {
     this.#state = 'closed';
     this.#settle(false);
     this.#events?.closed();
-    // Node keeps the stream until the next major garbage collection; its listeners would keep the whole call.
+    // Node keeps the stream until the next major garbage collection. It must not keep the whole call.
     this.#stream.removeAllListeners();
+    this.#events = undefined;
+    this.#base = undefined;
   }
 
   #settle(isSent: boolean): void {

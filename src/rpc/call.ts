@@ -108,7 +108,7 @@ export class IncomingCall implements Call, Arrival, CallEvents {
 
   header(name: string): string | undefined {
     const values = this.#metadata.get(name);
-    return values.length === 0 ? undefined : values.join();
+    return values.length > 1 ? values.join() : values[0]?.toString();
   }
 
   get peer(): string {

@@ -44,7 +44,8 @@ export interface OpenCallsOptions extends MaxAges {
 }
 
 export class OpenCalls {
-  readonly #calls = new Set<IncomingCall>();
+  /** Not a set: one that changes keeps its old tables, with calls in them, until the next major garbage collection. */
+  readonly #calls: IncomingCall[] = [];
   readonly #byAddress = new Counts<string>();
   readonly #byAccount = new Counts<AccountId>();
   readonly #feedsByAccount = new Counts<AccountId>();
@@ -77,12 +78,12 @@ export class OpenCalls {
     let streams = 0;
     for (const call of this.#calls) if (call.operation.isStream) streams += 1;
     const feed = this.#feedsByAccount.total;
-    return { unary: this.#calls.size - streams, stream: streams - feed, feed };
+    return { unary: this.#calls.length - streams, stream: streams - feed, feed };
   }
 
   add(call: IncomingCall): void {
-    this.#calls.add(call);
-    call.onClose(() => this.#calls.delete(call));
+    this.#calls.push(call);
+    call.onClose(() => this.#calls.splice(this.#calls.indexOf(call), 1));
   }
 
   /**
