@@ -32,6 +32,13 @@ const RETRY_POLICY = {
   retry_back_off: { base_interval: '0.005s', max_interval: '0.05s' },
 };
 
+/** What callers and Envoy send that the server does not read. It would parse and keep each header. */
+const UNREAD_HEADERS = [
+  ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'cookie', 'origin', 'pragma', 'priority'],
+  ...['referer', 'user-agent', 'x-envoy-external-address', 'x-forwarded-proto'],
+  ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
+];
+
 const ANONYMOUS = { name: EDGE_HEADERS.anonymous, present_match: true };
 const GET_OR_HEAD = { name: ':method', string_match: { safe_regex: { regex: 'GET|HEAD' } } };
 
@@ -43,6 +50,7 @@ export function routes({ corsOrigins }: Config): Message {
       {
         name: 'petstore',
         domains: ['*'],
+        request_headers_to_remove: UNREAD_HEADERS,
         typed_per_filter_config: hasCors ? { 'envoy.filters.http.cors': corsPolicy(corsOrigins) } : undefined,
         routes: [
           {
