@@ -69,7 +69,7 @@ export function origins(operations: Iterable<Operation>, edgeSecret: string | un
     const forwarded = isByEdge ? call.header(FORWARDED_FOR) : undefined;
     return {
       protocol: isByEdge ? protocolOf(call) : GRPC,
-      address: addressOf(forwarded, call.peer),
+      address: addressOf(forwarded, call),
       isForwarded: forwarded !== undefined,
       isFromEdge: isByEdge && forwarded === undefined,
     };

@@ -185,7 +185,9 @@ export class Answer {
     }
     const { status, headers, trailers } = response;
     const rawHeaders = [':status', String(status)];
-    for (const [name, value] of more) if (!(name in headers)) rawHeaders.push(name, value);
+    more.forEach((value, name) => {
+      if (!(name in headers)) rawHeaders.push(name, value);
+    });
     for (const [name, value] of Object.entries(headers)) rawHeaders.push(name, value);
     this.#trailers = trailers;
     const waitForTrailers = trailers !== undefined && !isAll;

@@ -131,10 +131,10 @@ export class OpenCalls {
   }
 
   /** Ends the feeds whose connections have the address of this one. Those of another edge behind it end too. */
-  endFeedsFrom({ peer }: Call): void {
-    const address = addressOf(undefined, peer);
+  endFeedsFrom(edge: Call): void {
+    const address = addressOf(undefined, edge);
     for (const call of this.#calls) {
-      if (call.operation.isFeed && addressOf(undefined, call.peer) === address) endAsDrained(call);
+      if (call.operation.isFeed && addressOf(undefined, call) === address) endAsDrained(call);
     }
   }
 

@@ -116,13 +116,13 @@ export function createApiKeyCache(
       return misses;
     },
     identify(key, beforeLookUp) {
-      if (!isWellFormed(key)) return undefined;
       const hash = hashKey(key, 'hex'); // a string is cheaper than a Buffer for each call
       const entry = entries.get(hash);
       if (entry !== undefined && isFresh(entry)) {
         hits += 1;
         return toIdentity(entry);
       }
+      if (!isWellFormed(key)) return undefined;
       return lookUp(hash, entry === undefined ? beforeLookUp : undefined);
     },
     invalidate() {
