@@ -1,8 +1,7 @@
 /** The checker of limits, usage and recovery: it accepts what the promises allow, and nothing else. */
 import test from 'ava';
-import { checkLimits } from '../support/chaos/check-limits.ts';
+import { checkLimits, checkUsage } from '../support/chaos/check-counts.ts';
 import { checkAnswers, checkRecovery } from '../support/chaos/check-service.ts';
-import { checkUsage } from '../support/chaos/check-usage.ts';
 import { at, burst, evidence, fault, refused, seen, unanswered } from '../support/chaos/history-builder.ts';
 
 const READ = seen('Tom');
@@ -41,7 +40,7 @@ test('Limits - the end of a server resets nothing while Redis counts', (t) => {
 });
 
 test('Limits - while Redis is unavailable each server admits what was left, and no more', (t) => {
-  const accounts = [{ name: 'minute', perMinute: 100, perDay: 1_000_000, transports: [] }];
+  const accounts = [{ name: 'minute', perMinute: 100, perDay: 1_000_000 }];
   const some = { servers: 3, accounts, faults: [fault(5, 6, 'redis')] };
   const before = burst(0, 70, READ);
   t.deepEqual(checkLimits(evidence({ ...some, calls: [...before, ...burst(5, 90, READ)] })), []);
@@ -98,8 +97,8 @@ test('Usage - while Redis is away counts may be lost, but none may be added', (t
 test('Recovery - a call that fails too long after the last fault is a violation', (t) => {
   const faults = [fault(0, 5, 'storage')];
   const calls = [at(10, 14, unanswered(READ)), at(16, 17, READ)];
-  t.deepEqual(checkRecovery({ calls, faults }, 10_000), []);
-  t.is(checkRecovery({ calls, faults }, 8_000).length, 1);
+  t.deepEqual(checkRecovery(evidence({ calls, faults }), 10_000), []);
+  t.is(checkRecovery(evidence({ calls, faults }), 8_000).length, 1);
 });
 
 test('Responses - one later than promised, a fault, and a refusal of a valid key are violations', (t) => {

@@ -3,8 +3,7 @@ import test from 'ava';
 import { tagToTime } from '../support/chaos/calls.ts';
 import { checkFeed } from '../support/chaos/check-feed.ts';
 import { checkObjects } from '../support/chaos/check-objects.ts';
-import type { FeedEvent } from '../support/chaos/feed.ts';
-import type { Call } from '../support/chaos/history.ts';
+import type { Call, FeedEvent } from '../support/chaos/history.ts';
 import {
   at,
   created,

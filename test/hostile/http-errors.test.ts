@@ -12,8 +12,7 @@ const test: TestFn<TestStack> = testUnless(hostileMissing);
 
 const BODY = '{"name":"Cats"}';
 const MAX_BYTES = 65_536;
-const largest = BODY.padEnd(MAX_BYTES, ' ');
-const tooLarge = `${largest} `;
+const tooLarge = BODY.padEnd(MAX_BYTES + 1, ' ');
 /** RFC 9112, section 7.1, in chunks of 4 KiB. */
 const chunked = (body: string) =>
   `${(body.match(/.{1,4096}/g) ?? []).map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('')}0\r\n\r\n`;
@@ -37,12 +36,6 @@ function post(
   own = ['Host: petstore', withKey(stack)],
 ): Promise<RestResponse> {
   return http1(stack.publicAddress, HEAD + [...own, ...lines].join('\r\n'));
-}
-
-/** Over HTTP/2, in the same form. */
-function post2({ publicAddress }: TestStack, headers: Readonly<Record<string, string>>, body: string) {
-  const own = { 'content-type': 'application/json', ...headers };
-  return http2(publicAddress, { method: 'POST', path: '/categories', headers: own, body });
 }
 
 type Code = 'INVALID_ARGUMENT' | 'BODY_TOO_LARGE' | 'API_KEY_MISSING' | 'REQUEST_TIMEOUT';
@@ -71,11 +64,9 @@ const REFUSED: Readonly<Record<string, readonly [code: Code, ...lines: string[]]
       ['INVALID_ARGUMENT', CHUNKED, '', chunk],
     ]),
   ),
-  'a body of 64 KiB and one byte': ['BODY_TOO_LARGE', LARGE, '', tooLarge],
   'a body of 1 MiB': ['BODY_TOO_LARGE', `Content-Length: ${2 ** 20}`, '', ' '.repeat(2 ** 20)],
   'a larger body that is never sent': ['BODY_TOO_LARGE', LARGE, '', ''],
   'a body announced as 1 TiB': ['BODY_TOO_LARGE', `Content-Length: ${2 ** 40}`, '', BODY],
-  'a larger body in chunks': ['BODY_TOO_LARGE', CHUNKED, '', chunked(tooLarge)],
   'a larger body in chunks without an end': ['BODY_TOO_LARGE', CHUNKED, '', chunked(tooLarge).slice(0, -5)],
 };
 
@@ -95,21 +86,12 @@ test('HTTP errors - an empty Host is a 400', async (t) => {
   }
 });
 
-test('HTTP errors - a body of 64 KiB is read, a larger one over HTTP/2 a 413', async (t) => {
-  t.is((await post(t.context, [`Content-Length: ${MAX_BYTES}`, '', largest])).status, 201);
-  t.is((await post(t.context, [CHUNKED, '', chunked(largest)])).status, 201);
-  const authorization = `Bearer ${t.context.key}`;
-  t.is((await post2(t.context, { authorization }, largest)).status, 201);
-  const length = { 'content-length': `${tooLarge.length}` };
-  isRefused(t, await post2(t.context, { authorization, ...length }, tooLarge), 'BODY_TOO_LARGE');
-  isRefused(t, await post2(t.context, { authorization }, tooLarge), 'BODY_TOO_LARGE');
-});
-
 test('HTTP errors - an anonymous caller gets a 401 and not a 413', async (t) => {
   const host = ['Host: petstore'];
   isRefused(t, await post(t.context, [LARGE, '', tooLarge], host), 'API_KEY_MISSING', 'a length');
   isRefused(t, await post(t.context, [CHUNKED, '', chunked(tooLarge)], host), 'API_KEY_MISSING', 'chunks');
-  isRefused(t, await post2(t.context, {}, tooLarge), 'API_KEY_MISSING', 'HTTP/2');
+  const sent = { method: 'POST', path: '/categories', headers: { 'content-type': 'application/json' }, body: tooLarge };
+  isRefused(t, await http2(t.context.publicAddress, sent), 'API_KEY_MISSING', 'HTTP/2');
 });
 
 test('HTTP errors - a body that never arrives gets its 408 after 30 s', async (t) => {

@@ -5,53 +5,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ExecutionContext } from 'ava';
 import { createClient } from '../../src/client/index.ts';
+import { checkFeed } from './chaos/check-feed.ts';
+import type { FeedEvent } from './chaos/history.ts';
 import { TcpProxy } from './chaos/proxy.ts';
 import { Random } from './chaos/random.ts';
 import { openEvents } from './event-source.ts';
-import { changeAtRandom, Replica, readLists } from './replica.ts';
+import { changeAtRandom, Replica, readAll, readLists } from './replica.ts';
 import type { TestStack } from './stack.ts';
+import { until } from './until.ts';
 
 const SEED = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 const CHANGE_MS = 5_000;
-
-/** A follower that has a replica, and what is wrong with the order of what it got. */
-interface Follower {
-  readonly name: string;
-  readonly replica: Replica;
-  readonly faults: string[];
-  /** Follows until the event with this id has been applied. */
-  readonly done: (last: number) => Promise<void>;
-}
-
-/** What a way to follow applies its events to. */
-interface Goal {
-  readonly replica: Replica;
-  /** Applies an event, which must come after all others. */
-  readonly apply: (event: { id: number }) => void;
-  /** Aborts when the last event has been applied. */
-  readonly reached: AbortSignal;
-}
-
-function following(name: string, follow: (goal: Goal) => Promise<void>): Follower {
-  const [replica, faults, reached] = [new Replica(), [] as string[], new AbortController()];
-  let goal = Number.POSITIVE_INFINITY;
-  const check = () => replica.last >= goal && reached.abort();
-  const apply = (event: { id: number }) => {
-    if (event.id <= replica.last) faults.push(`${name} got ${event.id} after ${replica.last}`);
-    replica.apply(event);
-    check();
-  };
-  const followed = follow({ replica, apply, reached: reached.signal });
-  followed.catch(() => undefined);
-  return {
-    ...{ name, replica, faults },
-    done(last) {
-      goal = last;
-      check();
-      return followed;
-    },
-  };
-}
+const CUT_MS = 300;
 
 /** How to follow, until the signal is aborted. */
 interface Following {
@@ -112,41 +77,16 @@ export async function followClient(address: string, apiKey: string, { onEvent, s
   }
 }
 
-/** Reconnects with Last-Event-ID. Its connections are cut at random. */
-function overEvents(url: string, key: string, random: Random, start: 'empty' | 'lists'): Follower {
-  return following(`events from ${start}`, ({ replica, apply, reached }) => {
-    let isLoaded = start === 'empty';
-    const onOpen = async () => {
-      if (!isLoaded) replica.load(await readLists(url, key));
-      isLoaded = true;
-    };
-    const after = start === 'empty' ? '0' : undefined;
-    return followEvents(url, key, {
-      after,
-      onEvent: apply,
-      onOpen,
-      cutMs: () => random.int(100, 800),
-      signal: reached,
-    });
-  });
-}
-
-/** Through a proxy that cuts its connections at random. */
-function overGrpc(address: string, key: string): Follower {
-  return following('the client', ({ apply, reached }) =>
-    followClient(address, key, { onEvent: apply, signal: reached }),
-  );
-}
-
-/** Reads page after page. */
-function overPages(url: string, key: string): Follower {
-  return following('pages', async ({ replica, apply, reached }) => {
-    while (!reached.aborted) {
-      const headers = { authorization: `Bearer ${key}` };
-      const page = await fetch(`${url}/events?limit=100&after=${replica.last}`, { headers });
-      for (const event of (await page.json()) as { id: number }[]) apply(event);
+/** Reads page after page of the list. */
+async function followPages(url: string, key: string, { onEvent, signal }: Following): Promise<void> {
+  for (let last = 0; !signal.aborted; ) {
+    const headers = { authorization: `Bearer ${key}` };
+    const page = await fetch(`${url}/events?limit=100&after=${last}`, { headers });
+    for (const event of (await page.json()) as { id: number }[]) {
+      last = event.id;
+      onEvent(event);
     }
-  });
+  }
 }
 
 const STATUSES = ['unspecified', 'available', 'pending', 'sold'];
@@ -168,32 +108,47 @@ export async function isReplicated(t: ExecutionContext, { rest, key }: Pick<Test
   const { url } = rest;
   const random = new Random(SEED);
   const proxy = await TcpProxy.open(Number(new URL(url).port));
-  const cutting = setInterval(() => proxy.cut(), 300);
+  const cutting = setInterval(() => proxy.cut(), CUT_MS);
   const endMs = Date.now() + CHANGE_MS;
   const changing = Promise.all(Array.from({ length: 4 }, () => changeAtRandom(url, key, endMs, random)));
-  const followers = [
-    overEvents(url, key, random, 'empty'),
-    overGrpc(`127.0.0.1:${proxy.port}`, key),
-    overPages(url, key),
+  const over = new AbortController();
+  const followed: { name: string; events: FeedEvent[]; failures: readonly string[] }[] = [];
+  const start = (name: string, follow: (following: Following) => Promise<void>) => {
+    const events: FeedEvent[] = [];
+    followed.push({ name, events, failures: [] });
+    return follow({ onEvent: (event) => events.push(event), signal: over.signal });
+  };
+  const cutMs = () => random.int(100, 800);
+  const following = [
+    start('server-sent events', (own) => followEvents(url, key, { ...own, after: '0', cutMs })),
+    start('the client', (own) => followClient(`127.0.0.1:${proxy.port}`, key, own)),
+    start('pages', (own) => followPages(url, key, own)),
   ];
-  await new Promise((resolve) => setTimeout(resolve, CHANGE_MS / 2));
-  followers.push(overEvents(url, key, random, 'lists'));
+  await delay(CHANGE_MS / 2);
+  // One begins with the lists, which it reads when its stream has begun.
+  const late = new Replica();
+  let isLoaded = false;
+  const onOpen = async () => {
+    if (!isLoaded) late.load(await readLists(url, key));
+    isLoaded = true;
+  };
+  const onEvent = (event: FeedEvent) => {
+    t.true(event.id > late.last, `${event.id} came after ${late.last}`);
+    late.apply(event);
+  };
+  following.push(followEvents(url, key, { after: undefined, onEvent, onOpen, cutMs, signal: over.signal }));
   await changing;
-  // The last event of all is a category of this test.
-  const id = await rest.category('the last');
+  await rest.category('the last');
   const lists = await readLists(url, key);
-  let last = 0;
-  for (let after = 0; last === 0; ) {
-    const { body } = await rest.get(`/events?limit=100&after=${after}`);
-    after = body.at(-1)?.id ?? after;
-    last = body.find((event: { category?: { id: number } }) => event.category?.id === id)?.id ?? 0;
-  }
-  await Promise.all(followers.map(({ done }) => done(last)));
+  const feed = await readAll(url, key, '/events');
+  const last = feed.at(-1)?.id ?? 0;
+  const hasAll = () => late.last >= last && followed.every(({ events }) => (events.at(-1)?.id ?? 0) >= last);
+  await Promise.race([until(hasAll, 'the last event'), Promise.all(following)]);
+  over.abort();
+  await Promise.all(following);
   clearInterval(cutting);
   await proxy.close();
-  for (const { name, replica, faults } of followers) {
-    t.deepEqual(faults, [], name);
-    t.deepEqual(replica.lists(), lists, name);
-  }
+  t.deepEqual(checkFeed({ feed, followed, lists }), []);
+  t.deepEqual(late.lists(), lists);
   t.true(last > 50, `only ${last} events`);
 }

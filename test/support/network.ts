@@ -6,9 +6,9 @@ import { execFile, execFileSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { TcpProxy } from './chaos/proxy.ts';
 import { findProgram } from './find-program.ts';
 
 const FOLDER = '/etc/netns';
@@ -88,15 +88,8 @@ export class Network {
 
   /** Forwards a port of the test's address to this machine's loopback. */
   async open(port: number): Promise<void> {
-    const server = createServer((near) => {
-      const far = connect(port, '127.0.0.1');
-      for (const socket of [near, far]) socket.on('error', () => undefined);
-      near.pipe(far).pipe(near);
-      near.on('close', () => far.destroy());
-      far.on('close', () => near.destroy());
-    });
-    await new Promise<void>((resolve) => server.listen(port, this.address, resolve));
-    this.#closing.push(() => server.close());
+    const proxy = await TcpProxy.open(port, this.address, port);
+    this.#closing.push(() => void proxy.close());
   }
 
   /** Starts a DNS server (RFC 1035). Each name also has an IPv6 address (RFC 3596), which nobody can reach. */

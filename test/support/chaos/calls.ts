@@ -81,91 +81,91 @@ function toValue(has: Call['has'], body: any): Value {
   return { [has]: body } as unknown as Value;
 }
 
-function toCall(request: Request): Call {
-  switch (request.do) {
-    case 'placeOrder':
-    case 'listOrders':
-    case 'getOrder':
-    case 'updateOrder':
-    case 'cancelOrder':
-      return toOrderCall(request);
-    default:
-      return toPetCall(request);
-  }
-}
-
-type Of<Name extends string> = Extract<Request, { do: `${string}${Name}` }>;
-
 const toProto = (wanted: PetStatus | undefined) => wanted && toProtoStatus(wanted);
+const pathOf = ({ petId }: { readonly petId: number }) => `/pets/${petId}`;
+const stockOf = ({ petId }: { readonly petId: number }) => `/store/inventory/${petId}`;
+const orderOf = ({ orderId }: { readonly orderId: number }) => `/store/orders/${orderId}`;
 
-function toPetCall(request: Exclude<Request, Of<'Order'> | Of<'Orders'>>): Call {
-  if (request.do === 'createPet') {
-    const { name, categoryId } = request;
-    const pet = { name, categoryId: BigInt(categoryId) };
-    return { rest: ['POST', '/pets', { name, categoryId }], grpc: (send) => send(Pets.createPet, { pet }), has: 'pet' };
-  }
-  if (request.do === 'findPets') {
-    const query = request.petIds.map((id) => `ids=${id}`).join('&');
-    const ids = request.petIds.map(BigInt);
-    return { rest: ['GET', `/pets?${query}`], grpc: (send) => send(Pets.listPets, { ids }), has: 'pets' };
-  }
-  const { do: what, petId: id, ...json } = request;
-  const [petId, path, stock] = [BigInt(id), `/pets/${id}`, `/store/inventory/${id}`];
-  switch (request.do) {
-    case 'getPet':
-      return { rest: ['GET', path], grpc: (send) => send(Pets.getPet, { petId }), has: 'pet' };
-    case 'replacePet': {
-      const { name, categoryId } = request;
-      const pet = { name, categoryId: BigInt(categoryId), status: toProto(request.status) };
-      return { rest: ['PUT', path, json], grpc: (send) => send(Pets.replacePet, { petId, pet }), has: 'pet' };
-    }
-    case 'updatePet': {
-      const pet = { name: request.name, status: toProto(request.status) };
-      return { rest: ['PATCH', path, json], grpc: (send) => send(Pets.updatePet, { petId, pet }), has: 'pet' };
-    }
-    case 'deletePet':
-      return { rest: ['DELETE', path], grpc: (send) => send(Pets.deletePet, { petId }), has: 'done' };
-    case 'getInventory':
-      return { rest: ['GET', stock], grpc: (send) => send(Inventory.getInventoryItem, { petId }), has: 'item' };
-    case 'setInventory': {
-      const inventory = { quantity: request.quantity };
-      const grpc = (send: Send) => send(Inventory.setInventory, { petId, inventory });
-      return { rest: ['PUT', stock, inventory], grpc, has: 'item' };
-    }
-    default:
-      throw new Error(`there is no ${what}`);
-  }
-}
+const CALLS: { readonly [Name in Request['do']]: (request: Extract<Request, { do: Name }>) => Call } = {
+  createPet: ({ name, categoryId }) => ({
+    rest: ['POST', '/pets', { name, categoryId }],
+    grpc: (send) => send(Pets.createPet, { pet: { name, categoryId: BigInt(categoryId) } }),
+    has: 'pet',
+  }),
+  findPets: ({ petIds }) => ({
+    rest: ['GET', `/pets?${petIds.map((id) => `ids=${id}`).join('&')}`],
+    grpc: (send) => send(Pets.listPets, { ids: petIds.map(BigInt) }),
+    has: 'pets',
+  }),
+  getPet: (request) => ({
+    rest: ['GET', pathOf(request)],
+    grpc: (send) => send(Pets.getPet, { petId: BigInt(request.petId) }),
+    has: 'pet',
+  }),
+  replacePet: ({ do: _, petId, ...pet }) => ({
+    rest: ['PUT', pathOf({ petId }), pet],
+    grpc: (send) => {
+      const { name, categoryId, status: wanted } = pet;
+      const replacement = { name, categoryId: BigInt(categoryId), status: toProto(wanted) };
+      return send(Pets.replacePet, { petId: BigInt(petId), pet: replacement });
+    },
+    has: 'pet',
+  }),
+  updatePet: ({ do: _, petId, ...pet }) => ({
+    rest: ['PATCH', pathOf({ petId }), pet],
+    grpc: (send) => {
+      const patch = { name: pet.name, status: toProto(pet.status) };
+      return send(Pets.updatePet, { petId: BigInt(petId), pet: patch });
+    },
+    has: 'pet',
+  }),
+  deletePet: (request) => ({
+    rest: ['DELETE', pathOf(request)],
+    grpc: (send) => send(Pets.deletePet, { petId: BigInt(request.petId) }),
+    has: 'done',
+  }),
+  getInventory: (request) => ({
+    rest: ['GET', stockOf(request)],
+    grpc: (send) => send(Inventory.getInventoryItem, { petId: BigInt(request.petId) }),
+    has: 'item',
+  }),
+  setInventory: ({ petId, quantity }) => ({
+    rest: ['PUT', stockOf({ petId }), { quantity }],
+    grpc: (send) => send(Inventory.setInventory, { petId: BigInt(petId), inventory: { quantity } }),
+    has: 'item',
+  }),
+  placeOrder: ({ petId, quantity, complete, tag }) => ({
+    rest: ['POST', '/store/orders', { petId, quantity, complete, shipDate: tagToTime(tag) }],
+    grpc: (send) => {
+      const shipDate = { seconds: BigInt(tagToTime(tag).getTime() / 1_000), nanos: 0 };
+      return send(Orders.placeOrder, { order: { petId: BigInt(petId), quantity, complete, shipDate } });
+    },
+    has: 'order',
+  }),
+  listOrders: ({ petId }) => ({
+    rest: ['GET', `/store/orders?petId=${petId}&limit=100`],
+    grpc: (send) => send(Orders.listOrders, { petId: BigInt(petId), limit: 100 }),
+    has: 'orders',
+  }),
+  getOrder: (request) => ({
+    rest: ['GET', orderOf(request)],
+    grpc: (send) => send(Orders.getOrder, { orderId: BigInt(request.orderId) }),
+    has: 'order',
+  }),
+  updateOrder: ({ orderId, quantity, complete }) => ({
+    rest: ['PATCH', orderOf({ orderId }), { quantity, complete }],
+    grpc: (send) => send(Orders.updateOrder, { orderId: BigInt(orderId), order: { quantity, complete } }),
+    has: 'order',
+  }),
+  cancelOrder: (request) => ({
+    rest: ['DELETE', orderOf(request)],
+    grpc: (send) => send(Orders.cancelOrder, { orderId: BigInt(request.orderId) }),
+    has: 'done',
+  }),
+};
 
-function toOrderCall(request: Of<'Order'> | Of<'Orders'>): Call {
-  switch (request.do) {
-    case 'placeOrder': {
-      const { petId, quantity, complete, tag } = request;
-      const shipDate = tagToTime(tag);
-      const [seconds, order] = [BigInt(shipDate.getTime() / 1_000), { petId: BigInt(petId), quantity, complete }];
-      const grpc = (send: Send) => send(Orders.placeOrder, { order: { ...order, shipDate: { seconds, nanos: 0 } } });
-      return { rest: ['POST', '/store/orders', { petId, quantity, complete, shipDate }], grpc, has: 'order' };
-    }
-    case 'listOrders': {
-      const [path, petId] = [`/store/orders?petId=${request.petId}&limit=100`, BigInt(request.petId)];
-      return { rest: ['GET', path], grpc: (send) => send(Orders.listOrders, { petId, limit: 100 }), has: 'orders' };
-    }
-  }
-  const [path, orderId] = [`/store/orders/${request.orderId}`, BigInt(request.orderId)];
-  switch (request.do) {
-    case 'getOrder':
-      return { rest: ['GET', path], grpc: (send) => send(Orders.getOrder, { orderId }), has: 'order' };
-    case 'updateOrder': {
-      const order = { quantity: request.quantity, complete: request.complete };
-      return {
-        rest: ['PATCH', path, order],
-        grpc: (send) => send(Orders.updateOrder, { orderId, order }),
-        has: 'order',
-      };
-    }
-    case 'cancelOrder':
-      return { rest: ['DELETE', path], grpc: (send) => send(Orders.cancelOrder, { orderId }), has: 'done' };
-  }
+function toCall(request: Request): Call {
+  return (CALLS[request.do] as (one: Request) => Call)(request);
 }
 
 /** All orders of a chaos run name a pet, and have a ship date, which is the client's number for it. */

@@ -3,11 +3,8 @@
  * the feed.
  */
 import { answerOf } from './answers.ts';
-import { lineOf as lineOfEvent } from './check-feed.ts';
-import type { Violation } from './evidence.ts';
-import type { FeedEvent } from './feed.ts';
-import { endOfFeed, toldBy, withFeed } from './feed-model.ts';
-import { type Call, isTurnedAway, type Request } from './history.ts';
+import { endOfFeed, lineOf as lineOfEvent, toldBy, withFeed } from './feed-model.ts';
+import { type Call, type FeedEvent, isTurnedAway, type Request, timeOf, type Violation } from './history.ts';
 import { linearize, type Operation } from './linearize.ts';
 import { petModel } from './pet-model.ts';
 
@@ -44,15 +41,16 @@ function check(
   seen: readonly Seen[],
   events?: readonly FeedEvent[],
 ): Violation | 'undecided' | undefined {
-  const lines = seen.toSorted((one, other) => one.startMs - other.startMs).map(lineOf);
-  if (events === undefined) {
-    const verdict = linearize(petModel(petId), seen);
-    if (verdict !== 'unexplained') return verdict === 'undecided' ? verdict : undefined;
-    return { title: `no order of the writes explains pet ${petId}`, lines };
-  }
-  const all = [...seen, endOfFeed(Math.max(0, ...seen.map(({ call }) => call.endMs)) + 1)];
-  const verdict = linearize(withFeed(petId, events), all);
+  const verdict =
+    events === undefined
+      ? linearize(petModel(petId), seen)
+      : linearize(withFeed(petId, events), [
+          ...seen,
+          endOfFeed(Math.max(0, ...seen.map(({ call }) => call.endMs)) + 1),
+        ]);
   if (verdict !== 'unexplained') return verdict === 'undecided' ? verdict : undefined;
+  const lines = seen.toSorted((one, other) => one.startMs - other.startMs).map(lineOf);
+  if (events === undefined) return { title: `no order of the writes explains pet ${petId}`, lines };
   const title = `no order of the writes explains the events of pet ${petId}`;
   return check(petId, seen) ?? { title, lines: [...lines, ...events.map(lineOfEvent)] };
 }
@@ -104,9 +102,4 @@ function lineOf({ call, answer }: Seen): string {
   const { do: what, ...fields } = request;
   const said = answer ?? `no answer (${outcome.kind === 'unknown' ? outcome.why : ''})`;
   return `${timeOf(startMs)} to ${timeOf(endMs)} #${id} ${transport} ${what} ${JSON.stringify(fields)}: ${said}`;
-}
-
-/** The time of the day, UTC. */
-export function timeOf(ms: number): string {
-  return new Date(ms).toISOString().slice(11, 23);
 }

@@ -2,7 +2,7 @@
  * The service as it is deployed, started by the launcher: one server on SQLite, or three on a PostgreSQL and a Redis of
  * the run's own. It restarts the launcher when that has ended, as a supervisor does, and records it.
  */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Launcher, launcherSettings } from '../launcher.ts';
@@ -10,11 +10,9 @@ import { freePortRange } from '../ports.ts';
 import { type Shared, startShared } from '../shared.ts';
 import { SmallDisk } from '../small-disk.ts';
 import { until } from '../until.ts';
-import { trueMs } from './history.ts';
 import { TcpProxy } from './proxy.ts';
 
-export const DEPLOYMENTS = ['sqlite', 'postgres'] as const;
-export type DeploymentName = (typeof DEPLOYMENTS)[number];
+export type DeploymentName = 'sqlite' | 'postgres';
 
 const SERVERS: Readonly<Record<DeploymentName, number>> = { sqlite: 1, postgres: 3 };
 const CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
@@ -34,79 +32,64 @@ export interface Proxied extends Shared {
   readonly redisProxy: TcpProxy;
 }
 
-interface Parts {
-  readonly name: DeploymentName;
-  readonly settings: Settings;
-  readonly shared: Proxied | undefined;
-  readonly disk: SmallDisk | undefined;
-  readonly clocks: string;
-  readonly remove: () => Promise<void>;
-}
-
 export class Deployment {
-  readonly name: DeploymentName;
+  readonly servers: number;
+  readonly settings: Settings;
   readonly shared: Proxied | undefined;
   /** The disk of the data folder. */
   readonly disk: SmallDisk | undefined;
   /** The launcher's output at each unexpected end. */
-  readonly unexpectedEnds: { readonly atMs: number; readonly said: string }[] = [];
-  readonly #parts: Parts;
+  readonly unexpectedEnds: string[] = [];
+  readonly #remove: () => Promise<void>;
   #launcher: Launcher;
+  #isOpen = false;
   #isExpected = false;
   #isClosing = false;
-  #opened: Promise<unknown>;
 
-  private constructor(parts: Parts) {
-    this.name = parts.name;
+  private constructor(
+    parts: Pick<Deployment, 'servers' | 'settings' | 'shared' | 'disk'>,
+    remove: () => Promise<void>,
+  ) {
+    this.servers = parts.servers;
+    this.settings = parts.settings;
     this.shared = parts.shared;
     this.disk = parts.disk;
-    this.#parts = parts;
-    this.#launcher = new Launcher(parts.settings);
-    this.#opened = this.#launcher.opened();
-    void this.#supervise();
+    this.#remove = remove;
+    this.#launcher = this.#launch();
   }
 
   static async start(name: DeploymentName, limits: Settings): Promise<Deployment> {
-    const { settings, remove } = await launcherSettings();
-    const clocks = join(settings.DATA_DIR ?? '', '..', 'clocks');
+    const { settings: own, remove } = await launcherSettings();
+    const clocks = join(own.DATA_DIR ?? '', '..', 'clocks');
     await mkdir(clocks, { recursive: true });
-    const shared = name === 'postgres' ? await throughProxies(await startShared()) : undefined;
+    const servers = SERVERS[name];
+    const [shared, urls] = name === 'postgres' ? await startProxied() : [];
     const disk = name === 'sqlite' ? new SmallDisk(DISK_MIB) : undefined;
-    const all = {
-      ...settings,
+    const settings = {
+      ...own,
       ...limits,
       ...(disk === undefined ? {} : { DATA_DIR: join(disk.path, 'data') }),
       DEMO_ACCOUNT: 'no',
-      INSTANCES: String(SERVERS[name]),
-      GRPC_PORT: String(await freePortRange(SERVERS[name])),
+      INSTANCES: String(servers),
+      GRPC_PORT: String(await freePortRange(servers)),
       CHAOS_CLOCKS: clocks,
       NODE_OPTIONS: `--import=${CLOCK}`,
-      ...shared?.settings,
+      ...urls,
     };
-    const deployment = new Deployment({ name, settings: all, shared: shared?.proxied, disk, clocks, remove });
-    try {
-      await deployment.#opened;
-    } catch (error) {
+    const deployment = new Deployment({ servers, settings, shared, disk }, remove);
+    await deployment.opened().catch(async (error: unknown) => {
       await deployment.close();
       throw error;
-    }
+    });
     return deployment;
   }
 
-  get servers(): number {
-    return SERVERS[this.name];
-  }
-
   get dataDir(): string {
-    return this.#parts.settings.DATA_DIR ?? '';
+    return this.settings.DATA_DIR ?? '';
   }
 
   get publicAddress(): string {
-    return `127.0.0.1:${this.#parts.settings.PORT}`;
-  }
-
-  get grpcAddress(): string {
-    return `127.0.0.1:${this.#parts.settings.GRPC_PORT}`;
+    return `127.0.0.1:${this.settings.PORT}`;
   }
 
   get launcher(): Launcher {
@@ -131,17 +114,10 @@ export class Deployment {
 
   /** Resolves when a launcher has reported that the service is open. */
   async opened(): Promise<void> {
-    const isOpen = async () => !this.#launcher.hasEnded && (await this.#isOpen());
+    const isOpen = () => this.#isOpen && !this.#launcher.hasEnded;
     await until(isOpen, 'an open service', OPEN_MS).catch(() => {
-      throw new Error(`the service can't be started again: ${this.#said}`);
+      throw new Error(`the service can't be started: ${this.#said}`);
     });
-  }
-
-  #isOpen(): Promise<boolean> {
-    return this.#opened.then(
-      () => true,
-      () => false,
-    );
   }
 
   /** The end of the launcher's output. */
@@ -151,11 +127,8 @@ export class Deployment {
 
   /** Sets the clock of a server, numbered from 0, ahead of the true time. */
   async setClock(server: number, offsetMs: number): Promise<void> {
-    await writeFile(this.#clockFile(server), String(offsetMs));
-  }
-
-  async rightClock(server: number): Promise<void> {
-    await rm(this.#clockFile(server), { force: true });
+    const port = String(Number(this.settings.GRPC_PORT) + server);
+    await writeFile(join(this.settings.CHAOS_CLOCKS ?? '', port), String(offsetMs));
   }
 
   async close(): Promise<void> {
@@ -165,30 +138,29 @@ export class Deployment {
     this.#launcher.process.kill('SIGTERM');
     const isSlow = await Promise.race([this.#launcher.ended.then(() => false), delay(STOP_MS, true, { ref: false })]);
     if (isSlow) await this.#launcher.end('SIGKILL');
-    const { shared, disk, remove } = this.#parts;
-    await Promise.all([shared?.postgresProxy.close(), shared?.redisProxy.close()]);
-    await shared?.close();
-    disk?.remove();
-    await remove();
+    await Promise.all([this.shared?.postgresProxy.close(), this.shared?.redisProxy.close()]);
+    await this.shared?.close();
+    this.disk?.remove();
+    await this.#remove();
   }
 
-  #clockFile(server: number): string {
-    return join(this.#parts.clocks, String(Number(this.#parts.settings.GRPC_PORT) + server));
-  }
-
-  async #supervise(): Promise<void> {
-    for (;;) {
-      this.#opened.catch(() => undefined); // `opened` reports it
-      await this.#launcher.ended;
-      if (this.#isClosing) return;
-      if (!this.#isExpected) this.unexpectedEnds.push({ atMs: trueMs(), said: this.#said });
-      await delay(RETRY_MS);
-      if (this.#isClosing) return;
-      this.#launcher = new Launcher(this.#parts.settings);
-      this.#opened = this.#launcher.opened().then(() => {
+  /** Starts a launcher, and another one when it has ended. */
+  #launch(): Launcher {
+    const launcher = new Launcher(this.settings);
+    this.#isOpen = false;
+    launcher.opened().then(
+      () => {
+        this.#isOpen = true;
         this.#isExpected = false;
-      });
-    }
+      },
+      () => undefined, // it has ended
+    );
+    void launcher.ended.then(async () => {
+      if (!this.#isExpected && !this.#isClosing) this.unexpectedEnds.push(this.#said);
+      await delay(RETRY_MS);
+      if (!this.#isClosing) this.#launcher = this.#launch();
+    });
+    return launcher;
   }
 }
 
@@ -201,8 +173,9 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Adds a proxy in front of PostgreSQL and of Redis, and settings that use them. */
-async function throughProxies(shared: Shared): Promise<{ proxied: Proxied; settings: Settings }> {
+/** Starts PostgreSQL and Redis with a proxy in front of each, and returns settings that use these. */
+async function startProxied(): Promise<[Proxied, Settings]> {
+  const shared = await startShared();
   const { DATABASE_URL = '', REDIS_URL = '' } = await shared.settings();
   const [database, limits] = [new URL(DATABASE_URL), new URL(REDIS_URL)];
   const postgresProxy = await TcpProxy.open(Number(database.port));
@@ -210,5 +183,5 @@ async function throughProxies(shared: Shared): Promise<{ proxied: Proxied; setti
   database.port = String(postgresProxy.port);
   limits.port = String(redisProxy.port);
   const settings = { DATABASE_URL: database.href, REDIS_URL: limits.href };
-  return { proxied: { ...shared, databaseUrl: DATABASE_URL, postgresProxy, redisProxy }, settings };
+  return [{ ...shared, databaseUrl: DATABASE_URL, postgresProxy, redisProxy }, settings];
 }

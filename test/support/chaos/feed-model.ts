@@ -5,8 +5,7 @@
  */
 import { itemText, orderText, petText } from './answers.ts';
 import { toOrder } from './calls.ts';
-import type { FeedEvent } from './feed.ts';
-import type { Request } from './history.ts';
+import type { FeedEvent, Request } from './history.ts';
 import type { Model, Operation } from './linearize.ts';
 import { type PetState, petModel } from './pet-model.ts';
 
@@ -28,6 +27,12 @@ export function toldBy({ type, pet, inventory, category, order: raw }: FeedEvent
   if (raw === undefined) return { object: undefined, row: type, text: 'no resource' };
   const order = toOrder(raw);
   return { object: order.petId, row: `order #${order.tag}`, text: `${change} ${orderText(order)}` };
+}
+
+/** An event as a line of a report. */
+export function lineOf(event: FeedEvent): string {
+  const [kind] = event.type.split('.');
+  return `event ${event.id}: ${kind} ${toldBy(event).text}`;
 }
 
 function petRow(pet: Parameters<typeof petText>[0], item: Parameters<typeof itemText>[0]): string {

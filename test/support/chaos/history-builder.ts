@@ -1,8 +1,5 @@
 /** Builds histories for the tests of the checker. Times are seconds since the start of a day. */
-import type { Evidence } from './evidence.ts';
-import type { Touches } from './faults.ts';
-import type { Call, Order, Outcome, Pet, PetStatus, Request, Value } from './history.ts';
-import type { Happened } from './schedule.ts';
+import type { Call, Evidence, Happened, Order, Outcome, Pet, PetStatus, Request, Touches, Value } from './history.ts';
 
 const DAY_START_MS = Date.UTC(2026, 10, 21);
 
@@ -104,7 +101,7 @@ export function burst(startSeconds: number, count: number, told: Told, account =
 }
 
 export function evidence(some: Partial<Evidence>): Evidence {
-  const accounts = [{ name: 'minute', perMinute: 100, perDay: 150, transports: [] }];
+  const accounts = [{ name: 'minute', perMinute: 100, perDay: 150 }];
   const lists = { pets: [], inventory: [], categories: [], orders: [] };
   const nothing = { calls: [], faults: [], feed: [], lists, followed: [], usage: [] };
   return { servers: 1, accounts, ...nothing, ...some };

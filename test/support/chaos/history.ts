@@ -1,4 +1,5 @@
-/** The requests and responses of a chaos run's clients, which are all that the checker relies on. */
+/** The evidence of a chaos run: what its clients asked and were answered, and all else that the checkers rely on. */
+import type { Lists } from '../replica.ts';
 
 export type PetStatus = 'available' | 'pending' | 'sold';
 
@@ -82,4 +83,77 @@ const TURNED_AWAY: readonly string[] = ['RATE_LIMITED', 'API_KEY_BANNED', 'API_K
 
 export function isTurnedAway(outcome: Outcome): boolean {
   return outcome.kind === 'refused' && TURNED_AWAY.includes(outcome.code);
+}
+
+/** An event as REST shows it. */
+export interface FeedEvent {
+  readonly id: number;
+  /** Such as `pet.updated`. */
+  readonly type: string;
+  readonly pet?: Pet;
+  readonly inventory?: Item;
+  readonly category?: { readonly id: number; readonly name: string; readonly description?: string };
+  readonly order?: Omit<Order, 'tag'> & { readonly shipDate: string };
+}
+
+/** What a follower of the feed has got, over all its connections. */
+export interface Followed {
+  readonly name: string;
+  readonly events: readonly FeedEvent[];
+  /** Why it could not go on. */
+  readonly failures: readonly string[];
+}
+
+/** What a fault may make inexact, as docs/failures.md states. */
+export type Touches =
+  /** A server has ended and lost its memory. */
+  | 'server'
+  /** Each server may count the limits by itself. */
+  | 'redis'
+  /** Counts can't be stored. */
+  | 'storage'
+  /** A server's clock is wrong. */
+  | 'clock';
+
+/** A fault that has happened. */
+export interface Happened {
+  readonly name: string;
+  /** A short description. */
+  readonly what: string;
+  readonly touches: readonly Touches[];
+  readonly startMs: number;
+  /** When it was undone. */
+  readonly endMs: number;
+}
+
+export interface ChaosAccount {
+  readonly name: string;
+  readonly perMinute: number;
+  readonly perDay: number;
+}
+
+export interface Evidence {
+  /** The number of servers that count the limits. */
+  readonly servers: number;
+  readonly calls: readonly Call[];
+  readonly faults: readonly Happened[];
+  readonly accounts: readonly ChaosAccount[];
+  /** All events, and what the lists of the shop say, at the end. */
+  readonly feed: readonly FeedEvent[];
+  readonly lists: Lists;
+  readonly followed: readonly Followed[];
+  /** The admitted requests of each account, as the service reports them. */
+  readonly usage: readonly { readonly account: string; readonly requests: number }[];
+}
+
+/** A broken promise. */
+export interface Violation {
+  readonly title: string;
+  /** The part of the evidence that shows it. */
+  readonly lines: readonly string[];
+}
+
+/** The time of the day, UTC. */
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString().slice(11, 23);
 }

@@ -22,10 +22,11 @@ export class TcpProxy {
     this.#server = createServer((socket) => this.#join(socket));
   }
 
-  static async open(targetPort: number): Promise<TcpProxy> {
-    const [port = 0] = await freePorts(1);
+  /** Forwards a port of this host, by default a free one, to a port of the loopback. */
+  static async open(targetPort: number, host = '127.0.0.1', ownPort?: number): Promise<TcpProxy> {
+    const [port = 0] = ownPort === undefined ? await freePorts(1) : [ownPort];
     const proxy = new TcpProxy(port, targetPort);
-    proxy.#server.listen(port, '127.0.0.1');
+    proxy.#server.listen(port, host);
     await once(proxy.#server, 'listening');
     return proxy;
   }

@@ -46,6 +46,11 @@ export class Random {
     throw new Error('there is nothing to choose from');
   }
 
+  shuffled<T>(all: readonly T[]): T[] {
+    const drawn = all.map((one) => ({ one, place: this.next() }));
+    return drawn.toSorted((a, b) => a.place - b.place).map(({ one }) => one);
+  }
+
   /** An independent generator, so that users of random numbers don't affect each other. */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32));

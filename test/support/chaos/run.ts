@@ -3,24 +3,22 @@ import { cp, mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connectOperator, type Operator } from '../operator.ts';
+import { Plan } from '../../../gen/petstore/admin/v1/admin.ts';
+import { connectOperator } from '../operator.ts';
 import { readAll, readLists } from '../replica.ts';
 import { RestClient } from '../rest-client.ts';
 import { until } from '../until.ts';
-import { ACCOUNTS, CHECKER, type OpenAccount, openAccount } from './accounts.ts';
+import { checkLimits, checkUsage, SETTLE_MS } from './check-counts.ts';
 import { checkFeed } from './check-feed.ts';
-import { checkLimits } from './check-limits.ts';
 import { checkObjects } from './check-objects.ts';
-import { checkAnswers, checkRecovery, recoveryMs } from './check-service.ts';
-import { checkUsage } from './check-usage.ts';
-import { type Caller, Recorder, runClient } from './clients.ts';
+import { checkAnswers, checkRecovery } from './check-service.ts';
+import { type Recorded, runClient } from './clients.ts';
 import { Deployment, type DeploymentName } from './deployment.ts';
-import type { Evidence, Violation } from './evidence.ts';
 import type { Fault } from './faults.ts';
-import { Followers } from './feed.ts';
-import { SETTLE_MS } from './losses.ts';
+import { startFollowers } from './feed.ts';
+import { type Call, type ChaosAccount, type Evidence, type Happened, timeOf, type Violation } from './history.ts';
 import { Random } from './random.ts';
-import { type Happened, runFaults } from './schedule.ts';
+import { runFaults } from './schedule.ts';
 import { Workload } from './workload.ts';
 
 /** Low enough that bans begin and end during a run. */
@@ -32,6 +30,16 @@ const STORED_MS = 2_000;
 /** How long clients continue after the recovery time. */
 const CALM_MS = 3_000;
 
+const MANY = 1_000_000;
+
+/** Some never reach their limits, some do at once. */
+const ACCOUNTS: readonly (ChaosAccount & { readonly transports: readonly Call['transport'][] })[] = [
+  { name: 'free', perMinute: 60, perDay: 1_000, transports: ['REST'] },
+  { name: 'minute', perMinute: 150, perDay: MANY, transports: ['REST', 'gRPC', 'REST'] },
+  { name: 'day', perMinute: MANY, perDay: 400, transports: ['gRPC', 'REST'] },
+  { name: 'large', perMinute: MANY, perDay: MANY, transports: ['REST', 'gRPC', 'REST', 'gRPC', 'REST', 'gRPC'] },
+];
+
 export interface RunOptions {
   readonly seed: number;
   readonly deployment: DeploymentName;
@@ -39,16 +47,12 @@ export interface RunOptions {
   readonly faults: readonly Fault[];
 }
 
-export interface Report {
-  readonly seed: number;
-  readonly deployment: DeploymentName;
-  readonly evidence: Evidence;
+interface Report {
   readonly violations: readonly Violation[];
-  readonly objects: number;
+  /** How many pets have histories that were too long to decide. */
   readonly undecided: number;
-  readonly recoveryMs: number;
-  /** The folder with the evidence of a run with violations. */
-  readonly kept?: string;
+  /** All of it, for the log. */
+  readonly text: string;
 }
 
 export async function runChaos(options: RunOptions): Promise<Report> {
@@ -57,52 +61,48 @@ export async function runChaos(options: RunOptions): Promise<Report> {
 }
 
 async function onDeployment(deployment: Deployment, options: RunOptions): Promise<Report> {
+  const { publicAddress, dataDir, settings, servers } = deployment;
   const random = new Random(options.seed);
-  const recorder = new Recorder(deployment.publicAddress);
-  const reachable = { grpcAddress: deployment.grpcAddress, config: { dataDir: deployment.dataDir } };
+  const reachable = { grpcAddress: `127.0.0.1:${settings.GRPC_PORT}`, config: { dataDir } };
   const operator = await connectOperator(reachable);
-  let lastOperator: Operator | undefined;
-  const callers: Caller[] = [];
-  let followers: Followers | undefined;
+  const clients = [];
+  const ids = new Map<string, bigint>();
+  for (const { name, perMinute, perDay, transports } of ACCOUNTS) {
+    const { id } = await operator.account(name === 'free' ? Plan.PLAN_FREE : { perMinute, perDay });
+    const { key } = await operator.key(id);
+    ids.set(name, id);
+    for (const transport of transports) clients.push({ transport, account: name, key, random: random.fork() });
+  }
+  const key = await operator.keyOf({ perMinute: MANY, perDay: MANY });
+  operator.close();
+  const rest = new RestClient(`http://${publicAddress}`, key);
+  const workload = new Workload([await rest.category('Home 1'), await rest.category('Home 2')]);
+  const followers = await startFollowers(publicAddress, key);
+  const [faults, over]: [Happened[], AbortController] = [[], new AbortController()];
+  const recorded: Recorded = { calls: [], breaches: [] };
+  const running = clients.map((client) => runClient(publicAddress, client, workload, recorded, over.signal));
   try {
-    const accounts = await Promise.all([...ACCOUNTS, CHECKER].map((account) => openAccount(operator, account)));
-    const checker = accounts.find(({ name }) => name === CHECKER.name) ?? accounts[0];
-    if (checker === undefined) throw new Error('there is no account');
-    const rest = new RestClient(`http://${deployment.publicAddress}`, checker.key);
-    const workload = new Workload([await rest.category('Home 1'), await rest.category('Home 2')]);
-    followers = await Followers.start(deployment.publicAddress, checker.key);
-    callers.push(
-      ...accounts.flatMap(({ name, key, transports }) => transports.map((one) => recorder.caller(one, name, key))),
-    );
-    const faults = await disturb(deployment, callers, workload, random, options);
-    const lists = await readLists(rest.url, checker.key);
-    const feed = await readAll(rest.url, checker.key, '/events');
-    await followers.end(feed.at(-1)?.id ?? 0);
-    // After many failures the first operator's connection backs off for long, so a new one is used.
-    lastOperator = await connectOperator(reachable);
-    const servers = await checkServers(deployment);
-    const evidence: Evidence = {
-      servers: deployment.servers,
-      calls: recorder.calls,
-      faults,
-      accounts: ACCOUNTS,
-      lists,
-      feed,
-      followed: followers.followed,
-      usage: await usageOf(
-        lastOperator,
-        accounts.filter(({ name }) => name !== CHECKER.name),
-      ),
-    };
-    const broken = recorder.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
-    const verdict = judge(evidence, [...servers, ...broken]);
-    const kept = verdict.violations.length === 0 ? {} : { kept: await keep(deployment, evidence) };
-    return { seed: options.seed, deployment: deployment.name, ...verdict, ...kept };
+    const calmMs = SETTLE_MS + CALM_MS;
+    const onFault = (fault: Happened) => void faults.push(fault);
+    await runFaults({ ...options, deployment, random: random.fork(), lastsMs: options.lastsMs - calmMs, onFault });
+    await deployment.opened();
+    await delay(calmMs);
+    over.abort();
+    await Promise.all(running);
+    const lists = await readLists(rest.url, key);
+    const feed = await readAll(rest.url, key, '/events');
+    await followers.end(feed.at(-1)?.id);
+    const standing = await checkServers(deployment);
+    await delay(STORED_MS);
+    const usage = await usageOf(reachable, ids);
+    const { calls } = recorded;
+    const { followed } = followers;
+    const evidence = { servers, calls, faults, accounts: ACCOUNTS, lists, feed, followed, usage };
+    const broken = recorded.breaches.map((line) => ({ title: 'an answer breaks the contract', lines: [line] }));
+    return await judge(deployment, options, evidence, [...standing, ...broken]);
   } finally {
-    for (const caller of callers) caller.close();
-    await followers?.close();
-    operator.close();
-    lastOperator?.close();
+    over.abort();
+    await followers.end();
   }
 }
 
@@ -110,68 +110,62 @@ async function onDeployment(deployment: Deployment, options: RunOptions): Promis
 async function checkServers(deployment: Deployment): Promise<Violation[]> {
   const allRun = async () => (await deployment.serverPids()).length === deployment.servers;
   const areBack = await until(allRun, 'all servers', RESTARTED_MS).catch(() => false);
-  const ends = deployment.unexpectedEnds.map(({ said }) => ({ title: 'the launcher ended by itself', lines: [said] }));
+  const ends = deployment.unexpectedEnds.map((said) => ({ title: 'the launcher ended by itself', lines: [said] }));
   return areBack ? ends : [...ends, { title: `not all ${deployment.servers} servers run in the end`, lines: [] }];
 }
 
-/** `others` are violations that the evidence does not show. */
-function judge(evidence: Evidence, others: readonly Violation[]): Omit<Report, 'seed' | 'deployment'> {
-  const { violations, objects, undecided } = checkObjects(evidence.calls, evidence.feed);
-  return {
-    evidence,
-    violations: [
-      ...violations,
-      ...checkFeed(evidence),
-      ...checkLimits(evidence),
-      ...checkUsage(evidence),
-      ...checkAnswers(evidence.calls),
-      ...checkRecovery(evidence, SETTLE_MS),
-      ...others,
-    ],
-    objects,
-    undecided,
-    recoveryMs: recoveryMs(evidence),
-  };
-}
-
-/** Runs clients and faults, then the clients alone. Resolves after the last call. */
-async function disturb(
-  deployment: Deployment,
-  callers: readonly Caller[],
-  workload: Workload,
-  random: Random,
-  { faults, lastsMs }: RunOptions,
-): Promise<Happened[]> {
-  const happened: Happened[] = [];
-  const over = new AbortController();
-  const onFault = (fault: Happened) => void happened.push(fault);
-  const clients = callers.map((caller) => runClient(caller, workload, random.fork(), over.signal));
-  try {
-    const options = { deployment, faults, random: random.fork(), onFault };
-    const calmMs = SETTLE_MS + CALM_MS;
-    await runFaults({ ...options, lastsMs: lastsMs - calmMs });
-    await deployment.opened();
-    await delay(calmMs);
-  } finally {
-    over.abort();
-    await Promise.all(clients);
+/** The usage of each account. After many failures an operator's connection backs off for long, so it is a new one. */
+async function usageOf(server: Parameters<typeof connectOperator>[0], ids: ReadonlyMap<string, bigint>) {
+  const operator = await connectOperator(server);
+  const usage = [];
+  for (const [account, id] of ids) {
+    // The server may be restarting.
+    const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
+    usage.push({ account, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) });
   }
-  return happened;
+  operator.close();
+  return usage;
 }
 
-async function usageOf(operator: Operator, accounts: readonly OpenAccount[]) {
-  await delay(STORED_MS);
-  return Promise.all(
-    accounts.map(async ({ id, name }) => {
-      // The server may be restarting.
-      const days = await until(() => operator.usage(id).catch(() => undefined), 'the usage', RESTARTED_MS);
-      return { account: name, requests: days.reduce((sum, { requests }) => sum + Number(requests), 0) };
-    }),
-  );
+/** `others` are violations that the evidence does not show. */
+async function judge(
+  { dataDir }: Deployment,
+  { seed, deployment }: RunOptions,
+  evidence: Evidence,
+  others: readonly Violation[],
+): Promise<Report> {
+  const { calls, faults, feed } = evidence;
+  const { violations: unexplained, objects, undecided } = checkObjects(calls, feed);
+  const violations = [
+    ...unexplained,
+    ...checkFeed(evidence),
+    ...checkLimits(evidence),
+    ...checkUsage(evidence),
+    ...checkAnswers(calls),
+    ...checkRecovery(evidence),
+    ...others,
+  ];
+  const outcomes = calls.map(({ outcome }) => (outcome.kind === 'refused' ? outcome.code : outcome.kind));
+  const text = [
+    `seed ${seed} on ${deployment}: ${calls.length} calls about ${objects} pets, ${feed.length} events`,
+    `Outcomes: ${counted(outcomes)}`,
+    `Faults: ${counted(faults.map(({ name }) => name))}`,
+    ...violations.flatMap(({ title, lines }) => [title, ...lines.map((line) => `  ${line}`)]),
+  ];
+  if (violations.length > 0) {
+    text.push('The faults were:');
+    for (const { startMs, endMs, what } of faults) text.push(`  ${timeOf(startMs)} to ${timeOf(endMs)} ${what}`);
+    text.push(`All calls, the feed and the logs are in ${await keep(dataDir, evidence)}`);
+  }
+  return { violations, undecided, text: text.join('\n') };
 }
 
-/** Saves all calls, the feed and the logs of a run with violations. Resolves with the folder. */
-async function keep({ dataDir }: Deployment, { calls, feed, followed }: Evidence): Promise<string> {
+function counted(names: readonly string[]): string {
+  return [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${name} ${all.length}`).join(', ');
+}
+
+/** Saves the evidence and the logs. Resolves with the folder. */
+async function keep(dataDir: string, { calls, feed, followed }: Evidence): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-chaos-'));
   await writeFile(join(folder, 'calls.jsonl'), calls.map((call) => `${JSON.stringify(call)}\n`).join(''));
   await writeFile(join(folder, 'feed.json'), JSON.stringify({ feed, followed }));

@@ -1,5 +1,5 @@
 /**
- * Loaded into each server by `--import`: shifts its clock by the milliseconds in a file, while that exists. Timers are
+ * Loaded into each server by `--import`: shifts its clock by the milliseconds in a file, if there is one. Timers are
  * not affected, as when a machine's clock is set.
  */
 import { readFileSync } from 'node:fs';

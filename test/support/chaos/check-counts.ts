@@ -1,0 +1,151 @@
+/**
+ * Checks the limits and the usage. The only tolerances are the ones that docs/failures.md states:
+ * - While Redis is unavailable each server continues from its last known count: N servers admit N times the rest, and
+ *   the counts of all servers but one may be lost from the usage.
+ * - A server that counts in memory and ends starts a new minute, and loses the last second of its day's count.
+ * - A clock jump costs one window, and so does the jump back.
+ * - A call without a response may be counted by each server that got it.
+ */
+import {
+  type Call,
+  type ChaosAccount,
+  type Evidence,
+  type Happened,
+  isTurnedAway,
+  type Touches,
+  timeOf,
+  type Violation,
+} from './history.ts';
+
+/** The service's promised recovery time: for so long a fault has effects. */
+export const SETTLE_MS = 10_000;
+/** How much of the day's count a killed server may lose: a second, and half a second for a write in progress. */
+const LAST_SECOND_MS = 1_500;
+/** A call that began before a server ended may have been counted then. */
+const CLOSE_MS = 500;
+/** Envoy may send a request without a response once more. */
+const MOST_TRIES = 2;
+/** The share of a limit that must be admitted before a request may be refused. */
+const LEAST_SHARE = 0.99;
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+interface Span {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The window of a time, by the true clock. */
+function windowAt(momentMs: number, lengthMs: number): Span {
+  const startMs = Math.floor(momentMs / lengthMs) * lengthMs;
+  return { startMs, endMs: startMs + lengthMs };
+}
+
+function overlap(one: Span, other: Span): boolean {
+  return one.startMs <= other.endMs && other.startMs <= one.endMs;
+}
+
+const widened = ({ startMs, endMs }: Span): Span => ({ startMs, endMs: endMs + SETTLE_MS });
+
+/** The faults with effects in a span of time. */
+function touching(faults: readonly Happened[], span: Span, ...what: Touches[]): Happened[] {
+  return faults.filter(({ touches, ...one }) => what.some((it) => touches.includes(it)) && overlap(widened(one), span));
+}
+
+/** The calls whose count may be lost because servers ended. Counts that can't be stored are stored later. */
+function lossesOf(ends: readonly Happened[], faults: readonly Happened[], calls: readonly Call[]): Call[] {
+  const spans = ends.map(({ startMs, endMs }) => {
+    const unstored = touching(faults, { startMs, endMs: startMs }, 'storage');
+    const sinceMs = Math.min(startMs, ...unstored.map((fault) => fault.startMs)) - LAST_SECOND_MS;
+    return { startMs: sinceMs, endMs: endMs + CLOSE_MS };
+  });
+  return calls.filter((call) => spans.some((span) => overlap(call, span)));
+}
+
+/** Whether the service has certainly counted the call. */
+function isLetThrough({ outcome }: Call): boolean {
+  return outcome.kind !== 'unknown' && !isTurnedAway(outcome);
+}
+
+/** Checks that no account had more requests admitted than its limit, and that none was refused below it. */
+export function checkLimits(evidence: Evidence): Violation[] {
+  return evidence.accounts.flatMap((account) => {
+    const calls = evidence.calls.filter((call) => call.account === account.name);
+    return [
+      ...tooMany(evidence, calls, MINUTE_MS, account.perMinute),
+      ...tooMany(evidence, calls, DAY_MS, account.perDay),
+      ...tooFew(evidence, calls, account),
+    ].map(({ title, lines }) => ({ title: `account ${account.name} ${title}`, lines }));
+  });
+}
+
+/** Only requests that began and ended within a window are counted in it. */
+function tooMany(evidence: Evidence, calls: readonly Call[], lengthMs: number, limit: number): Violation[] {
+  const starts = new Set(calls.map(({ startMs }) => windowAt(startMs, lengthMs).startMs));
+  return [...starts].flatMap((startMs) => {
+    const window = windowAt(startMs, lengthMs);
+    const passed = calls.filter((call) => isLetThrough(call) && startMs <= call.startMs && call.endMs < window.endMs);
+    const allowed = allowedIn(evidence, window, limit, passed, calls);
+    if (passed.length <= allowed) return [];
+    const length = lengthMs === DAY_MS ? 'day' : 'minute';
+    const title = `was let through ${passed.length} times in the ${length} from ${timeOf(startMs)}, not ${allowed}`;
+    return [{ title, lines: [] }];
+  });
+}
+
+function allowedIn(
+  { servers, faults }: Evidence,
+  window: Span,
+  limit: number,
+  passed: readonly Call[],
+  calls: readonly Call[],
+): number {
+  const away = touching(faults, window, 'redis');
+  const awayFromMs = Math.min(...away.map(({ startMs }) => startMs));
+  const before = passed.filter(({ endMs }) => endMs < awayFromMs).length;
+  const alone = away.length === 0 ? limit : before + servers * (limit - before);
+  const ends = touching(faults, window, 'server');
+  // With Redis available, a server that ends loses no count.
+  const forgetting =
+    servers === 1 ? ends : ends.filter((end) => away.some((one) => overlap(widened(one), widened(end))));
+  const isDay = window.endMs - window.startMs === DAY_MS;
+  const lost = isDay ? lossesOf(forgetting, faults, calls).length : forgetting.length * limit;
+  return alone + lost + 2 * touching(faults, window, 'clock').length * limit;
+}
+
+/** Refusals below the limit. A request without a response may have been counted, so it counts here. */
+function tooFew({ faults }: Evidence, calls: readonly Call[], { perMinute, perDay }: ChaosAccount): Violation[] {
+  const counted = calls.filter((call) => !isTurnedAway(call.outcome));
+  const isEarly = ({ startMs, endMs }: Call, lengthMs: number, limit: number) =>
+    [windowAt(startMs, lengthMs), windowAt(endMs, lengthMs)].every((window) => {
+      // Then requests may be counted twice, or in the wrong minute.
+      const isDisturbed = touching(faults, window, 'redis', 'clock').length > 0;
+      const before = counted.filter((one) => one.startMs < endMs && overlap(one, window)).length;
+      return !isDisturbed && before < LEAST_SHARE * limit;
+    });
+  const early = calls.filter(
+    (call) =>
+      call.outcome.kind === 'refused' &&
+      call.outcome.code === 'RATE_LIMITED' &&
+      isEarly(call, MINUTE_MS, perMinute) &&
+      isEarly(call, DAY_MS, perDay),
+  );
+  if (early.length === 0) return [];
+  const lines = early.slice(0, 3).map((call) => JSON.stringify(call));
+  return [{ title: `was refused ${early.length} times with requests left`, lines }];
+}
+
+/** Checks that usage is the number of admitted requests. */
+export function checkUsage({ calls, faults, usage }: Evidence): Violation[] {
+  return usage.flatMap(({ account, requests }) => {
+    const own = calls.filter((call) => call.account === account);
+    const sure = own.filter(isLetThrough);
+    const ends = faults.filter(({ touches }) => touches.includes('server'));
+    const alone = sure.filter((call) => touching(faults, call, 'redis').length > 0);
+    const least = sure.length - new Set([...alone, ...lossesOf(ends, faults, sure)]).size;
+    const most = sure.length + MOST_TRIES * own.filter(({ outcome }) => outcome.kind === 'unknown').length;
+    if (least <= requests && requests <= most) return [];
+    return [{ title: `account ${account} has a usage of ${requests}, not ${least} to ${most}`, lines: [] }];
+  });
+}
