@@ -1,7 +1,8 @@
-/** The metrics of PostgreSQL and Redis: available, unavailable, and available again. */
+/** The spans and metrics of PostgreSQL and Redis: available, unavailable, and available again. */
 import { Client as Grpc } from '@grpc/grpc-js';
 import { Client } from 'pg';
 import { EventServiceService as Events } from '../../../gen/petstore/v1/events.ts';
+import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
 import { bearer, insecure, stream } from '../../support/grpc.ts';
@@ -9,24 +10,44 @@ import { freePorts } from '../../support/ports.ts';
 import { testUnless } from '../../support/programs.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { type Shared, sharedMissing, startShared } from '../../support/shared.ts';
+import { type Collector, newTrace, PARENT, spansOf, startCollector } from '../tracing/test-collector.ts';
 
 interface Context {
   readonly shared: Shared;
   readonly url: string;
   readonly server: TestServer;
   readonly port: number;
+  readonly collector: Collector;
 }
 const test = testUnless<Context>(sharedMissing);
 
 test.before(async (t) => {
   const [shared, [port = 0]] = await Promise.all([startShared(), freePorts(1)]);
   const settings = await shared.settings();
-  const server = await startTestServer({ ...settings, METRICS_PORT: String(port) });
-  t.context = { shared, url: settings.DATABASE_URL ?? '', server, port };
+  const collector = await startCollector();
+  const observed = { METRICS_PORT: String(port), OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const server = await startTestServer({ ...settings, ...observed });
+  t.context = { shared, url: settings.DATABASE_URL ?? '', server, port, collector };
 });
-test.after.always(async ({ context: { shared, server } }) => {
+test.after.always(async ({ context: { shared, server, collector } }) => {
   await server?.close();
+  await collector?.close();
   await shared?.close();
+});
+
+test.serial('Traces - the Redis call and the PostgreSQL transaction are children of the gRPC call', async (t) => {
+  const { server, collector } = t.context;
+  const petId = await server.grpc.pet({ stock: 3 });
+  const { traceId, traceparent } = newTrace();
+  await server.grpc.call(Orders.placeOrder, { order: { petId } }, { metadata: { traceparent } });
+  const call = 'petstore.v1.OrderService/PlaceOrder';
+  const spans = await spansOf(collector, traceId, [call, 'limits.admit', 'transaction', 'pets.lock', 'commit']);
+  const parentOf = (name: string) => spans.get(name)?.parentSpanId;
+  t.is(parentOf(call), PARENT);
+  for (const name of ['limits.admit', 'transaction']) t.is(parentOf(name), spans.get(call)?.spanId, name);
+  for (const name of ['pets.lock', 'commit']) t.is(parentOf(name), spans.get('transaction')?.spanId, name);
+  t.is(spans.get('limits.admit')?.attributes['db.system.name'], 'redis');
+  t.is(spans.get('pets.lock')?.attributes['db.system.name'], 'postgresql');
 });
 
 test.serial('Pools - the maximum of connections, those in use and the waiting calls are shown', async (t) => {

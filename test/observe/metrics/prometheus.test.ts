@@ -13,10 +13,10 @@ import { scrape, typesOf } from '../../support/exposition.ts';
 import { freePortRange } from '../../support/ports.ts';
 import { connectPostgres, postgresMissing, type TestPostgres } from '../../support/postgres.ts';
 import { testUnless } from '../../support/programs.ts';
-import { prometheusMissing, promtool, TestPrometheus } from '../../support/prometheus.ts';
 import { MISSING_REDIS_SERVER, RedisProcess } from '../../support/redis.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
 import { until } from '../../support/until.ts';
+import { prometheusMissing, promtool, TestPrometheus } from './test-prometheus.ts';
 
 const RULES = join(ROOT, 'deploy/prometheus');
 const DASHBOARD = join(ROOT, 'deploy/grafana/petstore.json');

@@ -1,12 +1,12 @@
 /** A collector that is unavailable, frozen or not configured costs calls nothing. */
 import test, { type ExecutionContext } from 'ava';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
-import { type Collector, startCollector } from '../../support/collector.ts';
 import type { GrpcCaller } from '../../support/grpc-caller.ts';
 import { freePorts } from '../../support/ports.ts';
 import { createDataDir, startServerProcess } from '../../support/process.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { until } from '../../support/until.ts';
+import { type Collector, startCollector } from './test-collector.ts';
 
 /** Writes to stderr which modules of @opentelemetry Node loads. */
 const REPORT_LOADS = `data:text/javascript,import{registerHooks}from'node:module';registerHooks({load(url,context,next){

@@ -1,43 +1,100 @@
-/** Which requests are recorded, by the sampler and the caller's flag. */
+/** Which requests are recorded, by the sampler and the caller's flag; and the trace ids in the logs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import test, { type ExecutionContext } from 'ava';
-import { newTrace, PARENT, startCollector } from '../../support/collector.ts';
-import { startTestStack } from '../../support/stack.ts';
+import type { RestRequest } from '../../support/rest-client.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { newTrace, PARENT, startCollector } from './test-collector.ts';
 
-/** Lists pets with each traceparent, and stops. Resolves with the trace id of each span, and the server's log. */
-async function traced(t: ExecutionContext, sampler: string, ratio: string, ...parents: (string | undefined)[]) {
+/** The request's part of a trace: Envoy's span, the call, and its query. */
+const LIST_PETS = ['GET', 'petstore.v1.PetService/ListPets', 'pets.page'];
+
+/** Lets a service work, and stops it. Resolves with all spans, and the lines of its logs. */
+async function traced(
+  t: ExecutionContext,
+  settings: Readonly<Record<string, string>>,
+  work: (service: TestStack) => Promise<unknown>,
+) {
   const collector = await startCollector();
   t.teardown(collector.close);
-  const settings = { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: ratio };
   const service = await startTestStack({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...settings });
   t.teardown(service.close);
-  for (const traceparent of parents) await service.rest.get('/pets', traceparent ? { headers: { traceparent } } : {});
-  await service.stack.stop();
-  const log = readFileSync(join(service.config.dataDir, 'logs/server.log'), 'utf8');
-  return { ids: collector.spans.map(({ traceId }) => traceId), log };
+  await work(service);
+  await service.stack.stop(); // then the logs are complete, and all spans are sent
+  const linesOf = (file: string) =>
+    readFileSync(join(service.config.dataDir, 'logs', file), 'utf8')
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
+  const namesOf = (id: string) => collector.spans.flatMap(({ traceId, name }) => (traceId === id ? [name] : []));
+  return { spans: collector.spans, namesOf, linesOf };
+}
+
+function ratio(sampler: string, share: string) {
+  return { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: share };
+}
+
+/** A request in a trace. */
+function inTrace(traceparent: string): RestRequest {
+  return { headers: { traceparent } };
 }
 
 const ALMOST_NONE = '0.0000001';
 
 test.serial("Sampling - with traceidratio neither a caller's flag nor its trace id causes a recording", async (t) => {
-  const given = ['1'.padStart(32, '0'), 'f'.repeat(32), newTrace().traceId];
-  const parents = given.map((id) => `00-${id}-${PARENT}-01`);
-  const { ids, log } = await traced(t, 'traceidratio', ALMOST_NONE, ...parents);
-  t.deepEqual(ids, []);
-  for (const id of given) t.true(log.includes(`"traceId":"${id}"`));
+  const ids = ['1'.padStart(32, '0'), 'f'.repeat(32), newTrace().traceId];
+  const { spans, linesOf } = await traced(t, ratio('traceidratio', ALMOST_NONE), async ({ rest }) => {
+    for (const id of ids) await rest.get('/pets', inTrace(`00-${id}-${PARENT}-01`));
+  });
+  t.deepEqual(spans, []);
+  const logged = linesOf('server.log').map(({ traceId }) => traceId);
+  for (const id of ids) t.true(logged.includes(id));
 });
 
 test.serial('Sampling - with traceidratio a request is recorded despite a flag against it', async (t) => {
   const { traceId, traceparent } = newTrace('00');
-  const { ids } = await traced(t, 'traceidratio', '0.99999', traceparent);
-  t.is(ids.filter((id) => id === traceId).length, 3); // Envoy, the call, and its query
+  const { namesOf } = await traced(t, ratio('traceidratio', '0.99999'), ({ rest }) =>
+    rest.get('/pets', inTrace(traceparent)),
+  );
+  t.deepEqual(namesOf(traceId).sort(), LIST_PETS.toSorted());
 });
 
 test.serial('Sampling - with parentbased_traceidratio the flag decides, and the ratio without one', async (t) => {
   const { traceId, traceparent } = newTrace();
-  const parents = [traceparent, newTrace('00').traceparent, undefined];
-  const { ids } = await traced(t, 'parentbased_traceidratio', ALMOST_NONE, ...parents);
-  // The same three; and Envoy's question about the key: the call and its query.
+  const { spans } = await traced(t, ratio('parentbased_traceidratio', ALMOST_NONE), async ({ rest }) => {
+    for (const request of [inTrace(traceparent), inTrace(newTrace('00').traceparent), {}])
+      await rest.get('/pets', request);
+  });
+  const ids = spans.map((span) => span.traceId);
+  // The request's part; Envoy's question about the key: its span, the call and its query.
   t.deepEqual(ids, Array(6).fill(traceId));
 });
+
+test.serial(
+  'Traces - the id is in every log line and in the access log, and a clean stop sends all spans',
+  async (t) => {
+    const [failed, last] = [newTrace(), newTrace()];
+    let requestId: string | null = null;
+    const { spans, namesOf, linesOf } = await traced(t, {}, async ({ rest, config }) => {
+      const database = new DatabaseSync(join(config.dataDir, 'petstore.sqlite'), { timeout: 10_000 });
+      database.exec('ALTER TABLE orders RENAME TO hidden');
+      database.close();
+      const { status, headers } = await rest.get('/store/orders', inTrace(failed.traceparent));
+      t.is(status, 500);
+      requestId = headers.get('x-request-id');
+      await rest.get('/pets', inTrace(last.traceparent));
+    });
+    t.deepEqual(namesOf(last.traceId).sort(), LIST_PETS.toSorted());
+    const errors = spans.filter(({ traceId, status }) => traceId === failed.traceId && status === 2);
+    for (const name of ['petstore.v1.OrderService/ListOrders', 'orders.page'])
+      t.true(
+        errors.some((span) => span.name === name),
+        name,
+      );
+    const lines = linesOf('server.log').filter((line) => line.requestId === requestId);
+    t.true(lines.some(({ level, err }) => level === 50 && /no such table/.test(err.message)));
+    for (const line of lines) t.is(line.traceId, failed.traceId);
+    const access = linesOf('access.log').find((line) => line.request_id === requestId);
+    t.is(access.trace_id, failed.traceId);
+  },
+);

@@ -2,6 +2,11 @@
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { AdminServiceService as Admin } from '../../../gen/petstore/admin/v1/admin.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
+import { openEvents } from '../../support/event-source.ts';
+import { GrpcCaller } from '../../support/grpc-caller.ts';
+import { requestsTo } from '../../support/resources.ts';
+import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { until } from '../../support/until.ts';
 import {
   CLIENT,
   type Collector,
@@ -11,12 +16,7 @@ import {
   type Span,
   spansOf,
   startCollector,
-} from '../../support/collector.ts';
-import { openEvents } from '../../support/event-source.ts';
-import { GrpcCaller } from '../../support/grpc-caller.ts';
-import { requestsTo } from '../../support/resources.ts';
-import { startTestStack, type TestStack } from '../../support/stack.ts';
-import { until } from '../../support/until.ts';
+} from './test-collector.ts';
 
 interface Context {
   readonly collector: Collector;

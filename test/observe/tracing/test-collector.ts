@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
-import { until } from './until.ts';
+import { until } from '../../support/until.ts';
 
 export interface Span {
   readonly traceId: string;

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findProgram } from './find-program.ts';
-import { freePorts } from './ports.ts';
-import { until } from './until.ts';
+import { findProgram } from '../../support/find-program.ts';
+import { freePorts } from '../../support/ports.ts';
+import { until } from '../../support/until.ts';
 
 const PROMETHEUS = findProgram(['prometheus']);
 const PROMTOOL = findProgram(['promtool']);
