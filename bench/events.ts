@@ -5,9 +5,9 @@ import { Option } from 'commander';
 import { CommandFailed, createCommand, integer, number, run } from '../test/support/command-line.ts';
 import { cpuTimesUs } from '../test/support/cpu-time.ts';
 import { formatCount, quantile } from '../test/support/numbers.ts';
-import { createProgress } from '../test/support/progress.ts';
 import { sharedMissing, startShared } from '../test/support/shared.ts';
 import { toColumns } from './columns.ts';
+import { createProgress } from './progress.ts';
 import { type BenchStack, startBenchStack } from './stacks.ts';
 
 const STREAMS = [0, 1, 100, 1_000];

@@ -4,9 +4,9 @@
  */
 import { CommandFailed } from '../test/support/command-line.ts';
 import { median } from '../test/support/numbers.ts';
-import type { Progress } from '../test/support/progress.ts';
 import { calibrate } from './calibration.ts';
 import type { LoadGenerator, Outcome } from './load.ts';
+import type { Progress } from './progress.ts';
 import type { Request, Scenario, Variant } from './scenarios.ts';
 import type { BenchStack } from './stacks.ts';
 

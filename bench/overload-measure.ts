@@ -1,10 +1,10 @@
 /** Measures how much the service can take, then offers multiples of that. */
 import { formatCount } from '../test/support/numbers.ts';
-import type { Progress } from '../test/support/progress.ts';
 import { until } from '../test/support/until.ts';
 import type { Job, LoadGenerator, Outcome } from './load.ts';
 import { rawRequests } from './measure.ts';
 import type { Options } from './overload.ts';
+import type { Progress } from './progress.ts';
 import { GET, HUNDRED_THOUSAND, POST, type Scenario } from './scenarios.ts';
 import type { ServiceStack } from './stacks.ts';
 

@@ -3,11 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCommand, integer, number, rejectOnAbort, run } from '../test/support/command-line.ts';
-import { createProgress } from '../test/support/progress.ts';
 import { LoadGenerator } from './load.ts';
 import { measureOverload } from './overload-measure.ts';
 import { formatOverloadReport } from './overload-report.ts';
 import { moveTo, onCore, twoCores } from './pinning.ts';
+import { createProgress } from './progress.ts';
 import { HUNDRED_THOUSAND } from './scenarios.ts';
 import { startBenchStack } from './stacks.ts';
 

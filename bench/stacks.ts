@@ -6,12 +6,12 @@ import { MIGRATIONS } from '../src/schema.ts';
 import { openEngine } from '../src/storage/open.ts';
 import { formatCount } from '../test/support/numbers.ts';
 import { query } from '../test/support/postgres.ts';
-import type { Progress } from '../test/support/progress.ts';
 import type { Shared } from '../test/support/shared.ts';
 import { startTestStack } from '../test/support/stack.ts';
 import { fillDatabase } from './fill.ts';
 import type { Target } from './http-client.ts';
 import type { Counted } from './load.ts';
+import type { Progress } from './progress.ts';
 import type { Variant } from './scenarios.ts';
 
 /** The demo account's plan: counted as ever, but never exceeded. */
