@@ -2,7 +2,6 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { run as runCommand } from '../../src/cli/program.ts';
-import type { Config } from '../../src/config/config.ts';
 import { Turns } from '../support/turns.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -19,12 +18,8 @@ export type Petstore = (args: readonly string[], env?: Settings) => Promise<Outc
 
 const turns = new Turns(1);
 
-/**
- * Returns a runner of the command, as on the server's host: only the server's port and data folder are set. One command
- * at a time, since the environment is the process's.
- */
-export function petstore({ config }: { readonly config: Pick<Config, 'grpcPort' | 'dataDir'> }): Petstore {
-  const settings = { GRPC_PORT: String(config.grpcPort), DATA_DIR: config.dataDir };
+/** Returns a runner of the command with these settings. One at a time, since the environment is the process's. */
+export function petstore(settings: Settings): Petstore {
   return async (args, env) => {
     const endTurn = await turns.take();
     const own = process.env;

@@ -1,24 +1,30 @@
 /** What the commands print as JSON, and texts that no session of the docs shows (test/docs). */
 import { symlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import anyTest, { type TestFn } from 'ava';
 import { Plan } from '../../gen/petstore/admin/v1/admin.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { isWellFormed } from '../../src/access/keys/format.ts';
 import { version } from '../../src/config/constants.ts';
 import { withinOneDay } from '../support/limit-windows.ts';
 import { connectOperator } from '../support/operator.ts';
-import { startTestStack, type TestStack } from '../support/stack.ts';
-import { json, MAIN, type Petstore, petstore, ROOT, run, text } from './command.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+import { json, MAIN, type Petstore, petstore, ROOT, run, type Settings, text } from './command.ts';
 
-type Context = TestStack & { command: Petstore; settings: Readonly<Record<string, string>> };
+interface Context extends TestServer {
+  readonly dataDir: string;
+  readonly command: Petstore;
+  readonly settings: Settings;
+}
 const test = anyTest as TestFn<Context>;
 const REFUSALS = 5;
 const PER_DAY = 3;
 
 test.before(async (t) => {
-  const stack = await startTestStack({ BAN_REFUSALS: `${REFUSALS}` });
-  const settings = { GRPC_PORT: String(stack.config.grpcPort), DATA_DIR: stack.config.dataDir };
-  t.context = { ...stack, settings, command: petstore(stack) };
+  const server = await startTestServer({ BAN_REFUSALS: `${REFUSALS}` });
+  const dataDir = dirname(server.database.file);
+  const settings = { GRPC_PORT: server.address.replace(/^.*:/, ''), DATA_DIR: dataDir };
+  t.context = { ...server, dataDir, settings, command: petstore(settings) };
 });
 test.beforeEach(() => withinOneDay(60_000));
 test.after.always((t) => t.context.close());
@@ -54,7 +60,7 @@ test('account - create, show, set, suspend and resume print it: ids are numbers,
 
 test('account list, key list - print the rows of all pages', async (t) => {
   const { command } = t.context;
-  const operator = await connectOperator(t.context);
+  const operator = await connectOperator({ grpcAddress: t.context.address, config: t.context });
   const { id } = await operator.account(Plan.PLAN_FREE);
   t.is(await text(command, `key list --account ${id}`), `Account ${id} has no key.`);
   for (let i = 0; i < 120; i += 1) await Promise.all([operator.account(Plan.PLAN_FREE), operator.key(id)]);
@@ -70,7 +76,7 @@ test('account list, key list - print the rows of all pages', async (t) => {
 });
 
 test('key - create prints it once, list never, and a revoked one is refused', async (t) => {
-  const { command, rest } = t.context;
+  const { command, grpc } = t.context;
   const accountId = await newAccount(command);
   const created = await json(command, `key create --account ${accountId} --label laptop --expires 2099-12-31`);
   const { id, key, createTime, ...others } = created;
@@ -81,10 +87,11 @@ test('key - create prints it once, list never, and a revoked one is refused', as
     ...{ accountId, prefix: key.slice(0, 12), label: 'laptop', expireTime: '2099-12-31T00:00:00.000Z' },
   });
   t.deepEqual(await json(command, `key list --account ${accountId}`), [{ id, ...others, createTime }]);
-  t.is((await rest.withKey(key).get('/pets')).status, 200);
+  const caller = grpc.withKey(key);
+  await t.notThrowsAsync(caller.call(Pets.listPets, {}));
   t.regex((await json(command, `key revoke ${id}`)).revokeTime, RFC_3339);
   await json(command, `key unban ${id}`);
-  t.is((await rest.withKey(key).get('/pets')).status, 401);
+  t.is((await caller.failure(Pets.listPets, {})).reason, 'API_KEY_INVALID');
   t.regex(await text(command, `key list --account ${accountId}`), /\n *\d+ {2}pst_\w{8} {2}laptop +revoked /);
 });
 
@@ -96,7 +103,7 @@ test('key list - control characters in a label are replaced', async (t) => {
 });
 
 test('usage, bans - a key beyond its limit is shown everywhere, until its ban is ended', async (t) => {
-  const { command, rest } = t.context;
+  const { command, grpc } = t.context;
   // Per day, because a minute may end during a test.
   const limits = `--plan enterprise --per-minute 100 --per-day ${PER_DAY}`;
   const accountId = (await json(command, `account create --name Acme ${limits}`)).id;
@@ -104,8 +111,9 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.is(await text(command, `usage --account ${accountId}`), none);
   t.deepEqual(await json(command, `usage --account ${accountId}`), []);
   const { id: keyId, key, prefix } = await json(command, `key create --account ${accountId} --label till`);
-  const caller = rest.withKey(key);
-  for (let i = 0; i < PER_DAY + REFUSALS; i += 1) await caller.get('/pets');
+  const caller = grpc.withKey(key);
+  for (let i = 0; i < PER_DAY; i += 1) await caller.call(Pets.listPets, {});
+  for (let i = 0; i < REFUSALS; i += 1) await caller.failure(Pets.listPets, {});
   const [today] = await json(command, `usage --account ${accountId} --days 2`);
   t.deepEqual(today, { day: today.day, requests: PER_DAY, refused: REFUSALS });
   t.regex(today.day, /^\d{4}-\d{2}-\d{2}$/);
@@ -123,12 +131,12 @@ test('usage, bans - a key beyond its limit is shown everywhere, until its ban is
   t.like(shown, { day: { limit: PER_DAY, used: PER_DAY, left: 0 }, refusedToday: REFUSALS, local: false });
   t.regex(shown.day.resetTime, /T00:00:00\.000Z$/);
   t.is(shown.bans[0].keyId, keyId);
-  t.is((await caller.get('/pets')).body.code, 'API_KEY_BANNED');
+  t.is((await caller.failure(Pets.listPets, {})).reason, 'API_KEY_BANNED');
 
   const { ended, ...unbanned } = await json(command, `key unban ${keyId}`);
   t.like(unbanned, { id: keyId, accountId, label: 'till' });
   t.like(ended, { ...why, endTime });
-  t.is((await caller.get('/pets')).body.code, 'RATE_LIMITED');
+  t.is((await caller.failure(Pets.listPets, {})).reason, 'RATE_LIMITED');
   t.is(await text(command, `key unban ${keyId}`), `Key ${keyId} was not banned. Its refusals count from zero again.`);
   t.false('ended' in (await json(command, `key unban ${keyId}`)));
 });
@@ -148,19 +156,17 @@ test('petstore - every level and every command has help', async (t) => {
   t.is(await text(t.context.command, '--version'), `petstore ${version()}`);
 });
 
-test('petstore - options may stand anywhere; --address and OPERATOR_KEY override the defaults', async (t) => {
-  const { command, config } = t.context;
-  const exit = async (line: string, env = {}) => (await command(line.split(' '), env)).exitCode;
-  t.is(await exit(`--json --address 127.0.0.1:${config.grpcPort} account list`), 0);
-  t.is(await exit(`account list --address localhost:${config.grpcPort}`, { GRPC_PORT: '1' }), 0);
-  t.is(await exit('account list', { OPERATOR_KEY: 'an-operator-key-of-my-own' }), 1);
+test('petstore - options may stand anywhere, and --address wins over GRPC_PORT', async (t) => {
+  const { command, address } = t.context;
+  for (const line of [`--json --address ${address} account list`, `account list --address ${address}`])
+    t.is((await command(line.split(' '), { GRPC_PORT: '1' })).exitCode, 0, line);
 });
 
 test('petstore - runs as an npm script, and through a symlink in another folder', async (t) => {
-  const { config, settings } = t.context;
+  const { dataDir, settings } = t.context;
   const script = await run('npm', ['run', '-s', 'petstore', '--', 'account', 'list', '--json'], settings);
   t.is(JSON.parse(script.stdout)[0].name, 'Demo');
-  const link = join(config.dataDir, 'petstore');
+  const link = join(dataDir, 'petstore');
   await symlink(join(ROOT, 'bin/petstore'), link);
   // PATH has no Node: the command brings its own.
   const linked = await run(link, ['account', 'show', '999'], { ...settings, PATH: '/usr/bin:/bin' });

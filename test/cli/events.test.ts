@@ -82,7 +82,7 @@ test.serial('Events tail - ends without an error when the reader of its output h
 
 test.serial('Events tail - says what is wrong from the start, and ends', async (t) => {
   const { settings, server } = t.context;
-  const command = petstore({ config: { grpcPort: Number(settings.GRPC_PORT), dataDir: server.dataDir } });
+  const command = petstore(settings);
   const file = `${server.dataDir}/a.key`;
   await writeFile(file, 'pst_wrong\n');
   const invalid = 'the API key is not valid: it is unknown, revoked or expired';
@@ -97,10 +97,7 @@ test.serial('Events tail - says what is wrong from the start, and ends', async (
     [2, /^--types must be in list \[pet\.created, /, {}, '--types pet.sold'],
   ];
   for (const [expected, message, env, line] of cases) {
-    const { exitCode, stdout, stderr } = await command(`events tail ${line}`.trim().split(' '), {
-      ...settings,
-      ...env,
-    });
+    const { exitCode, stdout, stderr } = await command(`events tail ${line}`.trim().split(' '), env);
     const said = /^petstore: (.+)\n$/.exec(stderr)?.[1] ?? '';
     t.deepEqual([exitCode, stdout], [expected, ''], stderr);
     if (typeof message === 'string') t.is(said, message);

@@ -14,7 +14,8 @@ const [FAILED, USAGE] = [1, 2];
 
 test.before(async (t) => {
   const stack = await startTestStack();
-  t.context = { ...stack, command: petstore(stack) };
+  const { grpcPort, dataDir } = stack.config;
+  t.context = { ...stack, command: petstore({ GRPC_PORT: String(grpcPort), DATA_DIR: dataDir }) };
 });
 test.after.always((t) => t.context.close());
 

@@ -43,9 +43,8 @@ test.before(async (t) => {
 test.after.always((t) => t.context.close?.());
 
 /** Runs a command whose settings are these alone. Returns its exit code, and its output or its error. */
-async function outcome({ GRPC_PORT, DATA_DIR = '', ...env }: Settings, line: string) {
-  const command = petstore({ config: { grpcPort: Number(GRPC_PORT), dataDir: DATA_DIR } });
-  const { exitCode, stdout, stderr } = await command(`${line} --json`.split(' '), env);
+async function outcome(settings: Settings, line: string) {
+  const { exitCode, stdout, stderr } = await petstore(settings)(`${line} --json`.split(' '));
   const json = JSON.parse(stdout || stderr);
   return [exitCode, json.message ?? json[0].name];
 }

@@ -1,6 +1,7 @@
 /** The typed client's `events`: through lost connections, and to every end that it can have. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Metadata, Server, ServerCredentials, type ServerWritableStream, status as Status } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
@@ -40,7 +41,7 @@ test.afterEach.always(async ({ context }) => {
 });
 
 /** Follows in the background. */
-function follow(client: PetstoreClient, options: EventsOptions = {}, onEvent = () => {}) {
+function follow(client: PetstoreClient, options: EventsOptions = {}, onEvent = async () => {}) {
   const categories: (Category | undefined)[] = [];
   const checkpoints: bigint[] = [];
   const abort = new AbortController();
@@ -48,7 +49,7 @@ function follow(client: PetstoreClient, options: EventsOptions = {}, onEvent = (
   const done = (async () => {
     for await (const { category } of client.events({ signal: abort.signal, onCheckpoint, ...options })) {
       categories.push(category);
-      onEvent();
+      await onEvent();
     }
   })();
   done.catch(() => undefined);
@@ -156,7 +157,10 @@ test('events - an abort, a break and a close end the iteration, and the stream a
   await t.throwsAsync(one.done, { message: 'enough' });
   await until(() => first.cancelled, 'the end of the first stream');
 
-  const two = follow(client, {}, () => two.abort.abort(new Error('after the first')));
+  const two = follow(client, {}, async () => {
+    await delay(200); // so that the others have been received
+    two.abort.abort(new Error('after the first'));
+  });
   const second = await nth(t.context, 1);
   for (const id of [1n, 2n, 3n]) second.write(event(id));
   await t.throwsAsync(two.done, { message: 'after the first' });

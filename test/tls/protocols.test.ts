@@ -140,7 +140,9 @@ test('TLS - idle connections are closed before, during and after the handshake',
 });
 
 test('TLS - the petstore command works, over the private port', async (t) => {
-  t.true((await json(petstore(t.context), 'account list')).length > 0);
+  const { grpcPort, dataDir } = t.context.config;
+  const command = petstore({ GRPC_PORT: String(grpcPort), DATA_DIR: dataDir });
+  t.true((await json(command, 'account list')).length > 0);
 });
 
 test('HTTP_PORT - redirects every method to HTTPS with 308, and keeps the name, path and query', async (t) => {
