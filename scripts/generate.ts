@@ -11,11 +11,15 @@ import { pathToFileURL } from 'node:url';
 import { fromBinary } from '@bufbuild/protobuf';
 import { FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt';
 import openapiTS, { astToString } from 'openapi-typescript';
+import { stringify } from 'yaml';
+import { describe } from '../src/openapi/document.ts';
 import { loadOperations } from '../src/proto/operations.ts';
 import { clientMethods, clientServices } from './client-methods.ts';
 import { settingsPage } from './settings-page.ts';
 
 const GENERATED = ['gen', 'docs/settings.md'];
+/** No aliases and folded lines, which are hard to read; quotes where YAML 1.1 would read a string as a timestamp. */
+const YAML = { aliasDuplicateObjects: false, lineWidth: 0, schema: 'yaml-1.1' } as const;
 
 // Here and not in the system's folder, which may be on another file system than `gen/`.
 mkdirSync('build', { recursive: true });
@@ -37,14 +41,18 @@ try {
 async function generate(target: string): Promise<void> {
   const gen = join(target, 'gen');
   buf('generate', '--output', target);
-  buf('generate', '--template', 'buf.gen.openapi.yaml', '--output', target);
   // For Envoy's transcoder, for reflection, and for the options that the server reads at start.
-  const descriptors = join(gen, 'petstore.binpb');
-  buf('build', '--as-file-descriptor-set', '--exclude-source-info', '--output', descriptors);
-  const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(descriptors)));
+  build(join(gen, 'petstore.binpb'), '--exclude-source-info');
   // For callers, at /petstore.binpb: the public services and what they import.
-  const publicly = ['--path', 'proto/petstore/v1', '--as-file-descriptor-set', '--exclude-source-info'];
-  buf('build', ...publicly, '--output', join(gen, 'public.binpb'));
+  build(join(gen, 'public.binpb'), '--path', 'proto/petstore/v1', '--exclude-source-info');
+  // The interface description, from the comments too.
+  const commented = join(target, 'commented.binpb');
+  build(commented);
+  const operations = loadOperations(fromBinary(FileDescriptorSetSchema, readFileSync(commented)));
+  const document = describe(operations.registry);
+  mkdirSync(join(gen, 'openapi'));
+  writeFileSync(join(gen, 'openapi/openapi.json'), `${JSON.stringify(document, undefined, 2)}\n`);
+  writeFileSync(join(gen, 'openapi/openapi.yaml'), stringify(document, YAML));
   // For the typed client.
   mkdirSync(join(gen, 'client'));
   writeFileSync(join(gen, 'client/methods.ts'), clientMethods(operations));
@@ -57,13 +65,15 @@ async function generate(target: string): Promise<void> {
   writeFileSync(join(target, 'docs/settings.md'), settingsPage());
 }
 
-/** Runs buf. Throws what it, or a plugin, says of a failure. */
+/** Writes a set of descriptors. */
+function build(output: string, ...options: readonly string[]): void {
+  buf('build', '--as-file-descriptor-set', '--output', output, ...options);
+}
+
+/** Runs buf. Throws what it says of a failure. */
 function buf(...args: string[]): void {
   const { status, stderr, error } = spawnSync('buf', args, { encoding: 'utf8' });
-  if (status === 0) return;
-  // The plugin has named the fault in a line of its own.
-  const lines = stderr?.split('\n').filter((line) => line !== '' && !line.startsWith('Failure: plugin'));
-  throw error ?? new Error(lines.join('\n') || stderr);
+  if (status !== 0) throw error ?? new Error(stderr.trimEnd());
 }
 
 function replace(path: string): void {

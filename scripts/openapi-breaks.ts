@@ -1,7 +1,7 @@
 /**
  * Finds breaking changes between two interface descriptions: requests of a stable operation must not become stricter,
  * responses not looser. Beta and experimental operations may change. docs/compatibility.md states the rules. It knows
- * the keywords that our plugin writes.
+ * the keywords that our generator writes.
  */
 import type { Json, JsonObject } from '../src/openapi/json.ts';
 

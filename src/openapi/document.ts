@@ -1,5 +1,5 @@
 /** Builds the interface description, OpenAPI 3.1, from the services of the proto files. */
-import type { DescService, Registry } from '@bufbuild/protobuf';
+import type { FileRegistry } from '@bufbuild/protobuf';
 import { serviceOptions } from '../proto/options.ts';
 import { commentOf } from './comments.ts';
 import { ErrorResponses } from './error-responses.ts';
@@ -14,11 +14,12 @@ const PAGES = [
   ...['errors', 'limits', 'versions'],
 ];
 
-/** Describes all services that have a tag in the proto files. */
-export function describe(services: readonly DescService[], registry: Registry): JsonObject {
+/** Describes all services that have a tag in the proto files. Their descriptors need the comments. */
+export function describe(registry: FileRegistry): JsonObject {
   const schemas = new Schemas(registry);
   const errors = new ErrorResponses();
-  const tagged = services
+  const tagged = [...registry.files]
+    .flatMap((file) => file.services)
     .flatMap((service) => {
       const options = serviceOptions(service, registry);
       return options === undefined ? [] : [{ service, tag: options.tag, position: options.position }];

@@ -1,6 +1,6 @@
 /**
- * The options of our proto files, read from descriptors. No code is generated for them: the server (from its descriptor
- * set) and the OpenAPI plugin (from buf) both have the descriptors.
+ * The options of our proto files, read from descriptors, which the server and the generator of the description have. No
+ * code is generated for them.
  */
 import {
   type DescField,
