@@ -9,12 +9,12 @@ import { Instance } from '../../src/launcher/instance.ts';
 import { supervise, TooManyFailures } from '../../src/launcher/supervisor.ts';
 import { until } from '../support/until.ts';
 
-/** Serves at its first start, and fails at the next four: with its death, as many as end a service. */
+/** Serves at its first start, and fails at the next ones, FAILS of them. */
 const PROGRAM = `
   import { appendFileSync, readFileSync } from 'node:fs';
   appendFileSync(process.env.STARTS, '.');
   const starts = readFileSync(process.env.STARTS).length;
-  if (starts > 1 && starts < 6) {
+  if (starts > 1 && starts < 2 + Number(process.env.FAILS)) {
     console.error('petstore: not yet');
     process.exit(Number(process.env.EXIT_CODE));
   }
@@ -23,12 +23,12 @@ const PROGRAM = `
 `;
 
 /** Kills such a server under supervision. `end` settles as the supervision does. */
-async function killed(t: ExecutionContext, code: number) {
+async function killed(t: ExecutionContext, { fails, code }: { readonly fails: number; readonly code: number }) {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-supervisor-'));
   await mkdir(join(folder, 'logs'));
   const file = join(folder, 'server.mjs');
   await writeFile(file, PROGRAM);
-  const env = { STARTS: join(folder, 'starts'), EXIT_CODE: String(code) };
+  const env = { STARTS: join(folder, 'starts'), EXIT_CODE: String(code), FAILS: String(fails) };
   const server = new Instance({ config: readConfig({ DATA_DIR: folder }), env, file }, 0);
   const stopping = new AbortController();
   t.teardown(async () => {
@@ -41,20 +41,40 @@ async function killed(t: ExecutionContext, code: number) {
   const report = (line: string) => lines.push(line.replaceAll(folder, ''));
   const end = supervise(server, { shutdown: stopping.signal, report, isRedundant: () => false });
   server.child.process.kill('SIGKILL');
-  return { lines, end };
+  return { lines, end, server };
 }
 
+/** With its death, as many failures as end a service. */
+const MOST = 4;
+
 test('Failed starts - that are temporary, exit code 75, are repeated until the server serves', async (t) => {
-  const { lines, end } = await killed(t, EXIT_TEMPORARY_FAILURE);
+  const startMs = performance.now();
+  const { lines, end } = await killed(t, { fails: MOST, code: EXIT_TEMPORARY_FAILURE });
   await Promise.race([end, until(() => lines.length === 3, 'the start that succeeds')]);
   t.deepEqual(lines, [
     'The server ended unexpectedly (signal SIGKILL): see /logs/server.log. Starting it again …',
     "The server can't start: not yet (see /logs/server.log). Retrying every few seconds.",
     'The server serves again.',
   ]);
+  const tookMs = performance.now() - startMs;
+  t.true(tookMs > 6_000, `the pauses double, from 200 ms on: ${tookMs} ms`);
 });
 
 test('Failed starts - any others end the service with the fifth failure in a row', async (t) => {
   const message = /^the server failed 5 times in a row, the last time: The server can't start: not yet \(see /;
-  await t.throwsAsync((await killed(t, 1)).end, { instanceOf: TooManyFailures, message });
+  await t.throwsAsync((await killed(t, { fails: MOST, code: 1 })).end, { instanceOf: TooManyFailures, message });
+});
+
+test('Deaths - after a run of more than ten seconds do not count with those before it', async (t) => {
+  const { lines, end, server } = await killed(t, { fails: 0, code: 1 });
+  const servesAgain = (times: number) =>
+    Promise.race([end, until(() => lines.length === 2 * times, `restart ${times}`, 20_000)]);
+  for (let times = 1; times <= MOST; times += 1) {
+    await servesAgain(times);
+    const servingMs = performance.now();
+    if (times === MOST) await until(() => performance.now() - servingMs > 10_500, 'a stable run');
+    server.child.process.kill('SIGKILL');
+  }
+  await servesAgain(MOST + 1);
+  t.is(lines.at(-1), 'The server serves again.');
 });
