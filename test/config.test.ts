@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import test from 'ava';
-import { type Config, grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
+import { type Config, ConfigError, grpcPorts, metricsPorts, readConfig } from '../src/config/config.ts';
 import { SETTINGS } from '../src/config/settings.ts';
-import { configError } from './support/config-error.ts';
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -51,6 +50,17 @@ test('Config - each limit is read', (t) => {
     ban: { refusals: 5, windowMs: 6_000, durationMs: 7_000 },
   });
 });
+
+/** The message of the error that the settings cause; empty if there is none. */
+function configError(env: Settings): string {
+  try {
+    readConfig(env);
+    return '';
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+}
 
 const server = (host: string, port: number) => ({ host, port });
 const GOOD: readonly (readonly [settings: Settings, expected: Partial<Config>])[] = [
@@ -192,6 +202,7 @@ for (const [name, values, rule] of BAD) {
 const FAR = ', which is not loopback: set INTERNAL_TLS_CA, INTERNAL_TLS_CERT and INTERNAL_TLS_KEY';
 const TOGETHER: readonly (readonly [settings: Settings, line: string])[] = [
   [{ PORT: '9000', GRPC_PORT: '9000' }, "GRPC_PORT must not be PORT's port 9000"],
+  [{ TLS_CERT: 'a', TLS_KEY: 'b', HTTP_PORT: '8080' }, "HTTP_PORT must not be PORT's port 8080"],
   [{ PORT: '9901' }, "ENVOY_ADMIN_PORT must not be PORT's port 9901"],
   [{ INSTANCES: '2', GRPC_PORT: '9900', ...SHARED }, "ENVOY_ADMIN_PORT must not be GRPC_PORT+1's port 9901"],
   [{ INSTANCES: '2', METRICS_PORT: '50050', ...SHARED }, "METRICS_PORT+1 must not be GRPC_PORT's port 50051"],

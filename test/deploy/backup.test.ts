@@ -155,9 +155,11 @@ test('Backup - leaves its result and time for the metrics, and deletes what kill
   const [, time] = /^petstore_backup_last_success_timestamp_seconds ([\d.]+)$/.exec(success) ?? [];
   t.true(Math.abs(Number(time) - Date.now() / 1_000) < 60, success);
 
-  writeFileSync(join(dataDir, 'petstore.sqlite'), 'damaged');
+  writeFileSync(join(dataDir, 'petstore.sqlite'), Buffer.alloc(8_192, 'no database '));
   for (let nights = 2; nights > 0; nights -= 1) {
-    t.is((await run('backup', ['--to', folder, '--keep', '1'], settings)).code, 1);
+    const { code, errors } = await run('backup', ['--to', folder, '--keep', '1'], settings);
+    t.is(code, 1);
+    t.regex(errors, /^petstore: .+petstore\.sqlite can't be copied to .+: file is not a database\n$/);
     t.deepEqual(metrics(), ['petstore_backup_failed 1', success, '']);
   }
   t.true(existsSync(file));

@@ -83,8 +83,9 @@ test('Restore - a damaged store is kept as it is, with its write-ahead log', asy
 test('Restore - files that are no backup are refused with one line, and nothing changes', async (t) => {
   const { folder, dataDir, settings } = t.context;
   await makeStore(dataDir, 'mine');
-  const files = ['empty', 'other', 'newer', 'orphan'].map((name) => join(folder, `${name}.sqlite`));
-  const [empty = '', other = '', newer = '', orphan = ''] = files;
+  const files = ['empty', 'other', 'newer', 'orphan', 'folder'].map((name) => join(folder, `${name}.sqlite`));
+  const [empty = '', other = '', newer = '', orphan = '', notOne = ''] = files;
+  mkdirSync(notOne);
   writeFileSync(empty, '');
   const application = new DatabaseSync(other);
   application.exec('CREATE TABLE schema_migrations (version TEXT); CREATE TABLE posts (id INTEGER)');
@@ -103,6 +104,7 @@ test('Restore - files that are no backup are refused with one line, and nothing 
     [other, /^petstore: \S+other\.sqlite is no backup of the pet store: it has none of its tables\n$/],
     [newer, /^petstore: \S+newer\.sqlite has the migration 999-future of a newer release: restore it with that one\n$/],
     [orphan, /^petstore: \S+orphan\.sqlite is damaged: pets refers to a row that is not there\n$/],
+    [notOne, /^petstore: .+folder\.sqlite can't be copied to .+\n$/],
   ] as const) {
     const { code, errors } = await run('restore', [file], settings);
     t.is(code, 1);
@@ -161,19 +163,6 @@ test('Restore - lists what was revoked or suspended since the backup, and leaves
   t.is(readFileSync(join(dataDir, 'operator.key'), 'utf8'), 'a new key\n');
 });
 
-test('Backup and restore - a file that SQLite can not open is named in the error', async (t) => {
-  const { folder, dataDir, settings } = t.context;
-  await makeStore(dataDir, 'mine');
-  const noFile = join(folder, 'folder.sqlite');
-  mkdirSync(noFile);
-  const restore = await run('restore', [noFile], settings);
-  t.regex(restore.errors, /^petstore: .+folder\.sqlite can't be copied to .+\n$/);
-  writeFileSync(join(dataDir, 'petstore.sqlite'), Buffer.alloc(8_192, 'no database '));
-  const made = await run('backup', ['--to', join(folder, 'backups')], settings);
-  t.regex(made.errors, /^petstore: \S+petstore\.sqlite can't be copied to \S+: file is not a database\n$/);
-  t.deepEqual([restore.code, made.code], [1, 1]);
-});
-
 test('Start - on a damaged database ends with one line that names it and says what to do', async (t) => {
   const { dataDir } = t.context;
   await makeStore(dataDir, 'mine');
@@ -184,19 +173,6 @@ test('Start - on a damaged database ends with one line that names it and says wh
     const message = new RegExp(`^${file} can't be used \\(.*SQLITE_(NOTADB|CORRUPT): .+\\): .*restore a backup$`);
     await t.throwsAsync(startOn(dataDir), { instanceOf: ConfigError, message });
   }
-});
-
-test('Start - without a database beside an unfinished restore is refused with one line', async (t) => {
-  const { dataDir, settings } = t.context;
-  mkdirSync(dataDir);
-  writeFileSync(join(dataDir, 'petstore.sqlite.restoring'), '');
-  const [port] = await freePorts(1);
-  const server = new TestProcess('src/main.ts', { ...settings, GRPC_PORT: String(port) });
-  t.deepEqual(await server.ended, { code: 1, signal: null });
-  t.regex(
-    server.errors,
-    /^petstore: there is no \S+petstore\.sqlite, as a restore was not finished: run it again, .*\n$/,
-  );
 });
 
 test('Restore - a refused one leaves the file of a killed one, which prevents an empty store', async (t) => {

@@ -1,11 +1,9 @@
 /** `INSTANCES` of 2: several servers behind one Envoy, each supervised separately. One service has all tests. */
-import { readFileSync } from 'node:fs';
 import { mkdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@grpc/grpc-js';
 import { HealthService } from '../../gen/grpc/health/v1/health.ts';
-import { AdminServiceService as Admin } from '../../gen/petstore/admin/v1/admin.ts';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
 import { callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { type EventSource, openEvents } from '../support/event-source.ts';
@@ -14,7 +12,6 @@ import { insecure, stream } from '../support/grpc.ts';
 import { GrpcCaller } from '../support/grpc-caller.ts';
 import { isRunning } from '../support/launcher.ts';
 import { type Load, startLoad, untilMore } from '../support/load.ts';
-import { connectOperator } from '../support/operator.ts';
 import { freePortRange } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
@@ -116,21 +113,6 @@ test.serial('Instances - run on consecutive ports, and all of them get requests'
   for (const { port, requests } of seen) t.true(requests > 15, `${requests} on ${port}`);
 });
 
-test.serial('Audit log - several servers append whole lines to one file', async (t) => {
-  const CALLS = 100;
-  for (const port of grpcPorts()) {
-    const operator = await connectOperator({ grpcAddress: `127.0.0.1:${port}`, config: { dataDir: shared.folder } });
-    const calls = Array.from({ length: CALLS }, () => operator.call(Admin.getAccount, { accountId: 1n }));
-    void Promise.all(calls).then(() => operator.close());
-  }
-  const lines = () => readFileSync(inFolder('logs/audit.log'), 'utf8').split('\n');
-  await until(() => lines().length > INSTANCES * CALLS, 'the lines');
-  const outcomes = lines()
-    .filter(Boolean)
-    .map((line) => JSON.parse(line).outcome);
-  t.deepEqual(outcomes, Array(INSTANCES * CALLS).fill('OK'));
-});
-
 test.serial('Replica rule - whichever server writes and answers, followers have what the GETs say', async (t) => {
   await isReplicated(t, { key: shared.key, rest: new RestClient(shared.url, shared.key) });
 });
@@ -226,18 +208,6 @@ test.serial(
     await launcher.says(/\nServer \d serves again\.\n/);
   },
 );
-
-test.serial('Repeated deaths of all servers - the launcher restarts them each time', async (t) => {
-  const { launcher, url } = shared;
-  for (let round = 1; round <= 2; round += 1) {
-    launcher.skipOutput();
-    for (const { pid } of await launcher.servers()) process.kill(pid, 'SIGKILL');
-    await launcher.says(/(serves again[\s\S]*){2}/);
-  }
-  await until(async () => (await fetch(`${url}/healthz`)).status === 200, 'health');
-  await untilAllHealthy();
-  t.is(launcher.errors, '');
-});
 
 test.serial('Rolling restart - ends at a server that does not start, and the others keep running', async (t) => {
   const { launcher } = shared;

@@ -1,6 +1,6 @@
 /** What an open service shows to its user, and what it hides from everybody else. */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { userInfo } from 'node:os';
@@ -9,7 +9,6 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { adminSocket, callAdmin } from '../../src/launcher/envoy-admin.ts';
 import { childrenOf, isRunning } from '../support/launcher.ts';
-import { freePorts } from '../support/ports.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
 import { launch, launchForAll, refusedWith, test } from './launch.ts';
@@ -17,10 +16,16 @@ import { launch, launchForAll, refusedWith, test } from './launch.ts';
 const sh = promisify(execFile);
 const onLinux = process.platform === 'linux' ? test.serial : test.serial.skip;
 
-const SECRETS = { EDGE_SECRET: 'SECRET-of-the-edge', AWS_SECRET_ACCESS_KEY: 'SECRET' };
+const EDGE_SECRET = 'SECRET-of-the-edge';
+function secretFile(path: string): string {
+  writeFileSync(path, EDGE_SECRET);
+  return path;
+}
+
 /** A quote and a backslash in the path, and a umask that leaves new files open to all users. */
 const shared = launchForAll(({ DATA_DIR }) => ({
-  ...SECRETS,
+  EDGE_SECRET_FILE: secretFile(`${DATA_DIR}.secret`),
+  AWS_SECRET_ACCESS_KEY: 'SECRET',
   DATA_DIR: `${DATA_DIR}/Tom's "data" \\ $x`,
   NODE_OPTIONS: '--import=data:text/javascript,process.umask(0)',
   TZ: 'UTC',
@@ -63,7 +68,7 @@ onLinux('Envoy - inherits none of the settings, and no command line shows a secr
   const { launcher, key } = shared;
   const { server, envoy } = await launcher.pair();
   const environment = (pid: number) => readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean);
-  t.true(environment(server.pid).includes(`EDGE_SECRET=${SECRETS.EDGE_SECRET}`));
+  t.true(environment(server.pid).includes(`EDGE_SECRET=${EDGE_SECRET}`));
   const helpers = await childrenOf(envoy.pid);
   t.is(helpers.length, 1);
   for (const { pid } of [envoy, ...helpers]) {
@@ -238,13 +243,3 @@ test.serial(
     t.is(readFileSync(join(folder, 'service.pid'), 'utf8'), `${launcher.pid}\n`);
   },
 );
-
-test.serial('Two simultaneous starts - one service is refused, the other opens', async (t) => {
-  const [PORT, GRPC_PORT, ENVOY_ADMIN_PORT] = (await freePorts(3)).map(String) as [string, string, string];
-  const both = [launch(t), launch(t, { PORT, GRPC_PORT, ENVOY_ADMIN_PORT })];
-  const opened = await Promise.allSettled(both.map((one) => one.opened()));
-  t.deepEqual(opened.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
-  const refused = both[opened.findIndex(({ status }) => status === 'rejected')];
-  t.regex(refused?.errors ?? '', /^petstore: .* is in use by another service.*\n$/);
-  t.true(existsSync(join(t.context.settings.DATA_DIR ?? '', 'service.pid')));
-});

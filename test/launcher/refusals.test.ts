@@ -2,9 +2,10 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { chmod, chown } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { generateKey } from '../../src/access/keys/format.ts';
 import { readConfig } from '../../src/config/config.ts';
 import { startStack } from '../../src/launcher/stack.ts';
-import { freePorts } from '../support/ports.ts';
+import { freePortRange } from '../support/ports.ts';
 import { TestProcess } from '../support/process.ts';
 import { launch, refusedWith, type Test, test } from './launch.ts';
 
@@ -17,26 +18,26 @@ async function refusal(t: Test, more: Readonly<Record<string, string>>): Promise
   return error.message;
 }
 
-for (const setting of ['PORT', 'GRPC_PORT', 'ENVOY_ADMIN_PORT', 'METRICS_PORT', 'HTTP_PORT']) {
-  test(`Start - with a busy ${setting} says which port is busy and what to do`, async (t) => {
-    const port = t.context.settings[setting] ?? String((await freePorts(1))[0]);
+const TLS = { TLS_CERT: '/cert.pem', TLS_KEY: '/key.pem' };
+const TWO = { INSTANCES: '2', DATABASE_URL: 'postgres://127.0.0.1/petstore', REDIS_URL: 'redis://127.0.0.1' };
+
+for (const [setting, offset, more] of [
+  ['PORT', 0, {}],
+  ['GRPC_PORT', 0, {}],
+  ['GRPC_PORT', 1, TWO],
+  ['ENVOY_ADMIN_PORT', 0, {}],
+  ['METRICS_PORT', 0, {}],
+  ['HTTP_PORT', 0, TLS],
+] as const) {
+  test(`Start - with a busy ${setting}${offset === 0 ? '' : `+${offset}`} says which port is busy`, async (t) => {
+    const first = await freePortRange(1 + offset);
     const other = createServer();
-    await new Promise<void>((resolve) => other.listen(Number(port), '127.0.0.1', resolve));
-    const tls = setting === 'HTTP_PORT' ? { TLS_CERT: '/cert.pem', TLS_KEY: '/key.pem' } : {};
-    const line = `port ${port} is busy: stop what listens there, or set ${setting} to another port`;
-    t.is(await refusal(t, { ...tls, [setting]: port }), line);
-    other.close();
+    await new Promise<void>((resolve) => other.listen(first + offset, '127.0.0.1', resolve));
+    t.teardown(() => other.close());
+    const line = `port ${first + offset} is busy: stop what listens there, or set ${setting} to another port`;
+    t.is(await refusal(t, { ...more, [setting]: String(first) }), line);
   });
 }
-
-test('Start - with several servers reports which of their ports is busy', async (t) => {
-  const port = Number(t.context.settings.GRPC_PORT) + 1;
-  const other = createServer();
-  await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
-  t.teardown(() => other.close());
-  const shared = { DATABASE_URL: 'postgres://127.0.0.1/petstore', REDIS_URL: 'redis://127.0.0.1' };
-  t.regex(await refusal(t, { INSTANCES: '2', ...shared }), new RegExp(`^port ${port} is busy: .* set GRPC_PORT to`));
-});
 
 test('Start - without a usable address, Envoy or data folder says what is wrong', async (t) => {
   const folder = t.context.settings.DATA_DIR ?? '';
@@ -66,9 +67,7 @@ test('Start - in a data folder that is shared like /tmp, or of another user, cha
   t.deepEqual(readdirSync(folder), []);
 });
 
-// test/config.test.ts has the settings that are wrong by themselves. They are printed as `PORT` is.
 for (const [setting, line] of [
-  ['PORT=abc', 'PORT must be a port from 1 to 65535, not "abc"'],
   ['SERVERS=localhost:1', /^SERVERS is for npm run edge: unset it, as npm start starts Envoy and its servers/],
   ['GRPC_HOST=127.0.0.2', /^GRPC_HOST is for npm run server: unset it, as npm start/],
   ['LOGS=stdout', /^LOGS is for npm run edge: unset it, as npm start/],
@@ -77,14 +76,15 @@ for (const [setting, line] of [
     refusedWith(t, launch(t, Object.fromEntries([setting.split('=')])), line));
 }
 
+// test/config.test.ts has the settings that are wrong by themselves. They are printed as `LOG_LEVEL` is.
 for (const program of ['launcher/main', 'launcher/server-main', 'launcher/edge-main', 'migrate-main']) {
-  test(`Start - ${program} reports a misspelled setting and never shows its value`, async (t) => {
-    const settings = { ...t.context.settings, DATABSE_URL: 'postgres://me:secret@host/shop', LOG_LEVEL: 'loud' };
+  test(`Start - ${program} reports a misspelled setting, and shows neither its value nor a key`, async (t) => {
+    const settings = { ...t.context.settings, DATABSE_URL: 'postgres://me:secret@host/shop', LOG_LEVEL: generateKey() };
     const started = new TestProcess(`src/${program}.ts`, settings);
     t.is((await started.ended).code, 1);
     const [warning, failure] = started.errors.split('\n');
     t.is(warning, 'petstore: the environment has DATABSE_URL, which is no setting: did you mean DATABASE_URL?');
-    t.regex(failure ?? '', /^petstore: LOG_LEVEL must be one of /);
+    t.regex(failure ?? '', /^petstore: LOG_LEVEL must be one of .*, not "\(a key\)"$/);
     t.notRegex(started.output + started.errors, /secret/);
   });
 }

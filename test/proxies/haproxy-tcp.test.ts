@@ -2,12 +2,14 @@
 import type { TestFn } from 'ava';
 import { FEW_REQUESTS, hasOwnAllowance } from '../support/allowances.ts';
 import { callFrom, type Door, PROTOCOLS } from '../support/callers.ts';
+import { freePorts } from '../support/ports.ts';
 import { testUnless } from '../support/programs.ts';
 import { haproxyTcp, type RunningProxy } from '../support/proxies.ts';
 import { startTestStack, type TestStack } from '../support/stack.ts';
 import { type Certificates, makeCertificates, noOpenssl } from '../support/tls.ts';
 
 interface Context extends TestStack {
+  readonly httpPort: number;
   readonly certificates: Certificates;
   readonly proxies: Readonly<Record<1 | 2, RunningProxy>>;
 }
@@ -16,15 +18,17 @@ const test: TestFn<Context> = testUnless(haproxyTcp(1).missing ?? noOpenssl);
 
 test.before(async (t) => {
   const certificates = await makeCertificates();
+  const [httpPort = 0] = await freePorts(1);
   const stack = await startTestStack({
     ...FEW_REQUESTS,
+    HTTP_PORT: String(httpPort),
     PROXY_PROTOCOL: 'yes',
     TRUSTED_PROXIES: '127.0.0.1',
     TLS_CERT: certificates.path('server.pem'),
     TLS_KEY: certificates.path('server-key.pem'),
   });
   const start = (version: 1 | 2) => haproxyTcp(version).start(stack.config.port, certificates);
-  t.context = { ...stack, certificates, proxies: { 1: await start(1), 2: await start(2) } };
+  t.context = { ...stack, httpPort, certificates, proxies: { 1: await start(1), 2: await start(2) } };
 });
 test.after.always(async ({ context }) => {
   await Promise.all(Object.values(context.proxies ?? {}).map((proxy) => proxy.stop()));
@@ -50,4 +54,13 @@ test('HAProxy, PROXY protocol - callers can not bypass it', async (t) => {
   const preface = 'PROXY TCP4 192.0.2.1 127.0.0.1 40000 443\r\n';
   await t.throwsAsync(callFrom('127.0.0.2', { ...door, preface }, 'HTTP/1.1'));
   t.is((await callFrom('127.0.0.1', { ...door, preface }, 'HTTP/1.1')).status, 401);
+});
+
+test('HTTP_PORT - behind the PROXY protocol accepts its header too, from the proxy alone', async (t) => {
+  const { config, httpPort } = t.context;
+  const door: Door = { port: httpPort, preface: 'PROXY TCP4 203.0.113.1 127.0.0.1 40000 80\r\n' };
+  const sent = { path: '/pets?limit=1', headers: { host: 'shop.example' } };
+  const { status, headers } = await callFrom('127.0.0.1', door, 'HTTP/1.1', sent);
+  t.deepEqual([status, headers.get('location')], [308, `https://shop.example:${config.port}/pets?limit=1`]);
+  await t.throwsAsync(callFrom('127.0.0.2', door, 'HTTP/1.1'));
 });
