@@ -1,4 +1,4 @@
-/** Pages through the whole. test/storage has them while rows come and go, test/shop every wrong token. */
+/** Pages through the whole. test/storage has them while rows come and go, test/rpc every wrong token. */
 import anyTest, { type TestFn } from 'ava';
 import { isInvalid } from '../support/contract.ts';
 import { nextOf, tokenOf, walk } from '../support/pages.ts';

@@ -1,6 +1,6 @@
 /**
  * What makes a request safe to send again, through Envoy: entity tags, conditions and idempotency keys. How lists of
- * tags are parsed: test/shop/entity-tags.test.ts. What the interceptors do: test/rpc/interceptors.
+ * tags are parsed: test/rpc/entity-tags.test.ts. What the interceptors do: test/rpc/interceptors.
  */
 import anyTest, { type ExecutionContext, type TestFn } from 'ava';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';

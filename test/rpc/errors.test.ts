@@ -2,11 +2,9 @@
 import { status as Code } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { CategoryServiceService as Categories } from '../../gen/petstore/v1/categories.ts';
-import { InventoryServiceService as Inventory } from '../../gen/petstore/v1/inventory.ts';
 import { OrderServiceService as Orders } from '../../gen/petstore/v1/orders.ts';
-import { CreatePetRequest, PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
+import { PetServiceService as Pets } from '../../gen/petstore/v1/pets.ts';
 import { generateKey } from '../../src/access/keys/format.ts';
-import type { Failure } from '../support/grpc-caller.ts';
 import { PUBLIC } from '../support/resources.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -20,43 +18,21 @@ test.after.always((t) => t.context.close());
 const NOBODY = 999_999n;
 const { UNAUTHENTICATED, NOT_FOUND, INVALID_ARGUMENT, FAILED_PRECONDITION, ABORTED, RESOURCE_EXHAUSTED } = Code;
 
-test('Errors - each is the canonical status that fits, with its reason and the message of REST', async (t) => {
+test('Errors - are the canonical status that fits, with the reason and the message of REST', async (t) => {
   const { grpc } = t.context;
   const petId = await grpc.pet({ stock: 4 });
-  const { categoryId } = await grpc.call(Pets.getPet, { petId });
-  await grpc.order({ petId, quantity: 1 });
-  const closed = await grpc.order({ complete: true });
-  const nowhere = { name: 'Tom', categoryId: NOBODY };
-  const unknownCategory = 'categoryId: category 999999 does not exist';
-  const cases: [Promise<Failure>, Code, string, string | RegExp][] = [
-    [grpc.failure(Pets.getPet, { petId: NOBODY }), NOT_FOUND, 'PET_NOT_FOUND', 'pet 999999 does not exist'],
-    [grpc.failure(Pets.getPet, { petId: -(2n ** 63n) }), NOT_FOUND, 'PET_NOT_FOUND', /-9223372036854775808/],
-    [grpc.failure(Categories.deleteCategory, { categoryId: NOBODY }), NOT_FOUND, 'CATEGORY_NOT_FOUND', /999999/],
-    [grpc.failure(Orders.cancelOrder, { orderId: NOBODY }), NOT_FOUND, 'ORDER_NOT_FOUND', /999999/],
-    [grpc.failure(Inventory.getInventoryItem, { petId: NOBODY }), NOT_FOUND, 'INVENTORY_NOT_FOUND', /999999/],
-    [grpc.failure(Pets.createPet, { pet: nowhere }), INVALID_ARGUMENT, 'UNKNOWN_CATEGORY', unknownCategory],
-    [grpc.failure(Orders.placeOrder, { order: { petId: NOBODY } }), INVALID_ARGUMENT, 'UNKNOWN_PET', /^petId: /],
-    [grpc.failure(Orders.listOrders, { pageToken: 'x' }), INVALID_ARGUMENT, 'INVALID_ARGUMENT', /^pageToken: /],
-    [
-      grpc.failure(Orders.placeOrder, { order: { petId, quantity: 12 } }),
-      ...([FAILED_PRECONDITION, 'INSUFFICIENT_STOCK', /quantity 12 is more than the 3 in stock$/] as const),
-    ],
-    [grpc.failure(Pets.deletePet, { petId }), FAILED_PRECONDITION, 'PET_IN_USE', /complete or cancel it first/],
-    [
-      grpc.failure(Categories.deleteCategory, { categoryId }),
-      ...([FAILED_PRECONDITION, 'CATEGORY_IN_USE', /move or delete them first/] as const),
-    ],
-    [grpc.failure(Orders.cancelOrder, { orderId: closed }), FAILED_PRECONDITION, 'ORDER_COMPLETE', /can't be reopened/],
-    [
-      grpc.failure(Pets.updatePet, { petId, pet: { name: 'Rex' } }, { metadata: { 'if-match': '"x"' } }),
-      ...([ABORTED, 'PRECONDITION_FAILED', /has the ETag "[\w-]{22}" now/] as const),
-    ],
-  ];
-  for (const [failing, code, reason, message] of cases) {
+  const pet = { name: 'Tom', categoryId: NOBODY };
+  const ifMatch = { metadata: { 'if-match': '"x"' } };
+  const order = { petId, quantity: 12 };
+  for (const [failing, code, reason, message] of [
+    [grpc.failure(Pets.getPet, { petId: NOBODY }), NOT_FOUND, 'PET_NOT_FOUND', /^pet 999999 does not exist$/],
+    [grpc.failure(Pets.createPet, { pet }), INVALID_ARGUMENT, 'UNKNOWN_CATEGORY', /^categoryId: category 999999 does/],
+    [grpc.failure(Orders.placeOrder, { order }), FAILED_PRECONDITION, 'INSUFFICIENT_STOCK', /12 is more than the 4 in/],
+    [grpc.failure(Pets.updatePet, { petId, pet }, ifMatch), ABORTED, 'PRECONDITION_FAILED', /has the ETag "[\w-]{22}"/],
+  ] as const) {
     const failure = await failing;
     t.deepEqual([failure.code, failure.reason, failure.domain], [code, reason, 'petstore']);
-    if (typeof message === 'string') t.is(failure.message, message);
-    else t.regex(failure.message, message);
+    t.regex(failure.message, message);
     t.deepEqual(failure.metadata.get('x-petstore-error'), [], 'a header of the REST side');
   }
 });
@@ -128,13 +104,4 @@ test('Messages - of more than 64 KiB are BODY_TOO_LARGE, after the key is checke
     const anonymous = await grpc.withKey(undefined).failure(Categories.createCategory, request(bytes));
     t.is(anonymous.reason, 'API_KEY_MISSING');
   }
-});
-
-test('Messages - unknown fields are ignored', async (t) => {
-  const { grpc } = t.context;
-  const pet = { name: 'Tom', categoryId: await grpc.category() };
-  const unknown = Buffer.of(0x98, 0x06, 0x2a); // field 99, varint 42
-  const known = CreatePetRequest.encode(CreatePetRequest.fromPartial({ pet })).finish();
-  const method = { ...Pets.createPet, requestSerialize: () => Buffer.concat([known, unknown]) };
-  t.is((await grpc.call(method, { pet })).name, 'Tom');
 });

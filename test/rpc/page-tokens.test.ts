@@ -1,7 +1,11 @@
-/** The page tokens of every list. Callers hold tokens, also across an upgrade. */
+/** Page tokens, and those of every list. Callers hold tokens, also across an upgrade. */
+import assert from 'node:assert/strict';
 import { fromJson, toBinary } from '@bufbuild/protobuf';
 import anyTest, { type TestFn } from 'ava';
+import fc from 'fast-check';
+import { ApiError } from '../../src/errors.ts';
 import { loadOperations } from '../../src/proto/operations.ts';
+import { pageTokens } from '../../src/rpc/page-token.ts';
 import { LISTS } from '../support/resources.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -44,4 +48,37 @@ test('Page tokens - a list takes those with its number, and no others', async (t
       else t.deepEqual((await caller.failure(asking(list), undefined)).fields, ['pageToken'], `${path} ${list}`);
     }
   }
+});
+
+const THREE = [201, 202, 255].map(pageTokens);
+const [LIST = pageTokens(1)] = THREE;
+const tokenOf = (id: bigint, list = LIST) => list.next({ rows: [1n, id], hasMore: true }, (row) => row);
+
+test('Page request - without a token and a limit it is the first 20', (t) => {
+  t.deepEqual(LIST.toPageRequest({ pageToken: '' }), { after: 0n, limit: 20 });
+  t.deepEqual(LIST.toPageRequest({ pageToken: '', limit: 100 }), { after: 0n, limit: 100 });
+});
+
+test('Page token - names the last row of its page, for any id and list, in characters of a query', (t) => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 1n, max: 2n ** 63n - 1n }), fc.constantFrom(...THREE), (id, list) => {
+      const pageToken = tokenOf(id, list);
+      assert.match(pageToken, /^[\w-]+$/);
+      assert.deepEqual(list.toPageRequest({ pageToken }), { after: id, limit: 20 });
+    }),
+  );
+  for (const rows of [[1n, 2n], []]) t.is(LIST.next({ rows, hasMore: false }, String as never), '', 'the last page');
+});
+
+test('Page token - of another list, made-up, cut, padded or changed it is refused, naming pageToken', (t) => {
+  const good = tokenOf(7n);
+  const cut = [good.slice(1), good.slice(0, -1), `${good}A`, `${good}=`, ` ${good}`, good.repeat(2)];
+  for (const pageToken of ['7', 'x', '\0', '💥', ...cut, ...THREE.slice(1).map((list) => tokenOf(7n, list))]) {
+    const { code, violations } = t.throws(() => LIST.toPageRequest({ pageToken }), { instanceOf: ApiError }, pageToken);
+    t.like([code, ...violations], ['INVALID_ARGUMENT', { path: 'pageToken', name: 'pageToken' }]);
+  }
+});
+
+test('Page token - no two lists have the same number', (t) => {
+  t.throws(() => pageTokens(201), { message: /^two lists have the page tokens 201: / });
 });

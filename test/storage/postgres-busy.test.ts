@@ -5,7 +5,9 @@ import { categoryService } from '../../src/shop/categories.ts';
 import { inventoryService } from '../../src/shop/inventory.ts';
 import type { PetId } from '../../src/shop/model.ts';
 import { orderService } from '../../src/shop/orders.ts';
+import { Availability } from '../../src/storage/availability.ts';
 import { openPostgres } from '../../src/storage/postgres.ts';
+import { PostgresPool } from '../../src/storage/postgres-pool.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled, StoreUnavailable } from '../../src/storage/store-errors.ts';
 import { TcpProxy } from '../support/chaos/proxy.ts';
@@ -169,6 +171,24 @@ test.serial('Out of connections - calls share the open ones without failing, and
     await Promise.all(Array.from({ length: 20 }, () => store.write((tx) => tx.categories.insert(CATS))));
     return (await connections()) > few;
   }, 'more connections');
+});
+
+test.serial('Out of connections - further calls wait for the open ones, and do not ask the server again', async (t) => {
+  const { server } = t.context;
+  const url = await server.createDatabase();
+  const size = 10 * MAX_CONNECTIONS;
+  const pool = new PostgresPool({ url, size, isPooled: false }, new Availability(loggingTo([]).logger, 'away'));
+  const end = Promise.withResolvers<void>();
+  const calls: Promise<unknown>[] = [];
+  const isWaiting = () => {
+    calls.push(pool.use((connection) => Promise.all([connection.query('SELECT 1'), end.promise])));
+    return pool.waiting > 0;
+  };
+  await until(isWaiting, 'a call that waits');
+  t.true(pool.inUse < 2 * MAX_CONNECTIONS, `${pool.inUse} calls have or want a connection`);
+  end.resolve();
+  await Promise.all(calls);
+  await pool.close();
 });
 
 const COUNT_OURS = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'petstore'";

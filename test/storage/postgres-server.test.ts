@@ -154,6 +154,14 @@ test('Conflicts - a transaction that keeps failing is unavailable after 5 retrie
   await engine.close();
 });
 
+test('PostgreSQL - a transaction whose work ignores a failed statement is rolled back, and fails', async (t) => {
+  const engine = await openPostgres(await server.createDatabase(), MIGRATIONS);
+  const failing = compile('failing', engine.knex.raw('SELECT 1 / 0'));
+  const ignoring = engine.transaction((tx) => tx.all(failing, {}).catch(() => []));
+  await t.throwsAsync(ignoring, { message: 'the transaction ended with ROLLBACK' });
+  await engine.close();
+});
+
 test('PostgreSQL - a database that does not exist or refuses the login is reported with the reason', async (t) => {
   const url = new URL('/nowhere', await server.createDatabase());
   const message = 'database "nowhere" does not exist';

@@ -33,7 +33,7 @@ import {
   countRequest,
   dayIndexAt,
   dayStartMs,
-  enterWindows,
+  enterMinute,
   minuteIndexAt,
   newCounter,
   type Verdict,
@@ -58,7 +58,7 @@ export interface MemoryLimiter extends Limiter {
   unban(accountId: AccountId, keyId: KeyId): boolean;
   /** Counts a request if it is admitted, as `admit` does. */
   count(attempt: Attempt): Outcome;
-  /** Returns a copy of what is known, in the windows of Redis's clock. */
+  /** Returns a copy of what is known. */
   known(subject: Subject & { readonly keyId?: KeyId }, nowMs: number): Known;
   /** Replaces what is known of the subject and the key. */
   learn(attempt: Attempt, learned: State): void;
@@ -81,19 +81,14 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
     return known.size < maxTracked || known.has(address) ? address : OTHERS;
   }
 
-  /** Returns the subject's counter; if it has none, a new one that is not kept. */
+  /** Returns the subject's counter in the windows of now; if it has none, a new one that is not kept. */
   function find(subject: Subject, nowMs: number): Counter {
     const found =
       subject.kind === 'account'
         ? accounts.at(nowMs).get(subject.accountId)
         : addresses.at(nowMs).get(nameOf(subject.address, nowMs));
-    return found ?? newCounter(nowMs);
-  }
-
-  /** Returns the subject's counter in the windows of now. */
-  function current(subject: Subject, nowMs: number): Counter {
-    const counter = find(subject, nowMs);
-    enterWindows(counter, nowMs);
+    const counter = found ?? newCounter(nowMs);
+    enterMinute(counter, nowMs);
     return counter;
   }
 
@@ -118,7 +113,6 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   function count(attempt: Attempt): Outcome {
     const { nowMs } = attempt;
     const counter = use(attempt, nowMs);
-    enterWindows(counter, nowMs);
     const banEndMs = attempt.kind === 'account' ? bans.bannedUntil(attempt.keyId, nowMs) : 0;
     const isAdmitted = banEndMs === 0 && countRequest(counter, quotaOf(attempt, options));
     if (isAdmitted) return { status: 'admitted', counter, bannedUntilMs: 0, nowMs };
@@ -131,10 +125,10 @@ export function createMemoryLimiter(options: LimiterOptions): MemoryLimiter {
   return {
     count,
     admit: (attempt) => toDecision(attempt, count(attempt), options),
-    peek: (attempt) => toPeek(attempt, { counter: current(attempt, attempt.nowMs), nowMs: attempt.nowMs }, options),
+    peek: (attempt) => toPeek(attempt, { counter: find(attempt, attempt.nowMs), nowMs: attempt.nowMs }, options),
     countStreams: () => true,
     now: Date.now,
-    counts: (accountId, nowMs) => ({ counter: { ...current({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
+    counts: (accountId, nowMs) => ({ counter: { ...find({ kind: 'account', accountId }, nowMs) }, isLocal: false }),
     unban(_accountId, keyId) {
       bans.forget(keyId);
       return true;

@@ -92,17 +92,12 @@ export function dayEndSeconds({ dayIndex }: Readonly<Counter>): number {
   return (dayIndex + 1) * DAY_SECONDS;
 }
 
-/** Resets the counts of windows that are not the current ones. */
-export function enterWindows(counter: Counter, nowMs: number): void {
+/** Resets the count of another minute than the current one. Each day has counters of its own. */
+export function enterMinute(counter: Counter, nowMs: number): void {
   const minuteIndex = minuteIndexAt(nowMs);
   if (minuteIndex === counter.minuteIndex) return;
   counter.minuteIndex = minuteIndex;
   counter.minuteCount = 0;
-  const dayIndex = dayIndexAt(nowMs);
-  if (dayIndex === counter.dayIndex) return;
-  counter.dayIndex = dayIndex;
-  counter.dayCount = 0;
-  counter.refused = 0;
 }
 
 /** Makes the verdict on a request from the counts after it. */

@@ -178,16 +178,6 @@ test.serial('One round trip - a request is one command', async (t) => {
   t.notRegex(stats, /cmdstat_(eval|multi|publish|script[^:]*):/);
 });
 
-test.serial('Addresses - beyond the maximum in a minute they share one counter', async (t) => {
-  const [limiter] = await openTwo(t, { addresses: { perMinute: 60, maxTracked: 100 } });
-  const floods = Array.from({ length: 500 }, (_, index) => fromAddress(limiter, `192.0.2.${index}`));
-  t.is((await Promise.all(floods)).filter(({ allowed }) => allowed).length, 100 + 60);
-  t.like(await fromAddress(limiter, '192.0.2.0'), { allowed: true, remaining: 58 });
-  const shown = await limiter.peek({ kind: 'address', address: 'one more', nowMs: NOON_MS });
-  t.like(shown, { allowed: false, remaining: 0 });
-  t.like(await fromAddress(limiter, 'newcomer', NOON_MS + 60_000), { allowed: true, remaining: 59 });
-});
-
 test.serial('Password - is sent, and never logged', async (t) => {
   await redis.command('ACL', 'SETUSER', 'someone', 'on', '>very/secret', '~*', '+@all');
   const withoutHello = await RedisProcess.start(['--rename-command', 'HELLO', '']);
@@ -218,14 +208,17 @@ test.serial('Password - is sent, and never logged', async (t) => {
   }
 });
 
-test.serial('Entries in Redis - of an account, a ban and an address expire', async (t) => {
+test.serial('Entries in Redis - of an account and a ban expire, of an address after a minute', async (t) => {
   const prefix = randomUUID();
   const [server] = await openTwo(t, { prefix });
   await repeat(server, 80, ACCOUNT);
   await fromAddress(server, '192.0.2.1');
   const names = (await redis.command('KEYS', `${prefix}*`)) as string[];
   t.true(names.length >= 3);
-  for (const name of names) t.true(((await redis.command('PTTL', name)) as number) > 0, name);
+  for (const name of names) {
+    const leftMs = (await redis.command('PTTL', name)) as number;
+    t.true(leftMs > 0 && leftMs <= (name.includes('address:') ? 60_000 : DAY_MS), `${name}: ${leftMs} ms`);
+  }
 });
 
 test.serial(

@@ -5,6 +5,7 @@ import {
   ACCOUNT,
   ACCOUNT_ID,
   BAN_MS,
+  countAdmitted,
   DAY_INDEX,
   KEY_ID,
   NOON_MS,
@@ -98,6 +99,17 @@ export function reportTests(test: TestFn, open: Open): void {
       t.deepEqual(await limiter.counts(ACCOUNT_ID, NOON_MS + atMs), { counter, isLocal: false });
     }
     t.deepEqual(limiter.drain(), { usage: [], keyUses: [] });
+  });
+
+  test('Addresses - beyond the maximum in a minute share one quota, and cost no account anything', async (t) => {
+    const limiter = await open(t, { addresses: { perMinute: 60, maxTracked: 100 } });
+    const addresses = Array.from({ length: 500 }, (_, index) => send(limiter, { address: `${index}` }));
+    t.is(countAdmitted(await Promise.all(addresses)), 100 + 60);
+    t.like(await send(limiter, { address: '0' }), { allowed: true, remaining: 58 });
+    const shown = await limiter.peek({ kind: 'address', address: 'one more', nowMs: NOON_MS });
+    t.like(shown, { allowed: false, remaining: 0 });
+    t.like(await send(limiter, {}), { allowed: true, remaining: 59 });
+    t.like(await send(limiter, { address: 'newcomer', at: 60_000 }), { allowed: true, remaining: 59 });
   });
 
   test('Peek - shows the numbers, counts nothing and changes nothing', async (t) => {

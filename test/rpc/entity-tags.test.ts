@@ -30,12 +30,7 @@ test('Entity tags - a malformed or empty list is refused', (t) => {
   for (const text of [...wrong, ...others]) t.is(parseEntityTags(text), undefined, text);
 });
 
-test('Entity tags - any text is parsed or refused in linear time', (t) => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'binary' }), (text) => {
-      for (const element of parseEntityTags(text) ?? []) t.true(element === '*' || text.includes(element));
-    }),
-  );
+test('Entity tags - a long text is parsed or refused in linear time', (t) => {
   const long = 60_000;
   const texts = [' '.repeat(long), `${','.repeat(long)}x`, `"${'a'.repeat(long)}`, `"a"${' \t'.repeat(long)}x`];
   const startMs = performance.now();
@@ -74,17 +69,4 @@ test('Entity tags - the tag of a representation does not change between releases
   ] as const) {
     t.is(entityTag(message.finish()), expected);
   }
-});
-
-test('Entity tags - two representations have the same tag only if they are equal', (t) => {
-  const id = fc.bigInt({ min: 1n, max: 3n });
-  const name = fc.constantFrom('Tom', 'Tim', 'Tom ', 'TOM');
-  const pet = fc.record({ id, name, categoryId: id, status: fc.constantFrom(PetStatus.available, PetStatus.sold) });
-  const tagOf = (fields: Partial<Pet>) => entityTag(Pet.encode(Pet.fromPartial(fields)).finish());
-  fc.assert(
-    fc.property(pet, pet, (one, other) => {
-      const isSame = Object.entries(one).every(([field, value]) => other[field as keyof typeof other] === value);
-      t.is(tagOf(one) === tagOf(other), isSame);
-    }),
-  );
 });
