@@ -46,6 +46,7 @@ export class Admission {
    */
   async run<T>(send: () => Promise<T>, expiry: Expiry): Promise<T> {
     for (;;) {
+      expiry.signal?.throwIfAborted();
       await this.#turn(expiry);
       try {
         return await send();

@@ -80,7 +80,6 @@ export function connect(options: ConnectionOptions): Connection {
     const message = filled ?? { ...method.requestDeserialize(NO_BYTES), ...request };
     const metadata = toMetadata(options.apiKey, method.path, callOptions);
     try {
-      signal?.throwIfAborted();
       return await admission.run(() => send(client, method, message, metadata, expiry), expiry);
     } catch (error) {
       signal?.throwIfAborted(); // the caller knows the signal's reason, not the error that the abort has caused

@@ -41,8 +41,6 @@ test.beforeEach((t) => {
       sent.splice(sent.indexOf(attempt), 1);
       settle();
     };
-    const refusal = (retryAfterMs: number) =>
-      new PetstoreError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
     const attempt: Attempt = {
       name,
       succeed: () => done(resolve),
@@ -71,6 +69,11 @@ test.beforeEach((t) => {
   };
 });
 test.afterEach.always(() => mock.timers.reset());
+
+/** The error of a 429. */
+function refusal(retryAfterMs: number): PetstoreError {
+  return new PetstoreError('refused', { code: 'RATE_LIMITED', grpcStatus: status.RESOURCE_EXHAUSTED, retryAfterMs });
+}
 
 /** Returns the names of the open attempts. */
 function names({ sent }: Context): string {
@@ -164,6 +167,15 @@ test.serial('admission - an abort ends a call that waits, with its reason', asyn
   controller.abort(new Error('changed my mind'));
   sent[0]?.succeed();
   await t.throwsAsync(aborted, { message: 'changed my mind' });
+  const late = new AbortController();
+  const refused = admission.run(
+    async () => {
+      late.abort(new Error('amid a refusal'));
+      throw refusal(20 * SECOND);
+    },
+    { deadlineMs: Date.now() + 60 * SECOND, signal: late.signal },
+  );
+  await t.throwsAsync(refused, { message: 'amid a refusal' });
 });
 
 test.serial('admission - close ends the calls that wait, also those that wait for the end of a refusal', async (t) => {
