@@ -1,6 +1,5 @@
 /** The numbers of the metrics of a server: each is checked after the event that it counts, in this order. */
 import { dirname } from 'node:path';
-import { Client } from '@grpc/grpc-js';
 import anyTest, { type TestFn } from 'ava';
 import { HealthService } from '../../../gen/grpc/health/v1/health.ts';
 import { AdminServiceService as Admin, Plan } from '../../../gen/petstore/admin/v1/admin.ts';
@@ -9,7 +8,7 @@ import { EventServiceService as Events } from '../../../gen/petstore/v1/events.t
 import { OrderServiceService as Orders } from '../../../gen/petstore/v1/orders.ts';
 import { PetServiceService as Pets } from '../../../gen/petstore/v1/pets.ts';
 import { scrape, sumOf, untilSum } from '../../support/exposition.ts';
-import { bearer, insecure, stream, unary } from '../../support/grpc.ts';
+import { bearer, stream } from '../../support/grpc.ts';
 import { withinOneMinute } from '../../support/limit-windows.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { freePorts } from '../../support/ports.ts';
@@ -19,7 +18,6 @@ import { beginCall } from '../../support/unfinished-call.ts';
 interface Context {
   readonly server: TestServer;
   readonly port: number;
-  readonly client: Client;
   readonly operator: Operator;
 }
 const test = anyTest as TestFn<Context>;
@@ -35,10 +33,9 @@ test.before(async (t) => {
   const server = await startTestServer({ METRICS_PORT: String(port), FREE_PER_MINUTE: '5', BAN_REFUSALS: '3' });
   const dataDir = dirname(server.database.file);
   const operator = await connectOperator({ grpcAddress: server.address, config: { dataDir } });
-  t.context = { server, port, client: new Client(server.address, insecure), operator };
+  t.context = { server, port, operator };
 });
-test.after.always(async ({ context: { server, client, operator } }) => {
-  client.close();
+test.after.always(async ({ context: { server, operator } }) => {
   operator.close();
   await server.close();
 });
@@ -55,10 +52,10 @@ test.serial('Keys - look-ups in the cache are hits or misses', async (t) => {
 });
 
 test.serial('Calls - are counted by method and gRPC status, with durations; other methods as "unknown"', async (t) => {
-  const { server, port, client } = t.context;
+  const { server, port } = t.context;
   for (const id of [998n, 999n]) await server.grpc.failure(Orders.getOrder, { orderId: id });
   for (const path of ['/a.b.C/D', '/petstore.v1.PetService/Nothing'])
-    await t.throwsAsync(unary(client, { ...HealthService.check, path }, { service: '' }, bearer(server.key)));
+    await server.grpc.failure({ ...HealthService.check, path }, { service: '' });
   await untilSum(port, CALLS, { method: 'unknown', code: 'UNIMPLEMENTED' }, (sum) => sum === 2);
   const text = await scrape(port);
   t.is(sumOf(text, CALLS, { ...GET_ORDER, code: 'NOT_FOUND' }), 2);
@@ -68,10 +65,10 @@ test.serial('Calls - are counted by method and gRPC status, with durations; othe
 });
 
 test.serial('Calls - open ones are shown, and one whose caller leaves is CANCELLED, not an error', async (t) => {
-  const { server, port, client } = t.context;
+  const { server, port } = t.context;
   const errors = sumOf(await scrape(port), ERRORS);
   const call = await beginCall(server.address, server.key, Categories.createCategory, { category: { name: 'Cats' } });
-  const watch = stream(client, HealthService.watch, { service: '' });
+  const watch = stream(server.grpc.client, HealthService.watch, { service: '' });
   watch.on('error', () => undefined).resume();
   for (const kind of ['unary', 'stream']) await untilSum(port, OPEN, { kind }, (sum) => sum === 1);
   call.close();
@@ -82,10 +79,9 @@ test.serial('Calls - open ones are shown, and one whose caller leaves is CANCELL
 });
 
 test.serial('Limits - refusals and bans are counted by plan, and errors without a valid key under none', async (t) => {
-  const { port, client, operator } = t.context;
+  const { server, port, operator } = t.context;
   const key = await operator.keyOf(Plan.PLAN_FREE);
-  const call = (apiKey: string | undefined) =>
-    unary(client, Pets.getPet, UNKNOWN_PET, bearer(apiKey)).catch(() => undefined);
+  const call = (apiKey: string | undefined) => server.grpc.withKey(apiKey).failure(Pets.getPet, UNKNOWN_PET);
   await withinOneMinute(5_000);
   // Five calls are admitted, three are refused (the third begins a ban), and two are banned.
   for (let sent = 0; sent < 10; sent += 1) await call(key);
@@ -115,11 +111,17 @@ test.serial('Storage - writes and their shared commits are counted', async (t) =
 });
 
 test.serial('Events - open streams, the events sent to each, and why streams ended are shown', async (t) => {
-  const { server, port, client, operator } = t.context;
+  const { server, port, operator } = t.context;
   const errors = sumOf(await scrape(port), ERRORS);
   const { id, key } = await operator.key((await operator.account({ perMinute: 100, perDay: 100 })).id);
   const follow = (apiKey: string, deadline?: number) =>
-    stream(client, Events.watchEvents, { types: [] }, bearer(apiKey), deadline === undefined ? {} : { deadline })
+    stream(
+      server.grpc.client,
+      Events.watchEvents,
+      { types: [] },
+      bearer(apiKey),
+      deadline === undefined ? {} : { deadline },
+    )
       .on('error', () => undefined)
       .resume();
   const followers = [follow(server.key), follow(key)];
