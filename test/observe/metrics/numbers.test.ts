@@ -129,7 +129,7 @@ test.serial('Events - open streams, the events sent to each, and why streams end
   for (let count = 0; count < 3; count += 1) await server.grpc.category();
   await untilSum(port, 'petstore_events_sent_total', {}, (sum) => sum === 6);
   followers[0]?.cancel();
-  follow(server.key, Date.now() + 300);
+  follow(server.key, Date.now() + 1_000);
   await operator.call(Admin.revokeKey, { keyId: id });
   await untilSum(port, ENDED, { reason: 'caller' }, (sum) => sum === 2); // one by its deadline
   await untilSum(port, ENDED, { reason: 'key' }, (sum) => sum === 1);
