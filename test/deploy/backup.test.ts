@@ -14,9 +14,10 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { ROOT } from '../../src/launcher/paths.ts';
 import { launch, launchForAll, type Test, test } from '../launcher/launch.ts';
+import { startLoad } from '../support/load.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { until } from '../support/until.ts';
-import { backup, keepAdding, run } from './backups.ts';
+import { backup, run } from './backups.ts';
 import { makeStore } from './stores.ts';
 
 const shared = launchForAll();
@@ -29,7 +30,7 @@ test.serial('Backup - is made during writes, with the operator key, readable by 
   const { launcher, url, key, folder: dataDir } = shared;
   const client = new RestClient(url, key);
   petId = await client.pet();
-  const adding = keepAdding(client);
+  const adding = startLoad(1, async () => String(await client.pet()), { pauseMs: 0 });
   await until(async () => (await client.get('/pets?limit=100')).body.length > 5, 'pets');
   const folder = join(dirname(dataDir), 'backups');
   file = await backup(folder, launcher.settings);

@@ -1,7 +1,6 @@
 /** Helpers of the backup tests: they run the two programs with a launcher's settings. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import type { RestClient } from '../support/rest-client.ts';
 
 const DEPLOY = new URL('../../deploy', import.meta.url).pathname;
 
@@ -31,20 +30,4 @@ export async function backup(folder: string, settings: Readonly<Record<string, s
   const { code, output, errors } = await run('backup', ['--to', folder], settings);
   if (code !== 0) throw new Error(errors);
   return output.trim();
-}
-
-/** Adds pets until `stop`, which resolves with their number. */
-export function keepAdding(client: RestClient): { stop(): Promise<number> } {
-  let isStopped = false;
-  const adding = (async () => {
-    let count = 0;
-    for (; !isStopped; count += 1) await client.pet();
-    return count;
-  })();
-  return {
-    stop() {
-      isStopped = true;
-      return adding;
-    },
-  };
 }

@@ -53,7 +53,7 @@ for (const name of services) {
     t.regex(stdout, /Overall exposure level for .*: [01]\.\d OK/);
   });
 
-  test(`${name} - sets only known settings, and starts an existing file`, (t) => {
+  test(`${name} - runs an existing file, unprivileged, with known settings and enough time for open requests`, (t) => {
     for (const [, variables = ''] of read(name).matchAll(/^Environment=(.+)$/gm)) {
       for (const variable of variables.split(' ')) {
         const setting = (variable.split('=')[0] ?? '').replace(/_FILE$/, '');
@@ -62,9 +62,6 @@ for (const name of services) {
     }
     const [, program = ''] = /^ExecStart=\S+ (\S+)/m.exec(read(name)) ?? [];
     t.true(existsSync(join(ROOT, program)), program);
-  });
-
-  test(`${name} - runs as an unprivileged user, and has enough time for open requests`, (t) => {
     t.regex(read(name), /^User=petstore$/m);
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(read(name)) ?? [];
     const untilEdgesKnowMs = name.startsWith('petstore-server') ? MAX_WAIT_MS : 0;

@@ -1,5 +1,6 @@
 /** `npm run server`: a standalone server, which serves clients with a certificate of its authority. */
 import { X509Certificate } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { HealthCheckResponse_ServingStatus as Health, HealthService } from '../../gen/grpc/health/v1/health.ts';
@@ -90,7 +91,7 @@ test('Mutual TLS - only a client with a certificate of the authority is served',
   const renewed = new X509Certificate(await certificates.read('petstore-0.pem')).serialNumber;
   await until(async () => (await presentedSerial(t.context)) === renewed, 'the renewed certificate');
   t.regex(server.output, /loaded the renewed files/);
-  await certificates.spoil('petstore-0-key.pem');
+  await writeFile(certificates.path('petstore-0-key.pem'), 'not what it was\n');
   await server.says(/The certificate from before stays in use/);
   t.is(await presentedSerial(t.context), renewed);
   t.is(await check(known), Health.SERVING, 'an open connection stays');

@@ -1,6 +1,7 @@
 /** The service on a disk that fills up, is full when it starts, and has room again. One disk has all tests. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { walk } from '../support/pages.ts';
 import { testUnless } from '../support/programs.ts';
 import { RestClient } from '../support/rest-client.ts';
 import { SmallDisk } from '../support/small-disk.ts';
@@ -39,12 +40,8 @@ async function create(rest: RestClient, count: number, expected: number): Promis
 
 /** Whether all acknowledged categories exist. */
 async function allExist(rest: RestClient): Promise<boolean> {
-  const found = new Map<number, string>();
-  for (let path = '/categories?limit=100'; path !== ''; ) {
-    const { body, headers } = await rest.get(path);
-    for (const { id, name } of body) found.set(id, name);
-    path = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1] ?? '';
-  }
+  const pages = await walk<{ readonly id: number; readonly name: string }>(rest, '/categories?limit=100');
+  const found = new Map(pages.flat().map(({ id, name }) => [id, name]));
   return [...acknowledged].every(([id, name]) => found.get(id) === name);
 }
 

@@ -1,6 +1,6 @@
 /** TLS in front of the service, like a load balancer's, with certificates for one test file. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,8 +19,6 @@ export interface Certificates {
   path(file: string): string;
   /** Creates or replaces the certificate `NAME.pem` for the names (`DNS:petstore-0,IP:127.0.0.2`). */
   issue(name: string, subjectAltName: string): Promise<void>;
-  /** Overwrites a file with text that is no PEM. */
-  spoil(file: string): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -53,7 +51,6 @@ export async function makeCertificates(): Promise<Certificates> {
     path: (file) => join(folder, file),
     issue: async (name, subjectAltName) =>
       void (await make(name, ...signed, '-addext', `subjectAltName=${subjectAltName}`)),
-    spoil: (file) => writeFile(join(folder, file), 'not what it was\n'),
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
