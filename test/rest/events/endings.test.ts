@@ -15,6 +15,7 @@ import { grpcFrame } from '../../support/hostile/sockets.ts';
 import { connectOperator, type Operator } from '../../support/operator.ts';
 import { readAll } from '../../support/replica.ts';
 import { startTestStack, type TestStack } from '../../support/stack.ts';
+import { until } from '../../support/until.ts';
 import { watchEvents } from '../../support/watch-events.ts';
 
 interface Context extends TestStack {
@@ -22,7 +23,8 @@ interface Context extends TestStack {
 }
 const test = anyTest as TestFn<Context>;
 
-const MAX_AGE_SECONDS = 6;
+/** Longer than streams go on after the end of their key, so that the one does not pass for the other. */
+const MAX_AGE_SECONDS = 10;
 const PAUSE_MS = 5;
 
 test.before(async (t) => {
@@ -43,28 +45,40 @@ async function changeAll({ rest }: TestStack, signal: AbortSignal): Promise<void
   }
 }
 
-interface Ended {
-  /** The ids of the events. */
+interface Reading {
+  /** The ids of the events so far. */
   readonly ids: readonly number[];
-  /** The gRPC status; undefined for the clean end of a body. */
-  readonly code?: status | undefined;
+  /** The gRPC status, or undefined for the clean end of a body. Rejects when a body breaks. */
+  readonly ended: Promise<status | undefined>;
 }
 
-/** Reads until the stream ends by itself. Rejects when a body breaks. */
-async function readRest({ rest }: TestStack, key: string, after: number): Promise<Ended> {
-  const stream = await openEvents(`${rest.url}/events/stream?after=${after}`, key);
-  if (stream.response.status !== 200) throw new Error(await stream.response.text());
+function readRest({ rest }: TestStack, key: string, after: number): Reading {
   const ids: number[] = [];
-  for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
-    if (event.data?.id !== undefined) ids.push(event.data.id);
-  }
-  return { ids };
+  const read = async () => {
+    const stream = await openEvents(`${rest.url}/events/stream?after=${after}`, key);
+    if (stream.response.status !== 200) throw new Error(await stream.response.text());
+    for (let event = await stream.next(); event !== undefined; event = await stream.next()) {
+      if (event.data?.id !== undefined) ids.push(event.data.id);
+    }
+    return undefined;
+  };
+  return { ids, ended: read() };
 }
 
-async function readGrpc(address: string, key: string, after: number): Promise<Ended> {
+function readGrpc(address: string, key: string, after: number): Reading {
   const { ids, ended } = watchEvents(address, key, { after: BigInt(after) });
-  return { code: (await ended)?.code, ids };
+  return { ids, ended: ended.then((error) => error?.code) };
 }
+
+/** Resolves with the status of each when all have ended. */
+function endOf(readings: readonly Reading[]): Promise<(status | undefined)[]> {
+  const all = Promise.all(readings.map(({ ended }) => ended));
+  all.catch(() => undefined); // whoever awaits it gets the error
+  return all;
+}
+
+const haveEvents = (readings: readonly Reading[]) =>
+  until(() => readings.every(({ ids }) => ids.length > 0), 'events on each stream');
 
 /** The ids of all events after an id, from the list. */
 async function listed({ rest, key }: TestStack, after: number): Promise<number[]> {
@@ -75,25 +89,29 @@ async function listed({ rest, key }: TestStack, after: number): Promise<number[]
 const WITHIN_MS = 5_000;
 const FREELY = { perMinute: 100_000, perDay: 100_000 };
 
-/** How streams end, and until when after they have begun. */
-const ENDINGS: Readonly<
-  Record<string, readonly [withinMs: number, expiresAfterMs: number | undefined, end?: (one: Opened) => unknown]>
-> = {
-  revocation: [1_000 + WITHIN_MS, undefined, ({ operator, keyId }) => operator.call(Admin.revokeKey, { keyId })],
-  suspension: [
-    1_000 + WITHIN_MS,
-    undefined,
-    ({ operator, accountId }) => operator.call(Admin.suspendAccount, { accountId }),
-  ],
-  expiry: [3_000 + WITHIN_MS, 3_000],
-  'the maximum age': [(MAX_AGE_SECONDS + 2) * 1_000, undefined],
-};
-
 interface Opened {
   readonly operator: Operator;
   readonly accountId: bigint;
   readonly keyId: bigint;
 }
+
+interface Ending {
+  /** What ends the stream, or nothing when it ends by itself. */
+  readonly end?: (opened: Opened) => Promise<unknown>;
+  readonly expiresAfterMs?: number;
+  /** From `end` on, or from when it was opened. */
+  readonly withinMs: number;
+}
+
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  revocation: { end: ({ operator, keyId }) => operator.call(Admin.revokeKey, { keyId }), withinMs: WITHIN_MS },
+  suspension: {
+    end: ({ operator, accountId }) => operator.call(Admin.suspendAccount, { accountId }),
+    withinMs: WITHIN_MS,
+  },
+  expiry: { expiresAfterMs: 4_000, withinMs: 4_000 + WITHIN_MS },
+  'the maximum age': { withinMs: (MAX_AGE_SECONDS + 2) * 1_000 },
+};
 
 test.serial('End - within 5 s of the end of its key, or at its maximum age, cleanly between two events', async (t) => {
   const stack = t.context;
@@ -101,32 +119,31 @@ test.serial('End - within 5 s of the end of its key, or at its maximum age, clea
   const busy = new AbortController();
   const changing = changeAll(stack, busy.signal);
   const after = (await listed(stack, 0)).at(-1) ?? 0;
-  const ends = Object.entries(ENDINGS).map(async ([how, [withinMs, expiresAfterMs, end]]) => {
+  const ends = Object.entries(ENDINGS).map(async ([how, { end, expiresAfterMs, withinMs }]) => {
     const { id: accountId } = await operator.account(FREELY);
     const expiresAtMs = expiresAfterMs === undefined ? undefined : Date.now() + expiresAfterMs;
     const { id: keyId, key } = await operator.key(accountId, expiresAtMs);
-    const streams = [
+    const readings = [
       readRest(stack, key, after),
       readGrpc(stack.publicAddress, key, after),
       readGrpc(stack.grpcAddress, key, after),
     ];
-    const all = Promise.all(streams);
-    setTimeout(() => void end?.({ operator, accountId, keyId }), 1_000);
-    return { how, ended: await Promise.race([all, delay(withinMs).then(() => undefined)]) };
+    const all = endOf(readings);
+    if (end !== undefined) {
+      await haveEvents(readings);
+      await end({ operator, accountId, keyId });
+    }
+    return { how, readings, codes: await Promise.race([all, delay(withinMs).then(() => undefined)]) };
   });
   const results = await Promise.all(ends).finally(() => busy.abort());
   await changing;
   const expected = await listed(stack, after);
-  for (const { how, ended } of results) {
-    if (ended === undefined) return t.fail(`a stream went on for too long after ${how}`);
-    for (const { ids } of ended) {
-      t.true(ids.length > 0);
+  for (const { how, readings, codes } of results) {
+    t.deepEqual(codes, [undefined, status.UNAVAILABLE, status.UNAVAILABLE], `how streams ended after ${how}`);
+    for (const { ids } of readings) {
+      t.true(ids.length > 0, how);
       t.deepEqual(ids, expected.slice(0, ids.length), 'it misses and repeats nothing');
     }
-    t.deepEqual(
-      ended.map(({ code }) => code),
-      [undefined, status.UNAVAILABLE, status.UNAVAILABLE],
-    );
   }
 });
 
@@ -137,16 +154,16 @@ test.serial('End - when its server drains, cleanly; who resumes misses and repea
   const after = (await listed(own, 0)).at(-1) ?? 0;
   const busy = new AbortController();
   const changing = changeAll(own, busy.signal).catch(() => undefined); // one server: some writes are refused
-  const first = Promise.all([readRest(own, key, after), readGrpc(own.publicAddress, key, after)]);
-  await delay(1_000);
+  const readings = [readRest(own, key, after), readGrpc(own.publicAddress, key, after)];
+  const all = endOf(readings);
+  await haveEvents(readings);
   await stack.restart();
-  const ended = await first;
+  t.deepEqual(await all, [undefined, status.UNAVAILABLE]);
   busy.abort();
   await changing;
   await rest.category('the last');
   const expected = await listed(own, after);
-  for (const { ids, code } of ended) {
-    t.true(code === undefined || code === status.UNAVAILABLE, `${code}`);
+  for (const { ids } of readings) {
     const resumed = await openEvents(`${rest.url}/events/stream?after=${ids.at(-1) ?? after}`, key);
     const more = await resumed.take(expected.length - ids.length);
     t.deepEqual([...ids, ...more.map(({ data }) => data.id)], expected);
