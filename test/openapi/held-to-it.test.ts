@@ -52,6 +52,8 @@ test('Description check - an undocumented status, header, code, field or type is
     [/Retry-After is missing/, 'GET /pets', without('retry-after', AWAY)],
     [/X-RateLimit-Reset is missing/, 'GET /pets', without('x-ratelimit-reset', seen(200, []))],
     [/X-Request-Id is missing/, 'GET /pets', without('x-request-id', seen(200, []))],
+    [/the internal header x-petstore-code/, 'GET /healthz', seen(200, undefined, { 'x-petstore-code': 'X' })],
+    [/the body says 404/, 'GET /nowhere', seen(405, error(404, 'ROUTE_NOT_FOUND'))],
     [/ETag is missing/, 'PUT /pets/1', seen(200, PET)],
     [/ETag must match/, 'PUT /pets/1', seen(200, PET, { etag: 'W/"x"' })],
     [/Location is missing/, 'POST /pets', seen(201, PET)],

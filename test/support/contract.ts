@@ -1,34 +1,6 @@
-/** Assertions for responses of the REST side, and promises that hold for every response. */
+/** Assertions for responses of the REST side. description.ts checks each response. */
 import type { ExecutionContext } from 'ava';
 import type { RestResponse } from './rest-client.ts';
-
-const INTERNAL_HEADER = /^(x-petstore-|x-envoy-|grpc-)/;
-
-/** Throws when a response violates a promise that holds for every response. */
-export function checkPromises(method: string, status: number, headers: Headers, text: string): void {
-  const violation = violationOf(method, status, headers, text);
-  if (violation !== undefined)
-    throw new Error(`the response to ${method} violates the contract: ${violation}: ${text}`);
-}
-
-/** Undefined when the response keeps the promises. */
-function violationOf(method: string, status: number, headers: Headers, text: string): string | undefined {
-  const internal = [...headers.keys()].find((name) => INTERNAL_HEADER.test(name));
-  if (internal !== undefined) return `it has the internal header ${internal}`;
-  if (method === 'HEAD') return text === '' ? undefined : 'HEAD has a body';
-  return status >= 400 ? violationOfError(status, headers, text) : undefined;
-}
-
-function violationOfError(status: number, headers: Headers, text: string): string | undefined {
-  if (headers.get('content-type') !== 'application/json') return `an error is ${headers.get('content-type')}`;
-  const error: unknown = JSON.parse(text);
-  if (typeof error !== 'object' || error === null) return 'an error is not an object';
-  if (Object.keys(error).sort().join() !== 'code,message,status') return 'an error is {code, message, status}';
-  const { code, message, status: inBody } = error as Record<string, unknown>;
-  if (typeof code !== 'string' || typeof message !== 'string' || message === '')
-    return 'the code or the message is empty';
-  return inBody === status ? undefined : `the error says ${inBody}, the status line ${status}`;
-}
 
 /** Asserts that the response is this error, with a message that matches `message`. */
 export function isError(

@@ -51,9 +51,17 @@ const paths = Object.entries(described.paths).map(([template, operations]) => ({
   pattern: new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}/?$`),
 }));
 
-/** Throws when a response does not match the description, with every problem and the whole response. */
+/** What Envoy removes from every response. */
+const INTERNAL_HEADER = /^(x-petstore-|x-envoy-|grpc-)/;
+
+/**
+ * Throws when a response does not match the description, with every problem and the whole response. A path that is not
+ * in the description, such as an empty one, has only what holds for every response.
+ */
 export function checkAgainstDescription(method: string, path: string, response: SeenResponse): void {
-  const problems = problemsOf(method, path, response);
+  const internal = [...response.headers.keys()].filter((name) => INTERNAL_HEADER.test(name));
+  const problems = internal.map((name) => `it has the internal header ${name}`);
+  problems.push(...problemsOf(method, path, response));
   if (problems.length === 0) return;
   const { status, headers, text } = response;
   const headerLines = [...headers].map(([name, value]) => `  ${name}: ${value}`);
@@ -73,7 +81,7 @@ function problemsOf(method: string, path: string, response: SeenResponse): strin
   const found = paths.find(({ pattern }) => pattern.test(pathname));
   if (found === undefined) {
     if (method === 'HEAD') return emptyProblems(response);
-    return response.status < 400 ? [] : bodyProblems(response, '#/components/schemas/ErrorBody');
+    return response.status < 400 ? [] : errorProblems(response, '#/components/schemas/ErrorBody');
   }
   const { template, operations } = found;
   // HEAD is described by GET. The 405 of a method that the path lacks is described by any operation of the path.
@@ -91,14 +99,20 @@ function problemsOf(method: string, path: string, response: SeenResponse): strin
 }
 
 function contentProblems(response: SeenResponse, content: NonNullable<Response['content']>, pointer: string): string[] {
-  const problems = bodyProblems(response, `${pointer}/content/application~1json/schema`);
-  if (problems.length > 0 || response.status < 400) return problems;
+  const schema = `${pointer}/content/application~1json/schema`;
+  if (response.status < 400) return bodyProblems(response, schema);
+  return errorProblems(response, schema, content['application/json'].examples ?? {});
+}
+
+/** `examples` are the documented ones, by code. */
+function errorProblems(response: SeenResponse, schema: string, examples?: object): string[] {
+  const problems = bodyProblems(response, schema);
+  if (problems.length > 0) return problems;
   const { code, status } = JSON.parse(response.text);
-  const { examples = {} } = content['application/json'];
-  return [
-    ...(Object.hasOwn(examples, code) ? [] : [`the code ${code} is not documented for ${response.status}`]),
-    ...(status === response.status ? [] : [`the body says ${status}`]),
-  ];
+  if (status !== response.status) problems.push(`the body says ${status}`);
+  if (examples !== undefined && !Object.hasOwn(examples, code))
+    problems.push(`the code ${code} is not documented for ${response.status}`);
+  return problems;
 }
 
 function headerProblems(name: string, pointer: string, { headers }: SeenResponse): string[] {

@@ -1,6 +1,6 @@
 /** HTTP that `fetch` can't send: raw bytes over HTTP/1.1, and HTTP/2 without TLS. Each request has its connection. */
 import type { OutgoingHttpHeaders } from 'node:http2';
-import { checkPromises } from './contract.ts';
+import { checkAgainstDescription } from './description.ts';
 import type { Answer } from './hostile/answers.ts';
 import { Http1Connection } from './hostile/http1-connection.ts';
 import { exchangeAlone } from './hostile/http2.ts';
@@ -49,7 +49,7 @@ export async function http2(address: string, request: Http2Request): Promise<Res
 
 function toResponse(method: string, { status, headers, body }: Answer): RestResponse {
   const text = body.toString();
-  checkPromises(method, status, headers, text);
+  checkAgainstDescription(method, '', { status, headers, text });
   return {
     status,
     headers,

@@ -1,5 +1,5 @@
 /** Whether a complete response is well-formed for its protocol, and no fault of the service. */
-import { checkPromises } from '../contract.ts';
+import { checkAgainstDescription } from '../description.ts';
 
 export type Protocol = 'HTTP/1.1' | 'REST' | 'gRPC' | 'gRPC-Web' | 'Connect';
 
@@ -38,7 +38,7 @@ export function faultOf({ protocol, method, mayShed }: Asked, answer: Answer): s
     if (protocol === 'gRPC-Web') return [404, 429, 503].includes(status) ? undefined : faultOfGrpc(answer, mayShed);
     if (protocol === 'Connect') return faultOfConnect(answer);
     const text = body.toString();
-    checkPromises(method, status, headers, text);
+    checkAgainstDescription(method, '', { status, headers, text });
     if (headers.get('content-type') === 'application/json' && text !== '') JSON.parse(text);
     return undefined;
   } catch (error) {
