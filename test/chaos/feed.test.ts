@@ -137,6 +137,7 @@ test('Followers - one who could not go on is a violation', (t) => {
 });
 
 test('Replica rule - a shop that the feed does not rebuild is a violation', (t) => {
-  const lists = { ...LISTS, categories: [] };
-  t.is(checkFeed(evidence({ feed: FEED, lists })).length, 1);
+  for (const categories of [[], [...LISTS.categories, { id: 6, name: 'Dogs' }]]) {
+    t.is(checkFeed(evidence({ feed: FEED, lists: { ...LISTS, categories } })).length, 1);
+  }
 });

@@ -120,6 +120,10 @@ const UNEXPLAINED: readonly [title: string, calls: readonly Call[]][] = [
     [CREATION, at(2, 3, unanswered(renamed('Tim'))), at(4, 5, seen('Tim')), at(6, 7, seen('Tom'))],
   ],
   [
+    'an unanswered write happens before it was sent',
+    [CREATION, at(2, 3, seen('Tim')), at(4, 5, unanswered(renamed('Tim')))],
+  ],
+  [
     'a refused write happens',
     [CREATION, at(2, 3, refused(renamed('Tim'), 'PRECONDITION_FAILED')), at(4, 5, seen('Tim'))],
   ],

@@ -82,11 +82,30 @@ function toValue(has: Call['has'], body: any): Value {
 }
 
 const toProto = (wanted: PetStatus | undefined) => wanted && toProtoStatus(wanted);
-const pathOf = ({ petId }: { readonly petId: number }) => `/pets/${petId}`;
-const stockOf = ({ petId }: { readonly petId: number }) => `/store/inventory/${petId}`;
-const orderOf = ({ orderId }: { readonly orderId: number }) => `/store/orders/${orderId}`;
+
+/** A call that names a pet alone. */
+const ofPet =
+  <A extends object>(method: string, path: string, rpc: Method<{ petId: bigint }, A>, has: Call['has']) =>
+  ({ petId }: { readonly petId: number }): Call => ({
+    rest: [method, `${path}/${petId}`],
+    grpc: (send) => send(rpc, { petId: BigInt(petId) } as Partly<{ petId: bigint }>),
+    has,
+  });
+
+const ofOrder =
+  <A extends object>(method: string, rpc: Method<{ orderId: bigint }, A>, has: Call['has']) =>
+  ({ orderId }: { readonly orderId: number }): Call => ({
+    rest: [method, `/store/orders/${orderId}`],
+    grpc: (send) => send(rpc, { orderId: BigInt(orderId) } as Partly<{ orderId: bigint }>),
+    has,
+  });
 
 const CALLS: { readonly [Name in Request['do']]: (request: Extract<Request, { do: Name }>) => Call } = {
+  getPet: ofPet('GET', '/pets', Pets.getPet, 'pet'),
+  deletePet: ofPet('DELETE', '/pets', Pets.deletePet, 'done'),
+  getInventory: ofPet('GET', '/store/inventory', Inventory.getInventoryItem, 'item'),
+  getOrder: ofOrder('GET', Orders.getOrder, 'order'),
+  cancelOrder: ofOrder('DELETE', Orders.cancelOrder, 'done'),
   createPet: ({ name, categoryId }) => ({
     rest: ['POST', '/pets', { name, categoryId }],
     grpc: (send) => send(Pets.createPet, { pet: { name, categoryId: BigInt(categoryId) } }),
@@ -97,40 +116,21 @@ const CALLS: { readonly [Name in Request['do']]: (request: Extract<Request, { do
     grpc: (send) => send(Pets.listPets, { ids: petIds.map(BigInt) }),
     has: 'pets',
   }),
-  getPet: (request) => ({
-    rest: ['GET', pathOf(request)],
-    grpc: (send) => send(Pets.getPet, { petId: BigInt(request.petId) }),
-    has: 'pet',
-  }),
-  replacePet: ({ do: _, petId, ...pet }) => ({
-    rest: ['PUT', pathOf({ petId }), pet],
+  replacePet: ({ petId, name, categoryId, status: wanted }) => ({
+    rest: ['PUT', `/pets/${petId}`, { name, categoryId, status: wanted }],
     grpc: (send) => {
-      const { name, categoryId, status: wanted } = pet;
-      const replacement = { name, categoryId: BigInt(categoryId), status: toProto(wanted) };
-      return send(Pets.replacePet, { petId: BigInt(petId), pet: replacement });
+      const pet = { name, categoryId: BigInt(categoryId), status: toProto(wanted) };
+      return send(Pets.replacePet, { petId: BigInt(petId), pet });
     },
     has: 'pet',
   }),
-  updatePet: ({ do: _, petId, ...pet }) => ({
-    rest: ['PATCH', pathOf({ petId }), pet],
-    grpc: (send) => {
-      const patch = { name: pet.name, status: toProto(pet.status) };
-      return send(Pets.updatePet, { petId: BigInt(petId), pet: patch });
-    },
+  updatePet: ({ petId, name, status: wanted }) => ({
+    rest: ['PATCH', `/pets/${petId}`, { name, status: wanted }],
+    grpc: (send) => send(Pets.updatePet, { petId: BigInt(petId), pet: { name, status: toProto(wanted) } }),
     has: 'pet',
-  }),
-  deletePet: (request) => ({
-    rest: ['DELETE', pathOf(request)],
-    grpc: (send) => send(Pets.deletePet, { petId: BigInt(request.petId) }),
-    has: 'done',
-  }),
-  getInventory: (request) => ({
-    rest: ['GET', stockOf(request)],
-    grpc: (send) => send(Inventory.getInventoryItem, { petId: BigInt(request.petId) }),
-    has: 'item',
   }),
   setInventory: ({ petId, quantity }) => ({
-    rest: ['PUT', stockOf({ petId }), { quantity }],
+    rest: ['PUT', `/store/inventory/${petId}`, { quantity }],
     grpc: (send) => send(Inventory.setInventory, { petId: BigInt(petId), inventory: { quantity } }),
     has: 'item',
   }),
@@ -147,20 +147,10 @@ const CALLS: { readonly [Name in Request['do']]: (request: Extract<Request, { do
     grpc: (send) => send(Orders.listOrders, { petId: BigInt(petId), limit: 100 }),
     has: 'orders',
   }),
-  getOrder: (request) => ({
-    rest: ['GET', orderOf(request)],
-    grpc: (send) => send(Orders.getOrder, { orderId: BigInt(request.orderId) }),
-    has: 'order',
-  }),
   updateOrder: ({ orderId, quantity, complete }) => ({
-    rest: ['PATCH', orderOf({ orderId }), { quantity, complete }],
+    rest: ['PATCH', `/store/orders/${orderId}`, { quantity, complete }],
     grpc: (send) => send(Orders.updateOrder, { orderId: BigInt(orderId), order: { quantity, complete } }),
     has: 'order',
-  }),
-  cancelOrder: (request) => ({
-    rest: ['DELETE', orderOf(request)],
-    grpc: (send) => send(Orders.cancelOrder, { orderId: BigInt(request.orderId) }),
-    has: 'done',
   }),
 };
 

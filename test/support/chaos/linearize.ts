@@ -48,112 +48,72 @@ export function linearize<State, Request>(
   operations: readonly Operation<Request>[],
   maxSteps = MAX_STEPS,
 ): Verdict {
-  return new Search(model, operations, maxSteps).run();
-}
+  const sorted = operations.toSorted((one, other) => one.startMs - other.startMs);
+  const answered = sorted.filter(({ answer }) => answer !== undefined);
+  const unanswered = sorted.filter(({ answer }) => answer === undefined);
+  let steps = 0;
+  const step = (state: State, request: Request) => {
+    steps += 1;
+    return model.step(state, request);
+  };
 
-class Search<State, Request> {
-  readonly #model: Model<State, Request>;
-  readonly #answered: readonly Operation<Request>[];
-  readonly #unanswered: readonly Operation<Request>[];
-  #steps: number;
+  /** The operations with a response that may come next, and the time by which one of them must. */
+  const next = (done: bigint) => {
+    const mayBe: (readonly [index: number, operation: Operation<Request>])[] = [];
+    let untilMs = Number.POSITIVE_INFINITY;
+    for (const [index, operation] of answered.entries()) {
+      if (done & bit(index)) continue;
+      if (operation.startMs > untilMs) break;
+      untilMs = Math.min(untilMs, operation.endMs);
+      mayBe.push([index, operation]);
+    }
+    return { mayBe, untilMs };
+  };
+
+  /** All reads that fit the state come next, and the ones that may follow them. */
+  const settle = ({ state, done: before }: Point<State>): bigint => {
+    let done = before;
+    for (const [index, { request, answer, isWrite }] of next(before).mayBe) {
+      if (!isWrite && answer === step(state, request).answer) done |= bit(index);
+    }
+    return done === before ? done : settle({ state, done, happened: 0n });
+  };
+
   /**
    * Open nodes, by how many operations without a response have happened. The fewest come first: most explanations need
    * few, and a state that is reached with few need not be tried with more.
    */
-  readonly #open: Point<State>[][] = [];
+  const open: Point<State>[][] = [[{ state: model.initial, done: 0n, happened: 0n }]];
   /** By responses and state: the operations without a response that led there. */
-  readonly #tried = new Map<string, bigint[]>();
-
-  constructor(model: Model<State, Request>, operations: readonly Operation<Request>[], maxSteps: number) {
-    const sorted = operations.toSorted((one, other) => one.startMs - other.startMs);
-    this.#model = model;
-    this.#answered = sorted.filter(({ answer }) => answer !== undefined);
-    this.#unanswered = sorted.filter(({ answer }) => answer === undefined);
-    this.#steps = maxSteps;
-  }
-
-  run(): Verdict {
-    this.#open[0] = [{ state: this.#model.initial, done: 0n, happened: 0n }];
-    const all = (1n << BigInt(this.#answered.length)) - 1n;
-    for (let count = 0; count < this.#open.length; count += 1) {
-      for (let point = this.#open[count]?.pop(); point !== undefined; point = this.#open[count]?.pop()) {
-        if (this.#steps <= 0) return 'undecided';
-        const settled = this.#settle(point);
-        if (settled.done === all) return 'explained';
-        if (this.#isNew(settled)) this.#goOn(settled, count);
+  const tried = new Map<string, bigint[]>();
+  const all = (1n << BigInt(answered.length)) - 1n;
+  for (let count = 0; count < open.length; count += 1) {
+    for (let point = open[count]?.pop(); point !== undefined; point = open[count]?.pop()) {
+      if (steps > maxSteps) return 'undecided';
+      const { state, happened } = point;
+      const done = settle(point);
+      if (done === all) return 'explained';
+      const name = `${done.toString(36)} ${model.fingerprint(state)}`;
+      const before = tried.get(name) ?? [];
+      if (before.some((fewer) => (fewer & happened) === fewer)) continue;
+      tried.set(name, [...before, happened]);
+      const { mayBe, untilMs } = next(done);
+      for (const [index, { request, startMs }] of unanswered.entries()) {
+        if (startMs > untilMs || happened & bit(index)) continue;
+        const after = step(state, request).state;
+        if (model.fingerprint(after) === model.fingerprint(state)) continue;
+        open[count + 1] ??= [];
+        open[count + 1]?.push({ state: after, done, happened: happened | bit(index) });
+      }
+      for (const [index, { request, answer }] of mayBe) {
+        const result = step(state, request);
+        if (answer === result.answer) open[count]?.push({ state: result.state, done: done | bit(index), happened });
       }
     }
-    return 'unexplained';
   }
-
-  /** Adds all reads that fit the state, and the ones that may follow them. */
-  #settle(point: Point<State>): Point<State> {
-    const { state, happened } = point;
-    for (let done = point.done; ; ) {
-      const before = done;
-      for (const index of this.#next(done).answered) {
-        const { request, answer, isWrite } = at(this.#answered, index);
-        if (!isWrite && answer === this.#step(state, request).answer) done |= bit(index);
-      }
-      if (done === before) return { state, done, happened };
-    }
-  }
-
-  /** Opens every node that one more operation leads to. */
-  #goOn({ state, done, happened }: Point<State>, count: number): void {
-    const { answered, untilMs } = this.#next(done);
-    for (const [index, { request, startMs }] of this.#unanswered.entries()) {
-      if (startMs > untilMs || happened & bit(index)) continue;
-      const result = this.#step(state, request);
-      if (this.#isSame(result.state, state)) continue;
-      this.#open[count + 1] ??= [];
-      this.#open[count + 1]?.push({ state: result.state, done, happened: happened | bit(index) });
-    }
-    for (const index of answered) {
-      const { request, answer } = at(this.#answered, index);
-      const result = this.#step(state, request);
-      if (answer === result.answer) this.#open[count]?.push({ state: result.state, done: done | bit(index), happened });
-    }
-  }
-
-  /** The operations with a response that may come next, and the time by which one of them must. */
-  #next(done: bigint): { readonly answered: number[]; readonly untilMs: number } {
-    const answered: number[] = [];
-    let untilMs = Number.POSITIVE_INFINITY;
-    for (const [index, { startMs, endMs }] of this.#answered.entries()) {
-      if (done & bit(index)) continue;
-      if (startMs > untilMs) break;
-      untilMs = Math.min(untilMs, endMs);
-      answered.push(index);
-    }
-    return { answered, untilMs };
-  }
-
-  /** Whether no node got as far with the same operations without a response, or fewer of them. */
-  #isNew({ state, done, happened }: Point<State>): boolean {
-    const name = `${done.toString(36)} ${this.#model.fingerprint(state)}`;
-    const tried = this.#tried.get(name) ?? [];
-    if (tried.some((fewer) => (fewer & happened) === fewer)) return false;
-    this.#tried.set(name, [...tried, happened]);
-    return true;
-  }
-
-  #isSame(one: State, other: State): boolean {
-    return one === other || this.#model.fingerprint(one) === this.#model.fingerprint(other);
-  }
-
-  #step(state: State, request: Request) {
-    this.#steps -= 1;
-    return this.#model.step(state, request);
-  }
+  return 'unexplained';
 }
 
 function bit(index: number): bigint {
   return 1n << BigInt(index);
-}
-
-function at<T>(all: readonly T[], index: number): T {
-  const found = all[index];
-  if (found === undefined) throw new Error(`there is nothing at ${index}`);
-  return found;
 }
