@@ -70,12 +70,11 @@ export const ATTACKS: readonly Attack[] = [
     run: (context) =>
       openStreams(context, { requests: [() => ({ fields: get('/healthz'), isWhole: true })], againMs: 50 }),
   }),
-  // As many connections as the listener accepts, but for the bystanders', with all the streams that each may have.
-  attack('Without a key - open requests on all connections are refused by their headers, and delay nobody else', {
+  attack('Without a key - open requests, some with made-up keys, are refused by their headers', {
     name: 'open-requests',
-    full: { connections: 9_900, perConnection: 100 },
-    short: { connections: 100, perConnection: 100 },
-    holdMs: 30_000,
+    full: { connections: 150, perConnection: 100 },
+    short: { connections: 55, perConnection: 100 },
+    holdMs: 60_000,
     bounds: SERVED,
     endsBut: 0,
     run: (context) =>
@@ -85,6 +84,18 @@ export const ATTACKS: readonly Attack[] = [
           () => ({ fields: grpc(LIST_PETS) }),
           () => ({ fields: grpc(LIST_PETS, generateKey()) }),
         ],
+      }),
+  }),
+  // As many connections as the listener accepts, but for the bystanders', with all the streams that each may have.
+  attack('Without a key - open requests on all connections take nothing from callers with a key', {
+    name: 'all-streams',
+    full: { connections: 9_900, perConnection: 100 },
+    short: { connections: 100, perConnection: 100 },
+    holdMs: 30_000,
+    bounds: SERVED,
+    run: (context) =>
+      openStreams(context, {
+        requests: [get('/pets'), grpc(`${HEALTH}/Check`), grpc(LIST_PETS)].map((fields) => () => ({ fields })),
       }),
   }),
   attack('With a key - 970 calls without a message leave other accounts their slots', {
