@@ -3,18 +3,16 @@
  * default limits for anonymous callers, and all traffic is on loopback.
  */
 import { Option } from 'commander';
-import { createCommand, integer, number, run } from '../test/support/command-line.ts';
+import { createCommand, integer, run } from '../test/support/command-line.ts';
 import { runAva } from './run-ava.ts';
 
 interface Options {
   readonly only?: readonly string[];
   readonly seed: number;
   readonly count: number;
-  readonly minutes: number;
 }
 
 const MAX_SEED = 9_999_999_999;
-const A_WEEK_IN_MINUTES = 10_080;
 
 const command = createCommand(
   'test:hostile',
@@ -24,17 +22,15 @@ memory. The exit code is 1 if a bound was exceeded.`,
 )
   .option('--only <text...>', 'only tests with this in their titles, such as Fuzz, Memory or Crowd')
   .addOption(
-    new Option('--seed <n>', 'the seed of the fuzz and of the readers')
+    new Option('--seed <n>', 'the seed of the fuzz')
       .argParser(integer(0, MAX_SEED))
       .default(Math.floor(Date.now() / 1_000), 'the time'),
   )
-  .option('--count <n>', 'how many inputs the fuzz sends', integer(1, MAX_SEED), 100_000)
-  .option('--minutes <m>', 'how long the random readers read', number(0.1, A_WEEK_IN_MINUTES), 5);
+  .option('--count <n>', 'how many inputs the fuzz sends', integer(1, MAX_SEED), 100_000);
 
-await run(command, ({ only = [], seed, count, minutes }: Options) =>
+await run(command, ({ only = [], seed, count }: Options) =>
   runAva([...only.map((text) => `--match=*${text}*`), 'test/hostile/*.test.ts'], {
     HOSTILE_SEED: `${seed}`,
     HOSTILE_COUNT: `${count}`,
-    HOSTILE_MINUTES: `${minutes}`,
   }),
 );

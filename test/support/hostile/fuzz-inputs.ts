@@ -1,6 +1,7 @@
 /** The inputs of the fuzz: malformed and ordinary requests, from a seed. */
 import fc, { type Arbitrary } from 'fast-check';
 import { loadOperations } from '../../../src/proto/operations.ts';
+import { type Http2Request, type Manner, oddRequest } from './requests.ts';
 import { grpcFrame } from './sockets.ts';
 
 /** Stands for a valid key, since keys differ from run to run and inputs must not. */
@@ -17,17 +18,16 @@ export type FuzzInput =
       /** Otherwise some bytes are changed, and there may be no response. */
       readonly isWhole: boolean;
     }
-  | {
-      readonly protocol: 'REST' | 'gRPC' | 'gRPC-Web';
-      readonly method: string;
-      readonly path: string;
+  | (Omit<Http2Request, 'headers'> & {
       readonly headers: readonly Header[];
-      readonly body: string | undefined;
-    };
+      /** How an odd caller sends and reads it. */
+      readonly manner?: Manner;
+    });
 
 /** The input with this index, of the endless sequence of this seed. */
 export function fuzzInput(seed: number, index: number): FuzzInput {
-  const [input] = fc.sample(anyInput, { numRuns: 1, seed: seed + index });
+  const own = Math.imul(seed, 0x9e3779b1) + index; // the next seed has other inputs
+  const [input] = fc.sample(anyInput, { numRuns: 1, seed: own });
   if (input === undefined) throw new Error('fast-check made nothing');
   return input;
 }
@@ -36,6 +36,10 @@ const pick = <T>(...values: readonly T[]) => fc.constantFrom(...values);
 /** Mostly the usual value, sometimes another. */
 const mostly = <T>(usual: Arbitrary<T>, odd: Arbitrary<T>, weight = 4) =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: odd });
+
+/** Choices by their weights. */
+const oneOf = <T>(...choices: readonly (readonly [weight: number, arbitrary: Arbitrary<T>])[]): Arbitrary<T> =>
+  fc.oneof(...choices.map(([weight, arbitrary]) => ({ weight, arbitrary })));
 
 const latin1 = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map((bytes) => Buffer.from(bytes).toString('latin1'));
@@ -49,16 +53,11 @@ const id = fc.oneof(
   pick('-1', '9223372036854775807', '9223372036854775808', '1e3', 'abc', '%00', '%2F', '0x1', '1.0', '١', ' ', '..'),
 );
 const segments = fc.array(fc.oneof(id, pick('pets', '', '.', '%', '%zz', ';', '~')), { maxLength: 5 });
-const path = fc.oneof(
-  { weight: 4, arbitrary: pick('/pets', '/categories', '/store/orders', '/store/inventory') },
-  {
-    weight: 4,
-    arbitrary: fc
-      .tuple(pick('/pets', '/categories', '/store/orders', '/store/inventory'), id)
-      .map((all) => all.join('/')),
-  },
-  { weight: 1, arbitrary: segments.map((all) => `/${all.join('/')}`) },
-  pick('/', '/healthz', '/docs', '/openapi.json', '/docs/swagger-ui.css', '/petstore.v1.PetService/ListPets', '*'),
+const path = oneOf(
+  [4, pick('/pets', '/categories', '/store/orders', '/store/inventory')],
+  [4, fc.tuple(pick('/pets', '/categories', '/store/orders', '/store/inventory'), id).map((all) => all.join('/'))],
+  [1, segments.map((all) => `/${all.join('/')}`)],
+  [1, pick('/', '/healthz', '/docs', '/openapi.json', '/docs/swagger-ui.css', '/petstore.v1.PetService/ListPets', '*')],
 );
 
 const parameter = fc.tuple(
@@ -72,19 +71,16 @@ const parameter = fc.tuple(
     fc.webQueryParameters(),
   ),
 );
-const query = fc.oneof(
-  { weight: 5, arbitrary: fc.constant('') },
-  {
-    weight: 4,
-    arbitrary: fc.array(parameter, { maxLength: 3 }).map((all) => `?${all.map((one) => one.join('=')).join('&')}`),
-  },
-  { weight: 1, arbitrary: fc.webQueryParameters().map((text_) => `?${text_}`) },
+const query = oneOf(
+  [5, fc.constant('')],
+  [4, fc.array(parameter, { maxLength: 3 }).map((all) => `?${all.map((one) => one.join('=')).join('&')}`)],
+  [1, fc.webQueryParameters().map((text_) => `?${text_}`)],
 );
 
-const authorization = fc.oneof(
-  { weight: 6, arbitrary: fc.constant(`Bearer ${KEY}`) },
-  { weight: 1, arbitrary: pick('', 'Bearer', 'Bearer  ', `bearer ${KEY}`, `Basic ${KEY}`, `Bearer ${KEY}x`, `${KEY}`) },
-  { weight: 1, arbitrary: headerText.map((text) => `Bearer ${text}`) },
+const authorization = oneOf(
+  [6, fc.constant(`Bearer ${KEY}`)],
+  [1, pick('', 'Bearer', 'Bearer  ', `bearer ${KEY}`, `Basic ${KEY}`, `Bearer ${KEY}x`, `${KEY}`)],
+  [1, headerText.map((text) => `Bearer ${text}`)],
 );
 const headerName = pick(
   ...['accept', 'accept-encoding', 'if-match', 'if-none-match', 'idempotency-key', 'x-request-id', 'x-forwarded-for'],
@@ -180,11 +176,9 @@ const rest = fc
     return { protocol, method, bytes: [...lines, ...rest_].join('\r\n'), isWhole: true };
   });
 
-/** In two chunks (RFC 9112, section 7.1). */
+/** RFC 9112, section 7.1. */
 function chunked(text_: string): string {
-  const half = Math.floor(text_.length / 2);
-  const parts = [text_.slice(0, half), text_.slice(half)].filter((part) => part !== '');
-  return [...parts, ''].map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join('');
+  return `${text_ === '' ? '' : `${text_.length.toString(16)}\r\n${text_}\r\n`}0\r\n\r\n`;
 }
 
 /** A request with some bytes changed. It may be incomplete. */
@@ -243,16 +237,16 @@ const { message } = fc.letrec<{ message: number[]; field: number[]; value: reado
 );
 
 const latin1Frame = (content: Uint8Array) => grpcFrame(content).toString('latin1');
-const frame = fc.oneof(
-  { weight: 10, arbitrary: message.map((content) => latin1Frame(Buffer.from(content))) },
-  { weight: 2, arbitrary: fc.uint8Array({ maxLength: 60 }).map(latin1Frame) },
+const frame = oneOf(
+  [10, message.map((content) => latin1Frame(Buffer.from(content)))],
+  [2, fc.uint8Array({ maxLength: 60 }).map(latin1Frame)],
   // A wrong flag or length.
-  { weight: 2, arbitrary: fc.tuple(latin1(5), latin1(60)).map((parts) => parts.join('')) },
+  [2, fc.tuple(latin1(5), latin1(60)).map((parts) => parts.join(''))],
 );
-const frames = fc.oneof(
-  { weight: 10, arbitrary: frame },
-  { weight: 1, arbitrary: fc.array(frame, { maxLength: 3 }).map((all) => all.join('')) },
-  { weight: 1, arbitrary: fc.integer({ min: 65_000, max: 66_500 }).map((length) => latin1Frame(Buffer.alloc(length))) },
+const frames = oneOf(
+  [10, frame],
+  [1, fc.array(frame, { maxLength: 3 }).map((all) => all.join(''))],
+  [1, fc.integer({ min: 65_000, max: 66_500 }).map((length) => latin1Frame(Buffer.alloc(length)))],
 );
 
 const call = fc
@@ -266,8 +260,11 @@ const call = fc
     return { protocol: isWeb ? 'gRPC-Web' : 'gRPC', ...sending };
   });
 
-const anyInput: Arbitrary<FuzzInput> = fc.oneof(
-  { weight: 10, arbitrary: rest },
-  { weight: 2, arbitrary: bytes },
-  { weight: 8, arbitrary: call },
-);
+const oddly = fc
+  .tuple(oddRequest, mostly(fc.constant(true), fc.constant(false)))
+  .map(([request, hasKey]): FuzzInput => {
+    const key: Header[] = hasKey ? [['authorization', `Bearer ${KEY}`]] : [];
+    return { ...request, headers: [...Object.entries(request.headers), ...key] };
+  });
+
+const anyInput: Arbitrary<FuzzInput> = oneOf([10, rest], [2, bytes], [8, call], [3, oddly]);

@@ -1,50 +1,87 @@
-/** Sends the inputs of fuzz-inputs.ts and checks each response: no 5xx, and errors of the contract's form. */
+/**
+ * Sends the inputs of fuzz-inputs.ts and checks each response: no 5xx, and errors of the contract's form. Some callers
+ * send half a request, read slowly, stop or leave. Afterwards the same processes run, nothing is open, and nothing has
+ * grown. A seed decides what each caller does, but not the times at which the service answers.
+ */
+import { readFile } from 'node:fs/promises';
 import { type ClientHttp2Session, constants } from 'node:http2';
 import type { TestStack } from '../stack.ts';
 import { type Answer, Findings, faultOf, statusOfGrpc } from './answers.ts';
 import { type FuzzInput, fuzzInput, KEY } from './fuzz-inputs.ts';
 import { Http1Connection } from './http1-connection.ts';
 import { exchange } from './http2.ts';
-import { type Pids, pidsOf, rssBytes } from './resources.ts';
+import { leftOpen, usedBytes } from './probe.ts';
+import { type Manner, storeLargestList } from './requests.ts';
+import { MIB, mib, pidsOf, rssBytes } from './resources.ts';
 import { openSession, type Target, targetOf } from './sockets.ts';
 
-const WORKERS = 24;
+const WORKERS = 48;
 /** After so many inputs caches are full and code is compiled. */
 const WARM_SHARE = 0.3;
 /** Changed bytes may no longer be a request, and then there may be no response. */
 const SILENCE_MS = 300;
 const GIVE_UP_MS = 20_000;
 const DEADLINE_EXCEEDED = 4;
+const ORDINARY_WINDOW = 65_535;
+/** How long half a request may stay open. */
+const CLOSE_MS = 45_000;
+const MAX_KEPT_BYTES = 8 * MIB;
+const MAX_ENVOY_GROWTH = 64 * MIB;
 
-/** Resolves with outcomes by number, what was wrong, and how much each process grew after it was warm, in bytes. */
+/** Resolves with outcomes by number, and with what was wrong. */
 export async function fuzz(stack: TestStack, seed: number, count: number) {
   // Some requests find objects with the ids of the inputs.
   for (let i = 0; i < 20; i += 1) await stack.rest.order({ petId: await stack.rest.pet({ stock: 1_000 }) });
-  const pids = pidsOf(stack);
-  const memory = (): Pids => ({ envoy: rssBytes(pids.envoy), server: rssBytes(pids.server) });
+  await storeLargestList(stack);
   const findings = new Findings();
-  const target = targetOf(stack.publicAddress, '127.0.0.1');
-  let warm: Pids | undefined;
   let next = 0;
-  const work = async () => {
-    const sender = new Sender(target, stack.key);
-    while (next < count) {
+  const work = async (worker: number, until: number) => {
+    const sender = new Sender(targetOf(stack.publicAddress, `127.0.5.${worker + 1}`), stack.key);
+    while (next < until) {
       const index = next++;
-      if (index >= count * WARM_SHARE) warm ??= memory();
       const input = fuzzInput(seed, index);
       const answer = await sender.send(input).catch((error: Error) => error);
       findings.add(`${input.protocol} ${nameOf(input, answer)}`, judge(input, answer), { index, ...input });
     }
     sender.close();
   };
-  await Promise.all(Array.from({ length: WORKERS }, work));
-  const [start, end] = [warm ?? memory(), memory()];
-  const growth = { envoy: end.envoy - start.envoy, server: end.server - start.server };
-  return { outcomes: findings.outcomes, faults: findings.faults, growth };
+  const send = async (until: number) => {
+    await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(worker, until)));
+    return leftOpen(stack, CLOSE_MS);
+  };
+  await send(count * WARM_SHARE);
+  const before = await stateOf(stack);
+  const left = await send(count);
+  const ends = await lastWords(stack);
+  const after = await stateOf(stack);
+  const [envoyGrowth, growth] = [after.envoyBytes - before.envoyBytes, after.usedBytes - before.usedBytes];
+  const breaches = [
+    ...findings.faults,
+    ...ends,
+    left !== undefined && `still open: ${left}`,
+    after.envoy !== before.envoy && 'Envoy ended',
+    after.server !== before.server && 'the server ended',
+    envoyGrowth > MAX_ENVOY_GROWTH && `Envoy grew by ${mib(envoyGrowth)}`,
+    growth > MAX_KEPT_BYTES && `the server kept ${mib(growth)}`,
+  ].filter((breach) => typeof breach === 'string');
+  return { outcomes: findings.outcomes, breaches };
+}
+
+/** Why servers have ended, from their logs. */
+async function lastWords({ stack }: TestStack): Promise<string[]> {
+  const logs = await Promise.all(stack.servers.map(({ log }) => readFile(log.path, 'utf8')));
+  return logs.flatMap((log) => log.match(/^petstore: .*/gm) ?? []).map((line) => `a server ended: ${line}`);
+}
+
+async function stateOf(stack: TestStack) {
+  const { envoy, server } = pidsOf(stack);
+  return { envoy, server, usedBytes: await usedBytes(stack).catch(() => 0), envoyBytes: rssBytes(envoy) };
 }
 
 /** A response, why there rightly is none, or what is wrong. */
 type Result = Answer | string | Error;
+
+type OverHttp2 = Exclude<FuzzInput, { protocol: 'HTTP/1.1' }>;
 
 class Sender {
   readonly #target: Target;
@@ -77,15 +114,17 @@ class Sender {
   }
 
   /** A malformed request (RFC 9113, section 8.1.1) may be reset without a response. */
-  async #overHttp2({ method, path, headers, body }: Exclude<FuzzInput, { protocol: 'HTTP/1.1' }>): Promise<Result> {
+  async #overHttp2({ method, path, headers, body, manner }: OverHttp2): Promise<Result> {
+    const own = Object.fromEntries(headers.map(([name, value]) => [name, this.#withKey(value)]));
+    const all = { ...own, ':method': method, ':path': path };
+    const bytes = body === undefined ? undefined : Buffer.from(body, 'latin1');
+    if (manner !== undefined) return this.#oddly(all, bytes, manner);
     if (this.#session === undefined || this.#session.closed || this.#session.destroyed) {
       this.#session = await openSession(this.#target);
     }
-    const own = Object.fromEntries(headers.map(([name, value]) => [name, this.#withKey(value)]));
-    const sent = { body: body === undefined ? undefined : Buffer.from(body, 'latin1'), giveUpMs: GIVE_UP_MS };
     let exchanging: ReturnType<typeof exchange>;
     try {
-      exchanging = exchange(this.#session, { ...own, ':method': method, ':path': path }, sent);
+      exchanging = exchange(this.#session, all, { body: bytes, giveUpMs: GIVE_UP_MS });
     } catch {
       return 'not sent'; // Node refuses to
     }
@@ -93,6 +132,22 @@ class Sender {
     if (status !== undefined) return { status, ...answer };
     const isMalformed = !path.startsWith('/') || resetCode === constants.NGHTTP2_PROTOCOL_ERROR;
     return isMalformed ? 'malformed' : new Error(`the stream ended without an answer, with code ${resetCode}`);
+  }
+
+  /** On a connection of its own. */
+  async #oddly(headers: Readonly<Record<string, string>>, body: Buffer | undefined, manner: Manner): Promise<Result> {
+    const { window, opensAfterMs, sentShare, giveUpMs, drops, ...reading } = manner;
+    const session = await openSession(this.#target, 0, { initialWindowSize: window });
+    const timers = [
+      setTimeout(() => session.destroyed || session.settings({ initialWindowSize: ORDINARY_WINDOW }), opensAfterMs),
+      ...(drops ? [setTimeout(() => session.destroy(), giveUpMs / 2)] : []),
+    ];
+    const sent = body?.subarray(0, Math.ceil(sentShare * body.length));
+    const sending = { ...reading, body: sent, isEnded: sentShare === 1, giveUpMs };
+    const { status, outcome, ...answer } = await exchange(session, headers, sending);
+    for (const timer of timers) clearTimeout(timer);
+    session.destroy();
+    return outcome === 'answered' && status !== undefined ? { status, ...answer } : outcome;
   }
 
   #withKey(text: string): string {
@@ -113,10 +168,12 @@ function judge(input: FuzzInput, result: Result): string | undefined {
   if (result instanceof Error) return result.message;
   if (typeof result === 'string') return undefined;
   const { protocol, method } = input;
-  const fault = faultOf({ protocol, method, mayShed: false }, result);
-  if (!isCall(input) || !('path' in input)) return fault;
+  const isOdd = 'manner' in input && input.manner !== undefined;
+  const fault = faultOf({ protocol, method, mayShed: isOdd }, result);
+  if (isOdd || !isCall(input) || !('path' in input)) return fault;
   const isForeign = !input.path.startsWith('/petstore.v1.');
-  if (fault?.endsWith(' says nothing') && isForeign) return undefined;
+  // Reflection and health have errors without a message, and a stream of reflection may have no response.
+  if (isForeign && / says nothing$|^OK without a message$/.test(fault ?? '')) return undefined;
   const hasDeadline = input.headers.some(([name]) => name === 'grpc-timeout');
   return statusOfGrpc(result) === DEADLINE_EXCEEDED && !hasDeadline ? 'it is DEADLINE_EXCEEDED' : fault;
 }
