@@ -10,6 +10,9 @@ export interface Runner {
   all(statement: Statement, params: Params): Promise<readonly Row[]>;
 }
 
+/** Marks a parameter in a query that several callers can share: each gives his own value. */
+export type Given = (name: string) => Knex.Value;
+
 /** The current state of the engine. */
 export interface EngineState {
   /** True while calls fail because the database can't be reached or its disk is full. */
@@ -37,6 +40,11 @@ export interface Engine {
   readonly knex: Knex;
   /** Runs one read-only statement on the latest committed state. */
   readonly reader: Runner;
+  /**
+   * Compiles a query of these columns, with at most `rows` rows. If the engine finds the rows of several callers as
+   * fast in one run, callers at the same time share it. Then one may get more rows than he asked for.
+   */
+  compilePage(name: string, columns: readonly string[], compose: (given: Given) => Knex.QueryBuilder): Statement;
   /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */
   whereIdIn(query: Knex.QueryBuilder, column: string): Knex.QueryBuilder;
   /** A table for `from`: the `key` and `value` of each element of the JSON array in the parameter `name`. */

@@ -104,6 +104,8 @@ export async function openPostgres(
       pools: { read: readPool, write: writePool },
     },
     reader: { all: (statement, params) => readPool.use((connection) => connection.single(statement, params)) },
+    // The planner chooses an index by the values of the parameters. It would not see those of several callers.
+    compilePage: (name, _columns, compose) => compile(name, compose(param)),
     whereIdIn: (query, column) => query.whereRaw('?? = any(?)', [column, param('ids')] as never),
     elementsOf: (name) =>
       knex.raw('json_array_elements(cast(? as json)) with ordinality as elements (value, key)', [param(name)]),

@@ -9,30 +9,33 @@
 /** After this time the waiting reads do not wait for a load any longer. */
 const SLOW_MS = 20;
 
-/** Loads all of these keys at once. Resolves with a function that returns the result of each key. */
-type Load<Key, T> = (keys: readonly Key[]) => Promise<(key: Key) => T>;
-
-/** Returns a function that reads a key. `onIdle` is called when no read waits. */
-function sharedReads<Key, T>(load: Load<Key, T>, onIdle = () => {}): (key: Key) => Promise<T> {
-  interface Batch extends PromiseWithResolvers<(key: Key) => T> {
-    readonly keys: Set<Key>;
+/**
+ * Returns a function that reads a key. `load` loads several, at most `maxKeys`, and resolves with their results in
+ * order. Keys with the same name are loaded once.
+ */
+export function sharedReads<Key, T>(
+  load: (keys: readonly Key[]) => Promise<readonly T[]>,
+  nameOf: (key: Key) => unknown = (key) => key,
+  maxKeys = Number.POSITIVE_INFINITY,
+): (key: Key) => Promise<T> {
+  interface Batch extends PromiseWithResolvers<readonly T[]> {
+    readonly keys: Key[];
+    readonly indexes: Map<unknown, number>;
   }
-  let waiting: Batch | undefined;
-  /** The batch whose load new reads wait for; undefined when there is none or it is slow. */
+  const waiting: Batch[] = [];
+  /** The batch whose load the waiting ones wait for; undefined when none waits. */
   let loading: Batch | undefined;
 
-  const start = async (batch: Batch): Promise<void> => {
-    waiting = undefined;
+  const loadNext = async (): Promise<void> => {
+    const batch = waiting.shift();
     loading = batch;
+    if (batch === undefined) return;
     const stopWaiting = () => {
-      if (loading !== batch) return;
-      loading = undefined;
-      if (waiting === undefined) onIdle();
-      else void start(waiting);
+      if (loading === batch) void loadNext();
     };
     const timer = setTimeout(stopWaiting, SLOW_MS);
     try {
-      batch.resolve(await load([...batch.keys]));
+      batch.resolve(await load(batch.keys));
     } catch (error) {
       batch.reject(error);
     }
@@ -41,37 +44,16 @@ function sharedReads<Key, T>(load: Load<Key, T>, onIdle = () => {}): (key: Key) 
   };
 
   return (key) => {
-    const batch = waiting ?? { keys: new Set<Key>(), ...Promise.withResolvers<(key: Key) => T>() };
-    waiting = batch;
-    batch.keys.add(key);
-    if (loading === undefined) void start(batch);
-    return batch.promise.then((resultOf) => resultOf(key));
-  };
-}
-
-/** Returns a function that finds a row by its id. Concurrent calls share statements that select many ids. */
-export function batchedLookup<T extends { readonly id: Id }, Id = bigint>(
-  load: (ids: readonly Id[]) => Promise<readonly T[]>,
-): (id: Id) => Promise<T | undefined> {
-  return sharedReads(async (ids: readonly Id[]) => {
-    const rows = new Map((await load(ids)).map((row) => [row.id, row]));
-    return (id: Id) => rows.get(id);
-  });
-}
-
-/** Returns a function that shares the result of concurrent reads with the same name. Other names do not wait for it. */
-export function namedReads<T>(): (name: string, load: () => Promise<T>) => Promise<T> {
-  const byName = new Map<string, (key: undefined) => Promise<T>>();
-  return (name, load) => {
-    let read = byName.get(name);
-    if (read === undefined) {
-      const loadOnce = async () => {
-        const result = await load();
-        return () => result;
-      };
-      read = sharedReads(loadOnce, () => byName.delete(name));
-      byName.set(name, read);
+    let batch = waiting.at(-1);
+    if (batch === undefined || batch.keys.length >= maxKeys) {
+      batch = { keys: [], indexes: new Map(), ...Promise.withResolvers<readonly T[]>() };
+      waiting.push(batch);
     }
-    return read(undefined);
+    const { keys, indexes, promise } = batch;
+    const name = nameOf(key);
+    const index = indexes.get(name) ?? keys.push(key) - 1;
+    indexes.set(name, index);
+    if (loading === undefined) void loadNext();
+    return promise.then((results) => results[index] as T);
   };
 }

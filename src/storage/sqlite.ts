@@ -9,11 +9,12 @@
 import makeKnex from 'knex';
 import { Availability } from './availability.ts';
 import { type Engine, type EngineOptions, SILENT } from './engine.ts';
+import type { Row } from './fields.ts';
 import { type CommitListener, GroupCommit } from './group-commit.ts';
 import { type Migration, migrate } from './migrate.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import { toStoreError } from './sqlite-errors.ts';
-import { param } from './statement.ts';
+import { compile, type Params, param, toJson } from './statement.ts';
 import { StoreUnavailable } from './store-errors.ts';
 
 /** How long a statement waits for another process's lock on the file. */
@@ -69,6 +70,25 @@ export async function openSqlite(
     knex,
     state: availability,
     reader,
+    // A row for each caller, with the rows that he gets as JSON: objects of their own would cost much more.
+    compilePage(name, columns, compose) {
+      const names: string[] = [];
+      const page = compose((param) => knex.raw(`callers.value ->> ${names.push(param) - 1}`));
+      const json = knex.raw(`json_group_array(json_object(${columns.map((column) => `'${column}', ${column}`)}))`);
+      const callers = knex.raw('json_each(?) as callers', [param('callers')]);
+      const query = knex
+        .select(knex(page.as('page')).select(json).as('rows'))
+        .from(callers)
+        .orderBy('key');
+      const { bind, ...statement } = compile(name, query);
+      const bindAll = (all: readonly Params[]) =>
+        bind({
+          callers: toJson(all.map((params) => names.map((name) => params[name] ?? null))),
+          rows: Math.max(...all.map(({ rows }) => Number(rows))),
+        });
+      const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
+      return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };
+    },
     whereIdIn: (query, column) =>
       query.whereIn(column, (ids) => {
         ids.select('value').fromRaw('json_each(?)', [param('ids')] as never);

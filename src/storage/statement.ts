@@ -22,7 +22,7 @@ export interface Statement {
   readonly shared?: SharedRuns;
 }
 
-/** Serves several callers with one run of a statement. Each caller gets one row or none. */
+/** Serves several callers with one run of a statement. */
 export interface SharedRuns {
   bindAll(callers: readonly Params[]): SqlValue[];
   /** Assigns the rows of the run to the callers, in the order of the callers. */

@@ -1,10 +1,10 @@
 /** What the tables have in common: statements, reads and writes of records, made from their fields. */
 import type { Knex } from 'knex';
-import type { Engine, Runner } from './engine.ts';
+import type { Engine, Given, Runner } from './engine.ts';
 import { type Field, type Fields, type Row, record } from './fields.ts';
 import type { Page, PageRequest } from './model.ts';
-import { batchedLookup, namedReads } from './shared-reads.ts';
-import { compile, type Params, param, type SqlValue, type Statement, toJson } from './statement.ts';
+import { sharedReads } from './shared-reads.ts';
+import { compile, type Params, param, type SqlValue, type Statement, toJsonArray } from './statement.ts';
 
 /** A table of records. Parameters of its statements have the names of its columns. */
 export interface Table<R extends object> {
@@ -47,8 +47,8 @@ export function table<R extends object>(name: string, fields: Fields<R>): Table<
 }
 
 /** Parameters for the columns. */
-export function paramsOf(columns: readonly string[]): Record<string, Knex.Value> {
-  return Object.fromEntries(columns.map((column) => [column, param(column)]));
+export function paramsOf(columns: readonly string[], given: Given = param): Record<string, Knex.Value> {
+  return Object.fromEntries(columns.map((column) => [column, given(column)]));
 }
 
 /** The only row. @throws Error unless there is exactly one. */
@@ -61,17 +61,13 @@ export function onlyRow(rows: readonly Row[]): Row {
 /** Restricts a list to records with these values. An undefined one restricts nothing. */
 export type Filter<R> = { readonly [Name in keyof R]?: R[Name] | undefined };
 
-/** Compiles a variant of a statement for each set of columns that is filtered, when it is first needed. */
-function filtered(name: string, compose: () => Knex.QueryBuilder): (columns: readonly string[]) => Statement {
-  const variants = new Map<string, Statement>();
-  return (columns) => {
-    const key = columns.join();
-    let statement = variants.get(key);
-    if (statement === undefined) {
-      statement = compile(`${name}:${key}`, compose().where(paramsOf(columns)));
-      variants.set(key, statement);
-    }
-    return statement;
+/** Makes what has a name when it is first needed. */
+function memo<T>(): (name: string, make: (name: string) => T) => T {
+  const made = new Map<string, T>();
+  return (name, make) => {
+    const value = made.get(name) ?? make(name);
+    made.set(name, value);
+    return value;
   };
 }
 
@@ -83,44 +79,61 @@ function filterParams<R extends object>({ toParams }: Table<R>, filter: Filter<R
 /** Finds records by the field `id`. Concurrent calls of `find` share a statement. */
 export function lookup<R extends { readonly id: bigint | string }>(engine: Engine, table: Table<R>) {
   const { name, columns, toRecord } = table;
-  const byIds = filtered(`${name}.by_ids`, () =>
-    engine.whereIdIn(engine.knex(name).select(columns), 'id').orderBy('id'),
-  );
+  const variants = memo<Statement>();
+  const byIds = (filtered: readonly string[]) =>
+    variants(`${name}.by_ids:${filtered}`, (variant) => {
+      const query = engine.whereIdIn(engine.knex(name).select(columns), 'id').orderBy('id');
+      return compile(variant, query.where(paramsOf(filtered)));
+    });
   /** Every record of `ids` that exists and passes the filter, in ascending order of id. */
   const findAll = async (ids: readonly R['id'][], filter: Filter<R> = {}): Promise<readonly R[]> => {
     const filters = filterParams(table, filter);
     return (await engine.reader.all(byIds(Object.keys(filters)), { ...filters, ids })).map(toRecord);
   };
-  return { byIds, findAll, find: batchedLookup<R, R['id']>(findAll) };
+  const find = sharedReads<R['id'], R | undefined>(async (ids) => {
+    const rows = new Map((await findAll(ids)).map((row) => [row.id, row]));
+    return ids.map((id) => rows.get(id));
+  });
+  return { byIds, findAll, find };
 }
+
+/** The maximum number of rows that one statement reads for pages. It takes some 2 ms. */
+const MAX_ROWS = 2_000;
 
 /**
  * Reads pages by keyset: the rows after the last id, and one more that tells whether there is another page. Concurrent
- * reads of the same page share a query. `select` makes a query without an order.
+ * reads of pages of the same size, with filters on the same columns, can share a statement. `select` makes a query
+ * without an order. Its parameters are `given`, not `param`.
  */
 export function pages<R extends object>(
-  { reader }: Engine,
+  { reader, compilePage }: Engine,
   table: Table<R>,
-  select: () => Knex.QueryBuilder,
+  select: (given: Given) => Knex.QueryBuilder,
   id = 'id',
 ) {
-  // The limit is raw, since knex's `limit` takes no parameter.
-  const compose = () =>
-    select()
-      .where(id, '>', param('after'))
-      .orderByRaw('?? limit ?', [id, param('rows')] as never);
-  const statement = filtered(`${table.name}.page`, compose);
-  const shared = namedReads<Page<R>>();
+  const variants = memo<Statement>();
+  const statement = (filtered: readonly string[]) => {
+    const compose = (given: Given) =>
+      select(given)
+        .where(id, '>', given('after'))
+        .where(paramsOf(filtered, given))
+        .orderByRaw('?? limit ?', [id, param('rows')] as never); // knex's `limit` takes no parameter
+    return variants(`${table.name}.page:${filtered}`, (name) => compilePage(name, table.columns, compose));
+  };
+  const readers = memo<(params: Params) => Promise<Page<R>>>();
   return {
     statement,
     read({ after, limit }: PageRequest, filter: Filter<R> = {}, others: Params = {}): Promise<Page<R>> {
       const filters = filterParams(table, filter);
-      const params = { ...others, ...filters, after, rows: limit + 1 };
       const page = statement(Object.keys(filters));
-      return shared(`${page.name} ${toJson([page.bind(params)])}`, async () => {
+      const readOne = async (params: Params) => {
         const rows = await reader.all(page, params);
         return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
-      });
+      };
+      const load = (all: readonly Params[]) => Promise.all(all.map(readOne)); // in one run if the engine can
+      const nameOf = (params: Params) => toJsonArray(page.bind(params));
+      const read = readers(`${page.name} ${limit}`, () => sharedReads(load, nameOf, MAX_ROWS / limit));
+      return read({ ...others, ...filters, after, rows: limit + 1 });
     },
   };
 }

@@ -36,12 +36,12 @@ const IN_FORCE = record<Pick<Ban, 'keyId' | 'untilMs'>>({ keyId: BANS.fields.key
 
 export function banTable(engine: Engine) {
   const { knex, reader } = engine;
-  const ending = () => knex('bans').where('until_ms', '>', param('nowMs'));
+  const ending = (nowMs = param('nowMs')) => knex('bans').where('until_ms', '>', nowMs);
   const banned = pages(
     engine,
     BANNED_KEYS,
-    () =>
-      ending()
+    (given) =>
+      ending(given('nowMs'))
         .select(...BANS.columns, 'prefix', 'label', 'account_id', 'accounts.name as account_name')
         .join('api_keys', 'api_keys.id', 'key_id')
         .join('accounts', 'accounts.id', 'account_id'),
