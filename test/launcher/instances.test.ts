@@ -154,6 +154,8 @@ test.serial('Rolling restart - under load, twice, loses no REST request, no gRPC
       ['serving', ...restart, ...restart],
     );
     t.true(log[1].time > servesAgain, 'one after the other');
+    const drainedMs = Date.parse(log[2].time) - Date.parse(log[1].time);
+    t.true(drainedMs >= 200, `Envoy has seen two failed health checks before the server stops: ${drainedMs} ms`);
     servesAgain = log[4].time;
   }
 });
