@@ -104,7 +104,7 @@ export const SCENARIOS: readonly Scenario[] = [
     variants: SIZES,
     request: (pets) => get(`/pets?pageToken=${tokenAfter(random(pets / 2, pets - PAGE_SIZE))}`),
     isExpected: isFullPage,
-    bounds: { ratio: SIZE_RATIO },
+    bounds: { floors: 2, ratio: SIZE_RATIO },
   },
   {
     name: 'filtered-page',
