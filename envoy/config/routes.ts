@@ -32,9 +32,9 @@ const RETRY_POLICY = {
   retry_back_off: { base_interval: '0.005s', max_interval: '0.05s' },
 };
 
-/** What callers and Envoy send that the server does not read. It would parse and keep each header. */
+/** What the server would parse and keep, but does not read. It gets `origin`, which local replies read. */
 const UNREAD_HEADERS = [
-  ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'cookie', 'origin', 'pragma', 'priority'],
+  ...['accept', 'accept-encoding', 'accept-language', 'cache-control', 'cookie', 'pragma', 'priority'],
   ...['referer', 'user-agent', 'x-envoy-external-address', 'x-forwarded-proto'],
   ...['sec-ch-ua', 'sec-ch-ua-mobile', 'sec-ch-ua-platform', 'sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site'],
 ];
