@@ -26,11 +26,13 @@ export function petService(store: ShopStore): Service<PetServiceServer> {
       return { pets: page.rows.map(petMessage), nextPageToken: PET_PAGES.next(page, ({ id }) => id) };
     },
 
-    createPet({ pet }, call) {
+    async createPet({ pet }, call) {
       const newPet = replacement(pet);
-      return store.forCall(call).write(async ({ pets }) => {
-        return petMessage(existing(await pets.insert(newPet), () => shopError('UNKNOWN_CATEGORY', newPet)));
+      const created = await store.forCall(call).write(async ({ pets }) => {
+        const inserted = await pets.insert(newPet);
+        return inserted && petMessage(inserted);
       });
+      return existing(created, () => shopError('UNKNOWN_CATEGORY', newPet));
     },
 
     getPet: async ({ petId }) =>

@@ -39,7 +39,11 @@ export interface Writer<T extends Tables> {
    * @throws AlreadyDone when the call's idempotency record exists.
    */
   transaction<R>(work: (tx: Transaction<T>) => Promise<R>, contended?: string): Promise<R>;
-  /** Like `transaction`, for work that runs exactly one statement. It costs less. */
+  /**
+   * Like `transaction`, for work that runs exactly one statement. It costs less: works that wait at the same time share
+   * what they can. One that throws makes the others run again, so one that changes nothing returns undefined instead,
+   * which leaves no record.
+   */
   write<R>(work: (tx: Transaction<T>) => Promise<R>): Promise<R>;
 }
 
@@ -94,7 +98,7 @@ export function createStore<T extends Tables & typeof PLATFORM_TABLES>(opened: E
       <R>(work: (tx: Transaction<T>) => Promise<R>, limit = (runner: Runner) => runner) =>
       async (runner: Runner): Promise<R> => {
         const result = await work(bind(limit(runner)));
-        if (remember !== undefined) await bind(runner).idempotency.insert(remember(result));
+        if (remember !== undefined && result !== undefined) await bind(runner).idempotency.insert(remember(result));
         return result;
       };
     return {

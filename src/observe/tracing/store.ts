@@ -27,12 +27,12 @@ export function traceStore<T extends Tables>(
     return Object.fromEntries(traced) as In; // every method has kept its type
   };
 
+  /** Writes share a commit, and run in the context in which the first one began: so each is bound to its own. */
   const traceWriter = ({ transaction, write }: Writer<T>): Writer<T> => ({
     transaction(work, contended) {
       if (!isRecording()) return transaction(work, contended);
       return inSpan('transaction', base, () => {
         const committed = Promise.withResolvers<void>();
-        // A group of transactions runs in the context in which the first one began, so each is bound to its own.
         const traced = bind(async (tx: Transaction<T>) => {
           const result = await work(traceTables(tx));
           void inSpan('commit', { ...base, 'db.operation.name': 'commit' }, () => committed.promise);
@@ -44,17 +44,13 @@ export function traceStore<T extends Tables>(
         return done;
       });
     },
-    write: (work) => write(isRecording() ? (tx) => work(traceTables(tx)) : work),
+    write: (work) => write(isRecording() ? bind((tx: Transaction<T>) => work(traceTables(tx))) : work),
   });
 
   return {
     ...store,
     ...traceTables(store),
     ...traceWriter(store),
-    forCall(call) {
-      const writer = traceWriter(store.forCall(call));
-      // With a record, a write is a transaction of two statements.
-      return call.remember === undefined ? writer : { ...writer, write: writer.transaction };
-    },
+    forCall: (call) => traceWriter(store.forCall(call)),
   };
 }

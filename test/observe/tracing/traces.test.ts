@@ -155,6 +155,19 @@ test('Traces - a read that shares its statement with others is in its own trace'
   }
 });
 
+test('Traces - a write that shares its statement with others is in its own trace, also with a key', async (t) => {
+  const create = async (headers = {}) => {
+    const { traceId, traceparent } = newTrace();
+    const json = { name: `traced ${traceId}` };
+    await t.context.service.rest.send('POST', '/categories', { json, headers: { traceparent, ...headers } });
+    return traceId;
+  };
+  const keys = Array.from({ length: 10 }, (_, index) => (index % 2 ? { 'idempotency-key': `traced-${index}` } : {}));
+  for (const traceId of await Promise.all(keys.map(create))) {
+    await has(t, traceId, 'POST', 'petstore.v1.CategoryService/CreateCategory', 'categories.insert');
+  }
+});
+
 test('Traces - writes that share a commit each have it in their own trace', async (t) => {
   const petId = await t.context.service.rest.pet({ stock: 100 });
   const traces = await Promise.all(Array.from({ length: 10 }, () => sent(t, 'POST', '/store/orders', { petId })));

@@ -47,6 +47,8 @@ export function idempotencyTests(): void {
         throw new Error('refused');
       });
       await t.throwsAsync(refused, { message: 'refused' });
+      const unknown = aPet({ categoryId: toCategoryId(999n) });
+      t.is(await callWith(store, record)[how](({ pets }) => pets.insert(unknown)), undefined); // changes nothing
       t.deepEqual([await store.idempotency.find(record.id), await countCategories(store)], [undefined, 0]);
       const remember = (result: unknown) => ({ ...record, response: Buffer.from(String((result as Category).id)) });
       const call = store.forCall({ isCancelled: () => false, remember });
