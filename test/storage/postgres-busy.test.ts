@@ -185,7 +185,8 @@ test.serial('Out of connections - further calls wait for the open ones, and do n
     return pool.waiting > 0;
   };
   await until(isWaiting, 'a call that waits');
-  t.true(pool.inUse < 2 * MAX_CONNECTIONS, `${pool.inUse} calls have or want a connection`);
+  // How many asked before the first refusal depends on the machine.
+  t.true(pool.inUse < size, `${pool.inUse} calls have or want a connection`);
   end.resolve();
   await Promise.all(calls);
   await pool.close();
