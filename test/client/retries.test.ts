@@ -125,7 +125,7 @@ test('limits - a client past its minute limit waits for Retry-After and finishes
   const { operator, publicAddress: address } = t.context;
   const { id } = await operator.account(LIMITS);
   const client = createClient({ address, apiKey: (await operator.key(id)).key, timeoutMs: 2.5 * MINUTE_MS });
-  await withinOneMinute(2_000);
+  await withinOneMinute(10_000);
   const nextMinuteMs = (Math.floor(Date.now() / MINUTE_MS) + 1) * MINUTE_MS;
   await Promise.all(Array.from({ length: 2 * LIMITS.perMinute }, () => client.pets.listPets({})));
   t.true(Date.now() >= nextMinuteMs, 'the second five pass only in the next minute');
