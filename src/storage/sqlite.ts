@@ -79,7 +79,7 @@ export async function openSqlite(
       const query = knex
         .select(knex(page.as('page')).select(json).as('rows'))
         .from(callers)
-        .orderBy('key');
+        .orderBy('callers.rowid'); // json_each's own order: no sort
       const { bind, ...statement } = compile(name, query);
       const bindAll = (all: readonly Params[]) =>
         bind({
