@@ -42,7 +42,7 @@ export interface Engine {
   readonly reader: Runner;
   /**
    * Compiles a query of these columns, with at most `rows` rows. If the engine finds the rows of several callers as
-   * fast in one run, callers at the same time share it. Then one may get more rows than he asked for.
+   * fast in one run, callers at the same time with the same `rows` share it.
    */
   compilePage(name: string, columns: readonly string[], compose: (given: Given) => Knex.QueryBuilder): Statement;
   /** Restricts a query to rows whose `column` is in the list of ids in the parameter `ids`. */

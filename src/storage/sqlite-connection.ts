@@ -22,7 +22,8 @@ function promised(run: (callback: Callback) => void): Promise<void> {
 export class SqliteConnection implements Runner {
   readonly #database: sqlite3.Database;
   readonly #prepared = new Map<Statement, Promise<sqlite3.Statement>>();
-  readonly #nextRuns = new Map<Statement, SharedRun>();
+  /** By the name of the statement, and the number of rows that all callers of a run get at most. */
+  readonly #nextRuns = new Map<string, SharedRun>();
 
   private constructor(database: sqlite3.Database) {
     this.#database = database;
@@ -40,21 +41,22 @@ export class SqliteConnection implements Runner {
   /** Callers that run a statement at the same time share one run if they can. */
   async all(statement: Statement, params: Params): Promise<readonly Row[]> {
     if (statement.shared === undefined) return this.#run(statement, statement.bind(params));
-    const { callers, rows } = this.#nextRuns.get(statement) ?? this.#planRun(statement, statement.shared);
+    const name = `${statement.name} ${params.rows}`;
+    const { callers, rows } = this.#nextRuns.get(name) ?? this.#planRun(name, statement, statement.shared);
     const index = callers.push(params) - 1;
     return (await rows)[index] ?? [];
   }
 
   /** The run begins when nothing else is left to do at once, so that all who want it now are among its callers. */
-  #planRun(statement: Statement, shared: SharedRuns): SharedRun {
+  #planRun(name: string, statement: Statement, shared: SharedRuns): SharedRun {
     const callers: Params[] = [];
     const run = async () => {
       await new Promise<void>((resolve) => process.nextTick(resolve));
-      this.#nextRuns.delete(statement);
+      this.#nextRuns.delete(name);
       return shared.share(callers, await this.#run(statement, shared.bindAll(callers)));
     };
     const next = { callers, rows: run() };
-    this.#nextRuns.set(statement, next);
+    this.#nextRuns.set(name, next);
     return next;
   }
 

@@ -84,7 +84,7 @@ export async function openSqlite(
       const bindAll = (all: readonly Params[]) =>
         bind({
           callers: toJson(all.map((params) => names.map((name) => params[name] ?? null))),
-          rows: Math.max(...all.map(({ rows }) => Number(rows))),
+          rows: all[0]?.rows ?? 0,
         });
       const share = (_: unknown, found: readonly Row[]) => found.map(({ rows }) => JSON.parse(String(rows)) as Row[]);
       return { ...statement, bind: (params) => bindAll([params]), shared: { bindAll, share } };

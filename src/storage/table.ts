@@ -132,7 +132,7 @@ export function pages<R extends object>(
       };
       const load = (all: readonly Params[]) => Promise.all(all.map(readOne)); // in one run if the engine can
       const nameOf = (params: Params) => toJsonArray(page.bind(params));
-      const read = readers(`${page.name} ${limit}`, () => sharedReads(load, nameOf, MAX_ROWS / limit));
+      const read = readers(`${page.name} ${limit}`, () => sharedReads(load, nameOf, MAX_ROWS / (limit + 1)));
       return read({ ...others, ...filters, after, rows: limit + 1 });
     },
   };

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import anyTest, { type TestFn } from 'ava';
 import { TABLES } from '../../src/schema.ts';
+import { categoryTable } from '../../src/shop/category-table.ts';
 import { toCategoryId } from '../../src/shop/model.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
 import { compile } from '../../src/storage/statement.ts';
@@ -122,6 +123,19 @@ test('Commit - a failed commit fails its whole group with its error, refusals to
   }
   t.deepEqual((await store.categories.page({ after: 0n, limit: 100 })).rows, [kept]);
   t.truthy(await store.transaction((tx) => tx.categories.insert(CATS)));
+});
+
+test('Statements - pages of several sizes, read at the same time, each get their number of rows', async (t) => {
+  const { engine } = t.context;
+  const store = createStore(engine, TABLES);
+  for (let count = 0; count < 5; count += 1) await store.transaction((tx) => tx.categories.insert(CATS));
+  const page = categoryTable(engine).statements.page([]);
+  const sizes = [1, 4, 2, 4, 1];
+  const found = await Promise.all(sizes.map((rows) => engine.reader.all(page, { after: 0n, rows })));
+  t.deepEqual(
+    found.map(({ length }) => length),
+    sizes,
+  );
 });
 
 test('Statements - one that can not be prepared rejects its caller, and the next call tries again', async (t) => {
