@@ -11,14 +11,14 @@ const SLOW_MS = 20;
 
 /**
  * Returns a function that reads a key. `load` loads several, at most `maxKeys`, and resolves with their results in
- * order. Keys with the same name are loaded once.
+ * order, or with a promise of each. Keys with the same name are loaded once.
  */
 export function sharedReads<Key, T>(
-  load: (keys: readonly Key[]) => Promise<readonly T[]>,
+  load: (keys: readonly Key[]) => Promise<readonly (T | Promise<T>)[]>,
   nameOf: (key: Key) => unknown = (key) => key,
   maxKeys = Number.POSITIVE_INFINITY,
 ): (key: Key) => Promise<T> {
-  interface Batch extends PromiseWithResolvers<readonly T[]> {
+  interface Batch extends PromiseWithResolvers<readonly (T | Promise<T>)[]> {
     readonly keys: Key[];
     readonly indexes: Map<unknown, number>;
   }
@@ -35,7 +35,9 @@ export function sharedReads<Key, T>(
     };
     const timer = setTimeout(stopWaiting, SLOW_MS);
     try {
-      batch.resolve(await load(batch.keys));
+      const results = await load(batch.keys);
+      batch.resolve(results);
+      await Promise.allSettled(results);
     } catch (error) {
       batch.reject(error);
     }
@@ -46,7 +48,7 @@ export function sharedReads<Key, T>(
   return (key) => {
     let batch = waiting.at(-1);
     if (batch === undefined || batch.keys.length >= maxKeys) {
-      batch = { keys: [], indexes: new Map(), ...Promise.withResolvers<readonly T[]>() };
+      batch = { keys: [], indexes: new Map(), ...Promise.withResolvers() };
       waiting.push(batch);
     }
     const { keys, indexes, promise } = batch;
@@ -54,6 +56,6 @@ export function sharedReads<Key, T>(
     const index = indexes.get(name) ?? keys.push(key) - 1;
     indexes.set(name, index);
     if (loading === undefined) void loadNext();
-    return promise.then((results) => results[index] as T);
+    return promise.then((results) => results[index] as T | Promise<T>);
   };
 }

@@ -130,7 +130,7 @@ export function pages<R extends object>(
         const rows = await reader.all(page, params);
         return { rows: rows.slice(0, limit).map(table.toRecord), hasMore: rows.length > limit };
       };
-      const load = (all: readonly Params[]) => Promise.all(all.map(readOne)); // in one run if the engine can
+      const load = async (all: readonly Params[]) => all.map(readOne); // in one run if the engine can
       const nameOf = (params: Params) => toJsonArray(page.bind(params));
       const read = readers(`${page.name} ${limit}`, () => sharedReads(load, nameOf, MAX_ROWS / (limit + 1)));
       return read({ ...others, ...filters, after, rows: limit + 1 });

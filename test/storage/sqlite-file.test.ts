@@ -5,7 +5,7 @@ import { TABLES } from '../../src/schema.ts';
 import { categoryTable } from '../../src/shop/category-table.ts';
 import { toCategoryId } from '../../src/shop/model.ts';
 import type { Engine, Runner } from '../../src/storage/engine.ts';
-import { compile } from '../../src/storage/statement.ts';
+import { compile, param } from '../../src/storage/statement.ts';
 import { createStore } from '../../src/storage/store.ts';
 import { Cancelled } from '../../src/storage/store-errors.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
@@ -136,6 +136,29 @@ test('Statements - pages of several sizes, read at the same time, each get their
     found.map(({ length }) => length),
     sizes,
   );
+});
+
+test('Statements - pages that do not share one neither wait for each other nor fail together', async (t) => {
+  const { engine } = t.context;
+  const { promise: held, resolve: release } = Promise.withResolvers<void>();
+  const unshared: Engine = {
+    ...engine,
+    compilePage: (name, _columns, compose) => compile(name, compose(param)),
+    reader: {
+      async all(statement, params) {
+        if (params.after === 2n) await held;
+        if (params.after === 3n) throw new Error('lost');
+        return engine.reader.all(statement, params);
+      },
+    },
+  };
+  const { page } = categoryTable(unshared).reads;
+  const read = (after: bigint) => page({ after, limit: 1 });
+  const [first, slow, failed, fast] = [read(1n), read(2n), read(3n), read(4n)];
+  await t.throwsAsync(failed, { message: 'lost' });
+  t.deepEqual(await Promise.all([first, fast]), Array(2).fill({ rows: [], hasMore: false }));
+  release();
+  t.deepEqual(await slow, { rows: [], hasMore: false });
 });
 
 test('Statements - one that can not be prepared rejects its caller, and the next call tries again', async (t) => {
