@@ -35,6 +35,7 @@ test.serial('Backup - is made during writes, with the operator key, readable by 
   const folder = join(dirname(dataDir), 'backups');
   file = await backup(folder, launcher.settings);
   await adding.stop();
+  for (const answer of adding.answers.keys()) t.regex(answer, /^\d+$/, 'no write failed');
   later = await client.category('Later');
   for (const name of readdirSync(folder)) t.is(statSync(join(folder, name)).mode & 0o777, 0o600, name);
   t.is(statSync(folder).mode & 0o777, 0o700);
